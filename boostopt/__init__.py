@@ -1,0 +1,109 @@
+"""boostopt: boosting algorithms as convex programs, solved by any solver, each answer certified.
+
+    import boostopt
+
+    program = boostopt.get_formulation("erlpboost").bind(U, nu=50, eta=100)
+    solution = program.solve("cvxpy:clarabel")
+    solution.certificate.lower, solution.certificate.upper
+
+Names are loaded on first use, so that `import boostopt` loads no solver and no modelling layer.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from boostopt.backends import get_backend, list_backends
+    from boostopt.catalogue import get_formulation, list_formulations
+    from boostopt.certificate import KKT, Certificate
+    from boostopt.comparison import Comparison, compare
+    from boostopt.datasets import Dataset, load_dataset
+    from boostopt.errors import (
+        BoostoptError,
+        DataError,
+        OptionError,
+        ProblemError,
+        SolverFailed,
+        SolverNotFound,
+    )
+    from boostopt.formulation import Formulation
+    from boostopt.margins import Margins
+    from boostopt.oracles.stumps import stump_matrix
+    from boostopt.program import Program
+    from boostopt.regularizers.capped_simplex import project_capped_simplex
+    from boostopt.solving import Outcome, Solution, Verdict, solve
+
+__version__ = "0.1.0"
+
+_HOME = {
+    "KKT": "certificate",
+    "BoostoptError": "errors",
+    "Certificate": "certificate",
+    "Comparison": "comparison",
+    "DataError": "errors",
+    "Dataset": "datasets",
+    "Formulation": "formulation",
+    "Margins": "margins",
+    "OptionError": "errors",
+    "Outcome": "solving",
+    "ProblemError": "errors",
+    "Program": "program",
+    "Solution": "solving",
+    "SolverFailed": "errors",
+    "SolverNotFound": "errors",
+    "Verdict": "solving",
+    "compare": "comparison",
+    "get_backend": "backends",
+    "get_formulation": "catalogue",
+    "list_backends": "backends",
+    "list_formulations": "catalogue",
+    "load_dataset": "datasets",
+    "project_capped_simplex": "regularizers.capped_simplex",
+    "solve": "solving",
+    "stump_matrix": "oracles.stumps",
+}
+"""Where each public name lives."""
+
+__all__ = [
+    "KKT",
+    "BoostoptError",
+    "Certificate",
+    "Comparison",
+    "DataError",
+    "Dataset",
+    "Formulation",
+    "Margins",
+    "OptionError",
+    "Outcome",
+    "ProblemError",
+    "Program",
+    "Solution",
+    "SolverFailed",
+    "SolverNotFound",
+    "Verdict",
+    "compare",
+    "get_backend",
+    "get_formulation",
+    "list_backends",
+    "list_formulations",
+    "load_dataset",
+    "project_capped_simplex",
+    "solve",
+    "stump_matrix",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its module on first use."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'boostopt' has no attribute {name!r}")
+    value = getattr(import_module(f"boostopt.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,348 @@
+"""Every conic or linear solver that CVXPY has installed, as the backend "cvxpy:<solver>".
+
+A solver's status is not believed, in either direction: each attempt hands on the iterate, which CVXPY would throw away
+after a failure, and the caller certifies it. The ladder of a solver varies form AND accuracy, for no form is best
+everywhere and a tighter tolerance may make an answer better or worse whatever the status says.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from boostopt.backends.base import Attempt, Backend, Capability, Deadline
+from boostopt.errors import SolverNotFound, unknown_name
+from boostopt.forms import Derived, Form, derive
+from boostopt.program import Program
+
+PREFIX = "cvxpy:"
+LINEAR = frozenset({"linear"})
+
+PRIMAL, DENSITY = Form("primal"), Form("primal", density=True)
+RATED, DENSITY_RATED = Form("primal", rated=True), Form("primal", density=True, rated=True)
+DUAL, DUAL_RATED = Form("dual"), Form("dual", rated=True)
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One attempt of a ladder: a form, and the solver's tolerance as a multiple of the gap that is wanted."""
+
+    form: Form
+    accuracy: float
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What has to be known about one solver.
+
+    Attributes
+    ----------
+    package
+        The distribution that has its version.
+    tolerances
+        Its options for a tolerance.
+    finest, coarsest
+        The tolerances that make sense to it.
+    time_limit
+        Its option for a limit in seconds, None if it has none.
+    status
+        Its own words for how it stopped.
+    ladder
+        Attempts for entropy programs and their like, the most promising first.
+    linear_ladder
+        Attempts for linear programs, where the rated forms are the same as the others.
+    always
+        Options that are always sent.
+    """
+
+    package: str = ""
+    tolerances: Callable[[float], dict[str, Any]] = lambda accuracy: {}
+    finest: float = 1e-12
+    coarsest: float = 1e-5
+    time_limit: str | None = None
+    status: Callable[[Any], str] | None = None
+    ladder: tuple[Rung, ...] = (Rung(DUAL_RATED, 1.0), Rung(DENSITY_RATED, 1.0), Rung(PRIMAL, 1.0))
+    linear_ladder: tuple[Rung, ...] = (Rung(PRIMAL, 1.0), Rung(DUAL, 1.0))
+    always: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+def _clarabel(accuracy: float) -> dict[str, Any]:
+    return {"tol_gap_abs": accuracy, "tol_gap_rel": accuracy, "tol_feas": accuracy}
+
+
+def _highs(accuracy: float) -> dict[str, Any]:
+    return {"primal_feasibility_tolerance": accuracy, "dual_feasibility_tolerance": accuracy}
+
+
+# Ladders as measured on stump matrices of noisy data, N = 569 to 5000, t = 30 to 200, eta = 46 to 2e4, and on their
+# LPs. For Clarabel the rated dual with its link m = Uw spelled out is the fastest form (0.7 s against 3 s at N = 5000,
+# t = 50) and the rated density form the most accurate one; "faer" is another factorization, which helps where the
+# first one breaks down. For SCS the rated primal is good to 1e-7 or so nearly everywhere, while its dual forms are
+# either very good or no good; the limits on iterations keep one bad form from taking all the time.
+PROFILES: dict[str, Profile] = {
+    "CLARABEL": Profile(
+        package="clarabel",
+        tolerances=_clarabel,
+        coarsest=1e-8,
+        time_limit="time_limit",
+        status=lambda raw: str(raw.status),
+        ladder=(
+            Rung(DUAL_RATED, 1.0),
+            Rung(DENSITY_RATED, 1.0),
+            Rung(DENSITY_RATED, 1e-4),
+            Rung(PRIMAL, 1e-4),
+            Rung(DENSITY_RATED, 1.0, {"direct_solve_method": "faer"}),
+        ),
+        linear_ladder=(
+            Rung(PRIMAL, 1.0),
+            Rung(DENSITY, 1e-3),
+            Rung(DUAL, 1e-3),
+            Rung(DENSITY, 1e-3, {"direct_solve_method": "faer"}),
+        ),
+    ),
+    "SCS": Profile(
+        package="scs",
+        tolerances=lambda accuracy: {"eps_abs": accuracy, "eps_rel": accuracy},
+        finest=1e-10,
+        time_limit="time_limit_secs",
+        status=lambda raw: str(raw["info"]["status"]),
+        ladder=(
+            Rung(RATED, 1.0, {"max_iters": 20_000}),
+            Rung(DUAL_RATED, 1.0, {"max_iters": 5_000}),
+            Rung(PRIMAL, 1e-1, {"max_iters": 50_000}),
+            Rung(RATED, 1e-2, {"max_iters": 100_000}),
+        ),
+        linear_ladder=(
+            Rung(PRIMAL, 1e2, {"max_iters": 20_000}),
+            Rung(DUAL, 1.0, {"max_iters": 20_000}),
+            Rung(PRIMAL, 1e-1, {"max_iters": 100_000}),
+        ),
+    ),
+    "HIGHS": Profile(
+        package="highspy",
+        tolerances=_highs,
+        finest=1e-10,
+        coarsest=1e-7,
+        time_limit="time_limit",
+        status=lambda raw: str(raw["model_status"]),
+        linear_ladder=(Rung(PRIMAL, 1e-1), Rung(DUAL, 1e-1)),
+    ),
+    "OSQP": Profile(
+        package="osqp",
+        tolerances=lambda accuracy: {"eps_abs": accuracy, "eps_rel": accuracy},
+        time_limit="time_limit",
+        status=lambda raw: str(raw.info.status),
+        linear_ladder=(Rung(PRIMAL, 1e2), Rung(DUAL, 1.0)),
+        always={"max_iter": 100_000},
+    ),
+    "SCIPY": Profile(package="scipy", status=lambda raw: str(raw["message"])),
+    "ECOS": Profile(
+        package="ecos",
+        tolerances=lambda accuracy: {"abstol": accuracy, "reltol": accuracy, "feastol": accuracy},
+        coarsest=1e-8,
+    ),
+}
+"""Solvers with a ladder of their own; any other one runs a plain ladder at its default tolerance."""
+
+
+def installed() -> list[str]:
+    """Return the names of the backends for the solvers that CVXPY finds and that take linear programs."""
+    return [PREFIX + solver.lower() for solver in _found() if "linear" in _cones(solver)]
+
+
+def open_solver(name: str) -> Backend:
+    """Return the backend "cvxpy:<solver>".
+
+    Raises
+    ------
+    OptionError
+        CVXPY knows no such solver.
+    SolverNotFound
+        CVXPY knows it, but it is not installed.
+    """
+    solver = name.removeprefix(PREFIX).upper()
+    if solver in _found():
+        return CvxpyBackend(solver)
+    from cvxpy.reductions.solvers import defines
+
+    if solver in {*defines.SOLVER_MAP_CONIC, *defines.SOLVER_MAP_QP}:
+        raise SolverNotFound(
+            f"expected an installed solver; CVXPY supports {solver} but does not find it. "
+            f"Install it, or use one of {', '.join(installed())}."
+        )
+    raise unknown_name("backend", name, installed())
+
+
+@dataclass(frozen=True)
+class CvxpyBackend(Backend):
+    """One solver behind CVXPY."""
+
+    solver: str
+
+    @property
+    def name(self) -> str:
+        return PREFIX + self.solver.lower()
+
+    @property
+    def profile(self) -> Profile:
+        """What is known about the solver."""
+        return PROFILES.get(self.solver, Profile())
+
+    @property
+    def version(self) -> str:
+        try:
+            return version(self.profile.package or self.solver.lower())
+        except PackageNotFoundError:
+            return ""
+
+    def takes(self, cones: frozenset[str]) -> Capability:
+        missing = sorted(cones - _cones(self.solver))
+        if not missing:
+            return Capability(True)
+        takes = ", ".join(sorted(_cones(self.solver)))
+        return Capability(False, f"{self.solver} takes {takes} constraints; the program needs {', '.join(missing)}")
+
+    def attempts(self, program: Program, tol: float, deadline: Deadline) -> Iterator[Attempt]:
+        profile = self.profile
+        for rung in profile.linear_ladder if program.cones == LINEAR else profile.ladder:
+            if deadline.passed:
+                return
+            accuracy = min(max(tol * rung.accuracy, profile.finest), profile.coarsest)
+            options = {**profile.always, **profile.tolerances(accuracy), **rung.options}
+            if deadline.left is not None:
+                options |= self._time_limit(deadline.left)
+            yield self._attempt(program, rung.form, options)
+
+    def _time_limit(self, seconds: float) -> dict[str, Any]:
+        if self.solver == "SCIPY":
+            return {"scipy_options": {"time_limit": seconds}}
+        return {} if self.profile.time_limit is None else {self.profile.time_limit: seconds}
+
+    def _attempt(self, program: Program, form: Form, options: dict[str, Any]) -> Attempt:
+        """Run the solver once; whatever it or CVXPY raises becomes the attempt's error."""
+        clock = _Clock()
+        derived = derive(program.margins, program.regularizer, program.edge_function, form)
+        clock.lap("build")
+        # solver_opts={} is required: without it CVXPY's Clarabel interface cannot read its own answer.
+        data, chain, inverse = derived.problem.get_problem_data(self.solver, solver_opts={})
+        clock.lap("canonicalize")
+        try:
+            raw = chain.solve_via_data(derived.problem, data, warm_start=False, verbose=False, solver_opts=options)
+        except Exception as failure:  # noqa: BLE001 - foreign code: its failure is the result of this attempt
+            clock.lap("solve")
+            return Attempt(form.name, options, "raised", False, times=clock.times, error=_words(failure))
+        clock.lap("solve")
+        try:
+            return self._read(derived, chain, inverse, raw, form, options, clock)
+        except Exception as failure:  # noqa: BLE001 - likewise: an answer that CVXPY cannot read
+            clock.lap("recover")
+            return Attempt(
+                form.name, options, self._status(raw, "unreadable"), False, times=clock.times, error=_words(failure)
+            )
+
+    def _read(
+        self,
+        derived: Derived,
+        chain: Any,
+        inverse: Any,
+        raw: Any,
+        form: Form,
+        options: dict[str, Any],
+        clock: _Clock,
+    ) -> Attempt:
+        solution = chain.invert(raw, inverse)
+        iterate = solution if solution.primal_vars else _keep_iterate(chain, raw, inverse)
+        d, w = derived.read(iterate.primal_vars or {}, iterate.dual_vars or {})
+        clock.lap("recover")
+        iterations = solution.attr.get("num_iters")
+        return Attempt(
+            form=form.name,
+            options=options,
+            status=self._status(raw, solution.status),
+            claims=solution.status == "optimal",
+            d=d,
+            w=w,
+            iterations=None if iterations is None else int(iterations),
+            statistics=_numbers(raw) | _numbers(solution.attr.get("extra_stats")),
+            times=clock.times,
+        )
+
+    def _status(self, raw: Any, translated: str) -> str:
+        own = self.profile.status
+        return f"{own(raw)} ({translated})" if own else translated
+
+
+class _Clock:
+    """Seconds by phase."""
+
+    def __init__(self) -> None:
+        self.times: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, phase: str) -> None:
+        now = time.perf_counter()
+        self.times[phase] = now - self._last
+        self._last = now
+
+
+def _keep_iterate(chain: Any, raw: Any, inverse: Any) -> Any:
+    """Return CVXPY's reading of a failed answer as if it had been accepted: the iterate is worth certifying.
+
+    CVXPY drops the iterate when a status counts as a failure; a copy of its interface in which no status does keeps
+    it. Where the solver left none, the reading fails and the failed one stands.
+    """
+    solver = copy.copy(chain.reductions[-1])
+    solver.STATUS_MAP = dict.fromkeys(solver.STATUS_MAP, "optimal_inaccurate")
+    lenient = copy.copy(chain)
+    lenient.reductions = [*chain.reductions[:-1], solver]
+    try:
+        return lenient.invert(raw, inverse)
+    except (AttributeError, KeyError, TypeError, ValueError):  # no arrays in this answer
+        return chain.invert(raw, inverse)
+
+
+def _found() -> list[str]:
+    """Names of the solvers that CVXPY finds."""
+    import cvxpy as cp
+
+    return list(cp.installed_solvers())
+
+
+def _cones(solver: str) -> frozenset[str]:
+    """What a solver takes, asked of CVXPY's (private) table of interfaces."""
+    import cvxpy as cp
+    from cvxpy.reductions.solvers import defines
+
+    conic = defines.SOLVER_MAP_CONIC.get(solver)
+    supported = set(conic.SUPPORTED_CONSTRAINTS) if conic is not None else set[Any]()
+    linear = cp.NonNeg in supported or solver in defines.SOLVER_MAP_QP
+    return frozenset({"linear"} if linear else set()) | frozenset({"exponential"} if cp.ExpCone in supported else set())
+
+
+def _numbers(source: Any) -> dict[str, float]:
+    """Return the numbers among the public fields of a solver's report, whatever kind of record it is."""
+    if source is None:
+        return {}
+    if isinstance(source, Mapping):
+        info = source.get("info")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        fields: dict[str, Any] = dict(source) if info is None else {}  # pyright: ignore[reportUnknownArgumentType]
+        return {k: float(v) for k, v in fields.items() if _is_number(v)} | _numbers(info)
+    names = [name for name in dir(source) if not name.startswith("_")]
+    values = {name: getattr(source, name) for name in names}
+    return {name: float(value) for name, value in values.items() if _is_number(value)}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
+
+
+def _words(failure: Exception) -> str:
+    """What was raised, in one line."""
+    return f"{type(failure).__name__}: {' '.join(str(failure).split())}"[:500]

@@ -1,0 +1,81 @@
+"""The formulations by name, path or object: built in, from an entry point, or a file of one's own."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+from importlib.metadata import entry_points
+from os import PathLike
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from boostopt.errors import OptionError, unknown_name
+from boostopt.formulation import Formulation
+
+FOLDER = "boostopt.formulations"
+ENTRY_POINTS = "boostopt.formulations"
+
+
+def list_formulations() -> list[str]:
+    """Return the names of the formulations that come with boostopt or with an installed entry point, sorted."""
+    return sorted({*_pages(), *(point.name for point in entry_points(group=ENTRY_POINTS))})
+
+
+def get_formulation(which: str | PathLike[str] | Formulation[Any]) -> Formulation[Any]:
+    """Return a formulation.
+
+    Parameters
+    ----------
+    which
+        A name from `list_formulations()`, the path of a Python file that states one (a path ends in ".py"), or a
+        formulation, which is returned as it is.
+
+    Raises
+    ------
+    OptionError
+        The name is unknown, or the file is not there or does not define exactly one formulation.
+    """
+    if isinstance(which, Formulation):
+        return which  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(which, PathLike) or which.endswith(".py"):
+        return _stated_in(_load(Path(which)))
+    if which in _pages():
+        return _stated_in(importlib.import_module(f"{FOLDER}.{which}"))
+    for point in entry_points(group=ENTRY_POINTS):
+        if point.name == which:
+            loaded = point.load()
+            return loaded() if isinstance(loaded, type) else loaded
+    raise unknown_name("formulation", which, list_formulations())
+
+
+def _pages() -> set[str]:
+    """Names of the pages in the folder."""
+    folder = importlib.import_module(FOLDER)
+    return {module.name for module in pkgutil.iter_modules(folder.__path__)}
+
+
+def _load(path: Path) -> ModuleType:
+    """Run a file as a module of its own."""
+    if not path.is_file():
+        raise OptionError(f"expected the file of a formulation; there is no file {path}. Check the path.")
+    spec = importlib.util.spec_from_file_location(f"boostopt_page_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise OptionError(f"expected a Python file ending in .py; got {path}.")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _stated_in(module: ModuleType) -> Formulation[Any]:
+    """Return the one formulation that a module defines."""
+    stated = [
+        member
+        for member in vars(module).values()
+        if isinstance(member, type) and issubclass(member, Formulation) and member.__module__ == module.__name__
+    ]
+    if len(stated) != 1:
+        names = ", ".join(page.__name__ for page in stated) or "none"
+        raise OptionError(f"a page must define exactly one subclass of Formulation; {module.__file__} has {names}.")
+    return stated[0]()

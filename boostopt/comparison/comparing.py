@@ -1,0 +1,218 @@
+"""Solve one program by several backends and hold the certified intervals against each other."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from boostopt.backends import get_backend, list_backends
+from boostopt.backends.base import Backend
+from boostopt.errors import OptionError, SolverNotFound
+from boostopt.program import Program
+from boostopt.solving import PHASES, Solution, solve
+
+
+@dataclass(frozen=True)
+class Row:
+    """What came of one backend.
+
+    Attributes
+    ----------
+    backend, version
+        Its name, and the version of its solver.
+    solution
+        Its answer; None where it cannot take the program.
+    reason
+        Why it cannot.
+    reached
+        Whether its certified gap is within the tolerance.
+    """
+
+    backend: str
+    version: str
+    solution: Solution | None
+    reason: str
+    reached: bool
+
+    def record(self) -> dict[str, Any]:
+        """Return the row as plain values; None for what there is not."""
+        s = self.solution
+        c = s.certificate if s else None
+        best = s.best if s else None
+        return {
+            "backend": self.backend,
+            "version": self.version,
+            "able": s is not None,
+            "reason": self.reason,
+            "outcome": s.outcome.name.lower() if s else None,
+            "verdict": s.verdict.name.lower() if s else None,
+            "reached": self.reached,
+            "lower": c.lower if c else None,
+            "upper": c.upper if c else None,
+            "gap": c.gap if c else None,
+            "scaled_gap": c.scaled_gap if c else None,
+            "relative_gap": c.relative_gap if c else None,
+            "kkt_worst": c.kkt.worst if c else None,
+            "solver_status": s.solver_status if s else None,
+            "form": best.form if best else None,
+            "options": dict(best.options) if best else None,
+            "attempts": len(s.attempts) if s else 0,
+            "iterations": s.iterations if s else None,
+            "seconds": s.times["total"] if s else None,
+            **{f"seconds_{phase}": s.times[phase] if s else None for phase in PHASES},
+        }
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Rows in the order in which the backends were named."""
+
+    program: Program
+    tol: float
+    rows: tuple[Row, ...]
+
+    @property
+    def reached(self) -> bool:
+        """Whether some backend's certified gap is within the tolerance."""
+        return any(row.reached for row in self.rows)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The intersection of all certified intervals: what is known about the optimum, whoever proved it."""
+        certificates = [row.solution.certificate for row in self.rows if row.solution]
+        return (
+            max((c.lower for c in certificates), default=-math.inf),
+            min((c.upper for c in certificates), default=math.inf),
+        )
+
+    @property
+    def overlap(self) -> bool:
+        """Whether all certified intervals have a point in common; if not, boostopt is wrong."""
+        lower, upper = self.interval
+        return lower <= upper
+
+    def clashes(self, row: Row) -> list[str]:
+        """Return the backends whose interval does not overlap with that of a row."""
+        if row.solution is None:
+            return []
+        mine = row.solution.certificate
+        others = [(other.backend, other.solution) for other in self.rows if other is not row]
+        return [name for name, solution in others if solution and not mine.overlaps(solution.certificate)]
+
+    def facts(self) -> dict[str, Any]:
+        """Return what was solved: formulation, parameters, sizes, digest of U."""
+        p = self.program
+        return {
+            "formulation": p.formulation.name,
+            "parameters": dict(vars(p.parameters)),
+            "examples": p.margins.N,
+            "examples_with_multiplicity": p.examples.total,
+            "hypotheses": p.margins.t,
+            "digest": p.margins.digest(),
+            "tol": self.tol,
+        }
+
+    def to_json(self) -> str:
+        """Return facts and rows as JSON; what is not finite is null."""
+        lower, upper = self.interval
+        document = {
+            **self.facts(),
+            "reached": self.reached,
+            "overlap": self.overlap,
+            "lower": lower,
+            "upper": upper,
+            "rows": [row.record() for row in self.rows],
+        }
+        return json.dumps(_plain(document), indent=2, allow_nan=False)
+
+    def to_csv(self) -> str:
+        """Return the rows as CSV with a header; options as JSON in their cell."""
+        records = [_plain(row.record()) for row in self.rows]
+        out = io.StringIO()
+        writer = csv.DictWriter(out, fieldnames=list(records[0]), lineterminator="\n")
+        writer.writeheader()
+        for record in records:
+            options = record["options"]
+            writer.writerow({**record, "options": "" if options is None else json.dumps(options)})
+        return out.getvalue()
+
+
+def compare(
+    program: Program,
+    backends: Sequence[str | Backend] | None = None,
+    tol: float = 1e-8,
+    time_limit: float | None = None,
+    progress: Callable[[str, Row | None], None] = lambda backend, row: None,
+) -> Comparison:
+    """Solve a program by several backends, one after another.
+
+    Parameters
+    ----------
+    program
+        What to solve.
+    backends
+        Names or backends, each once; all that `list_backends()` gives by default. One that cannot take the program,
+        or is not installed, gets a row with the reason.
+    tol
+        Scaled gap wanted of each, in (0, 1).
+    time_limit
+        Seconds for each backend; None for no limit.
+    progress
+        Called with a backend's name and None before it starts, with its row after it has ended.
+
+    Raises
+    ------
+    OptionError
+        A backend of unknown name, none or one twice, or a tolerance or time limit out of range.
+    """
+    wanted = list_backends() if backends is None else list(backends)
+    names = [backend if isinstance(backend, str) else backend.name for backend in wanted]
+    if not names or len(set(names)) < len(names):
+        raise OptionError(f"expected one or more different backends; got {', '.join(names) or 'none'}.")
+    opened = [_opened(backend) for backend in wanted]  # a misspelt name is an error before any work
+    rows = list[Row]()
+    for name, backend in zip(names, opened, strict=True):
+        progress(name, None)
+        rows.append(_row(program, name, backend, tol, time_limit))
+        progress(name, rows[-1])
+    return Comparison(program, tol, tuple(rows))
+
+
+def _opened(which: str | Backend) -> str | Backend | SolverNotFound:
+    """Return the backend, "auto" as it is, or why the backend is not there."""
+    if which == "auto":
+        return which
+    try:
+        return get_backend(which)
+    except SolverNotFound as missing:
+        return missing
+
+
+def _row(
+    program: Program, name: str, backend: str | Backend | SolverNotFound, tol: float, time_limit: float | None
+) -> Row:
+    """Solve by one backend, if it can."""
+    if isinstance(backend, SolverNotFound):
+        return Row(name, "", None, str(backend), False)
+    if isinstance(backend, Backend):
+        able = backend.takes(program.cones)
+        if not able:
+            return Row(name, backend.version, None, able.reason, False)
+    solution = solve(program, backend, tol, time_limit)
+    return Row(name, solution.version, solution, "", solution.certificate.scaled_gap <= tol)
+
+
+def _plain(value: Any) -> Any:
+    """Return a value with nan and infinities as None, all the way down."""
+    if isinstance(value, Mapping):
+        return {str(k): _plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else None
+    return value

@@ -1,0 +1,148 @@
+"""Tables for people: a comparison, a certificate, formulations against backends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from boostopt.backends.base import Backend, Capability
+from boostopt.certificate import Certificate
+from boostopt.comparison.comparing import Comparison, Row
+from boostopt.formulation import Formulation
+from boostopt.program import Program
+
+STYLES = {"bounded": "green", "checked": "cyan", "claimed": "yellow", "none": "red", "unable": "dim"}
+BLAMED = 5
+
+
+def comparison_table(comparison: Comparison) -> RenderableType:
+    """Return the rows with verdicts and intervals, and below them what follows from all of them together."""
+    table = Table(title=_headline(comparison.program), title_justify="left", title_style="bold")
+    table.add_column("backend", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    table.add_column("certified interval of the optimum", overflow="fold")
+    table.add_column("gap", justify="right", no_wrap=True)
+    table.add_column("overlaps", justify="center")
+    table.add_column("seconds", justify="right", no_wrap=True)
+    table.add_column("solve / certify", justify="right", no_wrap=True)
+    table.add_column("iter.", justify="right", no_wrap=True)
+    table.add_column("the solver says", overflow="fold")
+    for row in comparison.rows:
+        table.add_row(*_cells(comparison, row))
+    return Group(table, *_conclusions(comparison))
+
+
+def certificate_table(program: Program, certificate: Certificate, tol: float) -> RenderableType:
+    """Return the interval, the residuals of the answer as it came, and who is to blame for the gap."""
+    table = Table(title=_headline(program), title_justify="left", title_style="bold", show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    narrow = certificate.scaled_gap <= tol
+    table.add_row("optimum certified in", interval(certificate.lower, certificate.upper))
+    table.add_row("gap", f"{certificate.gap:.2e}  (relative {certificate.relative_gap:.2e}, slack included)")
+    table.add_row(f"as narrow as {tol:g}", Text("yes" if narrow else "no", style="green" if narrow else "red"))
+    table.add_row("upper end proved by", "d(w)" if certificate.d_is == "d(w)" else "the given d, repaired")
+    for condition, residual in certificate.kkt.residuals.items():
+        table.add_row(
+            f"violates {condition}", f"{residual:.2e}" if np.isfinite(residual) else "not given or not finite"
+        )
+    table.add_row("examples to blame", _blamed(certificate.example_gaps))
+    table.add_row("hypotheses to blame", _blamed(certificate.hypothesis_gaps))
+    return table
+
+
+def support_table(
+    formulations: Iterable[Formulation[Any]], support: Mapping[str, Mapping[str, Capability]], backends: list[Backend]
+) -> RenderableType:
+    """Return formulations against backends: yes, or no with a number that refers to the reason below."""
+    table = Table(title="formulations x backends", title_justify="left", title_style="bold")
+    for column in ("formulation", "parameters"):
+        table.add_column(column, overflow="fold")
+    for backend in backends:
+        table.add_column(f"{backend.name}\n{backend.version}", justify="center")
+    reasons = list[str]()
+    for formulation in formulations:
+        cells = list[RenderableType]()
+        for backend in backends:
+            able = support[formulation.name][backend.name]
+            if not able and able.reason not in reasons:
+                reasons.append(able.reason)
+            cells.append(Text("yes", "green") if able else Text(f"no ({reasons.index(able.reason) + 1})", "red"))
+        names = ", ".join(name if p.required else f"[{name}]" for name, p in formulation.parameters.items())
+        table.add_row(formulation.name, Text(names), *cells)
+    return Group(table, *(Text(f"({k + 1}) {reason}") for k, reason in enumerate(reasons)))
+
+
+def interval(lower: float, upper: float) -> str:
+    """Write an interval so that rounding to print it never narrows it."""
+    return f"[{_outward(lower, -1)}, {_outward(upper, 1)}]"
+
+
+def _outward(value: float, direction: int) -> str:
+    """Write a number with 10 significant digits, rounded down or up."""
+    digits = f"{value:.9e}"
+    if (float(digits) - value) * direction < 0:
+        exponent = int(digits.partition("e")[2])
+        digits = f"{value + direction * 10.0 ** (exponent - 9):.9e}"
+    number = float(digits)
+    return f"{number:.9e}" if number != 0 and not 1e-4 <= abs(number) < 1e6 else f"{number:.10g}"
+
+
+def _headline(program: Program) -> str:
+    values = ", ".join(f"{name} = {value:.6g}" for name, value in vars(program.parameters).items())
+    return f"{program.formulation.name}: N = {program.margins.N}, t = {program.margins.t}, {values}"
+
+
+def _cells(comparison: Comparison, row: Row) -> list[RenderableType]:
+    if row.solution is None:
+        return [row.backend, Text("unable", STYLES["unable"]), Text(row.reason, "dim"), "", "", "", "", "", ""]
+    solution, certificate = row.solution, row.solution.certificate
+    verdict = solution.verdict.name.lower()
+    clashes = comparison.clashes(row)
+    return [
+        row.backend,
+        Text(verdict, STYLES[verdict]),
+        interval(certificate.lower, certificate.upper),
+        f"{certificate.gap:.1e}",
+        Text(f"NO: {', '.join(clashes)}", "bold red") if clashes else Text("yes", "green"),
+        f"{solution.times['total']:.3f}",
+        f"{solution.times['solve']:.3f} / {solution.times['certify']:.4f}",
+        "-" if solution.iterations is None else str(solution.iterations),
+        f"{solution.solver_status}; {solution.best.form if solution.best else 'no answer'}",
+    ]
+
+
+def _conclusions(comparison: Comparison) -> list[RenderableType]:
+    if all(row.solution is None for row in comparison.rows):
+        return [Text("No backend named can take this program.", "bold red")]
+    if not comparison.overlap:
+        return [
+            Text(
+                "The intervals contradict each other. Whatever the solvers did, that is a bug in boostopt: "
+                "please report it with the data.",
+                "bold red",
+            )
+        ]
+    lower, upper = comparison.interval
+    lines: list[RenderableType] = [Text(f"All together: the optimum lies in {interval(lower, upper)}.", "bold")]
+    able = [row for row in comparison.rows if row.solution]
+    reached = [row for row in able if row.reached and row.solution]
+    if reached:
+        fastest = min(reached, key=lambda row: row.solution.times["total"] if row.solution else np.inf)
+        lines.append(Text(f"Right to {comparison.tol:g}: {', '.join(row.backend for row in reached)}."))
+        lines.append(Text(f"Fastest of them: {fastest.backend}."))
+    short = [row.backend for row in able if not row.reached]
+    if short:
+        lines.append(Text(f"Not as narrow as {comparison.tol:g}: {', '.join(short)}.", "yellow"))
+    return lines
+
+
+def _blamed(gaps: Any) -> str:
+    """The largest terms of a gap with their index."""
+    worst = np.argsort(-gaps)[:BLAMED]
+    return ", ".join(f"{int(k)}: {gaps[k]:.1e}" for k in worst if gaps[k] > 0) or "none"

@@ -1,0 +1,1 @@
+"""Convex functions G of the edges with their conjugates, one file a family."""

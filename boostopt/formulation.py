@@ -1,0 +1,228 @@
+"""A formulation: the pair (F, G) of one algorithm with its parameters, sources and the problems as printed.
+
+A page of `formulations/` subclasses `Formulation`; binding it to a margin matrix and numbers gives a `Program`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from boostopt.edges.base import EdgeFunction
+from boostopt.errors import ProblemError, unknown_name
+from boostopt.margins import Margins
+from boostopt.program import Examples, Program
+from boostopt.regularizers.base import Regularizer
+from boostopt.regularizers.capped_simplex import FULL_SUPPORT
+from boostopt.shapes import Array, Float
+
+P = TypeVar("P")
+
+
+@dataclasses.dataclass(frozen=True)
+class Domain:
+    """The values a parameter may take: in words, and as a test that may look at the examples."""
+
+    text: str
+    contains: Callable[[float, Examples], bool]
+
+
+POSITIVE = Domain("(0, inf)", lambda value, examples: 0.0 < value < math.inf)
+COUNT = Domain("[1, sum of c]", lambda value, examples: 1.0 <= value <= examples.total * (1 + FULL_SUPPORT))
+
+CANONICAL: float = math.nan
+"""Default of a parameter whose value follows from the others and from the examples: `Formulation.canonical`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """One parameter of a formulation, as its record declares it.
+
+    Attributes
+    ----------
+    name
+        The paper's symbol, spelled out.
+    meaning
+        What it does, in a sentence.
+    domain
+        Where it may lie.
+    default
+        Value when it is not given: a number, `CANONICAL` (nan) for a value that follows from the others and from
+        the examples, or `dataclasses.MISSING` if it must be given.
+    """
+
+    name: str
+    meaning: str
+    domain: Domain
+    default: Any
+
+    @property
+    def required(self) -> bool:
+        """Whether it must be given."""
+        return self.default is dataclasses.MISSING
+
+
+def parameter(meaning: str, domain: Domain, default: Any = dataclasses.MISSING) -> Any:
+    """Declare a field of a parameter record; the default `CANONICAL` leaves it to `Formulation.canonical`."""
+    return dataclasses.field(default=default, metadata={"meaning": meaning, "domain": domain})
+
+
+class Formulation(ABC, Generic[P]):
+    """The base of every page in `formulations/`.
+
+    A page names itself, declares the record of its parameters (a frozen dataclass whose fields are made by
+    `parameter`) and gives F, G and the two problems as printed.
+    """
+
+    name: ClassVar[str]
+    """How users call it: lower case, one word, the name of its file."""
+    title: ClassVar[str]
+    """How the literature writes it."""
+    sources: ClassVar[tuple[str, ...]]
+    """Where it is stated: paper, sections, equations."""
+    Parameters: ClassVar[type[Any]]
+    """The record of its parameters."""
+    takes_reference: ClassVar[bool] = False
+    """Whether the program depends on a reference distribution d0."""
+    stopping_rules: ClassVar[tuple[str, ...]] = ()
+    """The rules by which column generation may stop, strongest guarantee first."""
+    final_weights: ClassVar[str] = "program"
+    """How the weights of the final classifier are taken."""
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """The parameters by name, with meaning, domain and default."""
+        return {
+            field.name: Parameter(field.name, field.metadata["meaning"], field.metadata["domain"], field.default)
+            for field in dataclasses.fields(self.Parameters)
+        }
+
+    @abstractmethod
+    def regularizer(self, p: P, examples: Examples) -> Regularizer:
+        """Return F."""
+
+    @abstractmethod
+    def edge_function(self, p: P) -> EdgeFunction:
+        """Return G."""
+
+    @abstractmethod
+    def primal(self, U: Float[Array, "N t"], p: P, examples: Examples) -> Any:
+        """Return the primal as printed, a `cvxpy.Problem` with labelled constraints."""
+
+    @abstractmethod
+    def dual(self, U: Float[Array, "N t"], p: P, examples: Examples) -> Any:
+        """Return the dual as printed, a `cvxpy.Problem` with labelled constraints."""
+
+    def canonical(self, p: P, examples: Examples) -> P:
+        """Return the record with the values that were left open (`CANONICAL`) filled in."""
+        return p
+
+    def iteration_bound(self, p: P, examples: Examples) -> float:
+        """Return the number of hypotheses after which column generation must have stopped; inf if none is known."""
+        return math.inf
+
+    def bind(
+        self,
+        U: npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix | Margins,
+        *,
+        c: npt.ArrayLike | None = None,
+        d0: npt.ArrayLike | None = None,
+        **parameters: float | None,
+    ) -> Program:
+        """Bind the formulation to a margin matrix and to numbers.
+
+        Parameters
+        ----------
+        U
+            Margin matrix U[n, q] = y_n h_q(x_n), shape (N, t), entries in [-1, 1]; an array (float64 and int8 are
+            kept without a copy), a scipy sparse matrix or `Margins`.
+        c
+            Multiplicities, shape (N,), positive; 1 by default. They are what sample weights mean: an example with
+            c_n = 2 counts as two copies of itself.
+        d0
+            Reference distribution, shape (N,), non-negative with sum 1; proportional to c by default. Only for
+            formulations with a regularizer relative to one.
+        **parameters
+            Values of `self.parameters`; None means the default or canonical value.
+
+        Returns
+        -------
+        The program, every parameter filled in.
+
+        Raises
+        ------
+        ProblemError
+            U, c, d0 or a parameter lies outside its domain, or a required parameter is missing.
+        OptionError
+            A parameter that this formulation does not have.
+        """
+        margins = Margins(U)
+        examples = _examples(self, margins.N, c, d0)
+        for name, value in parameters.items():
+            if value is not None and name not in self.parameters:
+                raise unknown_name(f"parameter of {self.name}", name, self.parameters)
+        given = {name: float(value) for name, value in parameters.items() if value is not None}
+        for known in self.parameters.values():
+            if known.required and known.name not in given:
+                raise ProblemError(
+                    f"{self.name} needs {known.name}, {known.meaning}, in {known.domain.text}; got none. "
+                    f"Pass {known.name}=..."
+                )
+        for name, value in given.items():
+            domain = self.parameters[name].domain
+            if not domain.contains(value, examples):
+                raise ProblemError(
+                    f"{name} must lie in {domain.text}{_with_total(domain, examples)}; got {value:.10g}. "
+                    f"It is {self.parameters[name].meaning}."
+                )
+        p = self.canonical(self.Parameters(**given), examples)
+        return Program(self, p, examples, margins, self.regularizer(p, examples), self.edge_function(p))
+
+
+def _with_total(domain: Domain, examples: Examples) -> str:
+    """The numbers of a domain that depends on the examples."""
+    return f" = [1, {examples.total:.10g}]" if domain is COUNT else ""
+
+
+def _examples(page: Formulation[Any], N: int, c: npt.ArrayLike | None, d0: npt.ArrayLike | None) -> Examples:
+    """Return the checked multiplicities and reference distribution."""
+    counts = np.ones(N) if c is None else _per_example("c", c, N)
+    if not (counts > 0).all():
+        n = int(np.argmin(counts))
+        raise ProblemError(
+            f"the multiplicities c must be positive; got {counts[n]:.6g} at {n}. Drop the examples that do not count."
+        )
+    if d0 is None:
+        return Examples(counts, counts / counts.sum())
+    if not page.takes_reference:
+        raise ProblemError(
+            f"{page.name} has no reference distribution d0. To weight examples pass multiplicities c, "
+            "to leave examples out drop their rows."
+        )
+    reference = _per_example("d0", d0, N)
+    if not (reference >= 0).all():
+        n = int(np.argmin(reference))
+        raise ProblemError(f"d0 must be non-negative; got {reference[n]:.6g} at {n}.")
+    if abs(reference.sum() - 1.0) > 1e-8:
+        raise ProblemError(f"d0 must sum to 1; got {reference.sum():.10g}. Divide it by its sum.")
+    return Examples(counts, reference / reference.sum())
+
+
+def _per_example(name: str, values: npt.ArrayLike, N: int) -> Float[Array, " N"]:
+    """Return one finite number for each example."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf" or array.shape != (N,):
+        raise ProblemError(
+            f"{name} must be one number for each example, shape ({N},); got shape {array.shape} of {array.dtype}."
+        )
+    if not np.isfinite(array).all():
+        n = int(np.argmin(np.isfinite(array)))
+        raise ProblemError(f"{name} must be finite; got {array[n]} at {n}.")
+    return array.astype(np.float64)

@@ -1,0 +1,1 @@
+"""Hypotheses: where the columns of the margin matrix come from."""

@@ -1,0 +1,87 @@
+"""Decision stumps: h(x) = +1 or -1 on either side of a threshold of one feature."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt.errors import OptionError, ProblemError
+from boostopt.shapes import Array, Float, Int8
+
+
+def stump_matrix(
+    X: npt.ArrayLike, y: npt.ArrayLike, t: int, random_state: int | np.random.Generator | None = 0
+) -> Int8[Array, "N columns"]:
+    """Draw decision stumps at random and return their margin matrix U[n, q] = y_n h_q(x_n).
+
+    The class is closed under negation, and so is the draw: columns 2k and 2k + 1 are a stump and its negation.
+    Stumps are drawn without replacement: first a feature that is not constant, then one of the thresholds halfway
+    between its distinct values that has not been drawn, each with equal chance. Where all features are constant,
+    the only stump is the constant hypothesis.
+
+    Parameters
+    ----------
+    X
+        Features, shape (N, features), finite.
+    y
+        Labels -1 or 1, shape (N,).
+    t
+        Number of columns wanted, at least 1.
+    random_state
+        Seed or generator; equal seeds give equal matrices.
+
+    Returns
+    -------
+    int8 array of shape (N, min(t, number of stumps and negations that exist)), entries -1 or 1.
+
+    Raises
+    ------
+    ProblemError
+        X or y has a wrong shape, an entry of X is not finite, a label is not -1 or 1.
+    OptionError
+        t is smaller than 1.
+    """
+    features, labels = _checked(X, y)
+    if t < 1:
+        raise OptionError(f"t must be at least 1 column; got {t}.")
+    rng = np.random.default_rng(random_state)
+    stumps = [features[:, j] > threshold for j, threshold in _draw(features, -(-t // 2), rng)]
+    if not stumps:
+        stumps = [np.ones(len(labels), dtype=bool)]
+    h = 2 * np.array(stumps, dtype=np.int8).T - 1
+    signed = np.stack([h, -h], axis=2).reshape(len(labels), -1)[:, :t]
+    return (signed * labels[:, np.newaxis]).astype(np.int8)
+
+
+def _draw(X: Float[Array, "N features"], count: int, rng: np.random.Generator) -> list[tuple[int, float]]:
+    """Return up to `count` different (feature, threshold)."""
+    remaining: dict[int, list[float]] = {}
+    for feature in range(X.shape[1]):
+        values = np.unique(X[:, feature])
+        if len(values) > 1:
+            # Between neighbours that are one ulp apart the midpoint rounds to one of them: the lower one still splits.
+            middle = np.minimum(values[:-1] + 0.5 * (values[1:] - values[:-1]), np.nextafter(values[1:], -np.inf))
+            remaining[feature] = list(rng.permutation(middle))
+    drawn: list[tuple[int, float]] = []
+    while remaining and len(drawn) < count:
+        feature = int(rng.choice(list(remaining)))
+        drawn.append((feature, float(remaining[feature].pop())))
+        if not remaining[feature]:
+            del remaining[feature]
+    return drawn
+
+
+def _checked(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Float[Array, "N features"], Int8[Array, " N"]]:
+    """Return X as float64 and y as int8."""
+    features, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
+    if features.ndim != 2 or 0 in features.shape or labels.shape != features.shape[:1]:
+        raise ProblemError(
+            "X must have shape (N, features) and y shape (N,), both not empty; "
+            f"got {features.shape} and {labels.shape}."
+        )
+    if not np.isfinite(features).all():
+        n, j = np.argwhere(~np.isfinite(features))[0]
+        raise ProblemError(f"X must be finite; got {features[n, j]} at row {n}, feature {j}. Impute or drop it.")
+    if not np.isin(labels, (-1, 1)).all():
+        raise ProblemError(f"y must hold -1 and 1 only; got {np.unique(labels)[:5]}. Code the two classes so.")
+    return features, labels.astype(np.int8)

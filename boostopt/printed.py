@@ -1,0 +1,20 @@
+"""The problems of a page as they are printed: an objective, and constraints named after their multipliers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+def minimize(objective: Any, subject_to: Mapping[str, Any]) -> Any:
+    """Return the `cvxpy.Problem` of minimizing an objective, each constraint labelled with its key."""
+    import cvxpy as cp
+
+    return cp.Problem(cp.Minimize(objective), [c.set_label(name) for name, c in subject_to.items()])
+
+
+def maximize(objective: Any, subject_to: Mapping[str, Any]) -> Any:
+    """Return the `cvxpy.Problem` of maximizing an objective, each constraint labelled with its key."""
+    import cvxpy as cp
+
+    return cp.Problem(cp.Maximize(objective), [c.set_label(name) for name, c in subject_to.items()])

@@ -1,0 +1,158 @@
+"""A program: a formulation bound to a margin matrix and to numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt.certificate import Certificate, certify
+from boostopt.edges.base import EdgeFunction
+from boostopt.errors import ProblemError, unknown_name
+from boostopt.forms import Form, Side, derive
+from boostopt.margins import Margins
+from boostopt.regularizers.base import Regularizer
+from boostopt.shapes import Array, Float
+
+if TYPE_CHECKING:
+    from boostopt.solving import Solution
+
+
+@dataclass(frozen=True)
+class Examples:
+    """The examples of a program, without their margins.
+
+    Attributes
+    ----------
+    c
+        Multiplicities, shape (N,), positive: example n stands for c_n copies of itself.
+    d0
+        Reference distribution, shape (N,), non-negative, sum 1.
+    """
+
+    c: Float[Array, " N"]
+    d0: Float[Array, " N"]
+
+    @property
+    def N(self) -> int:
+        """Number of examples."""
+        return len(self.c)
+
+    @property
+    def total(self) -> float:
+        """Number of examples counted with multiplicity."""
+        return float(self.c.sum())
+
+
+class Page(Protocol):
+    """What a program keeps of its formulation: the name and the problems as printed."""
+
+    name: ClassVar[str]
+
+    def primal(self, U: Float[Array, "N t"], p: Any, examples: Examples) -> Any: ...
+
+    def dual(self, U: Float[Array, "N t"], p: Any, examples: Examples) -> Any: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """min F(d) + G(Uᵀd) over example weights d, with its dual max -F*(-Uw) - G*(w) over hypothesis weights w.
+
+    Made by `Formulation.bind`.
+
+    Attributes
+    ----------
+    formulation
+        The page that states it.
+    parameters
+        The frozen record of its parameters, all filled in.
+    examples
+        Multiplicities and reference distribution.
+    margins
+        The margin matrix U, shape (N, t).
+    regularizer, edge_function
+        F and G.
+    """
+
+    formulation: Page
+    parameters: Any
+    examples: Examples
+    margins: Margins
+    regularizer: Regularizer
+    edge_function: EdgeFunction
+
+    @property
+    def cones(self) -> frozenset[str]:
+        """What a solver must take: "linear", "exponential"."""
+        return self.regularizer.cones | self.edge_function.cones
+
+    def certify(self, d: npt.ArrayLike | None = None, w: npt.ArrayLike | None = None) -> Certificate:
+        """Return the interval that an answer proves, wherever it came from.
+
+        Parameters
+        ----------
+        d
+            Example weights, shape (N,); any numbers: what is not feasible is repaired, non-finite entries count as 0.
+        w
+            Hypothesis weights, shape (t,), likewise.
+
+        Raises
+        ------
+        ProblemError
+            An array has another shape or does not hold real numbers.
+
+        References
+        ----------
+        Weak duality; the repair of d is the entropic projection of Shalev-Shwartz and Singer 2008, figure 2.
+        """
+        N, t = self.margins.shape
+        return certify(
+            self.margins, self.regularizer, self.edge_function, _vector("d", d, N, "N"), _vector("w", w, t, "t")
+        )
+
+    def cvxpy(self, side: Side, form: Literal["derived", "literal"] = "derived") -> Any:
+        """Return the primal or the dual as a `cvxpy.Problem`.
+
+        Parameters
+        ----------
+        side
+            "primal" (over d, minimized) or "dual" (over w, maximized).
+        form
+            "derived" is made from F and G: variables d and e with the constraint "w" (e = Uᵀd), or w and m with the
+            constraint "d" (m = Uw), whose multipliers are the other side's variables. "literal" is the problem as
+            the formulation's page prints it, every constraint labelled with its multiplier.
+
+        Raises
+        ------
+        OptionError
+            Unknown side or form.
+        """
+        if side not in ("primal", "dual"):
+            raise unknown_name("side", side, ("primal", "dual"))
+        if form == "literal":
+            printed = self.formulation.primal if side == "primal" else self.formulation.dual
+            return printed(self.margins.to_array(), self.parameters, self.examples)
+        if form != "derived":
+            raise unknown_name("form", form, ("derived", "literal"))
+        return derive(self.margins, self.regularizer, self.edge_function, Form(side)).problem
+
+    def solve(self, backend: str = "auto", tol: float = 1e-8, time_limit: float | None = None) -> Solution:
+        """Solve and certify: the same as `boostopt.solve(program, ...)`."""
+        from boostopt.solving import solve
+
+        return solve(self, backend=backend, tol=tol, time_limit=time_limit)
+
+
+def _vector(name: str, values: npt.ArrayLike | None, length: int, size: str) -> Float[Array, " n"] | None:
+    """Return an answer's array as float64, checked for its shape only."""
+    if values is None:
+        return None
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf" or array.shape != (length,):
+        raise ProblemError(
+            f"{name} must be {length} real numbers, shape ({size},); got shape {array.shape} of {array.dtype}. "
+            "Pass one weight for each, in the order of the margin matrix."
+        )
+    return array.astype(np.float64)

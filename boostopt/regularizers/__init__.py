@@ -1,0 +1,1 @@
+"""Convex functions F of the example weights with their conjugates, one file a family."""

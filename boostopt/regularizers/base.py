@@ -1,0 +1,92 @@
+"""What the package asks of a regularizer F: a convex function of the example weights with a conjugate."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from boostopt.shapes import Array, Float
+
+
+@dataclass(frozen=True)
+class ConjugatePoint:
+    """F* at one point z, with a maximizer and the multipliers of the domain's constraints there.
+
+    Attributes
+    ----------
+    value
+        F*(z) = max_d <z, d> - F(d), or a number above it (never below: -value is used as a lower bound).
+    d
+        A maximizer, shape (N,), in the domain of F.
+    multipliers
+        Multipliers of the constraints of F's domain by their name in the papers, for instance beta and psi.
+    """
+
+    value: float
+    d: Float[Array, " N"]
+    multipliers: Mapping[str, float | Float[Array, " N"]]
+
+
+class Regularizer(ABC):
+    """A closed convex function F of the example weights d, shape (N,), with a bounded domain.
+
+    It knows neither the margin matrix nor any solver.
+    """
+
+    cones: ClassVar[frozenset[str]]
+    """What a solver must take for F: "linear" always, "exponential" for entropies."""
+
+    @property
+    @abstractmethod
+    def N(self) -> int:
+        """Number of examples."""
+
+    @property
+    @abstractmethod
+    def span(self) -> float:
+        """A bound of F's largest value on its domain: C_Delta / eta for an entropy, 0 for an indicator."""
+
+    @property
+    @abstractmethod
+    def magnitude(self) -> float:
+        """Largest absolute size of the quantities that are added up in F and F*, margins apart: scales rounding."""
+
+    @property
+    @abstractmethod
+    def unit(self) -> Float[Array, " N"]:
+        """Natural size of each weight, positive where the weight may be: solvers may be given d / unit."""
+
+    @property
+    @abstractmethod
+    def rate(self) -> float:
+        """Natural size of 1 / F (eta for an entropy, 1 for an indicator): solvers may be given rate * objective."""
+
+    @abstractmethod
+    def value(self, d: Float[Array, " N"]) -> float:
+        """Return F(d) for d in the domain (up to rounding)."""
+
+    @abstractmethod
+    def conjugate_at(self, z: Float[Array, " N"]) -> ConjugatePoint:
+        """Return F*(z) with a maximizer and multipliers."""
+
+    @abstractmethod
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        """Return a point of the domain near d, whatever d holds; the minimizer of F for None."""
+
+    @abstractmethod
+    def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
+        """Return by how much a raw d violates each constraint of the domain; inf where d is not finite."""
+
+    @abstractmethod
+    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
+        """Return the N non-negative terms that sum to F(d) + F*(z) - <d, z>, given `at = conjugate_at(z)`."""
+
+    @abstractmethod
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        """Return F(d) as (CVXPY expression, constraints of the domain) for an affine expression d of size N."""
+
+    @abstractmethod
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        """Return F*(z) as (CVXPY expression, constraints) for an affine expression z of size N."""

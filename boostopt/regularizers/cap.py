@@ -1,0 +1,80 @@
+"""The cap alone: F = indicator of the capped simplex, the regularizer of soft-margin LPBoost.
+
+Its conjugate is minus the soft margin: F*(z) = max over C_nu of <d, z> = -AvgMin_nu(-z), the average over the nu
+examples of smallest margin [Glocer 2009, (2.2); Shalev-Shwartz and Singer 2008, section 3].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.regularizers.separable import Separable
+from boostopt.shapes import Array, Float
+
+
+@dataclass(frozen=True)
+class Cap(Separable):
+    """Indicator of C_nu; f_n = 0 on [0, c_n / nu]."""
+
+    domain: CappedSimplex
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+
+    @property
+    def N(self) -> int:
+        return len(self.domain.c)
+
+    @property
+    def lower(self) -> Float[Array, " N"]:
+        return np.zeros(self.N)
+
+    @property
+    def upper(self) -> Float[Array, " N"]:
+        return self.domain.upper
+
+    @property
+    def span(self) -> float:
+        return 0.0
+
+    @property
+    def magnitude(self) -> float:
+        return 0.0
+
+    @property
+    def unit(self) -> Float[Array, " N"]:
+        return self.domain.c / self.domain.c.sum()
+
+    @property
+    def rate(self) -> float:
+        return 1.0
+
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.zeros(len(d))
+
+    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.zeros(len(d))
+
+    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.where(y > 0, self.upper, 0.0)
+
+    def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+        rho = self.domain.quantile(-z)
+        return -rho, self.domain.fill(-z, rho)
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        return self.unit if d is None else self.domain.repair(d, self.unit)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        return cp.Constant(0.0), [cp.sum(d) == 1, d >= 0, d <= self.upper]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        beta, psi = cp.Variable(name="beta"), cp.Variable(self.N, nonneg=True, name="psi")
+        return beta + self.upper @ psi, [psi >= z - beta]

@@ -1,0 +1,253 @@
+"""The capped simplex C_nu = {d : sum d = 1, 0 <= d_n <= c_n / nu} and what is projected onto or averaged over it.
+
+c_n is the multiplicity of example n and nu the number of examples (counted with multiplicity) among which the
+weight must at least be shared. Everything here is computed from logarithms, so that nothing overflows or loses
+its small entries [Warmuth, Glocer, Raetsch 2007, section 4; Glocer 2009, algorithm 4.2 with its caps corrected;
+Shalev-Shwartz and Singer 2008, figure 2].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt.errors import ProblemError, unknown_name
+from boostopt.shapes import Array, Bool, Float
+
+FULL_SUPPORT = 1e-12
+"""Relative tolerance at which the multiplicities count as summing to nu: then every weight stands at its cap."""
+
+SORT_BELOW = 20_000
+"""Entries up to which sorting beats selection (measured: equal at about this many)."""
+
+
+@dataclass(frozen=True)
+class CappedSimplex:
+    """The set C_nu for given multiplicities.
+
+    Parameters
+    ----------
+    c
+        Multiplicities, shape (N,), non-negative; an example with c_n = 0 has weight 0 (its cap is 0).
+    nu
+        Positive real number, at most the sum of c.
+
+    Raises
+    ------
+    ProblemError
+        The set is empty: the multiplicities sum to less than nu.
+    """
+
+    c: Float[Array, " N"]
+    nu: float
+
+    def __post_init__(self) -> None:
+        total = float(self.c.sum())
+        if total < self.nu * (1 - FULL_SUPPORT):
+            raise ProblemError(
+                f"the capped simplex is empty: the multiplicities of the examples that may have weight sum to "
+                f"{total:.6g}, less than nu = {self.nu:.6g}. Lower nu or allow more examples."
+            )
+
+    @property
+    def upper(self) -> Float[Array, " N"]:
+        """The caps c_n / nu."""
+        return self.c / self.nu
+
+    @property
+    def single(self) -> bool:
+        """Whether the set is the one point at which every weight stands at its cap."""
+        return float(self.c.sum()) <= self.nu * (1 + FULL_SUPPORT)
+
+    def quantile(self, m: Float[Array, " N"]) -> float:
+        """Return rho = m_(ceil nu): the smallest value such that the examples with m_n <= rho count nu or more."""
+        live = self.c > 0
+        values, counts = m[live], self.c[live]
+        if np.all(counts == counts[0]):
+            k = min(max(int(np.ceil(self.nu / counts[0] * (1 - FULL_SUPPORT))), 1), len(values))
+            return float(np.partition(values, k - 1)[k - 1])
+        order = np.argsort(values)
+        reached = np.cumsum(counts[order]) >= self.nu * (1 - FULL_SUPPORT)
+        return float(values[order[np.argmax(reached) if reached.any() else -1]])
+
+    def fill(self, m: Float[Array, " N"], rho: float) -> Float[Array, " N"]:
+        """Return the weights that are at their cap where m < rho and share the rest, like the caps, where m = rho."""
+        u = self.upper
+        d = np.where(m < rho, u, 0.0)
+        tied = (m == rho) & (u > 0)
+        rest = max(1.0 - d.sum(), 0.0)
+        d[tied] = u[tied] * (rest / u[tied].sum())
+        return d / d.sum()
+
+    def repair(self, q: Float[Array, " N"], reference: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return the point of the set nearest to q in relative entropy, whatever q is.
+
+        Negative and non-finite entries count as 0. Where the positive ones are too few to carry the whole weight,
+        they stand at their caps and the rest is shared by the others in proportion to `reference` (positive
+        wherever the cap is).
+        """
+        if self.single:
+            return self.upper / self.upper.sum()
+        q = np.where(np.isfinite(q) & (self.c > 0), q, 0.0).clip(min=0.0)
+        positive = q > 0
+        carried = float(self.c[positive].sum()) if positive.any() else 0.0
+        if carried >= self.nu * (1 + FULL_SUPPORT):
+            d = capped_softmax(_log(q), self.c, self.nu).d
+            return d / d.sum()
+        rest = max(1.0 - carried / self.nu, 0.0)
+        d = np.where(positive, self.upper, 0.0)
+        others = (self.c > 0) & ~positive
+        if others.any() and rest > 0.0:
+            a = np.where(others, _log(reference), -np.inf)
+            d += rest * capped_softmax(a, np.where(others, self.c, 0.0), self.nu * rest).d
+        return d / d.sum()
+
+
+@dataclass(frozen=True)
+class CappedSoftmax:
+    """d = min(c / nu, exp(a + log_theta)) with sum 1, and which entries stand at their cap."""
+
+    d: Float[Array, " N"]
+    log_theta: float
+    capped: Bool[Array, " N"]
+
+
+def capped_softmax(
+    a: Float[Array, " N"],
+    c: Float[Array, " N"],
+    nu: float,
+    method: Literal["auto", "select", "sort"] = "auto",
+) -> CappedSoftmax:
+    """Return the point of the capped simplex that is proportional to exp(a) below the caps.
+
+    `a` may hold -inf (weight 0) and values of any size. The multiplicities of the finite entries must sum to at
+    least nu. Both methods give the same answer: by sorting in O(N log N), by selection in O(N).
+    """
+    live = np.isfinite(a) & (c > 0)
+    s, counts = a[live], c[live]
+    d = np.zeros(len(a))
+    capped = np.zeros(len(a), dtype=bool)
+    if counts.sum() <= nu * (1 + FULL_SUPPORT):
+        d[live] = counts / nu
+        capped[live] = True
+        return CappedSoftmax(d, float(np.max(np.log(counts / nu) - s)), capped)
+    by_sorting = method == "sort" or (method == "auto" and len(s) <= SORT_BELOW)
+    at_cap, rem = (_capped_by_sorting if by_sorting else _capped_by_selection)(s, np.log(counts), counts, nu)
+    # One log-sum-exp in one shot: the running sums that found the capped entries drift like sqrt(N) ulp.
+    log_theta = float(np.log(rem / nu) - _logsumexp(s[~at_cap]))
+    d[live] = np.where(at_cap, counts / nu, np.minimum(counts / nu, np.exp(np.minimum(s + log_theta, 1.0))))
+    capped[live] = at_cap
+    return CappedSoftmax(d, log_theta, capped)
+
+
+def _capped_by_sorting(
+    a: Float[Array, " n"], log_c: Float[Array, " n"], c: Float[Array, " n"], nu: float
+) -> tuple[Bool[Array, " n"], float]:
+    """Return which entries are capped and rem, the multiplicity of nu left for the others."""
+    order = np.argsort(log_c - a)
+    s = a[order]
+    suffix = np.logaddexp.accumulate(s[::-1])[::-1]
+    rem = nu - np.concatenate([[0.0], np.cumsum(c[order])[:-1]])
+    positive = rem > 0
+    # s - suffix <= 0 holds in floating point, so the last k with rem > 0 passes up to the rounding of rem.
+    passes = np.log(rem, out=np.full(len(rem), np.inf), where=positive) + (s - suffix) - log_c[order] <= 0
+    k = int(np.argmax(passes)) if passes.any() else int(np.flatnonzero(positive)[-1])
+    capped = np.zeros(len(a), dtype=bool)
+    capped[order[:k]] = True
+    return capped, float(rem[k])
+
+
+def _capped_by_selection(
+    a: Float[Array, " n"], log_c: Float[Array, " n"], c: Float[Array, " n"], nu: float
+) -> tuple[Bool[Array, " n"], float]:
+    """Return the same as `_capped_by_sorting` by halving the undecided entries at the median of their keys."""
+    keys = a - log_c
+    undecided = keys, a, c
+    counted = 0.0  # multiplicity known to be capped
+    tail = -np.inf  # logsumexp of the entries known to be free
+    lowest_capped = np.inf
+    while len(undecided[0]):
+        key, s, count = undecided
+        pivot = np.partition(key, len(key) // 2)[len(key) // 2]
+        above, up_to = key > pivot, key <= pivot
+        full = float(np.logaddexp(_logsumexp(s[up_to]), tail))
+        above_count = counted + float(count[above].sum())
+        if above_count >= nu or np.log(nu - above_count) + (pivot - full) <= 0:
+            tail, rest = full, above
+        else:
+            lowest_capped, rest = float(pivot), key < pivot
+            counted = above_count + float(count[key == pivot].sum())
+        undecided = key[rest], s[rest], count[rest]
+    return keys >= lowest_capped, nu - counted
+
+
+def project_capped_simplex(
+    q: npt.ArrayLike,
+    nu: float,
+    c: npt.ArrayLike | None = None,
+    method: Literal["auto", "select", "sort"] = "auto",
+) -> Float[Array, " N"]:
+    """Return the entropic projection of q onto the capped simplex: d = min(c / nu, theta q) with sum 1.
+
+    Parameters
+    ----------
+    q
+        Non-negative finite weights, shape (N,), of any scale (the answer does not depend on it).
+    nu
+        Real number of examples that must at least share the weight, in [1, sum of c].
+    c
+        Positive multiplicities, shape (N,); 1 by default.
+    method
+        "select" runs in O(N), "sort" in O(N log N); "auto" takes the faster one for the size.
+
+    Returns
+    -------
+    Weights d, shape (N,): 0 <= d_n <= c_n / nu, sum 1, minimizing sum d ln(d / q) over that set.
+
+    Raises
+    ------
+    ProblemError
+        q or c has a wrong shape or sign, or the positive entries of q are too few: their multiplicities sum to
+        less than nu, so that no point of the set has a finite relative entropy to q.
+    OptionError
+        Unknown method.
+
+    References
+    ----------
+    Glocer 2009, algorithm 4.2 (printed with nu where the cap 1 / nu belongs); Shalev-Shwartz and Singer 2008,
+    figure 2 (where nu stands for the cap itself).
+    """
+    if method not in ("auto", "select", "sort"):
+        raise unknown_name("method", method, ("auto", "select", "sort"))
+    q = np.asarray(q, dtype=np.float64)
+    c = np.ones(len(q)) if c is None and q.ndim == 1 else np.asarray(c, dtype=np.float64)
+    if q.ndim != 1 or len(q) == 0 or c.shape != q.shape:
+        raise ProblemError(f"q and c must have one common shape (N,) with N >= 1; got {q.shape} and {c.shape}.")
+    if not (np.isfinite(q).all() and (q >= 0).all()):
+        raise ProblemError(f"q must be finite and non-negative; got {float(q[_first_bad(q)])} at {_first_bad(q)}.")
+    if not (np.isfinite(c).all() and (c > 0).all()):
+        raise ProblemError("the multiplicities c must be finite and positive.")
+    if not 1 <= nu <= c.sum() * (1 + FULL_SUPPORT):
+        raise ProblemError(f"nu must lie in [1, sum of c] = [1, {c.sum():.6g}]; got {nu}.")
+    CappedSimplex(np.where(q > 0, c, 0.0), nu)  # raises where the support of q is too small
+    d = capped_softmax(_log(q), c, nu, method).d
+    return d / d.sum()
+
+
+def _first_bad(q: Float[Array, " N"]) -> int:
+    """Index of the first entry that is negative or not finite."""
+    return int(np.argmax(~(np.isfinite(q) & (q >= 0))))
+
+
+def _log(x: Float[Array, " n"]) -> Float[Array, " n"]:
+    """Logarithm with log 0 = -inf and no warning."""
+    return np.log(x, out=np.full(len(x), -np.inf), where=x > 0)
+
+
+def _logsumexp(x: Float[Array, " n"]) -> float:
+    """Log of the sum of exponentials of finite numbers, -inf for none."""
+    largest = x.max(initial=-np.inf)
+    return float(largest + np.log(np.exp(x - largest).sum())) if len(x) else -np.inf

@@ -1,0 +1,144 @@
+"""Relative entropy on the capped simplex: F(d) = (1/eta) sum d ln(d / d0) + I[d in C_nu], ERLPBoost's regularizer.
+
+The maximizer at z is the capped softmax d_n = min(c_n / nu, d0_n exp(eta (z_n - beta))) with one number beta such
+that it sums to one, i.e. the entropic projection of d0 exp(eta z) onto C_nu [Glocer 2009, (3.6), (3.11); the beta
+here is the multiplier of sum d = 1 in the unnormalised form, the one of (3.16) plus 1/eta].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import kl_div
+
+from boostopt.regularizers.capped_simplex import CappedSimplex, capped_softmax
+from boostopt.regularizers.separable import Separable
+from boostopt.shapes import Array, Float
+
+
+@dataclass(frozen=True)
+class RelativeEntropy(Separable):
+    """(1/eta) times the relative entropy to d0, on the capped simplex.
+
+    Parameters
+    ----------
+    domain
+        The capped simplex; an example with d0_n = 0 must have c_n = 0 there, for its weight can only be 0.
+    eta
+        Positive number; the larger, the less regularization.
+    d0
+        Reference distribution, shape (N,), non-negative, sum 1. It need not lie in the domain.
+    """
+
+    domain: CappedSimplex
+    eta: float
+    d0: Float[Array, " N"]
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear", "exponential"})
+
+    @classmethod
+    def capped(cls, c: Float[Array, " N"], nu: float, eta: float, d0: Float[Array, " N"]) -> RelativeEntropy:
+        """Return the relative entropy to d0 on C_nu, without the examples to which d0 gives no weight."""
+        return cls(CappedSimplex(np.where(d0 > 0, c, 0.0), nu), eta, d0)
+
+    @property
+    def N(self) -> int:
+        return len(self.d0)
+
+    @property
+    def lower(self) -> Float[Array, " N"]:
+        return np.zeros(self.N)
+
+    @cached_property
+    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.domain.upper
+
+    @cached_property
+    def log_d0(self) -> Float[Array, " N"]:
+        """Logarithm of d0, -inf at its zeros."""
+        return np.log(self.d0, out=np.full(self.N, -np.inf), where=self.d0 > 0)
+
+    @cached_property
+    def log_upper(self) -> Float[Array, " N"]:
+        """Logarithm of the caps, -inf where the cap is 0."""
+        return np.log(self.upper, out=np.full(self.N, -np.inf), where=self.upper > 0)
+
+    @cached_property
+    def span(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """C_Delta / eta: fill the examples of smallest d0_n / c_n first; exact when nothing is filled in part."""
+        live = self.domain.c > 0
+        density = np.log(self.upper[live]) - self.log_d0[live]  # ln(d / d0) at the cap
+        order = np.argsort(-density)
+        filled = np.cumsum(self.upper[live][order])
+        weights = np.diff(np.minimum(filled, 1.0), prepend=0.0)
+        return max(float(weights @ density[order]), 0.0) / self.eta
+
+    @cached_property
+    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        live = self.domain.c > 0
+        logs = np.concatenate([self.log_d0[live], self.log_upper[live], [np.log(self.N)]])
+        return float(np.abs(logs).max()) / self.eta
+
+    @property
+    def unit(self) -> Float[Array, " N"]:
+        return np.where(self.d0 > 0, self.d0, 1.0 / self.N)
+
+    @property
+    def rate(self) -> float:
+        return self.eta
+
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return kl_div(d, self.d0) / self.eta
+
+    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.d0 > 0, np.log(d) - self.log_d0, 0.0) / self.eta
+
+    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.exp(self._log_maximizers(y))
+
+    def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
+        # From the logarithm of the maximizer: the maximizer itself underflows where the weight need not.
+        log_x = self._log_maximizers(y)
+        log_ratio = np.subtract(np.log(d, where=d > 0, out=np.zeros(self.N)), log_x, where=d > 0, out=np.zeros(self.N))
+        psi, _ = self._box_multipliers(y)
+        return np.maximum(d * log_ratio - d + np.exp(log_x), 0.0) / self.eta + psi * (self.upper - d)
+
+    def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+        # Relative to the nu-quantile the exponents that matter are small, whatever eta is.
+        reference = -self.domain.quantile(-z)
+        softmax = capped_softmax(self.log_d0 + self.eta * (z - reference), self.domain.c, self.domain.nu)
+        return reference - softmax.log_theta / self.eta, softmax.d
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        return self.domain.repair(self.d0 if d is None else d, self.d0)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        live = np.flatnonzero(self.domain.c > 0)
+        d0 = self.d0[live]
+        density = cp.multiply(1.0 / d0, d[live])
+        dead = [d[np.flatnonzero(self.domain.c == 0)] == 0] if len(live) < self.N else []
+        return cp.sum(cp.multiply(-d0 / self.eta, cp.entr(density))), [cp.sum(d) == 1, d <= self.upper, *dead]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        live = np.flatnonzero(self.domain.c > 0)
+        psi = cp.Variable(len(live), nonneg=True, name="psi")
+        exponent = self.log_d0[live] + self.eta * (z[live] - psi)
+        return cp.log_sum_exp(exponent) / self.eta + self.upper[live] @ psi, []
+
+    def _log_maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Logarithm of min(c / nu, d0 exp(eta y))."""
+        return np.minimum(self.log_upper, self.log_d0 + self.eta * y)
+
+    def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        # The slope at 0 is -inf, so the lower end never binds; an example without reference weight has no slope.
+        live = self.domain.c > 0
+        slope = np.where(live, self.log_upper, 0.0) - np.where(live, self.log_d0, 0.0)
+        return np.where(live, np.maximum(y - slope / self.eta, 0.0), 0.0), np.zeros(self.N)

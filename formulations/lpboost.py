@@ -1,0 +1,95 @@
+r"""LPBoost: the largest soft margin of a convex combination of hypotheses.
+
+Primal   min_{d, gamma}      gamma
+         s.t.  Uᵀd <= gamma : w,   sum d = 1 : beta,   0 <= d <= c / nu : psi
+
+Dual     max_{w, rho, psi}   rho - (1/nu) sum_n c_n psi_n
+         s.t.  U w >= rho - psi : d,   sum w = 1 : gamma,   w >= 0,   psi >= 0
+
+KKT      w_q (gamma - e_q) = 0,   psi_n (c_n / nu - d_n) = 0,   psi_n = max(0, rho - m_n),
+         m_n > rho  =>  d_n = 0,   m_n < rho  =>  d_n = c_n / nu
+
+Multipliers are named after the colon; e = Uᵀd are the edges, m = Uw the margins, beta = -rho. With psi and rho
+eliminated the dual is the soft margin of w, the average margin of the nu examples that have the smallest. nu = 1 (all
+c = 1) is hard-margin LPBoost. Neither d nor w need be unique: what boosting does with them depends on the solver.
+
+No iteration bound is known; there are problems on which LPBoost needs N / 2 rounds.
+
+Sources: Demiriz, Bennett, Shawe-Taylor 2002; Glocer 2009, (2.1)-(2.3), algorithm 2.1 (psi printed with a min: it is
+the max); Warmuth, Glocer, Raetsch 2007, (1), (2). c are multiplicities; the sources have c = 1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from boostopt.authoring import (
+    COUNT,
+    POSITIVE,
+    Array,
+    Cap,
+    CappedSimplex,
+    Examples,
+    Float,
+    Formulation,
+    MaximumEdge,
+    maximize,
+    minimize,
+    parameter,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of LPBoost."""
+
+    nu: float = parameter("the number of examples that must at least share the weight: the cap is c / nu", COUNT)
+    epsilon: float = parameter("the accuracy of the soft margin at which boosting stops", POSITIVE, 0.01)
+
+
+class LPBoost(Formulation[Parameters]):
+    """F = I[d in C_nu], G = max."""
+
+    name = "lpboost"
+    title = "LPBoost"
+    sources = ("Glocer 2009, (2.1)-(2.3), algorithm 2.1", "Warmuth, Glocer, Raetsch 2007, (1), (2)")
+    Parameters = Parameters
+    stopping_rules = ("direct",)
+    final_weights = "program"
+
+    def regularizer(self, p: Parameters, examples: Examples) -> Cap:
+        return Cap(CappedSimplex(examples.c, p.nu))
+
+    def edge_function(self, p: Parameters) -> MaximumEdge:
+        return MaximumEdge()
+
+    def primal(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
+        import cvxpy as cp
+
+        N, _ = U.shape
+        d, gamma = cp.Variable(N, name="d"), cp.Variable(name="gamma")
+        return minimize(
+            gamma,
+            subject_to={
+                "w": U.T @ d <= gamma,
+                "beta": cp.sum(d) == 1,
+                "psi": d <= examples.c / p.nu,
+                "d >= 0": d >= 0,
+            },
+        )
+
+    def dual(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
+        import cvxpy as cp
+
+        N, t = U.shape
+        w, rho, psi = cp.Variable(t, name="w"), cp.Variable(name="rho"), cp.Variable(N, name="psi")
+        return maximize(
+            rho - (1 / p.nu) * (examples.c @ psi),
+            subject_to={
+                "d": U @ w >= rho - psi,
+                "gamma": cp.sum(w) == 1,
+                "w >= 0": w >= 0,
+                "psi >= 0": psi >= 0,
+            },
+        )
