@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 DEMO := --data breast_cancer --nu 0.1 --columns 100 --backends cvxpy:clarabel,cvxpy:scs,cvxpy:highs --time-limit 15
 
-.PHONY: demo test lint types wheel clean
+.PHONY: demo test lint types bench wheel clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/boostopt compare lpboost $(DEMO)
@@ -20,6 +20,9 @@ lint: $(VENV)/.dev
 
 types: $(VENV)/.dev
 	$(BIN)/pyright
+
+bench: $(VENV)/.dev
+	$(BIN)/python tests/benchmarks/foundation.py
 
 wheel: $(VENV)/.dev
 	$(BIN)/python tests/check_wheel.py

@@ -156,7 +156,7 @@ def _rounding_slack(U: Margins, F: Regularizer, m: Float[Array, " N"]) -> float:
     10 covers the elementary functions. One machine epsilon a step: twice the unit roundoff.
     """
     size = 1.0 + float(np.abs(m).max()) + F.magnitude
-    return (U.summation_length + U.t + 10) * np.finfo(np.float64).eps * size
+    return (U.summation_length + U.t + 10) * float(np.finfo(np.float64).eps) * size
 
 
 def _residuals(

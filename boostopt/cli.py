@@ -19,7 +19,7 @@ from boostopt.catalogue import get_formulation, list_formulations
 from boostopt.comparison.comparing import Row, compare
 from boostopt.comparison.tables import certificate_table, comparison_table, support_table
 from boostopt.datasets import load_answer, load_dataset
-from boostopt.errors import BoostoptError, OptionError
+from boostopt.errors import BoostoptError, OptionError, unknown_name
 from boostopt.formulation import Formulation
 from boostopt.program import Program
 from boostopt.quiet import stdout_to_stderr
@@ -141,17 +141,11 @@ def _program(
     """Load the data, draw the columns and bind the formulation."""
     page = get_formulation(formulation)
     dataset = load_dataset(data, label, positive)
-    if random_state < 0:
-        raise OptionError(f"--random-state must be 0 or larger; got {random_state}.")
     U = dataset.margin_matrix(columns, random_state)
-    count = float(U.shape[0]) if dataset.c is None else float(sum(dataset.c))
-    parameters: dict[str, float | None] = {
-        "nu": None if nu is None else _count(nu, count),
-        "eta": eta,
-        "epsilon": epsilon,
-        **dict(_setting(text) for text in settings or []),
-    }
-    return page.bind(U, c=dataset.c, d0=dataset.d0, **parameters)
+    count = float(U.shape[0]) if dataset.c is None else float(dataset.c.sum(dtype=float))
+    further = dict(_setting(text, page) for text in settings or [])
+    parameters: dict[str, Any] = {"nu": None if nu is None else _count(nu, count), "eta": eta, "epsilon": epsilon}
+    return page.bind(U, c=dataset.c, d0=dataset.d0, **parameters | further)
 
 
 def _count(text: str, total: float) -> float:
@@ -170,9 +164,11 @@ def _count(text: str, total: float) -> float:
     return value * total
 
 
-def _setting(text: str) -> tuple[str, float]:
-    """Read name=value."""
+def _setting(text: str, page: Formulation[Any]) -> tuple[str, float]:
+    """Read name=value, for a parameter of the formulation: c and d0 are not, they come with the data."""
     name, _, value = text.partition("=")
+    if name.strip() not in page.parameters:
+        raise unknown_name(f"parameter of {page.name}", name.strip(), page.parameters)
     try:
         return name.strip(), float(value)
     except ValueError:
@@ -189,12 +185,13 @@ def _progress(console: Console) -> Any:
 
     def report(backend: str, row: Row | None) -> None:
         if row is None:
-            console.print(f"{backend} ...", highlight=False)
+            console.print(f"{backend} ...", highlight=False, markup=False)
         elif row.solution is not None:
             s = row.solution
             console.print(
                 f"{backend}: {s.verdict.name.lower()}, gap {s.certificate.gap:.1e}, {s.times['total']:.2f} s",
                 highlight=False,
+                markup=False,
             )
 
     return report

@@ -11,6 +11,7 @@ import csv
 import gzip
 import io
 import lzma
+import os
 import warnings
 import zipfile
 import zlib
@@ -37,7 +38,7 @@ _OPENERS: dict[str, Callable[[Path], Any]] = {
     ".bz2": lambda path: bz2.open(path, "rb"),
     ".xz": lambda path: lzma.open(path, "rb"),
 }
-_UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError, zipfile.BadZipFile)
+_UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 
 @dataclass(frozen=True)
@@ -96,26 +97,21 @@ def load_dataset(source: str, label: str = "label", positive: str | None = None)
         finite number, or there are not exactly two classes.
     """
     path = Path(source)
-    if source in EMBEDDED and not path.exists():
+    if source in EMBEDDED and not os.path.isfile(source):
         features, labels = _embedded(source)
-    elif not path.is_file():
+    elif not os.path.isfile(source):  # unlike Path.is_file, False for a name that is too long
         raise DataError(
             f"expected a file or one of {', '.join(EMBEDDED)}; there is no file {source!r}."
             + (f" {unknown_name('data set', source, EMBEDDED)}" if path.suffix == "" else " Check the path.")
         )
     elif path.suffix == ".npz":
-        arrays = _npz(path)
-        if "U" in arrays:
-            return Dataset(source, U=arrays["U"], c=arrays.get("c"), d0=arrays.get("d0"))
-        if not {"X", "y"} <= arrays.keys():
-            raise DataError(f"{source} must hold arrays X and y, or U; it holds {', '.join(arrays) or 'none'}.")
-        y = _two_classes(source, arrays["y"], positive)
-        return Dataset(source, _features(source, arrays["X"]), y, c=arrays.get("c"), d0=arrays.get("d0"))
+        return _arrays(source, positive)
     elif _stem_suffix(path) == ".csv":
         features, labels = _csv(path, label)
     else:
         features, labels = _svmlight(path)
-    return Dataset(source, _features(source, features), _two_classes(source, labels, positive))
+    X = _features(source, features)
+    return Dataset(source, X, _two_classes(source, labels, len(X), positive))
 
 
 def load_answer(source: str) -> dict[str, Any]:
@@ -132,18 +128,18 @@ def load_answer(source: str) -> dict[str, Any]:
         The file is not there, is unreadable, or holds neither.
     """
     path = Path(source)
-    if not path.is_file():
+    if not os.path.isfile(source):
         raise DataError(f"expected the file of an answer; there is no file {source!r}. Check the path.")
     if path.suffix == ".npz":
         arrays = _npz(path)
+        held, found = list(arrays), {name: arrays[name] for name in ("d", "w") if name in arrays}
     elif _stem_suffix(path) == ".csv":
-        header, rows = _table(path)
-        arrays = {name: _column(source, name, [row[k] for row in rows]) for k, name in enumerate(header)}
+        held, rows = _table(path)
+        found = {name: _column(path, held, rows, name) for name in ("d", "w") if name in held}
     else:
         raise DataError(f"expected an answer as .npz or .csv; got {source!r}.")
-    found = {name: arrays[name] for name in ("d", "w") if name in arrays}
     if not found:
-        raise DataError(f"{source} must hold d, w or both; it holds {', '.join(arrays) or 'nothing'}.")
+        raise DataError(f"{source} must hold d, w or both; it holds {', '.join(held) or 'nothing'}.")
     return found
 
 
@@ -176,49 +172,89 @@ def _csv(path: Path, label: str) -> tuple[Any, Any]:
         raise DataError(f"{path} has no label column: {unknown_name('column', label, header)} Name it with --label.")
     if not rows:
         raise DataError(f"{path} has a header and no rows.")
-    at = header.index(label)
+    at = _place(path, header, label)
     X = np.empty((len(rows), len(header) - 1))
-    for n, row in enumerate(rows):
-        cells = row[:at] + row[at + 1 :]
+    for n, (line, cells) in enumerate(rows):
         try:
-            X[n] = [float(cell) for cell in cells]
+            X[n] = [float(cell) for cell in cells[:at] + cells[at + 1 :]]
         except ValueError as failure:
-            raise DataError(f"{path}, line {n + 2}: every column but {label!r} must be a number; {failure}.") from None
-    return X, np.array([row[at] for row in rows])
+            raise DataError(f"{path}, line {line}: every column but {label!r} must be a number; {failure}.") from None
+    return X, np.array([cells[at] for _, cells in rows])
 
 
-def _table(path: Path) -> tuple[list[str], list[list[str]]]:
-    """Return header and rows of a CSV file, all rows as long as the header."""
+def _table(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Return header and rows of a CSV file with their lines, all rows as long as the header."""
     try:
         text = _content(path).decode("utf-8-sig")
-        lines = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        lines = [(reader.line_num, row) for row in reader if row]
     except (UnicodeDecodeError, csv.Error) as failure:
         raise DataError(f"{path} is not CSV text in UTF-8: {failure}.") from failure
     if not lines:
         raise DataError(f"{path} is empty. Expected a header line and rows of numbers.")
-    header = [name.strip() for name in lines[0]]
-    for n, row in enumerate(lines[1:]):
+    header = [name.strip() for name in lines[0][1]]
+    for line, row in lines[1:]:
         if len(row) != len(header):
-            raise DataError(f"{path}, line {n + 2}: expected {len(header)} cells as in the header, got {len(row)}.")
+            raise DataError(f"{path}, line {line}: expected {len(header)} cells as in the header, got {len(row)}.")
     return header, lines[1:]
 
 
-def _column(source: str, name: str, cells: list[str]) -> Float[Array, " n"]:
+def _place(path: Path, header: list[str], name: str) -> int:
+    """Return the place of a column that is there, and once."""
+    if header.count(name) > 1:
+        raise DataError(f"{path} has {header.count(name)} columns {name!r}. Keep the one that is meant.")
+    return header.index(name)
+
+
+def _column(path: Path, header: list[str], rows: list[tuple[int, list[str]]], name: str) -> Float[Array, " n"]:
     """Return a column of numbers up to its blank end."""
+    at = _place(path, header, name)
+    cells = [row[at] for _, row in rows]
     while cells and not cells[-1].strip():
         cells.pop()
     try:
         return np.array([float(cell) for cell in cells])
     except ValueError as failure:
-        raise DataError(f"{source}: column {name!r} must hold numbers; {failure}.") from None
+        raise DataError(f"{path}: column {name!r} must hold numbers; {failure}.") from None
+
+
+def _arrays(source: str, positive: str | None) -> Dataset:
+    """Read an npz file of X and y, or of U, and of c and d0 where they are there."""
+    arrays = _npz(Path(source))
+    if "U" in arrays:
+        U = arrays["U"]
+        if U.ndim != 2:
+            raise DataError(f"{source}: U must have shape (N, t); got {U.shape}.")
+        return Dataset(source, U=U, **_weights(source, arrays, len(U)))
+    if not {"X", "y"} <= arrays.keys():
+        raise DataError(f"{source} must hold arrays X and y, or U; it holds {', '.join(arrays) or 'none'}.")
+    X = _features(source, arrays["X"])
+    y = _two_classes(source, arrays["y"], len(X), positive)
+    return Dataset(source, X, y, **_weights(source, arrays, len(X)))
+
+
+def _weights(source: str, arrays: dict[str, Any], N: int) -> dict[str, Any]:
+    """Return c and d0, where they are there."""
+    weights = {name: arrays[name] for name in ("c", "d0") if name in arrays}
+    for name, values in weights.items():
+        if values.dtype.kind not in "biuf" or values.shape != (N,):
+            raise DataError(
+                f"{source}: {name} must be one number for each example, shape ({N},); "
+                f"got {values.shape} of {values.dtype}."
+            )
+    return weights
 
 
 def _npz(path: Path) -> dict[str, Any]:
     """Return all arrays of an npz file; never unpickles."""
+    if not zipfile.is_zipfile(path):
+        raise DataError(f"{path} is not an npz file, or it is truncated. Save named arrays with np.savez.")
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
-    except (*_UNREADABLE, ValueError, AttributeError) as failure:
+        # Opened here, for NumPy leaves a file open that it cannot read.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            # What is in the archive and no array comes as bytes.
+            return {name: a for name in archive.files if isinstance(a := archive[name], np.ndarray)}
+    except Exception as failure:  # zipfile and NumPy raise nearly anything on a damaged file
         raise DataError(f"{path} is not a readable npz file of plain arrays: {failure}.") from failure
 
 
@@ -242,21 +278,28 @@ def _features(source: str, features: Any) -> Float[Array, "N features"]:
         if 8 * features.shape[0] * features.shape[1] > DENSE_LIMIT:
             raise DataError(f"{source} has features of shape {features.shape}: too large to hold as a dense array.")
         features = features.toarray()
-    X = np.asarray(features)
-    if X.dtype.kind not in "biuf" or X.ndim != 2 or 0 in X.shape:
-        raise DataError(f"{source}: X must be numbers of shape (N, features), not empty; got {X.shape} of {X.dtype}.")
+    given = np.asarray(features)
+    if given.dtype.kind not in "biuf" or given.ndim != 2 or 0 in given.shape:
+        raise DataError(
+            f"{source}: X must be numbers of shape (N, features), not empty; got {given.shape} of {given.dtype}."
+        )
+    with np.errstate(over="ignore"):  # what only a longer float can hold is infinite here
+        X = given.astype(np.float64)
     if not np.isfinite(X).all():
         n, j = np.argwhere(~np.isfinite(X))[0]
         raise DataError(f"{source}: every feature must be finite; got {X[n, j]} at row {n}, feature {j}.")
-    return X.astype(np.float64)
+    return X
 
 
-def _two_classes(source: str, labels: Any, positive: str | None) -> Int8[Array, " N"]:
+def _two_classes(source: str, labels: Any, N: int, positive: str | None) -> Int8[Array, " N"]:
     """Return labels -1 and 1."""
     labels = np.asarray(labels)
-    if labels.ndim != 1:
-        raise DataError(f"{source}: the labels must have shape (N,); got {labels.shape}.")
+    if labels.shape != (N,):
+        raise DataError(f"{source}: there must be one label for each of {N} examples; got shape {labels.shape}.")
     keys = np.array([_key(label) for label in labels], dtype=object)
+    for n, key in enumerate(keys):
+        if key == "" or key != key:
+            raise DataError(f"{source}: every example must have a label; row {n} has none. Drop it.")
     classes = sorted(set(keys.tolist()), key=lambda key: (isinstance(key, str), key))
     if positive is not None:
         if _key(positive) not in classes:
@@ -282,4 +325,4 @@ def _key(label: Any) -> float | str:
         try:
             return float(label)
         except (TypeError, ValueError):
-            return str(label).strip()
+            return (label.decode(errors="replace") if isinstance(label, bytes) else str(label)).strip()

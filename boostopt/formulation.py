@@ -134,7 +134,7 @@ class Formulation(ABC, Generic[P]):
         *,
         c: npt.ArrayLike | None = None,
         d0: npt.ArrayLike | None = None,
-        **parameters: float | None,
+        **parameters: Any,
     ) -> Program:
         """Bind the formulation to a margin matrix and to numbers.
 
@@ -150,7 +150,7 @@ class Formulation(ABC, Generic[P]):
             Reference distribution, shape (N,), non-negative with sum 1; proportional to c by default. Only for
             formulations with a regularizer relative to one.
         **parameters
-            Values of `self.parameters`; None means the default or canonical value.
+            Values of `self.parameters`, real numbers; None means the default or canonical value.
 
         Returns
         -------
@@ -168,7 +168,7 @@ class Formulation(ABC, Generic[P]):
         for name, value in parameters.items():
             if value is not None and name not in self.parameters:
                 raise unknown_name(f"parameter of {self.name}", name, self.parameters)
-        given = {name: float(value) for name, value in parameters.items() if value is not None}
+        given = {name: _number(name, value) for name, value in parameters.items() if value is not None}
         for known in self.parameters.values():
             if known.required and known.name not in given:
                 raise ProblemError(
@@ -184,6 +184,14 @@ class Formulation(ABC, Generic[P]):
                 )
         p = self.canonical(self.Parameters(**given), examples)
         return Program(self, p, examples, margins, self.regularizer(p, examples), self.edge_function(p))
+
+
+def _number(name: str, value: Any) -> float:
+    """Return a parameter as a float."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        raise ProblemError(f"{name} must be a real number; got {value!r}.") from None
 
 
 def _with_total(domain: Domain, examples: Examples) -> str:

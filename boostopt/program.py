@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +11,7 @@ import numpy.typing as npt
 from boostopt.certificate import Certificate, certify
 from boostopt.edges.base import EdgeFunction
 from boostopt.errors import ProblemError, unknown_name
-from boostopt.forms import Form, Side, derive
+from boostopt.forms import Form, derive
 from boostopt.margins import Margins
 from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
@@ -46,6 +46,7 @@ class Examples:
         return float(self.c.sum())
 
 
+@runtime_checkable
 class Page(Protocol):
     """What a program keeps of its formulation: the name and the problems as printed."""
 
@@ -112,7 +113,7 @@ class Program:
             self.margins, self.regularizer, self.edge_function, _vector("d", d, N, "N"), _vector("w", w, t, "t")
         )
 
-    def cvxpy(self, side: Side, form: Literal["derived", "literal"] = "derived") -> Any:
+    def cvxpy(self, side: str, form: str = "derived") -> Any:
         """Return the primal or the dual as a `cvxpy.Problem`.
 
         Parameters
@@ -136,9 +137,11 @@ class Program:
             return printed(self.margins.to_array(), self.parameters, self.examples)
         if form != "derived":
             raise unknown_name("form", form, ("derived", "literal"))
-        return derive(self.margins, self.regularizer, self.edge_function, Form(side)).problem
+        return derive(
+            self.margins, self.regularizer, self.edge_function, Form("primal" if side == "primal" else "dual")
+        ).problem
 
-    def solve(self, backend: str = "auto", tol: float = 1e-8, time_limit: float | None = None) -> Solution:
+    def solve(self, backend: Any = "auto", tol: float = 1e-8, time_limit: float | None = None) -> Solution:
         """Solve and certify: the same as `boostopt.solve(program, ...)`."""
         from boostopt.solving import solve
 

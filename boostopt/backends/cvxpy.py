@@ -83,9 +83,9 @@ def _highs(accuracy: float) -> dict[str, Any]:
 
 # Ladders as measured on stump matrices of noisy data, N = 569 to 5000, t = 30 to 200, eta = 46 to 2e4, and on their
 # LPs. For Clarabel the rated dual with its link m = Uw spelled out is the fastest form (0.7 s against 3 s at N = 5000,
-# t = 50) and the rated density form the most accurate one; "faer" is another factorization, which helps where the
-# first one breaks down. For SCS the rated primal is good to 1e-7 or so nearly everywhere, while its dual forms are
-# either very good or no good; the limits on iterations keep one bad form from taking all the time.
+# t = 50), the density forms the most accurate ones where the LP optimum is not 0; "faer" is another factorization,
+# which helps where the first one breaks down. For SCS the primal is good to 1e-6 or better nearly everywhere, while its
+# dual forms are either very good or no good; the limits on iterations keep one bad form from taking all the time.
 PROFILES: dict[str, Profile] = {
     "CLARABEL": Profile(
         package="clarabel",
@@ -95,9 +95,9 @@ PROFILES: dict[str, Profile] = {
         status=lambda raw: str(raw.status),
         ladder=(
             Rung(DUAL_RATED, 1.0),
-            Rung(DENSITY_RATED, 1.0),
+            Rung(DENSITY, 1.0),
             Rung(DENSITY_RATED, 1e-4),
-            Rung(PRIMAL, 1e-4),
+            Rung(DENSITY, 1e-4),
             Rung(DENSITY_RATED, 1.0, {"direct_solve_method": "faer"}),
         ),
         linear_ladder=(
@@ -114,10 +114,10 @@ PROFILES: dict[str, Profile] = {
         time_limit="time_limit_secs",
         status=lambda raw: str(raw["info"]["status"]),
         ladder=(
-            Rung(RATED, 1.0, {"max_iters": 20_000}),
+            Rung(PRIMAL, 1.0, {"max_iters": 20_000}),
             Rung(DUAL_RATED, 1.0, {"max_iters": 5_000}),
-            Rung(PRIMAL, 1e-1, {"max_iters": 50_000}),
-            Rung(RATED, 1e-2, {"max_iters": 100_000}),
+            Rung(PRIMAL, 1e-2, {"max_iters": 50_000}),
+            Rung(RATED, 1e-1, {"max_iters": 50_000}),
         ),
         linear_ladder=(
             Rung(PRIMAL, 1e2, {"max_iters": 20_000}),

@@ -7,8 +7,10 @@ import io
 import json
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
+
+import numpy as np
 
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Backend
@@ -94,7 +96,7 @@ class Comparison:
     def overlap(self) -> bool:
         """Whether all certified intervals have a point in common; if not, boostopt is wrong."""
         lower, upper = self.interval
-        return lower <= upper
+        return bool(lower <= upper)
 
     def clashes(self, row: Row) -> list[str]:
         """Return the backends whose interval does not overlap with that of a row."""
@@ -109,7 +111,7 @@ class Comparison:
         p = self.program
         return {
             "formulation": p.formulation.name,
-            "parameters": dict(vars(p.parameters)),
+            "parameters": asdict(p.parameters),
             "examples": p.margins.N,
             "examples_with_multiplicity": p.examples.total,
             "hypotheses": p.margins.t,
@@ -174,7 +176,12 @@ def compare(
     names = [backend if isinstance(backend, str) else backend.name for backend in wanted]
     if not names or len(set(names)) < len(names):
         raise OptionError(f"expected one or more different backends; got {', '.join(names) or 'none'}.")
-    opened = [_opened(backend) for backend in wanted]  # a misspelt name is an error before any work
+    # Bad input is an error before any work, also where no backend can take the program.
+    if not 0 < tol < 1:
+        raise OptionError(f"tol must lie in (0, 1); got {tol}. It is the gap over max(1, |lower|, |upper|).")
+    if time_limit is not None and not time_limit > 0:
+        raise OptionError(f"time_limit must be a positive number of seconds or None; got {time_limit}.")
+    opened = [_opened(backend) for backend in wanted]
     rows = list[Row]()
     for name, backend in zip(names, opened, strict=True):
         progress(name, None)
@@ -203,16 +210,21 @@ def _row(
         able = backend.takes(program.cones)
         if not able:
             return Row(name, backend.version, None, able.reason, False)
-    solution = solve(program, backend, tol, time_limit)
-    return Row(name, solution.version, solution, "", solution.certificate.scaled_gap <= tol)
+    try:
+        solution = solve(program, backend, tol, time_limit)
+    except SolverNotFound as missing:  # "auto", where nothing that is installed takes the program
+        return Row(name, "", None, str(missing), False)
+    return Row(name, solution.version, solution, "", bool(solution.certificate.scaled_gap <= tol))
 
 
 def _plain(value: Any) -> Any:
-    """Return a value with nan and infinities as None, all the way down."""
+    """Return a value as JSON has it, all the way down: nan and infinities as None, strange objects by their name."""
     if isinstance(value, Mapping):
         return {str(k): _plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, np.generic | np.ndarray):
+        return _plain(value.tolist())
     if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
-    return value
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int) else str(value)

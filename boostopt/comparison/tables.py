@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ BLAMED = 5
 
 def comparison_table(comparison: Comparison) -> RenderableType:
     """Return the rows with verdicts and intervals, and below them what follows from all of them together."""
-    table = Table(title=_headline(comparison.program), title_justify="left", title_style="bold")
+    table = Table(title=Text(_headline(comparison.program), "bold"), title_justify="left")
     table.add_column("backend", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     table.add_column("certified interval of the optimum", overflow="fold")
@@ -39,18 +40,17 @@ def comparison_table(comparison: Comparison) -> RenderableType:
 
 def certificate_table(program: Program, certificate: Certificate, tol: float) -> RenderableType:
     """Return the interval, the residuals of the answer as it came, and who is to blame for the gap."""
-    table = Table(title=_headline(program), title_justify="left", title_style="bold", show_header=False)
+    table = Table(title=Text(_headline(program), "bold"), title_justify="left", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     narrow = certificate.scaled_gap <= tol
-    table.add_row("optimum certified in", interval(certificate.lower, certificate.upper))
+    table.add_row("optimum certified in", Text(interval(certificate.lower, certificate.upper)))
     table.add_row("gap", f"{certificate.gap:.2e}  (relative {certificate.relative_gap:.2e}, slack included)")
     table.add_row(f"as narrow as {tol:g}", Text("yes" if narrow else "no", style="green" if narrow else "red"))
     table.add_row("upper end proved by", "d(w)" if certificate.d_is == "d(w)" else "the given d, repaired")
     for condition, residual in certificate.kkt.residuals.items():
-        table.add_row(
-            f"violates {condition}", f"{residual:.2e}" if np.isfinite(residual) else "not given or not finite"
-        )
+        words = f"{residual:.2e}" if np.isfinite(residual) else "not given or not finite"
+        table.add_row(Text(f"violates {condition}"), words)
     table.add_row("examples to blame", _blamed(certificate.example_gaps))
     table.add_row("hypotheses to blame", _blamed(certificate.hypothesis_gaps))
     return table
@@ -64,7 +64,7 @@ def support_table(
     for column in ("formulation", "parameters"):
         table.add_column(column, overflow="fold")
     for backend in backends:
-        table.add_column(f"{backend.name}\n{backend.version}", justify="center")
+        table.add_column(Text(f"{backend.name}\n{backend.version}"), justify="center")
     reasons = list[str]()
     for formulation in formulations:
         cells = list[RenderableType]()
@@ -74,7 +74,7 @@ def support_table(
                 reasons.append(able.reason)
             cells.append(Text("yes", "green") if able else Text(f"no ({reasons.index(able.reason) + 1})", "red"))
         names = ", ".join(name if p.required else f"[{name}]" for name, p in formulation.parameters.items())
-        table.add_row(formulation.name, Text(names), *cells)
+        table.add_row(Text(formulation.name), Text(names), *cells)
     return Group(table, *(Text(f"({k + 1}) {reason}") for k, reason in enumerate(reasons)))
 
 
@@ -94,26 +94,27 @@ def _outward(value: float, direction: int) -> str:
 
 
 def _headline(program: Program) -> str:
-    values = ", ".join(f"{name} = {value:.6g}" for name, value in vars(program.parameters).items())
+    values = ", ".join(f"{name} = {value:.6g}" for name, value in asdict(program.parameters).items())
     return f"{program.formulation.name}: N = {program.margins.N}, t = {program.margins.t}, {values}"
 
 
 def _cells(comparison: Comparison, row: Row) -> list[RenderableType]:
+    """The cells of a row; `Text` where the words are not ours, for rich reads brackets in a string as its markup."""
     if row.solution is None:
-        return [row.backend, Text("unable", STYLES["unable"]), Text(row.reason, "dim"), "", "", "", "", "", ""]
+        return [Text(row.backend), Text("unable", STYLES["unable"]), Text(row.reason, "dim"), "", "", "", "", "", ""]
     solution, certificate = row.solution, row.solution.certificate
     verdict = solution.verdict.name.lower()
     clashes = comparison.clashes(row)
     return [
-        row.backend,
+        Text(row.backend),
         Text(verdict, STYLES[verdict]),
-        interval(certificate.lower, certificate.upper),
+        Text(interval(certificate.lower, certificate.upper)),
         f"{certificate.gap:.1e}",
         Text(f"NO: {', '.join(clashes)}", "bold red") if clashes else Text("yes", "green"),
         f"{solution.times['total']:.3f}",
         f"{solution.times['solve']:.3f} / {solution.times['certify']:.4f}",
         "-" if solution.iterations is None else str(solution.iterations),
-        f"{solution.solver_status}; {solution.best.form if solution.best else 'no answer'}",
+        Text(f"{solution.solver_status}; {solution.best.form if solution.best else 'no answer'}"),
     ]
 
 

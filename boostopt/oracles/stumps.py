@@ -37,13 +37,15 @@ def stump_matrix(
     Raises
     ------
     ProblemError
-        X or y has a wrong shape, an entry of X is not finite, a label is not -1 or 1.
+        X or y has a wrong shape, an entry of X is no finite number, a label is not -1 or 1.
     OptionError
-        t is smaller than 1.
+        t is smaller than 1, or the seed is negative.
     """
     features, labels = _checked(X, y)
     if t < 1:
         raise OptionError(f"t must be at least 1 column; got {t}.")
+    if isinstance(random_state, int) and random_state < 0:
+        raise OptionError(f"random_state must be 0 or larger; got {random_state}.")
     rng = np.random.default_rng(random_state)
     stumps = [features[:, j] > threshold for j, threshold in _draw(features, -(-t // 2), rng)]
     if not stumps:
@@ -59,8 +61,9 @@ def _draw(X: Float[Array, "N features"], count: int, rng: np.random.Generator) -
     for feature in range(X.shape[1]):
         values = np.unique(X[:, feature])
         if len(values) > 1:
-            # Between neighbours that are one ulp apart the midpoint rounds to one of them: the lower one still splits.
-            middle = np.minimum(values[:-1] + 0.5 * (values[1:] - values[:-1]), np.nextafter(values[1:], -np.inf))
+            # Halved before they are added, for their sum may overflow. Between neighbours that are one ulp apart the
+            # midpoint rounds to one of them: the lower one still splits.
+            middle = np.minimum(0.5 * values[:-1] + 0.5 * values[1:], np.nextafter(values[1:], -np.inf))
             remaining[feature] = list(rng.permutation(middle))
     drawn: list[tuple[int, float]] = []
     while remaining and len(drawn) < count:
@@ -73,7 +76,10 @@ def _draw(X: Float[Array, "N features"], count: int, rng: np.random.Generator) -
 
 def _checked(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Float[Array, "N features"], Int8[Array, " N"]]:
     """Return X as float64 and y as int8."""
-    features, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
+    try:
+        features, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
+    except (TypeError, ValueError) as failure:
+        raise ProblemError(f"X and y must be arrays of numbers: {failure}. Encode text, fill up rows.") from failure
     if features.ndim != 2 or 0 in features.shape or labels.shape != features.shape[:1]:
         raise ProblemError(
             "X must have shape (N, features) and y shape (N,), both not empty; "

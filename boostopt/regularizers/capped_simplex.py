@@ -9,7 +9,6 @@ Shalev-Shwartz and Singer 2008, figure 2].
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -80,7 +79,11 @@ class CappedSimplex:
         tied = (m == rho) & (u > 0)
         rest = max(1.0 - d.sum(), 0.0)
         d[tied] = u[tied] * (rest / u[tied].sum())
-        return d / d.sum()
+        return self.normalized(d)
+
+    def normalized(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return d with sum 1 where rounding has made it something else, and never above the caps."""
+        return np.minimum(d / d.sum(), self.upper)
 
     def repair(self, q: Float[Array, " N"], reference: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return the point of the set nearest to q in relative entropy, whatever q is.
@@ -90,20 +93,19 @@ class CappedSimplex:
         wherever the cap is).
         """
         if self.single:
-            return self.upper / self.upper.sum()
+            return self.normalized(self.upper)
         q = np.where(np.isfinite(q) & (self.c > 0), q, 0.0).clip(min=0.0)
         positive = q > 0
         carried = float(self.c[positive].sum()) if positive.any() else 0.0
         if carried >= self.nu * (1 + FULL_SUPPORT):
-            d = capped_softmax(_log(q), self.c, self.nu).d
-            return d / d.sum()
+            return self.normalized(capped_softmax(_log(q), self.c, self.nu).d)
         rest = max(1.0 - carried / self.nu, 0.0)
         d = np.where(positive, self.upper, 0.0)
         others = (self.c > 0) & ~positive
         if others.any() and rest > 0.0:
             a = np.where(others, _log(reference), -np.inf)
             d += rest * capped_softmax(a, np.where(others, self.c, 0.0), self.nu * rest).d
-        return d / d.sum()
+        return self.normalized(d)
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ def capped_softmax(
     a: Float[Array, " N"],
     c: Float[Array, " N"],
     nu: float,
-    method: Literal["auto", "select", "sort"] = "auto",
+    method: str = "auto",
 ) -> CappedSoftmax:
     """Return the point of the capped simplex that is proportional to exp(a) below the caps.
 
@@ -137,10 +139,13 @@ def capped_softmax(
     by_sorting = method == "sort" or (method == "auto" and len(s) <= SORT_BELOW)
     at_cap, rem = (_capped_by_sorting if by_sorting else _capped_by_selection)(s, np.log(counts), counts, nu)
     # One log-sum-exp in one shot: the running sums that found the capped entries drift like sqrt(N) ulp.
-    log_theta = float(np.log(rem / nu) - _logsumexp(s[~at_cap]))
-    d[live] = np.where(at_cap, counts / nu, np.minimum(counts / nu, np.exp(np.minimum(s + log_theta, 1.0))))
+    # Relative to the largest free exponent: of two huge numbers only their difference is known well.
+    largest = float(s[~at_cap].max())
+    shares = np.exp(np.minimum(s - largest, 0.0))
+    total = float(shares[~at_cap].sum())
+    d[live] = np.where(at_cap, counts / nu, np.minimum(counts / nu, rem / nu * (shares / total)))
     capped[live] = at_cap
-    return CappedSoftmax(d, log_theta, capped)
+    return CappedSoftmax(d, float(np.log(rem / (nu * total))) - largest, capped)
 
 
 def _capped_by_sorting(
@@ -188,7 +193,7 @@ def project_capped_simplex(
     q: npt.ArrayLike,
     nu: float,
     c: npt.ArrayLike | None = None,
-    method: Literal["auto", "select", "sort"] = "auto",
+    method: str = "auto",
 ) -> Float[Array, " N"]:
     """Return the entropic projection of q onto the capped simplex: d = min(c / nu, theta q) with sum 1.
 
@@ -232,9 +237,8 @@ def project_capped_simplex(
         raise ProblemError("the multiplicities c must be finite and positive.")
     if not 1 <= nu <= c.sum() * (1 + FULL_SUPPORT):
         raise ProblemError(f"nu must lie in [1, sum of c] = [1, {c.sum():.6g}]; got {nu}.")
-    CappedSimplex(np.where(q > 0, c, 0.0), nu)  # raises where the support of q is too small
-    d = capped_softmax(_log(q), c, nu, method).d
-    return d / d.sum()
+    simplex = CappedSimplex(np.where(q > 0, c, 0.0), nu)  # raises where the support of q is too small
+    return simplex.normalized(capped_softmax(_log(q), c, nu, method).d)
 
 
 def _first_bad(q: Float[Array, " N"]) -> int:

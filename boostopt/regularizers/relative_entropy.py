@@ -121,9 +121,8 @@ class RelativeEntropy(Separable):
 
         live = np.flatnonzero(self.domain.c > 0)
         d0 = self.d0[live]
-        density = cp.multiply(1.0 / d0, d[live])
         dead = [d[np.flatnonzero(self.domain.c == 0)] == 0] if len(live) < self.N else []
-        return cp.sum(cp.multiply(-d0 / self.eta, cp.entr(density))), [cp.sum(d) == 1, d <= self.upper, *dead]
+        return cp.sum(cp.rel_entr(d[live], d0)) / self.eta, [cp.sum(d) == 1, d <= self.upper, *dead]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
         import cvxpy as cp

@@ -81,7 +81,9 @@ class Separable(Regularizer):
         x = self.maximizers(y)
         psi, zeta = self._box_multipliers(y)
         value = beta + float((y * x - self.values(x)).sum())
-        return ConjugatePoint(value, d / d.sum(), {"beta": beta, "psi": psi, "zeta": zeta})
+        return ConjugatePoint(
+            value, np.clip(d / d.sum(), self.lower, self.upper), {"beta": beta, "psi": psi, "zeta": zeta}
+        )
 
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
         return self.young_gaps(d, z - at.multipliers["beta"])

@@ -1,0 +1,156 @@
+"""Instances with known answers, random programs, and the slow, obviously right twins of the fast formulas."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.optimize
+
+import boostopt
+from boostopt.program import Program
+
+# The reference instance; its optima were computed by two independent routes to ten digits.
+REFERENCE_U = np.array([[1, 0.5, -1], [0.5, -1, 1], [-1, 1, 0.5], [1, -0.5, 0.25], [-0.5, 0.75, -1], [0.25, 1, -0.75]])
+REFERENCE_D0 = np.array([0.1, 0.15, 0.2, 0.25, 0.2, 0.1])
+REFERENCE_NU = 2.5
+REFERENCE_ETA = 4.0
+REFERENCE_W = np.array([0.5, 0.3, 0.2])
+REFERENCE_M = np.array([0.45, 0.15, -0.1, 0.4, -0.225, 0.275])
+
+DEFAULT_BACKENDS = ("cvxpy:clarabel", "cvxpy:scs", "cvxpy:highs")
+
+
+def reference_lpboost() -> Program:
+    return boostopt.get_formulation("lpboost").bind(REFERENCE_U, nu=REFERENCE_NU)
+
+
+def reference_erlpboost(eta: float = REFERENCE_ETA) -> Program:
+    return boostopt.get_formulation("erlpboost").bind(REFERENCE_U, nu=REFERENCE_NU, eta=eta, d0=REFERENCE_D0)
+
+
+def noisy_stumps(N: int, t: int, seed: int = 0) -> np.ndarray:
+    """Margins of t random stumps on N examples of a linear concept, one label in ten flipped."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, 10))
+    y = np.where(X @ np.array([1, 1, 0.5, *[0] * 7]) > 0, 1, -1)
+    y[rng.random(N) < 0.1] *= -1
+    return boostopt.stump_matrix(X, y, t, seed)
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """The ingredients of a random program."""
+
+    U: np.ndarray
+    nu: float
+    c: np.ndarray | None
+    d0: np.ndarray | None
+    eta: float
+
+    def bind(self, name: str) -> Program:
+        if name == "lpboost":
+            return boostopt.get_formulation(name).bind(self.U, nu=self.nu, c=self.c)
+        return boostopt.get_formulation(name).bind(self.U, nu=self.nu, eta=self.eta, c=self.c, d0=self.d0)
+
+
+def draw(rng: np.random.Generator, largest_N: int = 40, largest_t: int = 6, largest_eta: float = 1e3) -> Drawn:
+    """Draw a program: real or +-1 entries, nu in its whole range and at its ends, uneven c, d0 with zeros."""
+    N, t = int(rng.integers(2, largest_N + 1)), int(rng.integers(1, largest_t + 1))
+    U = rng.choice([-1.0, 1.0], size=(N, t)) if rng.random() < 0.5 else rng.uniform(-1, 1, size=(N, t))
+    if t > 1 and rng.random() < 0.2:
+        U[:, 1] = U[:, 0]
+    c = rng.uniform(0.3, 3.0, size=N) if rng.random() < 0.5 else None
+    d0 = None
+    if rng.random() < 0.5:
+        d0 = rng.dirichlet(np.full(N, rng.choice([0.3, 1.0, 10.0]))) + 1e-9
+        if rng.random() < 0.4 and N > 4:
+            d0[rng.permutation(N)[: N // 4]] = 0.0
+        d0 /= d0.sum()
+    counts = np.ones(N) if c is None else c
+    live = counts.sum() if d0 is None else counts[d0 > 0].sum()
+    if live < 1:
+        return draw(rng, largest_N, largest_t, largest_eta)
+    nu = float(rng.choice([1.0, live, rng.uniform(1, live), max(1.0, np.floor(live / 3))]))
+    eta = float(np.exp(rng.uniform(np.log(0.5), np.log(largest_eta))))
+    return Drawn(U, nu, c, d0, eta)
+
+
+def slow_capped_softmax(a: np.ndarray, u: np.ndarray) -> np.ndarray:
+    """min(u, theta exp(a)) with sum 1, log theta by bisection: no sorting, no selection, no closed form."""
+    live = np.isfinite(a) & (u > 0)
+    low, high = -a[live].max() - 800.0, float(np.max(np.log(u[live]) - a[live])) + 1.0
+    for _ in range(300):
+        middle = 0.5 * (low + high)
+        total = np.minimum(u[live], np.exp(np.minimum(a[live] + middle, 700.0))).sum()
+        low, high = (middle, high) if total < 1 else (low, middle)
+    d = np.zeros(len(a))
+    d[live] = np.minimum(u[live], np.exp(np.minimum(a[live] + high, 700.0)))
+    return d / d.sum()
+
+
+def slow_soft_margin(m: np.ndarray, c: np.ndarray, nu: float) -> float:
+    """The average margin of the nu examples with the smallest, filled up one by one."""
+    left, total = nu, 0.0
+    for n in np.argsort(m):
+        take = min(c[n], left)
+        total += take * m[n]
+        left -= take
+    return (total + max(left, 0.0) * m.max()) / nu
+
+
+def slow_value(program: Program, d: np.ndarray) -> float:
+    """Primal value of a feasible d, term by term."""
+    value = max(float(program.margins.to_array()[:, q] @ d) for q in range(program.margins.t))
+    if program.formulation.name == "erlpboost":
+        for n, weight in enumerate(d):
+            if weight > 0:
+                value += weight * (np.log(weight) - np.log(program.examples.d0[n])) / program.parameters.eta
+    return value
+
+
+def slow_dual(program: Program, w: np.ndarray) -> tuple[float, np.ndarray]:
+    """Dual value of a feasible w and a d that attains it, by the twins above."""
+    m = program.margins.to_array() @ w
+    c, nu = program.examples.c, program.parameters.nu
+    if program.formulation.name == "lpboost":
+        return slow_soft_margin(m, c, nu), np.full(len(m), np.nan)
+    eta, d0 = program.parameters.eta, program.examples.d0
+    with np.errstate(divide="ignore"):
+        d = slow_capped_softmax(np.log(d0) - eta * m, np.where(d0 > 0, c / nu, 0.0))
+    entropy = float(np.sum(d[d > 0] * (np.log(d[d > 0]) - np.log(d0[d > 0]))))
+    return float(d @ m) + entropy / eta, d
+
+
+def independent_bracket(program: Program) -> tuple[float, float]:
+    """Bracket the optimum without boostopt's core: scipy's LP, or a smooth maximization over the simplex."""
+    U, c, nu = program.margins.to_array(), program.examples.c, program.parameters.nu
+    N, t = U.shape
+    if program.formulation.name == "lpboost":
+        answer: Any = scipy.optimize.linprog(
+            np.append(np.zeros(N), 1.0),
+            A_ub=np.column_stack([U.T, -np.ones(t)]),
+            b_ub=np.zeros(t),
+            A_eq=np.append(np.ones(N), 0.0)[np.newaxis],
+            b_eq=[1.0],
+            bounds=[*((0, cap) for cap in c / nu), (None, None)],
+        )
+        return answer.fun - 1e-9, answer.fun + 1e-9
+    best = (-np.inf, np.inf)
+    for start in (np.full(t, 1 / t), *np.eye(t)[:2]):
+        answer = scipy.optimize.minimize(
+            lambda w: -slow_dual(program, w)[0],
+            start,
+            jac=lambda w: -(U.T @ slow_dual(program, w)[1]),
+            bounds=[(0, 1)] * t,
+            constraints={"type": "eq", "fun": lambda w: w.sum() - 1, "jac": lambda w: np.ones(t)},
+            method="SLSQP",
+            options={"ftol": 1e-15, "maxiter": 300},
+        )
+        w = np.clip(answer.x, 0, None) / np.clip(answer.x, 0, None).sum()
+        value, d = slow_dual(program, w)
+        best = max(best[0], value - 1e-12), min(best[1], slow_value(program, d) + 1e-12)
+        if best[1] - best[0] < 1e-9:
+            break
+    return best

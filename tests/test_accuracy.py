@@ -1,0 +1,37 @@
+"""What is promised on noisy stump matrices: one label in ten flipped, nu = 0.1 N."""
+
+from __future__ import annotations
+
+import pytest
+from problems import noisy_stumps
+
+from boostopt import Verdict, compare, get_formulation
+
+SIZES = ((1000, 30), (5000, 50))
+
+
+@pytest.mark.parametrize("eta", (46.0, 460.0, 2e4))
+@pytest.mark.parametrize(("N", "t"), SIZES)
+def test_clarabel_reaches_a_relative_gap_of_1e_6(N: int, t: int, eta: float) -> None:
+    program = get_formulation("erlpboost").bind(noisy_stumps(N, t), nu=0.1 * N, eta=eta)
+    # The objective is as small as the span of the entropy, C_Delta / eta: tol is absolute below 1.
+    solution = program.solve("cvxpy:clarabel", tol=1e-6 * program.regularizer.span)
+    assert solution.certificate.relative_gap <= 1e-6
+    assert solution.verdict is Verdict.BOUNDED
+
+
+@pytest.mark.parametrize(("N", "t"), SIZES)
+@pytest.mark.parametrize("paired", (True, False))
+def test_lpboost_intervals_overlap_and_those_of_clarabel_and_highs_are_1e_8_wide(N: int, t: int, paired: bool) -> None:
+    """With every stump's negation beside it the optimum is 0; with one of each pair it is not."""
+    U = noisy_stumps(N, t) if paired else noisy_stumps(N, 2 * t)[:, ::2]
+    program = get_formulation("lpboost").bind(U, nu=0.1 * N)
+    comparison = compare(program, ("cvxpy:clarabel", "cvxpy:scs", "cvxpy:highs"), tol=1e-8, time_limit=15)
+    assert comparison.overlap
+    clarabel, scs, highs = (row.solution for row in comparison.rows)
+    assert clarabel is not None
+    assert scs is not None
+    assert highs is not None
+    assert clarabel.certificate.gap <= 1e-8
+    assert highs.certificate.gap <= 1e-8
+    assert scs.certificate.lower <= scs.certificate.upper

@@ -1,0 +1,134 @@
+"""Binding: what is accepted, what is refused and how, and formulations of one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from problems import REFERENCE_U
+
+from boostopt import OptionError, ProblemError, get_formulation, list_formulations
+
+PAGE = '''
+"""ERLPBoost again, as a user may state it: one file, nothing else."""
+import numpy as np
+from dataclasses import dataclass
+from boostopt.authoring import COUNT, POSITIVE, Formulation, MaximumEdge, RelativeEntropy, minimize, maximize, parameter
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    nu: float = parameter("the cap", COUNT)
+    eta: float = parameter("the strength", POSITIVE, 7.0)
+
+class Mine(Formulation):
+    name, title, sources, Parameters, takes_reference = "mine", "Mine", (), Parameters, True
+    def regularizer(self, p, examples): return RelativeEntropy.capped(examples.c, p.nu, p.eta, examples.d0)
+    def edge_function(self, p): return MaximumEdge()
+    def primal(self, U, p, examples): return minimize(0, subject_to={})
+    def dual(self, U, p, examples): return maximize(0, subject_to={})
+'''
+
+
+def bind(name: str, U: object = REFERENCE_U, **parameters: object) -> object:
+    return get_formulation(name).bind(U, **parameters)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("lpboost", {}, r"lpboost needs nu, the number of examples.*, in \[1, sum of c\]; got none. Pass nu=..."),
+        ("lpboost", {"nu": 0.99}, r"nu must lie in \[1, sum of c\] = \[1, 6\]; got 0.99"),
+        ("lpboost", {"nu": 6.01}, r"nu must lie in \[1, sum of c\] = \[1, 6\]; got 6.01"),
+        ("lpboost", {"nu": 4, "c": [0.5] * 6}, r"= \[1, 3\]; got 4"),
+        ("lpboost", {"nu": np.nan}, "nu must lie in"),
+        ("lpboost", {"nu": "many"}, "nu must be a real number; got 'many'"),
+        ("lpboost", {"nu": [1, 2]}, "nu must be a real number"),
+        ("lpboost", {"nu": 2, "epsilon": 0}, r"epsilon must lie in \(0, inf\); got 0"),
+        ("erlpboost", {"nu": 2, "eta": 0}, r"eta must lie in \(0, inf\); got 0"),
+        ("erlpboost", {"nu": 2, "eta": -1}, "got -1"),
+        ("erlpboost", {"nu": 2, "eta": np.inf}, "got inf"),
+        ("lpboost", {"nu": 2, "c": [1, 1, 0, 1, 1, 1]}, "multiplicities c must be positive; got 0 at 2"),
+        ("lpboost", {"nu": 2, "c": [1, 1]}, r"c must be one number for each example, shape \(6,\); got shape \(2,\)"),
+        ("lpboost", {"nu": 2, "c": [1, 1, 1, 1, 1, np.inf]}, "c must be finite; got inf at 5"),
+        ("lpboost", {"nu": 2, "c": ["a"] * 6}, "c must be one number for each example"),
+        ("erlpboost", {"nu": 2, "d0": [0.5, 0.6, -0.1, 0, 0, 0]}, "d0 must be non-negative; got -0.1 at 2"),
+        ("erlpboost", {"nu": 2, "d0": [0.1] * 6}, "d0 must sum to 1; got 0.6. Divide it by its sum"),
+        ("erlpboost", {"nu": 2, "d0": [[1.0]]}, "d0 must be one number for each example"),
+        ("erlpboost", {"nu": 3, "d0": [0.5, 0.5, 0, 0, 0, 0]}, "capped simplex is empty"),
+        ("lpboost", {"nu": 2, "d0": [1 / 6] * 6}, "lpboost has no reference distribution d0"),
+    ],
+)
+def test_bad_parameters_are_refused(name: str, parameters: dict[str, object], message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        bind(name, **parameters)
+
+
+def test_an_unknown_parameter_is_refused_with_the_nearest() -> None:
+    with pytest.raises(OptionError, match=r"unknown parameter of erlpboost 'etta'\. Did you mean 'eta'"):
+        bind("erlpboost", nu=2, etta=3)
+    with pytest.raises(OptionError, match="unknown parameter of lpboost 'eta'"):
+        bind("lpboost", nu=2, eta=3)
+
+
+def test_none_means_the_default() -> None:
+    program = get_formulation("erlpboost").bind(REFERENCE_U, nu=2, eta=None, epsilon=None, c=None, d0=None)
+    assert program.parameters.epsilon == 0.01
+    assert get_formulation("lpboost").bind(REFERENCE_U, nu=2, eta=None).parameters.nu == 2.0
+
+
+def test_nu_may_be_the_sum_of_c_as_computed() -> None:
+    c = np.array([0.1] * 6)
+    with pytest.raises(ProblemError, match="nu must lie in"):
+        bind("lpboost", nu=1, c=c)
+    for c in (np.full(6, 0.7), np.random.default_rng(0).uniform(0.2, 2, 6)):
+        program = get_formulation("lpboost").bind(REFERENCE_U, nu=float(c.sum()), c=c)
+        np.testing.assert_allclose(program.certify(w=[1, 0, 0]).d, c / c.sum(), rtol=1e-12)
+
+
+def test_parameters_are_described() -> None:
+    parameters = get_formulation("erlpboost").parameters
+    assert list(parameters) == ["nu", "epsilon", "eta"]
+    assert parameters["nu"].required
+    assert parameters["epsilon"].default == 0.01
+    assert np.isnan(parameters["eta"].default)
+    assert parameters["eta"].domain.text == "(0, inf)"
+
+
+def test_formulations_by_name_path_and_object(tmp_path: Path) -> None:
+    assert {"lpboost", "erlpboost"} <= set(list_formulations())
+    page = tmp_path / "mine.py"
+    page.write_text(PAGE)
+    for which in (page, str(page)):
+        mine = get_formulation(which)
+        assert mine.name == "mine"
+        assert get_formulation(mine) is mine
+        ours = get_formulation("erlpboost").bind(REFERENCE_U, nu=2, eta=7).solve(tol=1e-9)
+        assert mine.bind(REFERENCE_U, nu=2).solve(tol=1e-9).certificate.overlaps(ours.certificate)
+
+
+def test_what_is_no_formulation_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"unknown formulation 'erlpbost'\. Did you mean 'erlpboost'"):
+        get_formulation("erlpbost")
+    with pytest.raises(OptionError, match=r"there is no file .*nowhere\.py"):
+        get_formulation("nowhere.py")
+    text = tmp_path / "page.txt"
+    text.write_text("")
+    with pytest.raises(OptionError, match=r"a Python file ending in \.py"):
+        get_formulation(text)
+    empty = tmp_path / "empty.py"
+    empty.write_text("")
+    with pytest.raises(OptionError, match=r"exactly one subclass of Formulation; .* has none"):
+        get_formulation(empty)
+    two = tmp_path / "two.py"
+    two.write_text(PAGE + "\nclass Other(Mine): name = 'other'\n")
+    with pytest.raises(OptionError, match="has Mine, Other"):
+        get_formulation(two)
+
+
+def test_an_unknown_side_or_form_is_refused() -> None:
+    program = get_formulation("lpboost").bind(REFERENCE_U, nu=2)
+    with pytest.raises(OptionError, match=r"unknown side 'prime'\. Did you mean 'primal'"):
+        program.cvxpy("prime")
+    with pytest.raises(OptionError, match="unknown form 'printed'"):
+        program.cvxpy("primal", "printed")

@@ -1,0 +1,121 @@
+"""The structure: imports point downwards only, and importing the package loads nothing heavy."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import boostopt
+
+ROOT = Path(boostopt.__file__).parent
+
+# From the bottom to the top; modules of one level do not import each other.
+LEVELS = (
+    {"errors", "shapes", "quiet"},
+    {"margins"},
+    {"regularizers", "edges"},
+    {"certificate", "forms", "printed"},
+    {"program"},
+    {"formulation"},
+    {"authoring", "backends"},
+    {"catalogue"},
+    {"solving", "oracles"},
+    {"comparison", "datasets"},
+    {"cli"},
+    {"__init__", "__main__"},
+)
+LEVEL = {module: k for k, level in enumerate(LEVELS) for module in level}
+
+# `program.solve(...)` is an alias of `boostopt.solve(program, ...)`.
+ALIASES = {("program", "solving")}
+
+
+def top(module: str) -> str:
+    return module.split(".")[1] if "." in module else "__init__"
+
+
+def imports(path: Path) -> set[str]:
+    """The modules of boostopt that a file imports anywhere in it, at the top or inside a function."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "boostopt":
+            found |= {
+                f"{node.module}.{alias.name}" if node.module == "boostopt" else node.module for alias in node.names
+            }
+        elif isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names if alias.name.split(".")[0] == "boostopt"}
+    return found
+
+
+def sources() -> list[Path]:
+    return [path for path in sorted(ROOT.rglob("*.py")) if "formulations" not in path.relative_to(ROOT).parts]
+
+
+def test_every_module_has_a_level() -> None:
+    names = {path.relative_to(ROOT).parts[0].removesuffix(".py") for path in sources()}
+    assert names == set(LEVEL)
+
+
+@pytest.mark.parametrize("path", sources(), ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_downwards(path: Path) -> None:
+    here = path.relative_to(ROOT).parts[0].removesuffix(".py")
+    if here in ("__init__", "__main__"):
+        return
+    for module in imports(path):
+        there = top(module)
+        if there != here and (here, there) not in ALIASES:
+            assert LEVEL[there] < LEVEL[here], f"{here} imports {module}"
+
+
+def test_pages_use_only_what_is_exported_to_authors() -> None:
+    for page in (ROOT / "formulations").glob("*.py"):
+        assert imports(page) <= {"boostopt.authoring"}, page
+
+
+def test_nothing_in_the_package_names_a_formulation() -> None:
+    pages = {page.stem for page in (ROOT / "formulations").glob("*.py")} - {"__init__"}
+    for path in sources():
+        tree = ast.parse(path.read_text())
+        docstrings = {ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, DOCUMENTED)}
+        names = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)} - docstrings
+        assert not names & pages, path
+
+
+DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef
+
+
+def loaded_after(code: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\nimport sys; print(' '.join(sys.modules))"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return {name.split(".")[0] for name in done.stdout.split()}
+
+
+HEAVY = {"cvxpy", "sklearn", "scipy", "clarabel", "scs", "highspy", "osqp", "rich", "typer"}
+
+
+def test_importing_boostopt_loads_neither_solvers_nor_the_modelling_layer() -> None:
+    assert not loaded_after("import boostopt; dir(boostopt)") & HEAVY
+
+
+def test_binding_and_certifying_load_no_solver() -> None:
+    loaded = loaded_after(
+        "import boostopt\n"
+        "program = boostopt.get_formulation('erlpboost').bind([[1.0], [-1.0]], nu=1)\n"
+        "program.certify(d=[0.5, 0.5])"
+    )
+    assert not loaded & {"cvxpy", "sklearn", "clarabel", "scs", "highspy", "rich", "typer"}
+
+
+def test_every_public_name_loads() -> None:
+    for name in boostopt.__all__:
+        assert getattr(boostopt, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        boostopt.nonsense  # noqa: B018

@@ -1,0 +1,82 @@
+"""The margin matrix: three storages, one answer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from boostopt import Margins, ProblemError
+from boostopt.margins import BLOCK_ROWS
+
+
+def storages(U: np.ndarray) -> list[Margins]:
+    return [
+        Margins(U.astype(np.float64)),
+        Margins(U.astype(np.int64)),
+        Margins(U.astype(np.int8)),
+        Margins(scipy.sparse.csc_matrix(U)),
+        Margins(scipy.sparse.coo_array(U.astype(np.float64))),
+    ]
+
+
+def test_products_agree_over_storages_and_with_plain_sums() -> None:
+    rng = np.random.default_rng(0)
+    U = rng.integers(-1, 2, size=(2 * BLOCK_ROWS + 7, 3))
+    d, w = rng.random(len(U)), rng.random(3)
+    for margins in storages(U):
+        assert margins.shape == (margins.N, margins.t) == U.shape
+        np.testing.assert_allclose(margins.edges(d), U.T @ d, rtol=1e-12)
+        np.testing.assert_allclose(margins.margins(w), U @ w, rtol=1e-14, atol=1e-15)
+        np.testing.assert_array_equal(margins.column(1), U[:, 1])
+        np.testing.assert_array_equal(margins.to_array(), U)
+        assert margins.summation_length == BLOCK_ROWS + 3
+
+
+def test_blocks_cover_the_rows_once_in_order() -> None:
+    U = np.zeros((2 * BLOCK_ROWS + 7, 1))
+    rows = [r for rows, _ in Margins(U).blocks() for r in range(rows.start, rows.stop)]
+    assert rows == list(range(len(U)))
+
+
+def test_digest_depends_on_values_and_shape_alone() -> None:
+    U = np.array([[1, -1, 0], [0, 1, 1]])
+    digests = {margins.digest() for margins in storages(U)}
+    assert len(digests) == 1
+    assert Margins(U.T).digest() not in digests
+    assert Margins(U.reshape(3, 2)).digest() not in digests
+    assert Margins(np.array([[1.0, -1.0, -0.0], [0.0, 1.0, 1.0]])).digest() in digests
+
+
+def test_float_input_is_not_copied_and_integers_take_a_byte() -> None:
+    U = np.zeros((4, 2))
+    assert np.shares_memory(Margins(U).to_array(), U)
+    integers = np.zeros((4, 2), dtype=np.int64)
+    assert next(Margins(integers).blocks())[1].dtype == np.float64
+    assert Margins(integers)._storage.dtype == np.int8  # pyright: ignore[reportPrivateUsage]
+
+
+def test_duplicate_entries_of_a_sparse_matrix_are_summed_before_they_are_checked() -> None:
+    twice = scipy.sparse.coo_matrix((np.array([0.8, 0.8]), ([0, 0], [0, 0])), shape=(2, 1)).tocsr()
+    with pytest.raises(ProblemError, match=r"max \|U\| = 1\.6 at \(0, 0\)"):
+        Margins(twice)
+
+
+@pytest.mark.parametrize(
+    ("U", "message"),
+    [
+        ([[0.5, np.nan]], r"finite entries; got nan at \(0, 1\)"),
+        ([[0.5], [np.inf]], r"finite entries; got inf at \(1, 0\)"),
+        ([[0.5, -3.25]], r"in \[-1, 1\]; got max \|U\| = 3.25 at \(0, 1\)"),
+        (np.array([[2, 0]]), r"max \|U\| = 2 at \(0, 0\)"),
+        (np.zeros((0, 3)), r"at least one example and one hypothesis; got shape \(0, 3\)"),
+        (np.zeros((3, 0)), r"got shape \(3, 0\)"),
+        ([1.0, -1.0], r"shape \(N, t\).*got shape \(2,\)"),
+        ([["a"]], "matrix of real numbers; got dtype"),
+        ([[1j]], "matrix of real numbers; got dtype complex128"),
+        (scipy.sparse.csr_array([[0.0, np.nan]]), r"got nan at \(0, 1\)"),
+    ],
+)
+def test_what_is_no_margin_matrix_is_refused(U: object, message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        Margins(U)  # pyright: ignore[reportArgumentType]

@@ -1,0 +1,210 @@
+"""Solving: statuses are hearsay, failures are results, the certificate decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from problems import DEFAULT_BACKENDS, noisy_stumps, reference_erlpboost, reference_lpboost
+
+import boostopt.solving
+from boostopt import OptionError, Outcome, Program, SolverFailed, SolverNotFound, Verdict, get_formulation, solve
+from boostopt.backends.base import Attempt, Backend, Capability, Deadline
+from boostopt.backends.cvxpy import DENSITY_RATED, DUAL, RATED, CvxpyBackend
+
+
+@dataclass(frozen=True)
+class Fake(Backend):
+    """A backend whose attempts are given."""
+
+    script: tuple[Attempt, ...]
+    called: str = "fake"
+
+    @property
+    def name(self) -> str:
+        return self.called
+
+    @property
+    def version(self) -> str:
+        return "0"
+
+    def takes(self, cones: frozenset[str]) -> Capability:
+        return Capability(True)
+
+    def attempts(self, program: Program, tol: float, deadline: Deadline) -> Iterator[Attempt]:
+        yield from self.script
+
+
+def attempt(d: object = None, w: object = None, status: str = "optimal", claims: bool = True) -> Attempt:
+    return Attempt(
+        "fake",
+        {},
+        status,
+        claims,
+        d=None if d is None else np.asarray(d, dtype=float),
+        w=None if w is None else np.asarray(w, dtype=float),
+        times={"solve": 0.25},
+    )
+
+
+def optimum() -> tuple[np.ndarray, np.ndarray]:
+    solution = reference_lpboost().solve("cvxpy:highs", tol=1e-12)
+    return solution.d, solution.w
+
+
+def test_a_solver_that_lies_is_not_believed() -> None:
+    solution = reference_lpboost().solve(Fake((attempt(np.eye(6)[0], [1, 0, 0]),)))
+    assert solution.outcome is Outcome.SOLVED
+    assert solution.verdict is Verdict.CLAIMED
+    assert solution.certificate.lower <= 0.0037735849 <= solution.certificate.upper
+    assert solution.certificate.gap > 0.1
+
+
+def test_a_right_answer_is_bounded_whatever_the_status_says() -> None:
+    d, w = optimum()
+    solution = reference_lpboost().solve(Fake((attempt(d, w, "failed miserably", claims=False),)))
+    assert solution.verdict is Verdict.BOUNDED
+    assert solution.solver_status == "failed miserably"
+
+
+def test_an_unclaimed_poor_answer_has_no_verdict() -> None:
+    solution = reference_lpboost().solve(Fake((attempt(np.eye(6)[0], [1, 0, 0], claims=False),)))
+    assert solution.verdict is Verdict.NONE
+
+
+def test_checked_is_the_raw_answer_within_the_conditions() -> None:
+    """Both sums of gaps just within tol, their total above it: the interval is too wide, the conditions hold."""
+    program = reference_erlpboost()
+    best = program.solve("cvxpy:clarabel", tol=1e-13)
+    for step in np.geomspace(1e-6, 1e-1, 400):
+        w = best.w + step * np.array([1, -1, 0])
+        certificate = program.certify(best.d, w)
+        tol = certificate.kkt.worst * 1.0001
+        if certificate.scaled_gap > tol:
+            assert program.solve(Fake((attempt(best.d, w),)), tol=tol).verdict is Verdict.CHECKED
+            return
+    pytest.fail("no answer whose interval is wider than its worst residual")
+
+
+def test_no_answer_is_an_outcome_and_not_an_exception() -> None:
+    silent = Fake((Attempt("fake", {}, "crashed", False, error="ValueError: no"),))
+    solution = reference_lpboost().solve(silent)
+    assert solution.outcome is Outcome.FAILED
+    assert solution.verdict is Verdict.NONE
+    assert solution.certificate.lower <= 0.0037735849 <= solution.certificate.upper
+    assert solution.best is None
+    with pytest.raises(SolverFailed, match=r"expected an answer from fake; got none \(fake: ValueError: no\)"):
+        solution.raise_if_failed()
+    assert reference_lpboost().solve("cvxpy:highs").raise_if_failed().outcome is Outcome.SOLVED
+
+
+def test_attempts_stop_when_the_interval_is_narrow_enough() -> None:
+    d, w = optimum()
+    poor = attempt(np.eye(6)[0], [1, 0, 0])
+    solution = reference_lpboost().solve(Fake((poor, attempt(d, w), poor)))
+    assert len(solution.attempts) == 2
+    assert solution.best is solution.attempts[1]
+    assert solution.times["solve"] == 0.5
+    assert solution.times["certify"] > 0
+    assert solution.times["total"] >= solution.times["certify"]
+
+
+def test_both_ends_are_kept_from_different_attempts() -> None:
+    d, w = optimum()
+    solution = reference_lpboost().solve(Fake((attempt(d, [1, 0, 0]), attempt(np.eye(6)[1], w))))
+    assert solution.verdict is Verdict.BOUNDED
+    # Nobody gave that pair, so the conditions are those of one of the answers as it came.
+    assert solution.certificate.kkt.worst > 0.1
+
+
+def test_auto_falls_back_until_the_certificate_is_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    liar, honest = Fake((attempt(np.eye(6)[0], [1, 0, 0]),), "liar"), CvxpyBackend("HIGHS")
+    monkeypatch.setattr(boostopt.solving, "_in_order", lambda program: [liar, honest])
+    solution = solve(reference_lpboost())
+    assert solution.path == ("liar", "cvxpy:highs")
+    assert solution.backend == "cvxpy:highs"
+    assert solution.verdict is Verdict.BOUNDED
+
+
+def test_auto_takes_a_backend_that_can() -> None:
+    assert reference_lpboost().solve().path == ("cvxpy:highs",)
+    assert reference_erlpboost().solve().path == ("cvxpy:clarabel",)
+
+
+@pytest.mark.parametrize("name", DEFAULT_BACKENDS)
+def test_the_raw_attempt_is_kept(name: str) -> None:
+    solution = reference_lpboost().solve(name)
+    assert solution.backend == name
+    assert solution.version
+    best = solution.best
+    assert best is not None
+    assert best.d is not None
+    assert best.w is not None
+    assert best.options
+    assert best.statistics
+    assert best.form.split("/")[0] in ("primal", "dual")
+    assert set(best.times) == {"build", "canonicalize", "solve", "recover"}
+    assert solution.iterations is not None
+    assert solution.solver_status.endswith("(optimal)")
+
+
+def test_the_iterate_of_a_failed_solve_is_kept() -> None:
+    """Clarabel ends this form with a numerical error; CVXPY would raise and drop the iterate."""
+    program = get_formulation("lpboost").bind(noisy_stumps(5000, 50), nu=500)
+    options = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
+    failed = CvxpyBackend("CLARABEL")._attempt(program, DUAL, options)  # pyright: ignore[reportPrivateUsage]
+    assert failed.status.startswith("NumericalError")
+    assert not failed.claims
+    assert failed.d is not None
+    assert failed.w is not None
+    certificate = program.certify(failed.d, failed.w)
+    assert certificate.contains(0.0)  # stumps and their negations balance out
+
+
+@pytest.mark.parametrize("solver", ("CLARABEL", "SCS"))
+def test_an_iteration_limit_leaves_an_iterate(solver: str) -> None:
+    option = {"CLARABEL": {"max_iter": 3}, "SCS": {"max_iters": 3}}[solver]
+    program = reference_erlpboost()
+    stopped = CvxpyBackend(solver)._attempt(program, DENSITY_RATED, option)  # pyright: ignore[reportPrivateUsage]
+    assert stopped.answered
+    assert not stopped.claims
+    assert program.certify(stopped.d, stopped.w).contains(0.0924628832)
+
+
+def test_an_option_that_a_solver_refuses_is_an_attempt_that_says_so() -> None:
+    refused = CvxpyBackend("CLARABEL")._attempt(reference_lpboost(), RATED, {"nonsense": 1})  # pyright: ignore[reportPrivateUsage]
+    assert refused.status == "raised"
+    assert refused.error is not None
+    assert "nonsense" in refused.error
+    assert not refused.answered
+
+
+def test_a_time_limit_is_passed_on_and_no_attempt_starts_after_it() -> None:
+    program = get_formulation("erlpboost").bind(noisy_stumps(1000, 30), nu=100, eta=460)
+    solution = program.solve("cvxpy:scs", tol=1e-15, time_limit=0.2)
+    assert all(0 < a.options["time_limit_secs"] <= 0.2 for a in solution.attempts)
+    assert len(solution.attempts) < 4
+    assert solution.certificate.lower <= solution.certificate.upper
+
+
+def test_a_backend_that_cannot_is_refused_before_any_work() -> None:
+    with pytest.raises(SolverNotFound, match="HIGHS takes linear constraints; the program needs exponential"):
+        reference_erlpboost().solve("cvxpy:highs")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ({"backend": "cvxpy:clarabell"}, OptionError, "Did you mean 'cvxpy:clarabel'"),
+        ({"backend": "nonsense"}, OptionError, "unknown backend 'nonsense'.*Known: auto, cvxpy:clarabel"),
+        ({"backend": "cvxpy:mosek"}, SolverNotFound, "CVXPY supports MOSEK but does not find it"),
+        ({"tol": 0.0}, OptionError, r"tol must lie in \(0, 1\); got 0.0"),
+        ({"tol": float("nan")}, OptionError, r"tol must lie in \(0, 1\); got nan"),
+        ({"time_limit": 0.0}, OptionError, "time_limit must be a positive number"),
+    ],
+)
+def test_bad_arguments_are_refused(arguments: dict[str, object], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        reference_lpboost().solve(**arguments)  # pyright: ignore[reportArgumentType]
