@@ -46,7 +46,7 @@ class KKT:
         return self.worst <= tol
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Certificate:
     """An interval that contains the optimum, with the feasible pair that proves it.
 
@@ -86,6 +86,9 @@ class Certificate:
     def gap(self) -> float:
         """Width of the interval, from the terms of the gap and the slack of both ends; never negative."""
         return float(self.example_gaps.sum() + self.hypothesis_gaps.sum()) + 2.0 * self.slack
+
+    def __repr__(self) -> str:
+        return f"Certificate(lower={self.lower!r}, upper={self.upper!r}, gap={self.gap:.2e}, d_is={self.d_is!r})"
 
     @property
     def scaled_gap(self) -> float:

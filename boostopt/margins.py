@@ -41,6 +41,10 @@ class Margins:
     def __init__(self, U: npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix | Margins) -> None:
         self._storage: Any = U._storage if isinstance(U, Margins) else _stored(U)
 
+    def __repr__(self) -> str:
+        kind = "sparse" if scipy.sparse.issparse(self._storage) else "dense"
+        return f"Margins(N={self.N}, t={self.t}, {kind} {self._storage.dtype})"
+
     @property
     def shape(self) -> tuple[int, int]:
         """(N, t): examples, hypotheses."""

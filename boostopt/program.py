@@ -57,7 +57,7 @@ class Page(Protocol):
     def dual(self, U: Float[Array, "N t"], p: Any, examples: Examples) -> Any: ...
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Program:
     """min F(d) + G(Uᵀd) over example weights d, with its dual max -F*(-Uw) - G*(w) over hypothesis weights w.
 
@@ -83,6 +83,9 @@ class Program:
     margins: Margins
     regularizer: Regularizer
     edge_function: EdgeFunction
+
+    def __repr__(self) -> str:
+        return f"Program({self.formulation.name}, {self.margins!r}, {self.parameters!r})"
 
     @property
     def cones(self) -> frozenset[str]:

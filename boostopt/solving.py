@@ -39,7 +39,7 @@ class Verdict(Enum):
     BOUNDED = "bounded: the certified interval is as narrow as asked"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Solution:
     """An answer and what is known about it.
 
@@ -79,6 +79,12 @@ class Solution:
     best: Attempt | None
     path: tuple[str, ...]
     times: Mapping[str, float]
+
+    def __repr__(self) -> str:
+        return (
+            f"Solution({self.program!r}, backend={self.backend!r}, outcome={self.outcome.name.lower()}, "
+            f"verdict={self.verdict.name.lower()}, solver_status={self.solver_status!r}, {self.certificate!r})"
+        )
 
     @property
     def d(self) -> Float[Array, " N"]:

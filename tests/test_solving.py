@@ -12,7 +12,8 @@ from problems import DEFAULT_BACKENDS, noisy_stumps, reference_erlpboost, refere
 import boostopt.solving
 from boostopt import OptionError, Outcome, Program, SolverFailed, SolverNotFound, Verdict, get_formulation, solve
 from boostopt.backends.base import Attempt, Backend, Capability, Deadline
-from boostopt.backends.cvxpy import DENSITY_RATED, DUAL, RATED, CvxpyBackend
+from boostopt.backends.cvxpy import CvxpyBackend
+from boostopt.backends.profiles import DENSITY_RATED, DUAL, RATED
 
 
 @dataclass(frozen=True)

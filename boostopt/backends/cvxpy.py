@@ -1,155 +1,28 @@
 """Every conic or linear solver that CVXPY has installed, as the backend "cvxpy:<solver>".
 
 A solver's status is not believed, in either direction: each attempt hands on the iterate, which CVXPY would throw away
-after a failure, and the caller certifies it. The ladder of a solver varies form AND accuracy, for no form is best
-everywhere and a tighter tolerance may make an answer better or worse whatever the status says.
+after a failure, and the caller certifies it.
 """
 
 from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
 from boostopt.backends.base import Attempt, Backend, Capability, Deadline
+from boostopt.backends.profiles import PROFILES, Options, Profile
 from boostopt.errors import SolverNotFound, unknown_name
 from boostopt.forms import Derived, Form, derive
 from boostopt.program import Program
 
 PREFIX = "cvxpy:"
 LINEAR = frozenset({"linear"})
-
-PRIMAL, DENSITY = Form("primal"), Form("primal", density=True)
-RATED, DENSITY_RATED = Form("primal", rated=True), Form("primal", density=True, rated=True)
-DUAL, DUAL_RATED = Form("dual"), Form("dual", rated=True)
-
-
-@dataclass(frozen=True)
-class Rung:
-    """One attempt of a ladder: a form, and the solver's tolerance as a multiple of the gap that is wanted."""
-
-    form: Form
-    accuracy: float
-    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-
-@dataclass(frozen=True)
-class Profile:
-    """What has to be known about one solver.
-
-    Attributes
-    ----------
-    package
-        The distribution that has its version.
-    tolerances
-        Its options for a tolerance.
-    finest, coarsest
-        The tolerances that make sense to it.
-    time_limit
-        Its option for a limit in seconds, None if it has none.
-    status
-        Its own words for how it stopped.
-    ladder
-        Attempts for entropy programs and their like, the most promising first.
-    linear_ladder
-        Attempts for linear programs, where the rated forms are the same as the others.
-    always
-        Options that are always sent.
-    """
-
-    package: str = ""
-    tolerances: Callable[[float], dict[str, Any]] = lambda accuracy: {}
-    finest: float = 1e-12
-    coarsest: float = 1e-5
-    time_limit: str | None = None
-    status: Callable[[Any], str] | None = None
-    ladder: tuple[Rung, ...] = (Rung(DUAL_RATED, 1.0), Rung(DENSITY_RATED, 1.0), Rung(PRIMAL, 1.0))
-    linear_ladder: tuple[Rung, ...] = (Rung(PRIMAL, 1.0), Rung(DUAL, 1.0))
-    always: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-
-def _clarabel(accuracy: float) -> dict[str, Any]:
-    return {"tol_gap_abs": accuracy, "tol_gap_rel": accuracy, "tol_feas": accuracy}
-
-
-def _highs(accuracy: float) -> dict[str, Any]:
-    return {"primal_feasibility_tolerance": accuracy, "dual_feasibility_tolerance": accuracy}
-
-
-# Ladders as measured on stump matrices of noisy data, N = 569 to 5000, t = 30 to 200, eta = 46 to 2e4, and on their
-# LPs. For Clarabel the rated dual with its link m = Uw spelled out is the fastest form (0.7 s against 3 s at N = 5000,
-# t = 50), the density forms the most accurate ones where the LP optimum is not 0; "faer" is another factorization,
-# which helps where the first one breaks down. For SCS the primal is good to 1e-6 or better nearly everywhere, while its
-# dual forms are either very good or no good; the limits on iterations keep one bad form from taking all the time.
-PROFILES: dict[str, Profile] = {
-    "CLARABEL": Profile(
-        package="clarabel",
-        tolerances=_clarabel,
-        coarsest=1e-8,
-        time_limit="time_limit",
-        status=lambda raw: str(raw.status),
-        ladder=(
-            Rung(DUAL_RATED, 1.0),
-            Rung(DENSITY, 1.0),
-            Rung(DENSITY_RATED, 1e-4),
-            Rung(DENSITY, 1e-4),
-            Rung(DENSITY_RATED, 1.0, {"direct_solve_method": "faer"}),
-        ),
-        linear_ladder=(
-            Rung(PRIMAL, 1.0),
-            Rung(DENSITY, 1e-3),
-            Rung(DUAL, 1e-3),
-            Rung(DENSITY, 1e-3, {"direct_solve_method": "faer"}),
-        ),
-    ),
-    "SCS": Profile(
-        package="scs",
-        tolerances=lambda accuracy: {"eps_abs": accuracy, "eps_rel": accuracy},
-        finest=1e-10,
-        time_limit="time_limit_secs",
-        status=lambda raw: str(raw["info"]["status"]),
-        ladder=(
-            Rung(PRIMAL, 1.0, {"max_iters": 20_000}),
-            Rung(DUAL_RATED, 1.0, {"max_iters": 5_000}),
-            Rung(PRIMAL, 1e-2, {"max_iters": 50_000}),
-            Rung(RATED, 1e-1, {"max_iters": 50_000}),
-        ),
-        linear_ladder=(
-            Rung(PRIMAL, 1e2, {"max_iters": 20_000}),
-            Rung(DUAL, 1.0, {"max_iters": 20_000}),
-            Rung(PRIMAL, 1e-1, {"max_iters": 100_000}),
-        ),
-    ),
-    "HIGHS": Profile(
-        package="highspy",
-        tolerances=_highs,
-        finest=1e-10,
-        coarsest=1e-7,
-        time_limit="time_limit",
-        status=lambda raw: str(raw["model_status"]),
-        linear_ladder=(Rung(PRIMAL, 1e-1), Rung(DUAL, 1e-1)),
-    ),
-    "OSQP": Profile(
-        package="osqp",
-        tolerances=lambda accuracy: {"eps_abs": accuracy, "eps_rel": accuracy},
-        time_limit="time_limit",
-        status=lambda raw: str(raw.info.status),
-        linear_ladder=(Rung(PRIMAL, 1e2), Rung(DUAL, 1.0)),
-        always={"max_iter": 100_000},
-    ),
-    "SCIPY": Profile(package="scipy", status=lambda raw: str(raw["message"])),
-    "ECOS": Profile(
-        package="ecos",
-        tolerances=lambda accuracy: {"abstol": accuracy, "reltol": accuracy, "feastol": accuracy},
-        coarsest=1e-8,
-    ),
-}
-"""Solvers with a ladder of their own; any other one runs a plain ladder at its default tolerance."""
 
 
 def installed() -> list[str]:
@@ -214,18 +87,9 @@ class CvxpyBackend(Backend):
         for rung in profile.linear_ladder if program.cones == LINEAR else profile.ladder:
             if deadline.passed:
                 return
-            accuracy = min(max(tol * rung.accuracy, profile.finest), profile.coarsest)
-            options = {**profile.always, **profile.tolerances(accuracy), **rung.options}
-            if deadline.left is not None:
-                options |= self._time_limit(deadline.left)
-            yield self._attempt(program, rung.form, options)
+            yield self._attempt(program, rung.form, profile.sent(rung, tol, deadline.left))
 
-    def _time_limit(self, seconds: float) -> dict[str, Any]:
-        if self.solver == "SCIPY":
-            return {"scipy_options": {"time_limit": seconds}}
-        return {} if self.profile.time_limit is None else {self.profile.time_limit: seconds}
-
-    def _attempt(self, program: Program, form: Form, options: dict[str, Any]) -> Attempt:
+    def _attempt(self, program: Program, form: Form, options: Options) -> Attempt:
         """Run the solver once; whatever it or CVXPY raises becomes the attempt's error."""
         clock = _Clock()
         derived = derive(program.margins, program.regularizer, program.edge_function, form)
@@ -234,7 +98,9 @@ class CvxpyBackend(Backend):
         data, chain, inverse = derived.problem.get_problem_data(self.solver, solver_opts={})
         clock.lap("canonicalize")
         try:
-            raw = chain.solve_via_data(derived.problem, data, warm_start=False, verbose=False, solver_opts=options)
+            # A copy: CVXPY's interfaces take options out of what they are given.
+            sent = copy.deepcopy(options)
+            raw = chain.solve_via_data(derived.problem, data, warm_start=False, verbose=False, solver_opts=sent)
         except Exception as failure:  # noqa: BLE001 - foreign code: its failure is the result of this attempt
             clock.lap("solve")
             return Attempt(form.name, options, "raised", False, times=clock.times, error=_words(failure))
@@ -254,7 +120,7 @@ class CvxpyBackend(Backend):
         inverse: Any,
         raw: Any,
         form: Form,
-        options: dict[str, Any],
+        options: Options,
         clock: _Clock,
     ) -> Attempt:
         solution = chain.invert(raw, inverse)

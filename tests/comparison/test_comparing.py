@@ -1,0 +1,448 @@
+"""Comparisons: one row for each backend that was named, and nothing lost between the rows and the report."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NoReturn
+
+import numpy as np
+import pytest
+from problems import REFERENCE_U, reference_erlpboost, reference_lpboost
+
+import boostopt.solving
+from boostopt import Comparison, OptionError, Program, compare, get_formulation, list_backends
+from boostopt.backends.base import Attempt, Backend, Capability, Deadline
+from boostopt.comparison.comparing import Row
+from boostopt.solving import Outcome, Verdict
+
+OPTIMUM = 2 / 530
+"""Of the reference LPBoost instance: 0.0037735849."""
+
+
+@dataclass(frozen=True)
+class Fake(Backend):
+    """A backend whose attempts are given; it takes what it is told to take, and notes what it is asked for."""
+
+    called: str
+    script: tuple[Attempt, ...] = ()
+    reason: str = ""
+    asked: tuple[list[Any], ...] = ()
+
+    @property
+    def name(self) -> str:
+        return self.called
+
+    @property
+    def version(self) -> str:
+        return f"1.0-{self.called}"
+
+    def takes(self, cones: frozenset[str]) -> Capability:
+        return Capability(not self.reason, self.reason)
+
+    def attempts(self, program: Program, tol: float, deadline: Deadline) -> Iterator[Attempt]:
+        for notes in self.asked:
+            notes.append((tol, deadline.left))
+        assert not self.reason, "asked to solve what it cannot take"
+        yield from self.script
+
+
+def attempt(d: Any = None, w: Any = None, **others: Any) -> Attempt:
+    given: dict[str, Any] = {"form": "fake", "options": {}, "status": "fine", "claims": True, **others}
+    return Attempt(
+        d=None if d is None else np.asarray(d, float), w=None if w is None else np.asarray(w, float), **given
+    )
+
+
+def right(name: str = "right", **others: Any) -> Fake:
+    """A backend that has the optimum of the reference instance."""
+    answer = reference_lpboost().solve("cvxpy:highs", tol=1e-12)
+    return Fake(name, (attempt(answer.d, answer.w, **others),))
+
+
+def rough(name: str = "rough", **others: Any) -> Fake:
+    """A backend that claims an optimum and is nowhere near."""
+    return Fake(name, (attempt(np.eye(6)[0], [1, 0, 0], **others),))
+
+
+def unable(name: str = "unable", reason: str = "it takes nothing") -> Fake:
+    return Fake(name, reason=reason)
+
+
+def moved(comparison: Comparison, row: int, shift: float) -> Comparison:
+    """The comparison with the interval of one row moved, as only a bug in boostopt could."""
+    rows = list(comparison.rows)
+    solution = rows[row].solution
+    assert solution is not None
+    certificate = replace(
+        solution.certificate, lower=solution.certificate.lower + shift, upper=solution.certificate.upper + shift
+    )
+    rows[row] = replace(rows[row], solution=replace(solution, certificate=certificate))
+    return replace(comparison, rows=tuple(rows))
+
+
+def not_finite(constant: str) -> NoReturn:
+    raise AssertionError(f"JSON has no {constant}")
+
+
+def parsed(comparison: Comparison) -> dict[str, Any]:
+    return json.loads(comparison.to_json(), parse_constant=not_finite)
+
+
+# Rows
+
+
+def test_rows_stand_in_the_order_of_the_backends_with_what_came_of_each() -> None:
+    comparison = compare(reference_lpboost(), [rough(), unable(), right()], tol=1e-8)
+    assert [row.backend for row in comparison.rows] == ["rough", "unable", "right"]
+    assert [row.version for row in comparison.rows] == ["1.0-rough", "1.0-unable", "1.0-right"]
+    assert [row.reached for row in comparison.rows] == [False, False, True]
+    assert [row.reason for row in comparison.rows] == ["", "it takes nothing", ""]
+    solutions = [row.solution for row in comparison.rows]
+    assert solutions[0] is not None and solutions[1] is None and solutions[2] is not None
+    assert (solutions[0].backend, solutions[0].verdict) == ("rough", Verdict.CLAIMED)
+    assert (solutions[2].backend, solutions[2].verdict) == ("right", Verdict.BOUNDED)
+    assert comparison.reached
+
+
+def test_the_tolerance_decides_what_is_reached() -> None:
+    gap = compare(reference_lpboost(), [rough()], tol=0.5).rows[0].record()["scaled_gap"]
+    assert compare(reference_lpboost(), [rough()], tol=gap + 1e-9).reached
+    assert not compare(reference_lpboost(), [rough()], tol=gap - 1e-9).reached
+
+
+def test_real_solvers_agree_and_what_they_cannot_take_has_a_reason() -> None:
+    comparison = compare(reference_erlpboost(), ["cvxpy:clarabel", "cvxpy:highs"])
+    clarabel, highs = comparison.rows
+    assert clarabel.reached and clarabel.solution is not None
+    assert highs.solution is None
+    assert highs.reason == "HIGHS takes linear constraints; the program needs exponential"
+    assert highs.version != ""
+
+
+def test_every_installed_backend_is_compared_by_default() -> None:
+    comparison = compare(reference_lpboost(), tol=1e-3, time_limit=20.0)
+    assert [row.backend for row in comparison.rows] == list_backends()
+    lower, upper = comparison.interval
+    assert lower <= OPTIMUM <= upper
+
+
+def test_the_automatic_choice_is_a_backend_like_any_other() -> None:
+    comparison = compare(reference_lpboost(), ["auto", right()])
+    assert [row.backend for row in comparison.rows] == ["auto", "right"]
+    assert comparison.rows[0].solution is not None
+    assert comparison.rows[0].solution.backend in list_backends()
+
+
+def test_where_nothing_takes_the_program_the_automatic_choice_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boostopt.solving, "list_backends", list[str])
+    automatic, able = compare(reference_lpboost(), ["auto", right()]).rows
+    assert automatic.solution is None
+    assert automatic.reason.startswith("no installed backend takes linear constraints.")
+    assert able.reached
+
+
+def test_a_solver_that_is_not_installed_gets_a_row_with_the_reason() -> None:
+    solver = next(s for s in ("mosek", "gurobi", "xpress", "cplex") if f"cvxpy:{s}" not in list_backends())
+    missing, able = compare(reference_lpboost(), [f"cvxpy:{solver}", right()]).rows
+    assert (missing.backend, missing.version, missing.solution, missing.reached) == (f"cvxpy:{solver}", "", None, False)
+    assert missing.reason.startswith(f"expected an installed solver; CVXPY supports {solver.upper()} but does not find")
+    assert able.reached
+
+
+@pytest.mark.parametrize("script", [(), (attempt(status="broke down", claims=False, error="ValueError: no"),)])
+def test_a_solver_that_fails_has_a_row_and_an_interval_too(script: tuple[Attempt, ...]) -> None:
+    comparison = compare(reference_lpboost(), [Fake("failing", script)])
+    row = comparison.rows[0]
+    assert row.solution is not None
+    assert row.solution.outcome is Outcome.FAILED
+    assert not row.reached
+    record = row.record()
+    assert record["outcome"] == "failed"
+    assert record["solver_status"] == ("broke down" if script else "not started")
+    assert (record["form"], record["options"], record["attempts"]) == (None, None, len(script))
+    assert record["lower"] <= OPTIMUM <= record["upper"]
+
+
+def test_each_backend_is_told_the_tolerance_and_its_own_time_limit() -> None:
+    notes = list[tuple[float, float | None]]()
+    spies = [Fake(name, asked=(notes,)) for name in ("first", "second")]
+    compare(reference_lpboost(), spies, tol=3e-5, time_limit=7.0)
+    compare(reference_lpboost(), spies[:1], tol=3e-5)
+    assert [tol for tol, _ in notes] == [3e-5] * 3
+    assert all(left is not None and 6.0 < left <= 7.0 for _, left in notes[:2])
+    assert notes[2][1] is None
+
+
+def test_progress_is_told_before_and_after_each_backend() -> None:
+    calls = list[tuple[str, Row | None]]()
+    comparison = compare(reference_lpboost(), [right(), unable()], progress=lambda name, row: calls.append((name, row)))
+    assert calls == [
+        ("right", None),
+        ("right", comparison.rows[0]),
+        ("unable", None),
+        ("unable", comparison.rows[1]),
+    ]
+
+
+# Bad input, before any work
+
+
+def test_an_unknown_backend_is_an_error_with_the_near_names_before_any_work() -> None:
+    calls = list[str]()
+    with pytest.raises(OptionError, match=r"unknown backend 'cvxpy:clarabell'\. Did you mean 'cvxpy:clarabel'"):
+        compare(reference_lpboost(), [right(), "cvxpy:clarabell"], progress=lambda name, row: calls.append(name))
+    assert calls == []
+
+
+def test_an_unknown_name_without_prefix_is_an_error_too() -> None:
+    with pytest.raises(OptionError, match=r"unknown backend 'highs'\. Did you mean 'cvxpy:highs'"):
+        compare(reference_lpboost(), ["highs"])
+
+
+@pytest.mark.parametrize(
+    "backends, shown",
+    [
+        ([], "none"),
+        (["cvxpy:scs", "cvxpy:scs"], "cvxpy:scs, cvxpy:scs"),
+        ([unable("twice"), unable("once"), unable("twice")], "twice, once, twice"),
+        (["cvxpy:highs", unable("cvxpy:highs")], "cvxpy:highs, cvxpy:highs"),
+    ],
+)
+def test_backends_are_different_ones_and_at_least_one(backends: list[str | Backend], shown: str) -> None:
+    with pytest.raises(OptionError, match=f"expected one or more different backends; got {shown}."):
+        compare(reference_lpboost(), backends)
+
+
+@pytest.mark.parametrize("tol", [0.0, -1e-8, 1.0, math.nan])
+@pytest.mark.parametrize("backend", [rough(), unable()], ids=["able", "unable"])
+def test_a_tolerance_out_of_range_is_an_error_also_where_it_is_not_needed(backend: Fake, tol: float) -> None:
+    with pytest.raises(OptionError, match=rf"tol must lie in \(0, 1\); got {tol}\. It is the gap over"):
+        compare(reference_lpboost(), [backend], tol=tol)
+
+
+@pytest.mark.parametrize("seconds", [0.0, -1.0, math.nan])
+@pytest.mark.parametrize("backend", [rough(), unable()], ids=["able", "unable"])
+def test_a_time_limit_out_of_range_is_an_error_also_where_it_is_not_needed(backend: Fake, seconds: float) -> None:
+    with pytest.raises(OptionError, match=rf"time_limit must be a positive number of seconds or None; got {seconds}\."):
+        compare(reference_lpboost(), [backend], time_limit=seconds)
+
+
+# All rows together
+
+
+def test_what_is_known_is_the_intersection_of_the_intervals() -> None:
+    comparison = compare(reference_lpboost(), [rough(), unable(), right()])
+    first, _, last = (row.record() for row in comparison.rows)
+    assert first["lower"] < last["lower"] <= OPTIMUM <= last["upper"] < first["upper"]
+    assert comparison.interval == (last["lower"], last["upper"])
+
+
+def test_each_end_of_the_intersection_may_come_from_another_row() -> None:
+    comparison = compare(reference_lpboost(), [rough("a"), rough("b"), rough("c")])
+    record = comparison.rows[0].record()
+    apart = moved(moved(comparison, 0, -0.05), 2, 0.05)
+    assert apart.interval == (record["lower"] + 0.05, record["upper"] - 0.05)
+    assert apart.overlap
+
+
+def test_nothing_is_known_where_no_backend_is_able() -> None:
+    comparison = compare(reference_lpboost(), [unable("one"), unable("other")])
+    assert comparison.interval == (-math.inf, math.inf)
+    assert comparison.overlap
+    assert not comparison.reached
+
+
+def test_intervals_of_one_program_overlap_and_have_no_clashes() -> None:
+    comparison = compare(reference_lpboost(), [rough(), unable(), right(), "cvxpy:clarabel"])
+    assert comparison.overlap
+    assert [comparison.clashes(row) for row in comparison.rows] == [[], [], [], []]
+
+
+def test_an_interval_apart_from_the_others_clashes_with_each_of_them_and_they_with_it() -> None:
+    comparison = moved(compare(reference_lpboost(), [right("a"), right("wrong"), unable(), right("b")]), 1, 1e-3)
+    assert not comparison.overlap
+    assert [comparison.clashes(row) for row in comparison.rows] == [["wrong"], ["a", "b"], [], ["wrong"]]
+
+
+def test_intervals_that_touch_overlap() -> None:
+    comparison = compare(reference_lpboost(), [right("a"), right("b")])
+    record = comparison.rows[0].record()
+    rows = list(comparison.rows)
+    solution = rows[1].solution
+    assert solution is not None
+    touching = replace(solution.certificate, lower=record["upper"], upper=record["upper"] + 1.0)
+    rows[1] = replace(rows[1], solution=replace(solution, certificate=touching))
+    touched = replace(comparison, rows=tuple(rows))
+    assert touched.overlap
+    assert touched.clashes(touched.rows[0]) == []
+
+
+# Reports
+
+
+def test_the_facts_say_what_was_solved() -> None:
+    program = get_formulation("lpboost").bind(REFERENCE_U, nu=2.5, c=[1, 2, 1, 1, 1, 1])
+    facts = compare(program, [unable()], tol=1e-5).facts()
+    assert facts == {
+        "formulation": "lpboost",
+        "parameters": {"nu": 2.5, "epsilon": 0.01},
+        "examples": 6,
+        "examples_with_multiplicity": 7.0,
+        "hypotheses": 3,
+        "digest": program.margins.digest(),
+        "tol": 1e-5,
+    }
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Slotted:
+    """A record of parameters that has no __dict__."""
+
+    nu: float
+
+
+def test_a_record_of_parameters_may_have_slots() -> None:
+    program = replace(reference_lpboost(), parameters=Slotted(nu=2.5))
+    assert compare(program, [unable()]).facts()["parameters"] == {"nu": 2.5}
+
+
+def test_json_holds_the_facts_the_rows_and_what_follows_from_them() -> None:
+    comparison = compare(reference_lpboost(), [right(), unable(), "cvxpy:clarabel"])
+    document = parsed(comparison)
+    assert {key: document[key] for key in comparison.facts()} == comparison.facts()
+    assert (document["reached"], document["overlap"]) == (True, True)
+    assert (document["lower"], document["upper"]) == comparison.interval
+    assert [row["backend"] for row in document["rows"]] == ["right", "unable", "cvxpy:clarabel"]
+    for row, of_json in zip(comparison.rows, document["rows"], strict=True):
+        assert of_json == row.record()  # numbers come back as they were, to the last digit
+
+
+def test_a_row_holds_the_certificate_the_attempts_and_the_times() -> None:
+    script = (
+        attempt(np.eye(6)[0], [1, 0, 0], status="meh", iterations=3, times={"solve": 0.25}),
+        attempt(
+            *(right().script[0].d, right().script[0].w),
+            status="fine",
+            form="primal",
+            options={"accuracy": 1e-9},
+            iterations=4,
+            times={"solve": 0.5, "build": 0.125},
+        ),
+    )
+    record = compare(reference_lpboost(), [Fake("two", script)]).rows[0].record()
+    solution = compare(reference_lpboost(), [Fake("two", script)]).rows[0].solution
+    assert solution is not None
+    c = solution.certificate
+    expected = {
+        "backend": "two",
+        "version": "1.0-two",
+        "able": True,
+        "reason": "",
+        "outcome": "solved",
+        "verdict": "bounded",
+        "reached": True,
+        "lower": c.lower,
+        "upper": c.upper,
+        "gap": c.gap,
+        "scaled_gap": c.scaled_gap,
+        "relative_gap": c.relative_gap,
+        "kkt_worst": c.kkt.worst,
+        "solver_status": "fine",
+        "form": "primal",
+        "options": {"accuracy": 1e-9},
+        "attempts": 2,
+        "iterations": 7,
+        "seconds_build": 0.125,
+        "seconds_canonicalize": 0.0,
+        "seconds_solve": 0.75,
+        "seconds_recover": 0.0,
+    }
+    assert {key: record[key] for key in expected} == expected
+    assert record.keys() - expected.keys() == {"seconds", "seconds_certify"}
+    assert 0 < record["seconds_certify"] < record["seconds"]
+
+
+def test_a_row_of_an_unable_backend_has_the_same_fields_and_none_in_them() -> None:
+    able, not_able = (row.record() for row in compare(reference_lpboost(), [right(), unable()]).rows)
+    assert not_able.keys() == able.keys()
+    given = {key: value for key, value in not_able.items() if value is not None}
+    assert given == {
+        "backend": "unable",
+        "version": "1.0-unable",
+        "able": False,
+        "reason": "it takes nothing",
+        "reached": False,
+        "attempts": 0,
+    }
+
+
+def test_json_has_null_for_what_is_not_finite() -> None:
+    # Half an answer: no residual of the other half, so the worst one is infinite.
+    comparison = compare(reference_lpboost(), [Fake("half", (attempt(w=[1, 0, 0]),))])
+    assert comparison.rows[0].record()["kkt_worst"] == math.inf
+    assert parsed(comparison)["rows"][0]["kkt_worst"] is None
+    nothing = parsed(compare(reference_lpboost(), [unable()]))
+    assert (nothing["lower"], nothing["upper"]) == (None, None)
+
+
+STRANGE_OPTIONS = {
+    "nan": math.nan,
+    "deep": {"list": [math.inf, 1], 3: (-math.inf, "x")},
+    "int64": np.int64(7),
+    "float32": np.float32(0.5),
+    "bool": np.bool_(True),
+    "array": np.array([1.0, np.nan]),
+    "flag": True,
+    "none": None,
+    "verdict": Outcome.SOLVED,
+}
+PLAIN_OPTIONS = {
+    "nan": None,
+    "deep": {"list": [None, 1], "3": [None, "x"]},
+    "int64": 7,
+    "float32": 0.5,
+    "bool": True,
+    "array": [1.0, None],
+    "flag": True,
+    "none": None,
+    "verdict": "Outcome.SOLVED",
+}
+
+
+def test_options_of_any_kind_have_a_place_in_the_reports() -> None:
+    comparison = compare(reference_lpboost(), [right(options=STRANGE_OPTIONS)])
+    assert parsed(comparison)["rows"][0]["options"] == PLAIN_OPTIONS
+    cell = next(csv.DictReader(io.StringIO(comparison.to_csv())))["options"]
+    assert json.loads(cell, parse_constant=not_finite) == PLAIN_OPTIONS
+
+
+def test_csv_parses_back_to_the_rows() -> None:
+    awkward = 'no, "never"\nnot here; =1+1'
+    comparison = compare(
+        reference_lpboost(), [right(options={"a": [1, "x,y"]}, status='"fine", it says'), unable(reason=awkward)]
+    )
+    rows = list(csv.DictReader(io.StringIO(comparison.to_csv(), newline="")))
+    able, not_able = (row.record() for row in comparison.rows)
+    assert [list(row) for row in rows] == [list(able)] * 2
+    for key, value in able.items():
+        cell = rows[0][key]
+        if key == "options":
+            assert json.loads(cell) == {"a": [1, "x,y"]}
+        elif isinstance(value, float):
+            assert float(cell) == value
+        else:
+            assert cell == ("" if value is None else str(value))
+    assert rows[1]["reason"] == awkward
+    assert {key for key, cell in rows[1].items() if cell} == {
+        key for key, value in not_able.items() if value is not None and value != ""
+    }
+
+
+def test_csv_has_an_empty_cell_for_what_is_not_finite() -> None:
+    comparison = compare(reference_lpboost(), [Fake("half", (attempt(w=[1, 0, 0]),))])
+    assert next(csv.DictReader(io.StringIO(comparison.to_csv())))["kkt_worst"] == ""

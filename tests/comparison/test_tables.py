@@ -1,0 +1,331 @@
+"""Tables for people: nothing narrower than proved, nothing swallowed, nothing left out."""
+
+from __future__ import annotations
+
+import io
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from problems import reference_erlpboost, reference_lpboost
+from rich.console import Console, RenderableType
+
+from boostopt import Certificate, Comparison, Program, Solution, Verdict, get_backend, get_formulation, solve
+from boostopt.backends.base import Attempt, Backend, Capability, Deadline
+from boostopt.comparison.comparing import Row
+from boostopt.comparison.tables import BLAMED, STYLES, certificate_table, comparison_table, interval, support_table
+
+
+@dataclass(frozen=True)
+class Named(Backend):
+    """A backend that is nothing but its name and what it takes."""
+
+    called: str
+    numbered: str = "1.0"
+
+    @property
+    def name(self) -> str:
+        return self.called
+
+    @property
+    def version(self) -> str:
+        return self.numbered
+
+    def takes(self, cones: frozenset[str]) -> Capability:
+        raise NotImplementedError
+
+    def attempts(self, program: Program, tol: float, deadline: Deadline) -> Iterator[Attempt]:
+        raise NotImplementedError
+
+
+def shown(renderable: RenderableType, width: int = 300) -> str:
+    """What a terminal without colours shows."""
+    out = io.StringIO()
+    Console(file=out, width=width, color_system=None).print(renderable)
+    return out.getvalue()
+
+
+def cells(text: str, first: str) -> list[str]:
+    """The cells of the row that begins with a text."""
+    rows = [line.strip("│\n").split("│") for line in text.splitlines() if line.startswith("│")]
+    (found,) = [row for row in rows if row[0].strip() == first]
+    return [cell.strip() for cell in found]
+
+
+def words(text: str) -> str:
+    """The lines under the table, with single blanks."""
+    return " ".join(line.strip() for line in text.splitlines() if not line.startswith(("┏", "┃", "┡", "│", "└")))
+
+
+def solved() -> Solution:
+    return solve(reference_lpboost(), "cvxpy:highs", 1e-9)
+
+
+def row(name: str, solution: Solution | None = None, reached: bool = False, reason: str = "", **times: float) -> Row:
+    if solution is not None:
+        solution = replace(solution, times={**solution.times, **times})
+    return Row(name, "1.0", solution, reason, reached)
+
+
+def compared(*rows: Row, tol: float = 1e-8) -> Comparison:
+    return Comparison(reference_lpboost(), tol, rows)
+
+
+def at(lower: float, upper: float) -> Solution:
+    """A solution whose certificate claims an interval."""
+    solution = solved()
+    return replace(solution, certificate=replace(solution.certificate, lower=lower, upper=upper))
+
+
+# Intervals
+
+
+def ends(text: str) -> tuple[float, float]:
+    lower, upper = text.removeprefix("[").removesuffix("]").split(", ")
+    return float(lower), float(upper)
+
+
+FINITE = st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False)
+
+
+@given(st.one_of(FINITE, st.floats(-1e6, 1e6, allow_subnormal=False), st.decimals(-10, 10, places=9).map(float)))
+@example(0.1)
+@example(-0.1)
+@example(1.0 + 2**-52)
+@example(1.0 - 2**-53)
+@example(-9.9999999995)
+@example(9.9999999995e-5)
+@example(999999.99999999)
+@example(1.7976931348623157e308)
+@example(2.2250738585072014e-308)
+def test_a_printed_interval_is_never_narrower_than_the_interval(value: float) -> None:
+    lower, upper = ends(interval(value, value))
+    assert lower <= value <= upper
+
+
+@given(st.floats(1e-300, 1e300), st.sampled_from([-1.0, 1.0]))
+def test_a_printed_interval_is_wider_by_no_more_than_the_tenth_digit(size: float, sign: float) -> None:
+    lower, upper = ends(interval(sign * size, sign * size))
+    assert sign * size - lower <= 2e-9 * size
+    assert upper - sign * size <= 2e-9 * size
+
+
+@pytest.mark.parametrize(
+    "lower, upper, text",
+    [
+        (0.0, 0.0, "[0, 0]"),
+        (-math.inf, math.inf, "[-inf, inf]"),
+        (0.25, 0.5, "[0.25, 0.5]"),
+        (1 / 3, 2 / 3, "[0.3333333333, 0.6666666667]"),
+        (-2 / 3, -1 / 3, "[-0.6666666667, -0.3333333333]"),
+        (-1e-13 / 3, 1e-13 / 3, "[-3.333333334e-14, 3.333333334e-14]"),
+        (1e7 + 1 / 3, 1e7 + 1 / 3, "[1.000000033e+07, 1.000000034e+07]"),
+    ],
+)
+def test_intervals_are_printed_with_ten_digits_rounded_outward(lower: float, upper: float, text: str) -> None:
+    assert interval(lower, upper) == text
+
+
+# Comparisons
+
+
+def test_an_able_row_shows_its_verdict_interval_times_and_the_words_of_the_solver() -> None:
+    solution = solved()
+    c = solution.certificate
+    text = shown(comparison_table(compared(row("one", solution, True, total=1.25, solve=0.5, certify=0.0125))))
+    assert cells(text, "one") == [
+        "one",
+        "bounded",
+        interval(c.lower, c.upper),
+        f"{c.gap:.1e}",
+        "yes",
+        "1.250",
+        "0.500 / 0.0125",
+        str(solution.iterations),
+        "kOptimal (optimal); primal",
+    ]
+
+
+def test_a_row_without_an_answer_says_so() -> None:
+    failed = replace(solved(), verdict=Verdict.NONE, best=None, attempts=(), solver_status="not started")
+    found = cells(shown(comparison_table(compared(row("one", failed)))), "one")
+    assert (found[1], found[7], found[8]) == ("none", "-", "not started; no answer")
+
+
+def test_an_unable_row_shows_the_reason_and_nothing_else() -> None:
+    text = shown(comparison_table(compared(row("able", solved(), True), row("not", reason="it takes no cones"))))
+    assert cells(text, "not") == ["not", "unable", "it takes no cones", "", "", "", "", "", ""]
+
+
+@pytest.mark.parametrize("verdict", Verdict)
+def test_every_verdict_has_a_style_and_a_row(verdict: Verdict) -> None:
+    assert verdict.name.lower() in STYLES
+    text = shown(comparison_table(compared(row("one", replace(solved(), verdict=verdict)))))
+    assert cells(text, "one")[1] == verdict.name.lower()
+
+
+def test_clashing_rows_name_each_other_and_the_report_calls_it_a_bug() -> None:
+    text = shown(comparison_table(compared(row("a", at(0.1, 0.2)), row("b", at(0.3, 0.4)), row("c", at(0.3, 0.5)))))
+    assert [cells(text, name)[4] for name in "abc"] == ["NO: b, c", "NO: a", "NO: a"]
+    assert "The intervals contradict each other." in words(text)
+    assert "that is a bug in boostopt: please report it with the data." in words(text)
+    assert "All together" not in text
+
+
+def test_the_conclusion_holds_all_intervals_together_and_names_who_is_right_and_fastest() -> None:
+    rows = (
+        row("slow", at(0.1, 0.3), True, total=2.0),
+        row("fast", at(0.2, 0.4), True, total=0.5),
+        row("wide", at(0.0, 0.9), False, total=0.1),
+        row("not", reason="no"),
+    )
+    text = words(shown(comparison_table(compared(*rows, tol=1e-4))))
+    assert "All together: the optimum lies in [0.2, 0.3]." in text
+    assert "Right to 0.0001: slow, fast." in text
+    assert "Fastest of them: fast." in text
+    assert "Not as narrow as 0.0001: wide." in text
+
+
+def test_where_none_reached_the_tolerance_none_is_called_right() -> None:
+    text = words(shown(comparison_table(compared(row("wide", at(0.0, 0.9))))))
+    assert "All together: the optimum lies in [0, 0.9]." in text
+    assert "Not as narrow as 1e-08: wide." in text
+    assert "Right to" not in text
+    assert "Fastest" not in text
+
+
+def test_where_no_backend_is_able_nothing_is_concluded() -> None:
+    text = words(shown(comparison_table(compared(row("one", reason="no"), row("other", reason="no")))))
+    assert "No backend named can take this program." in text
+    assert "All together" not in text
+
+
+def test_the_headline_says_what_was_solved() -> None:
+    comparison = Comparison(reference_erlpboost(), 1e-8, (row("one", reason="no"),))
+    headline = shown(comparison_table(comparison)).splitlines()[0]
+    assert headline.strip() == "erlpboost: N = 6, t = 3, nu = 2.5, epsilon = 0.01, eta = 4"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Slotted:
+    """A record of parameters that has no __dict__."""
+
+    nu: float
+
+
+def test_the_headline_reads_a_record_with_slots() -> None:
+    program = replace(reference_lpboost(), parameters=Slotted(nu=2.5))
+    headline = shown(comparison_table(Comparison(program, 1e-8, (row("one", reason="no"),)))).splitlines()[0]
+    assert headline.strip() == "lpboost: N = 6, t = 3, nu = 2.5"
+
+
+def test_brackets_in_foreign_words_are_shown_and_not_obeyed() -> None:
+    # rich takes "[/x]" for the end of a style that was never begun, and fails; "[code 3]" for a style, and hides it.
+    solution = replace(solved(), solver_status="stopped [code 3] [/x]")
+    rows = (row("mine[2]", solution, True), row("not[/x]", reason="takes [linear] alone [/x]"))
+    text = shown(comparison_table(compared(*rows)))
+    assert cells(text, "mine[2]")[8] == "stopped [code 3] [/x]; primal"
+    assert cells(text, "not[/x]")[2] == "takes [linear] alone [/x]"
+    assert "Fastest of them: mine[2]." in words(text)
+
+
+def test_a_narrow_terminal_folds_the_interval_and_loses_none_of_it() -> None:
+    text = shown(comparison_table(compared(row("one", at(0.123456789, 0.987654321), True))), width=110)
+    rows = [line.split("│") for line in text.splitlines() if line.startswith("│")]
+    assert "".join(cells[3].strip() for cells in rows).replace(" ", "") == "[0.123456789,0.987654321]"
+
+
+# Certificates
+
+
+def certificate(**changes: Any) -> Certificate:
+    solution = solved()
+    return replace(reference_lpboost().certify(solution.d, solution.w), **changes)
+
+
+def test_a_certificate_shows_interval_gap_and_residuals() -> None:
+    c = certificate()
+    text = shown(certificate_table(reference_lpboost(), c, 1e-6))
+    assert cells(text, "optimum certified in")[1] == interval(c.lower, c.upper)
+    assert cells(text, "gap")[1] == f"{c.gap:.2e}  (relative {c.relative_gap:.2e}, slack included)"
+    assert cells(text, "as narrow as 1e-06")[1] == "yes"
+    for condition, residual in c.kkt.residuals.items():
+        assert cells(text, f"violates {condition}")[1] == f"{residual:.2e}"
+    assert text.splitlines()[0].strip() == "lpboost: N = 6, t = 3, nu = 2.5, epsilon = 0.01"
+
+
+def test_a_wide_certificate_says_that_it_is() -> None:
+    c = reference_lpboost().certify(w=[1, 0, 0])
+    text = shown(certificate_table(reference_lpboost(), c, 1e-6))
+    assert cells(text, "as narrow as 1e-06")[1] == "no"
+
+
+def test_a_missing_side_is_called_missing() -> None:
+    text = shown(certificate_table(reference_lpboost(), reference_lpboost().certify(w=[1, 0, 0]), 1e-6))
+    assert cells(text, "violates sum d = 1")[1] == "not given or not finite"
+    assert cells(text, "violates sum w = 1")[1] == "0.00e+00"
+
+
+@pytest.mark.parametrize("d_is, named", [("d(w)", "d(w)"), ("repaired", "the given d, repaired")])
+def test_it_says_which_d_proves_the_upper_end(d_is: str, named: str) -> None:
+    text = shown(certificate_table(reference_lpboost(), certificate(d_is=d_is), 1e-6))
+    assert cells(text, "upper end proved by")[1] == named
+
+
+def test_the_blame_goes_to_the_largest_terms_first_and_to_few() -> None:
+    gaps = np.array([1e-3, 3e-3, 6e-3, 2e-3, 5e-3, 4e-3])
+    c = certificate(example_gaps=gaps, hypothesis_gaps=np.array([0.0, 0.25, 0.0]))
+    text = shown(certificate_table(reference_lpboost(), c, 1e-6))
+    assert BLAMED == 5
+    assert cells(text, "examples to blame")[1] == "2: 6.0e-03, 4: 5.0e-03, 5: 4.0e-03, 1: 3.0e-03, 3: 2.0e-03"
+    assert cells(text, "hypotheses to blame")[1] == "1: 2.5e-01"
+
+
+def test_where_there_is_no_gap_nobody_is_blamed() -> None:
+    c = certificate(example_gaps=np.zeros(6), hypothesis_gaps=np.zeros(3))
+    text = shown(certificate_table(reference_lpboost(), c, 1e-6))
+    assert cells(text, "examples to blame")[1] == "none"
+    assert cells(text, "hypotheses to blame")[1] == "none"
+
+
+def test_brackets_in_the_name_of_a_condition_are_shown() -> None:
+    c = certificate()
+    c = replace(c, kkt=replace(c.kkt, residuals={"d in [0, 1] [/x] [b]": 0.5}))
+    text = shown(certificate_table(reference_lpboost(), c, 1e-6))
+    assert cells(text, "violates d in [0, 1] [/x] [b]")[1] == "5.00e-01"
+
+
+# Formulations against backends
+
+
+def test_support_is_yes_or_a_number_that_stands_for_a_reason() -> None:
+    pages = [get_formulation("erlpboost"), get_formulation("lpboost")]
+    backends: list[Backend] = [Named("both"), Named("linear"), Named("also linear"), Named("neither")]
+    yes, no_cone, nothing = Capability(True), Capability(False, "no cone"), Capability(False, "nothing")
+    support = {
+        "erlpboost": {"both": yes, "linear": no_cone, "also linear": no_cone, "neither": nothing},
+        "lpboost": {"both": yes, "linear": yes, "also linear": yes, "neither": nothing},
+    }
+    text = shown(support_table(pages, support, backends))
+    assert cells(text, "erlpboost")[2:] == ["yes", "no (1)", "no (1)", "no (2)"]
+    assert cells(text, "lpboost")[2:] == ["yes", "yes", "yes", "no (2)"]
+    assert text.splitlines()[-2:] == ["(1) no cone", "(2) nothing"]
+
+
+def test_parameters_that_may_be_left_out_stand_in_brackets() -> None:
+    page, backend = get_formulation("erlpboost"), get_backend("cvxpy:clarabel")
+    text = shown(support_table([page], {page.name: {backend.name: Capability(True)}}, [backend]))
+    assert cells(text, "erlpboost")[1] == "nu, [epsilon], [eta]"
+    assert backend.name in text and backend.version in text
+
+
+def test_brackets_in_the_name_of_a_backend_are_shown() -> None:
+    page, backend = get_formulation("lpboost"), Named("mine[fast]", "1[/x]")
+    text = shown(support_table([page], {page.name: {backend.name: Capability(False, "not [now]")}}, [backend]))
+    assert "mine[fast]" in text and "1[/x]" in text
+    assert "(1) not [now]" in text

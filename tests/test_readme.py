@@ -1,0 +1,45 @@
+"""What the README shows is what happens."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import boostopt
+
+README = (Path(__file__).parents[1] / "README.md").read_text()
+
+
+def test_the_example_runs_and_says_what_the_readme_says(capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    scope: dict[str, object] = {}
+    exec(block, scope)
+    status, verdict, interval, blame = capsys.readouterr().out.splitlines()
+    assert status.startswith("solved")
+    assert verdict == boostopt.Verdict.BOUNDED.value
+    lower, upper = map(float, interval.split())
+    program = scope["program"]
+    assert isinstance(program, boostopt.Program)
+    precise = program.solve("cvxpy:clarabel").certificate
+    assert lower <= precise.upper
+    assert precise.lower <= upper
+    assert upper - lower <= 1e-5
+    gap, example = blame.split()
+    assert float(gap) > 0.1
+    assert 0 <= int(example) < 569
+
+
+def test_the_table_of_formulations_is_complete() -> None:
+    stated = set(re.findall(r"^\| `(\w+)` \| max", README, re.MULTILINE))
+    assert stated == set(boostopt.list_formulations())
+
+
+def test_objects_introduce_themselves_in_a_line() -> None:
+    program = boostopt.get_formulation("lpboost").bind([[1, -1], [1, 1]], nu=1)
+    assert repr(program.margins) == "Margins(N=2, t=2, dense int8)"
+    assert repr(program) == f"Program(lpboost, {program.margins!r}, {program.parameters!r})"
+    solution = program.solve("cvxpy:highs")
+    assert "verdict=bounded, solver_status='kOptimal (optimal)', Certificate(lower=" in repr(solution)
+    assert "\n" not in repr(solution)
