@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import itertools
@@ -22,6 +23,7 @@ from typer.testing import CliRunner
 import boostopt.cli
 from boostopt import Comparison, compare, get_formulation, list_backends, load_dataset
 from boostopt.comparison.tables import interval
+from boostopt.quiet import stdout_to_stderr
 
 OPTIMUM = 2 / 530
 """Of LPBoost on the reference matrix with nu = 2.5."""
@@ -91,7 +93,9 @@ class Loud(Formulation[Parameters]):
 
 def run(*arguments: object) -> Any:
     """Run the command line in this process; an exception that is no exit fails the test."""
-    return CliRunner().invoke(boostopt.cli.app, [str(argument) for argument in arguments], catch_exceptions=False)
+    # Neither the terminal that the tests run in nor a wish for colours changes what is tested.
+    runner = CliRunner(env={"COLUMNS": "100", "FORCE_COLOR": None, "TTY_COMPATIBLE": None})
+    return runner.invoke(boostopt.cli.app, [str(argument) for argument in arguments], catch_exceptions=False)
 
 
 def python(*arguments: object) -> subprocess.CompletedProcess[str]:
@@ -611,6 +615,33 @@ def test_the_standard_output_is_turned_away_for_a_while_only() -> None:
     before_and_after = [f"{how} {when}" for when in ("before", "after") for how in ("printed", "by C", "kept")]
     assert sorted(result.stdout.splitlines()) == sorted(before_and_after)
     assert sorted(result.stderr.splitlines()) == ["by C inside", "kept inside", "printed inside", "saved inside"]
+
+
+REPLACED = """
+import sys
+from boostopt.quiet import stdout_to_stderr
+
+sys.stdout = sys.stderr
+sys.__stdout__.write("before\\n")
+with stdout_to_stderr():
+    sys.__stdout__.write("inside\\n")
+sys.__stdout__.write("after\\n")
+"""
+
+
+def test_what_the_first_standard_output_holds_back_is_turned_away_too() -> None:
+    result = python("-c", REPLACED)
+    assert (result.stdout, result.stderr) == ("before\nafter\n", "inside\n")
+
+
+def test_what_python_prints_is_turned_away_also_where_its_streams_are_not_those_of_the_process() -> None:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        print("before")  # noqa: T201
+        with stdout_to_stderr():
+            print("inside")  # noqa: T201
+        print("after")  # noqa: T201
+    assert (out.getvalue(), err.getvalue()) == ("before\nafter\n", "inside\n")
 
 
 def test_as_a_process_it_exits_with_0_and_keeps_the_streams_apart() -> None:

@@ -265,6 +265,13 @@ def test_a_wide_certificate_says_that_it_is() -> None:
     assert cells(text, "as narrow as 1e-06")[1] == "no"
 
 
+def test_whether_it_is_narrow_depends_on_the_size_of_the_objective() -> None:
+    gaps = np.full(6, 0.1)
+    for value, narrow in ((1000.0, "yes"), (1.0, "no")):
+        c = certificate(lower=value, upper=value + 0.6, example_gaps=gaps)
+        assert cells(shown(certificate_table(reference_lpboost(), c, 1e-3)), "as narrow as 0.001")[1] == narrow
+
+
 def test_a_missing_side_is_called_missing() -> None:
     text = shown(certificate_table(reference_lpboost(), reference_lpboost().certify(w=[1, 0, 0]), 1e-6))
     assert cells(text, "violates sum d = 1")[1] == "not given or not finite"

@@ -126,6 +126,13 @@ def test_features_are_drawn_with_equal_chance_however_many_thresholds_they_have(
     assert 72 <= sum(share) <= 128
 
 
+def test_every_threshold_of_a_feature_may_be_the_first() -> None:
+    # The chance that one of nine is missed in 200 draws is below 1e-9.
+    features, labels = np.arange(10.0)[:, np.newaxis], np.ones(10, dtype=int)
+    first = {hypotheses(stump_matrix(features, labels, 1, seed), labels)[0] for seed in range(200)}
+    assert sorted(first) == every_stump(features)
+
+
 @pytest.mark.parametrize(
     "values",
     [
