@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import os
 import pkgutil
 from importlib.metadata import entry_points
 from os import PathLike
@@ -58,7 +59,7 @@ def _pages() -> set[str]:
 
 def _load(path: Path) -> ModuleType:
     """Run a file as a module of its own."""
-    if not path.is_file():
+    if not os.path.isfile(path):  # unlike Path.is_file, False for a name that is too long
         raise OptionError(f"expected the file of a formulation; there is no file {path}. Check the path.")
     spec = importlib.util.spec_from_file_location(f"boostopt_page_{path.stem}", path)
     if spec is None or spec.loader is None:

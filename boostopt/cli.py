@@ -23,6 +23,7 @@ from boostopt.errors import BoostoptError, OptionError, unknown_name
 from boostopt.formulation import Formulation
 from boostopt.program import Program
 from boostopt.quiet import stdout_to_stderr
+from boostopt.solving import check_limits
 
 DEFAULT_COLUMNS = 50
 DEFAULT_TIME_LIMIT = 60.0
@@ -107,8 +108,7 @@ def certify_command(
     Example: boostopt certify lpboost answer.npz --data instance.npz --nu 0.1
     """
     with _errors():
-        if not 0 < tol < 1:
-            raise OptionError(f"--tol must lie in (0, 1); got {tol}.")
+        check_limits(tol)
         program = _program(formulation, data, label, positive, nu, eta, epsilon, set, columns, random_state)
         certificate = program.certify(**load_answer(answer))
         _out().print(certificate_table(program, certificate, tol))
@@ -145,6 +145,9 @@ def _program(
     count = float(U.shape[0]) if dataset.c is None else float(dataset.c.sum(dtype=float))
     further = dict(_setting(text, page) for text in settings or [])
     parameters: dict[str, Any] = {"nu": None if nu is None else _count(nu, count), "eta": eta, "epsilon": epsilon}
+    for name in further:
+        if parameters.get(name) is not None:
+            raise OptionError(f"{name} is given twice, by --{name} and by --set; choose one.")
     return page.bind(U, c=dataset.c, d0=dataset.d0, **parameters | further)
 
 
@@ -154,7 +157,7 @@ def _count(text: str, total: float) -> float:
         value = float(text)
     except ValueError:
         raise OptionError(f"--nu must be a number; got {text!r}.") from None
-    if text.strip().lstrip("+-").isdecimal():
+    if "." not in text and value.is_integer():
         return value
     if not 0.0 < value <= 1.0:
         raise OptionError(
@@ -185,14 +188,13 @@ def _progress(console: Console) -> Any:
 
     def report(backend: str, row: Row | None) -> None:
         if row is None:
-            console.print(f"{backend} ...", highlight=False, markup=False)
-        elif row.solution is not None:
+            said = f"{backend} ..."
+        elif row.solution is None:
+            said = f"{backend}: unable, {row.reason}"
+        else:
             s = row.solution
-            console.print(
-                f"{backend}: {s.verdict.name.lower()}, gap {s.certificate.gap:.1e}, {s.times['total']:.2f} s",
-                highlight=False,
-                markup=False,
-            )
+            said = f"{backend}: {s.verdict.name.lower()}, gap {s.certificate.gap:.1e}, {s.times['total']:.2f} s"
+        console.print(said, highlight=False, markup=False)
 
     return report
 

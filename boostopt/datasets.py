@@ -6,16 +6,9 @@ that can be wrong with a file into an error that says so.
 
 from __future__ import annotations
 
-import bz2
-import csv
-import gzip
 import io
-import lzma
 import os
 import warnings
-import zipfile
-import zlib
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +17,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt.errors import DataError, unknown_name
+from boostopt.files import kind, number_column, place, read_bytes, read_npz, read_table
 from boostopt.oracles.stumps import stump_matrix
 from boostopt.shapes import Array, Float, Int8
 
@@ -32,13 +26,6 @@ EMBEDDED = ("breast_cancer", "digits", "iris", "wine")
 
 DENSE_LIMIT = 1 << 31
 """Bytes a sparse file may take as a dense array of features."""
-
-_OPENERS: dict[str, Callable[[Path], Any]] = {
-    ".gz": lambda path: gzip.open(path, "rb"),
-    ".bz2": lambda path: bz2.open(path, "rb"),
-    ".xz": lambda path: lzma.open(path, "rb"),
-}
-_UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
 
 @dataclass(frozen=True)
@@ -104,9 +91,9 @@ def load_dataset(source: str, label: str = "label", positive: str | None = None)
             f"expected a file or one of {', '.join(EMBEDDED)}; there is no file {source!r}."
             + (f" {unknown_name('data set', source, EMBEDDED)}" if path.suffix == "" else " Check the path.")
         )
-    elif path.suffix == ".npz":
+    elif kind(path) == ".npz":
         return _arrays(source, positive)
-    elif _stem_suffix(path) == ".csv":
+    elif kind(path) == ".csv":
         features, labels = _csv(path, label)
     else:
         features, labels = _svmlight(path)
@@ -130,12 +117,12 @@ def load_answer(source: str) -> dict[str, Any]:
     path = Path(source)
     if not os.path.isfile(source):
         raise DataError(f"expected the file of an answer; there is no file {source!r}. Check the path.")
-    if path.suffix == ".npz":
-        arrays = _npz(path)
+    if kind(path) == ".npz":
+        arrays = read_npz(path)
         held, found = list(arrays), {name: arrays[name] for name in ("d", "w") if name in arrays}
-    elif _stem_suffix(path) == ".csv":
-        held, rows = _table(path)
-        found = {name: _column(path, held, rows, name) for name in ("d", "w") if name in held}
+    elif kind(path) == ".csv":
+        held, rows = read_table(path)
+        found = {name: number_column(path, held, rows, name) for name in ("d", "w") if name in held}
     else:
         raise DataError(f"expected an answer as .npz or .csv; got {source!r}.")
     if not found:
@@ -155,7 +142,7 @@ def _svmlight(path: Path) -> tuple[Any, Any]:
     """Read svmlight text."""
     from sklearn.datasets import load_svmlight_file
 
-    content = _content(path)
+    content = read_bytes(path)
     if not content.strip():
         raise DataError(f"{path} is empty. Expected lines 'label index:value ...'.")
     try:
@@ -167,12 +154,12 @@ def _svmlight(path: Path) -> tuple[Any, Any]:
 
 def _csv(path: Path, label: str) -> tuple[Any, Any]:
     """Read a CSV file with a header and a label column."""
-    header, rows = _table(path)
+    header, rows = read_table(path)
     if label not in header:
         raise DataError(f"{path} has no label column: {unknown_name('column', label, header)} Name it with --label.")
     if not rows:
         raise DataError(f"{path} has a header and no rows.")
-    at = _place(path, header, label)
+    at = place(path, header, label)
     X = np.empty((len(rows), len(header) - 1))
     for n, (line, cells) in enumerate(rows):
         try:
@@ -182,45 +169,9 @@ def _csv(path: Path, label: str) -> tuple[Any, Any]:
     return X, np.array([cells[at] for _, cells in rows])
 
 
-def _table(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Return header and rows of a CSV file with their lines, all rows as long as the header."""
-    try:
-        text = _content(path).decode("utf-8-sig")
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-        lines = [(reader.line_num, row) for row in reader if row]
-    except (UnicodeDecodeError, csv.Error) as failure:
-        raise DataError(f"{path} is not CSV text in UTF-8: {failure}.") from failure
-    if not lines:
-        raise DataError(f"{path} is empty. Expected a header line and rows of numbers.")
-    header = [name.strip() for name in lines[0][1]]
-    for line, row in lines[1:]:
-        if len(row) != len(header):
-            raise DataError(f"{path}, line {line}: expected {len(header)} cells as in the header, got {len(row)}.")
-    return header, lines[1:]
-
-
-def _place(path: Path, header: list[str], name: str) -> int:
-    """Return the place of a column that is there, and once."""
-    if header.count(name) > 1:
-        raise DataError(f"{path} has {header.count(name)} columns {name!r}. Keep the one that is meant.")
-    return header.index(name)
-
-
-def _column(path: Path, header: list[str], rows: list[tuple[int, list[str]]], name: str) -> Float[Array, " n"]:
-    """Return a column of numbers up to its blank end."""
-    at = _place(path, header, name)
-    cells = [row[at] for _, row in rows]
-    while cells and not cells[-1].strip():
-        cells.pop()
-    try:
-        return np.array([float(cell) for cell in cells])
-    except ValueError as failure:
-        raise DataError(f"{path}: column {name!r} must hold numbers; {failure}.") from None
-
-
 def _arrays(source: str, positive: str | None) -> Dataset:
     """Read an npz file of X and y, or of U, and of c and d0 where they are there."""
-    arrays = _npz(Path(source))
+    arrays = read_npz(Path(source))
     if "U" in arrays:
         U = arrays["U"]
         if U.ndim != 2:
@@ -243,33 +194,6 @@ def _weights(source: str, arrays: dict[str, Any], N: int) -> dict[str, Any]:
                 f"got {values.shape} of {values.dtype}."
             )
     return weights
-
-
-def _npz(path: Path) -> dict[str, Any]:
-    """Return all arrays of an npz file; never unpickles."""
-    if not zipfile.is_zipfile(path):
-        raise DataError(f"{path} is not an npz file, or it is truncated. Save named arrays with np.savez.")
-    try:
-        # Opened here, for NumPy leaves a file open that it cannot read.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            # What is in the archive and no array comes as bytes.
-            return {name: a for name in archive.files if isinstance(a := archive[name], np.ndarray)}
-    except Exception as failure:  # zipfile and NumPy raise nearly anything on a damaged file
-        raise DataError(f"{path} is not a readable npz file of plain arrays: {failure}.") from failure
-
-
-def _content(path: Path) -> bytes:
-    """Return the decompressed bytes of a file."""
-    try:
-        with _OPENERS.get(path.suffix, lambda p: p.open("rb"))(path) as file:
-            return file.read()
-    except _UNREADABLE as failure:
-        raise DataError(f"{path} cannot be read, it may be truncated: {failure}.") from failure
-
-
-def _stem_suffix(path: Path) -> str:
-    """The suffix without that of the compression."""
-    return Path(path.stem).suffix if path.suffix in _OPENERS else path.suffix
 
 
 def _features(source: str, features: Any) -> Float[Array, "N features"]:

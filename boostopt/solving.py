@@ -158,10 +158,7 @@ def solve(
     SolverNotFound
         The backend is not installed or cannot take the program.
     """
-    if not 0 < tol < 1:
-        raise OptionError(f"tol must lie in (0, 1); got {tol}. It is the gap over max(1, |lower|, |upper|).")
-    if time_limit is not None and not time_limit > 0:
-        raise OptionError(f"time_limit must be a positive number of seconds or None; got {time_limit}.")
+    check_limits(tol, time_limit)
     deadline = Deadline.after(time_limit)
     backends = _in_order(program) if backend == "auto" else [_able(get_backend(backend), program)]
     times: dict[str, float] = {phase: 0.0 for phase in PHASES}
@@ -196,6 +193,14 @@ def solve(
         path=tuple(path),
         times=times,
     )
+
+
+def check_limits(tol: float, time_limit: float | None = None) -> None:
+    """Raise OptionError unless 0 < tol < 1 and the time limit is positive or None."""
+    if not 0 < tol < 1:
+        raise OptionError(f"tol must lie in (0, 1); got {tol}. It is the gap over max(1, |lower|, |upper|).")
+    if time_limit is not None and not time_limit > 0:
+        raise OptionError(f"time_limit must be a positive number of seconds or None; got {time_limit}.")
 
 
 class _Best:

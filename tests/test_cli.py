@@ -229,13 +229,14 @@ BREAST_CANCER = ("lpboost", "--data", "breast_cancer", "--columns", 10, "--backe
 
 
 @pytest.mark.parametrize(
-    "nu, count", [("0.1", 56.9), ("50", 50), ("1.0", 569), ("1", 1), (" 3 ", 3), ("1e-1", 56.9), ("569", 569)]
+    "nu, count",
+    [("0.1", 56.9), ("50", 50), ("1.0", 569), ("1", 1), (" 3 ", 3), ("1e-1", 56.9), ("569", 569), ("1e2", 100)],
 )
 def test_nu_with_a_point_is_a_fraction_and_without_one_a_count(nu: str, count: float) -> None:
     assert document(*BREAST_CANCER, "--nu", nu)["parameters"]["nu"] == pytest.approx(count, rel=1e-15)
 
 
-@pytest.mark.parametrize("nu", ["2.5", "0.0", "-0.5", "1e2", "nan", "inf", "1.0000001"])
+@pytest.mark.parametrize("nu", ["2.5", "0.0", "-0.5", "nan", "inf", "1.0000001"])
 def test_a_fraction_outside_0_and_1_is_an_error_that_tells_it_from_a_count(nu: str) -> None:
     expected = rf"--nu with a decimal point is a fraction of the examples in \(0, 1\]; got {re.escape(nu)}\. Leave the "
     refused(expected, "compare", *BREAST_CANCER, "--nu", nu)
@@ -542,7 +543,7 @@ def test_an_answer_that_cannot_be_read_is_an_error(tmp_path: Path, data: Path) -
 @pytest.mark.parametrize("tol", ["0", "1", "-1", "nan"])
 def test_a_tolerance_out_of_range_is_an_error_for_certify_too(tmp_path: Path, data: Path, tol: str) -> None:
     save(tmp_path / "answer.npz", w=np.ones(3))
-    expected = rf"--tol must lie in \(0, 1\); got {float(tol)}"
+    expected = rf"tol must lie in \(0, 1\); got {float(tol)}"
     refused(expected, "certify", "lpboost", tmp_path / "answer.npz", "--data", data, *REFERENCE[:2], "--tol", tol)
 
 
@@ -673,3 +674,16 @@ def test_as_a_process_it_exits_with_2_for_bad_input_and_shows_no_traceback(argum
     assert result.stdout == ""
     assert result.stderr.startswith(message)
     assert "Traceback" not in result.stderr
+
+
+def test_a_parameter_given_twice_is_an_error(data: Path) -> None:
+    refused(
+        r"nu is given twice, by --nu and by --set; choose one\.",
+        "compare", "lpboost", "--data", data, "--nu", "3", "--set", "nu=2",
+    )  # fmt: skip
+
+
+def test_progress_says_why_a_backend_is_not_run(data: Path) -> None:
+    result = run("compare", "erlpboost", "--data", data, "--nu", "3", "--eta", "5", "--backends", "cvxpy:highs")
+    assert result.exit_code == 1
+    assert "cvxpy:highs: unable, HIGHS takes linear" in result.stderr

@@ -16,7 +16,7 @@ ROOT = Path(boostopt.__file__).parent
 # From the bottom to the top; modules of one level do not import each other.
 LEVELS = (
     {"errors", "shapes", "quiet"},
-    {"margins"},
+    {"margins", "files"},
     {"regularizers", "edges"},
     {"certificate", "forms", "printed"},
     {"program"},

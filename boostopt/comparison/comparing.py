@@ -16,7 +16,7 @@ from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Backend
 from boostopt.errors import OptionError, SolverNotFound
 from boostopt.program import Program
-from boostopt.solving import PHASES, Solution, solve
+from boostopt.solving import PHASES, Solution, check_limits, solve
 
 
 @dataclass(frozen=True)
@@ -176,11 +176,7 @@ def compare(
     names = [backend if isinstance(backend, str) else backend.name for backend in wanted]
     if not names or len(set(names)) < len(names):
         raise OptionError(f"expected one or more different backends; got {', '.join(names) or 'none'}.")
-    # Bad input is an error before any work, also where no backend can take the program.
-    if not 0 < tol < 1:
-        raise OptionError(f"tol must lie in (0, 1); got {tol}. It is the gap over max(1, |lower|, |upper|).")
-    if time_limit is not None and not time_limit > 0:
-        raise OptionError(f"time_limit must be a positive number of seconds or None; got {time_limit}.")
+    check_limits(tol, time_limit)  # before any work, also where no backend can take the program
     opened = [_opened(backend) for backend in wanted]
     rows = list[Row]()
     for name, backend in zip(names, opened, strict=True):

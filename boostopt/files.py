@@ -1,0 +1,93 @@
+"""Reading files of numbers: CSV with a header, npz of plain arrays, compressed text.
+
+Whatever is wrong with a file becomes a DataError that says so; nothing is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import lzma
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from boostopt.errors import DataError
+from boostopt.shapes import Array, Float
+
+_OPENERS: dict[str, Callable[[Path], Any]] = {
+    ".gz": lambda path: gzip.open(path, "rb"),
+    ".bz2": lambda path: bz2.open(path, "rb"),
+    ".xz": lambda path: lzma.open(path, "rb"),
+}
+_UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError)
+
+
+def read_npz(path: Path) -> dict[str, Any]:
+    """Return all arrays of an npz file; never unpickles."""
+    if not zipfile.is_zipfile(path):
+        raise DataError(f"{path} is not an npz file, or it is truncated. Save named arrays with np.savez.")
+    try:
+        # Opened here, for NumPy leaves a file open that it cannot read.
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
+            # What is in the archive and no array comes as bytes.
+            return {name: a for name in archive.files if isinstance(a := archive[name], np.ndarray)}
+    except Exception as failure:  # zipfile and NumPy raise nearly anything on a damaged file
+        raise DataError(f"{path} is not a readable npz file of plain arrays: {failure}.") from failure
+
+
+def read_bytes(path: Path) -> bytes:
+    """Return the decompressed bytes of a file."""
+    try:
+        with _OPENERS.get(path.suffix.lower(), lambda p: p.open("rb"))(path) as file:
+            return file.read()
+    except _UNREADABLE as failure:
+        raise DataError(f"{path} cannot be read, it may be truncated: {failure}.") from failure
+
+
+def kind(path: Path) -> str:
+    """Return the suffix in lower case, without that of the compression."""
+    suffix = path.suffix.lower()
+    return Path(path.stem).suffix.lower() if suffix in _OPENERS else suffix
+
+
+def read_table(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """Return header and rows of a CSV file with their lines, all rows as long as the header."""
+    try:
+        text = read_bytes(path).decode("utf-8-sig")
+        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+        lines = [(reader.line_num, row) for row in reader if row]
+    except (UnicodeDecodeError, csv.Error) as failure:
+        raise DataError(f"{path} is not CSV text in UTF-8: {failure}.") from failure
+    if not lines:
+        raise DataError(f"{path} is empty. Expected a header line and rows of numbers.")
+    header = [name.strip() for name in lines[0][1]]
+    for line, row in lines[1:]:
+        if len(row) != len(header):
+            raise DataError(f"{path}, line {line}: expected {len(header)} cells as in the header, got {len(row)}.")
+    return header, lines[1:]
+
+
+def place(path: Path, header: list[str], name: str) -> int:
+    """Return the place of a column that is there, and once."""
+    if header.count(name) > 1:
+        raise DataError(f"{path} has {header.count(name)} columns {name!r}. Keep the one that is meant.")
+    return header.index(name)
+
+
+def number_column(path: Path, header: list[str], rows: list[tuple[int, list[str]]], name: str) -> Float[Array, " n"]:
+    """Return a column of numbers up to its blank end."""
+    at = place(path, header, name)
+    cells = [row[at] for _, row in rows]
+    while cells and not cells[-1].strip():
+        cells.pop()
+    try:
+        return np.array([float(cell) for cell in cells])
+    except ValueError as failure:
+        raise DataError(f"{path}: column {name!r} must hold numbers; {failure}.") from None
