@@ -1,5 +1,6 @@
-"""What a page of `formulations/`, or a formulation of one's own, is written with."""
+"""What a page of `formulations/` is written with, and formulations, regularizers and backends of one's own."""
 
+from boostopt.backends.base import CONES, Attempt, Backend, Capability, Deadline
 from boostopt.edges.base import EdgeFunction
 from boostopt.edges.maximum import MaximumEdge
 from boostopt.formulation import CANONICAL, COUNT, POSITIVE, Domain, Formulation, parameter
@@ -14,12 +15,17 @@ from boostopt.shapes import Array, Float
 
 __all__ = [
     "CANONICAL",
+    "CONES",
     "COUNT",
     "POSITIVE",
     "Array",
+    "Attempt",
+    "Backend",
     "Cap",
+    "Capability",
     "CappedSimplex",
     "ConjugatePoint",
+    "Deadline",
     "Domain",
     "EdgeFunction",
     "Examples",

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib
 import importlib.util
 import os
 import pkgutil
+import sys
 from importlib.metadata import entry_points
 from os import PathLike
 from pathlib import Path
@@ -24,7 +26,7 @@ def list_formulations() -> list[str]:
     return sorted({*_pages(), *(point.name for point in entry_points(group=ENTRY_POINTS))})
 
 
-def get_formulation(which: str | PathLike[str] | Formulation[Any]) -> Formulation[Any]:
+def get_formulation(which: object) -> Formulation[Any]:
     """Return a formulation.
 
     Parameters
@@ -40,6 +42,8 @@ def get_formulation(which: str | PathLike[str] | Formulation[Any]) -> Formulatio
     """
     if isinstance(which, Formulation):
         return which  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(which, str | PathLike):
+        raise OptionError(f"expected the name, the path or an instance of a formulation; got {which!r}.")
     if isinstance(which, PathLike) or which.endswith(".py"):
         return _stated_in(_load(Path(which)))
     if which in _pages():
@@ -61,11 +65,19 @@ def _load(path: Path) -> ModuleType:
     """Run a file as a module of its own."""
     if not os.path.isfile(path):  # unlike Path.is_file, False for a name that is too long
         raise OptionError(f"expected the file of a formulation; there is no file {path}. Check the path.")
-    spec = importlib.util.spec_from_file_location(f"boostopt_page_{path.stem}", path)
+    digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+    spec = importlib.util.spec_from_file_location(f"boostopt_page_{path.stem}_{digest}", path)
     if spec is None or spec.loader is None:
         raise OptionError(f"expected a Python file ending in .py; got {path}.")
     module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    sys.modules[spec.name] = module  # dataclasses look their module up there
+    try:
+        spec.loader.exec_module(module)
+    except Exception as failure:
+        del sys.modules[spec.name]
+        raise OptionError(
+            f"the page {path} must run as Python; it ends with {type(failure).__name__}: {failure}. Mend the page."
+        ) from failure
     return module
 
 
@@ -79,4 +91,9 @@ def _stated_in(module: ModuleType) -> Formulation[Any]:
     if len(stated) != 1:
         names = ", ".join(page.__name__ for page in stated) or "none"
         raise OptionError(f"a page must define exactly one subclass of Formulation; {module.__file__} has {names}.")
-    return stated[0]()
+    page = stated[0]
+    missing = [name for name in ("name", "title", "sources", "Parameters") if not hasattr(page, name)]
+    missing += sorted(page.__abstractmethods__)
+    if missing:
+        raise OptionError(f"the page {page.__name__} in {module.__file__} must define {', '.join(missing)}.")
+    return page()

@@ -39,7 +39,7 @@ class KKT:
     @property
     def worst(self) -> float:
         """The largest residual."""
-        return max(self.residuals.values())
+        return float(np.max(list(self.residuals.values())))
 
     def holds(self, tol: float) -> bool:
         """Whether every condition holds within tol."""
@@ -93,6 +93,8 @@ class Certificate:
     @property
     def scaled_gap(self) -> float:
         """The gap over max(1, |lower|, |upper|): what `tol` means everywhere."""
+        if not np.isfinite([self.lower, self.upper, self.gap]).all():
+            return np.inf
         return self.gap / max(1.0, abs(self.lower), abs(self.upper))
 
     @property
@@ -146,7 +148,7 @@ def certify(
         d_is="d(w)" if answers else "repaired",
         example_gaps=example_gaps,
         hypothesis_gaps=hypothesis_gaps,
-        multipliers={**at.multipliers, **G.multipliers(e)},
+        multipliers={"w": v, **at.multipliers, **G.multipliers(e)},
         kkt=KKT(_residuals(F, G, d, w, *raw_gaps)),
         span=F.span,
     )

@@ -1,7 +1,7 @@
-"""The command line: compare, certify, list.
+"""Boosting algorithms as convex programs: solve them by any solver, certify every answer.
 
 Results go to the standard output, progress and errors to the standard error. Exit status 0: some interval is as
-narrow as asked; 1: none is; 2: bad input.
+narrow as asked; 1: none is; 2: bad input; 130: interrupted.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from rich.console import Console
 from boostopt.backends import get_backend, list_backends
 from boostopt.catalogue import get_formulation, list_formulations
 from boostopt.comparison.comparing import Row, compare
-from boostopt.comparison.tables import certificate_table, comparison_table, support_table
+from boostopt.comparison.tables import ComparisonTable, certificate_table, support_table
 from boostopt.datasets import load_answer, load_dataset
 from boostopt.errors import BoostoptError, OptionError, unknown_name
 from boostopt.formulation import Formulation
@@ -25,7 +25,7 @@ from boostopt.program import Program
 from boostopt.quiet import stdout_to_stderr
 from boostopt.solving import check_limits
 
-DEFAULT_COLUMNS = 50
+DEFAULT_COLUMNS = 100
 DEFAULT_TIME_LIMIT = 60.0
 PIPE_WIDTH = 160
 """Columns of a table where the output is not a terminal."""
@@ -84,7 +84,7 @@ def compare_command(
         elif csv:
             typer.echo(result.to_csv(), nl=False)
         else:
-            _out().print(comparison_table(result))
+            _out().print(ComparisonTable(result))
     raise typer.Exit(0 if result.reached and result.overlap else 1)
 
 
@@ -143,7 +143,10 @@ def _program(
     dataset = load_dataset(data, label, positive)
     U = dataset.margin_matrix(columns, random_state)
     count = float(U.shape[0]) if dataset.c is None else float(dataset.c.sum(dtype=float))
-    further = dict(_setting(text, page) for text in settings or [])
+    settings_read = [_setting(text, page) for text in settings or []]
+    further = dict(settings_read)
+    if len(further) < len(settings_read):
+        raise OptionError(f"--set names a parameter twice: {', '.join(settings or [])}.")
     parameters: dict[str, Any] = {"nu": None if nu is None else _count(nu, count), "eta": eta, "epsilon": epsilon}
     for name in further:
         if parameters.get(name) is not None:
@@ -162,7 +165,7 @@ def _count(text: str, total: float) -> float:
     if not 0.0 < value <= 1.0:
         raise OptionError(
             f"--nu with a decimal point is a fraction of the examples in (0, 1]; got {text}. "
-            "Leave the point out to give their number."
+            "Leave the point out to give their number; a number that is not whole is given by --set nu=..."
         )
     return value * total
 
@@ -212,6 +215,9 @@ def _errors() -> Generator[None]:
     except BoostoptError as error:
         typer.echo(f"error: {error}", err=True)
         raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        raise typer.Exit(130) from None
 
 
 def main() -> None:

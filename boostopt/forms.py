@@ -57,7 +57,7 @@ class Derived:
 def derive(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:
     """Return the problem in a form.
 
-    The link between the two sides is a constraint of its own, e = Uᵀd or m = Uw, labelled "w" or "d" after its
+    The link between the two sides is a constraint of its own, Uᵀd = e or m = Uw, labelled "w" or "d" after its
     multiplier: that is how the other side's variable is read, whatever F and G are.
     """
     return (_primal if form.side == "primal" else _dual)(U, F, G, form)
@@ -69,14 +69,14 @@ def _primal(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:
     scale = F.rate if form.rated else 1.0
     x, e = cp.Variable(U.N, name="x" if form.density else "d"), cp.Variable(U.t, name="e")
     d = cp.multiply(F.unit, x) if form.density else x
-    link = (e == U.for_modelling().T @ d).set_label("w")
+    link = (U.for_modelling().T @ d == e).set_label("w")
     f, in_domain = F.cvxpy_value(d)
     g, with_edges = G.cvxpy_value(e)
     problem = cp.Problem(cp.Minimize(scale * (f + g)), [link, *in_domain, *with_edges])
 
     def read(primal: Values, dual: Values) -> tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]:
         unit = F.unit if form.density else 1.0
-        return _times(unit, primal.get(x.id)), _times(-1.0 / scale, dual.get(link.id))
+        return _times(unit, primal.get(x.id)), _times(1.0 / scale, dual.get(link.id))
 
     return Derived(problem, read)
 

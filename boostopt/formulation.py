@@ -34,7 +34,10 @@ class Domain:
     contains: Callable[[float, Examples], bool]
 
 
-POSITIVE = Domain("(0, inf)", lambda value, examples: 0.0 < value < math.inf)
+SMALLEST, LARGEST = 1e-100, 1e100
+"""Ends of the positive numbers that are taken: their products and quotients neither overflow nor vanish."""
+
+POSITIVE = Domain(f"[{SMALLEST:g}, {LARGEST:g}]", lambda value, examples: SMALLEST <= value <= LARGEST)
 COUNT = Domain("[1, sum of c]", lambda value, examples: 1.0 <= value <= examples.total * (1 + FULL_SUPPORT))
 
 CANONICAL: float = math.nan
@@ -95,6 +98,9 @@ class Formulation(ABC, Generic[P]):
     """The rules by which column generation may stop, strongest guarantee first."""
     final_weights: ClassVar[str] = "program"
     """How the weights of the final classifier are taken."""
+
+    def __repr__(self) -> str:
+        return f"<formulation {self.name}>"
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
@@ -175,15 +181,16 @@ class Formulation(ABC, Generic[P]):
                     f"{self.name} needs {known.name}, {known.meaning}, in {known.domain.text}; got none. "
                     f"Pass {known.name}=..."
                 )
-        for name, value in given.items():
-            domain = self.parameters[name].domain
-            if not domain.contains(value, examples):
-                raise ProblemError(
-                    f"{name} must lie in {domain.text}{_with_total(domain, examples)}; got {value:.10g}. "
-                    f"It is {self.parameters[name].meaning}."
-                )
+        _check(self, given, examples)
         p = self.canonical(self.Parameters(**given), examples)
+        _check(self, {name: getattr(p, name) for name in self.parameters}, examples)
         return Program(self, p, examples, margins, self.regularizer(p, examples), self.edge_function(p))
+
+
+def _if_fraction(domain: Domain, value: float, examples: Examples) -> str:
+    """Return what to do if a count was meant as a fraction."""
+    is_fraction = domain is COUNT and 0 < value < 1
+    return f" If {value:.10g} is a fraction, pass {value * examples.total:.10g}." if is_fraction else ""
 
 
 def _number(name: str, value: Any) -> float:
@@ -194,6 +201,17 @@ def _number(name: str, value: Any) -> float:
         raise ProblemError(f"{name} must be a real number; got {value!r}.") from None
 
 
+def _check(page: Formulation[Any], values: Mapping[str, float], examples: Examples) -> None:
+    """Raise ProblemError for a value outside its domain."""
+    for name, value in values.items():
+        parameter = page.parameters[name]
+        if not parameter.domain.contains(value, examples):
+            raise ProblemError(
+                f"{name} must lie in {parameter.domain.text}{_with_total(parameter.domain, examples)}; "
+                f"got {value:.10g}. It is {parameter.meaning}.{_if_fraction(parameter.domain, value, examples)}"
+            )
+
+
 def _with_total(domain: Domain, examples: Examples) -> str:
     """The numbers of a domain that depends on the examples."""
     return f" = [1, {examples.total:.10g}]" if domain is COUNT else ""
@@ -202,10 +220,11 @@ def _with_total(domain: Domain, examples: Examples) -> str:
 def _examples(page: Formulation[Any], N: int, c: npt.ArrayLike | None, d0: npt.ArrayLike | None) -> Examples:
     """Return the checked multiplicities and reference distribution."""
     counts = np.ones(N) if c is None else _per_example("c", c, N)
-    if not (counts > 0).all():
-        n = int(np.argmin(counts))
+    if not ((counts >= SMALLEST) & (counts <= LARGEST)).all():
+        n = int(np.argmin((counts >= SMALLEST) & (counts <= LARGEST)))
         raise ProblemError(
-            f"the multiplicities c must be positive; got {counts[n]:.6g} at {n}. Drop the examples that do not count."
+            f"the multiplicities c must be positive; got {counts[n]:.6g} at {n}, outside {POSITIVE.text}. "
+            "Drop the examples that do not count."
         )
     if d0 is None:
         return Examples(counts, counts / counts.sum())
@@ -215,9 +234,9 @@ def _examples(page: Formulation[Any], N: int, c: npt.ArrayLike | None, d0: npt.A
             "to leave examples out drop their rows."
         )
     reference = _per_example("d0", d0, N)
-    if not (reference >= 0).all():
-        n = int(np.argmin(reference))
-        raise ProblemError(f"d0 must be non-negative; got {reference[n]:.6g} at {n}.")
+    if not ((reference >= 0) & (reference <= 2)).all():
+        n = int(np.argmin((reference >= 0) & (reference <= 2)))
+        raise ProblemError(f"d0 must be non-negative with sum 1; got {reference[n]:.6g} at {n}.")
     if abs(reference.sum() - 1.0) > 1e-8:
         raise ProblemError(f"d0 must sum to 1; got {reference.sum():.10g}. Divide it by its sum.")
     return Examples(counts, reference / reference.sum())

@@ -110,9 +110,12 @@ class Margins:
 def _stored(U: Any) -> Any:
     """Check U and return it in one of the three storages."""
     sparse = scipy.sparse.issparse(U)
-    matrix: Any = scipy.sparse.csr_array(U) if sparse else np.asarray(U)
+    try:
+        matrix: Any = scipy.sparse.csr_array(U) if sparse else np.asarray(U)
+    except ValueError as failure:
+        raise ProblemError(f"U must be a matrix of real numbers; got rows of unequal length: {failure}.") from None
     if sparse and not matrix.has_canonical_format:
-        matrix = matrix.copy()
+        matrix = matrix.astype(np.int64 if matrix.dtype.kind in "biu" else matrix.dtype, copy=True)
         matrix.sum_duplicates()
     if matrix.dtype.kind not in "biuf":
         raise ProblemError(
@@ -152,6 +155,6 @@ def _check_entries(entries: Any, matrix: Any) -> None:
             "Drop or impute what the hypotheses could not predict."
         )
     raise ProblemError(
-        f"U must have entries in [-1, 1]; got max |U| = {abs(flat[worst]):.6g} at {at}. "
+        f"U must have entries in [-1, 1]; got max |U| = {abs(flat[worst]):.15g} at {at}. "
         "Divide the hypotheses by their largest absolute value."
     )

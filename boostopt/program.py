@@ -124,7 +124,7 @@ class Program:
         side
             "primal" (over d, minimized) or "dual" (over w, maximized).
         form
-            "derived" is made from F and G: variables d and e with the constraint "w" (e = Uᵀd), or w and m with the
+            "derived" is made from F and G: variables d and e with the constraint "w" (Uᵀd = e), or w and m with the
             constraint "d" (m = Uw), whose multipliers are the other side's variables. "literal" is the problem as
             the formulation's page prints it, every constraint labelled with its multiplier.
 
@@ -161,4 +161,5 @@ def _vector(name: str, values: npt.ArrayLike | None, length: int, size: str) -> 
             f"{name} must be {length} real numbers, shape ({size},); got shape {array.shape} of {array.dtype}. "
             "Pass one weight for each, in the order of the margin matrix."
         )
-    return array.astype(np.float64)
+    with np.errstate(over="ignore"):  # what only a longer float can hold is infinite, and repaired as such
+        return array.astype(np.float64)

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 
+import numpy as np
+
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Attempt, Backend, Deadline
 from boostopt.certificate import Certificate
@@ -210,14 +212,14 @@ class _Best:
         self.certificate: Certificate | None = None
         self.attempt: Attempt | None = None
         self.backend: Backend | None = None
-        self._program, self._times = program, times
+        self._program, self._times, self._narrowest = program, times, np.inf
 
     def offer(self, backend: Backend, attempt: Attempt) -> None:
         """Certify an attempt and keep what is better of it."""
         start = time.perf_counter()
         new, old = self._program.certify(attempt.d, attempt.w), self.certificate
-        if old is None or new.gap < old.gap:
-            self.attempt, self.backend = attempt, backend
+        if new.gap < self._narrowest or self.attempt is None:
+            self.attempt, self.backend, self._narrowest = attempt, backend, new.gap
         self.certificate = new if old is None else self._merged(old, new)
         self._times["certify"] += time.perf_counter() - start
 

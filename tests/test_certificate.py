@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from problems import REFERENCE_U, draw, independent_bracket, noisy_stumps, reference_erlpboost, reference_lpboost
@@ -148,3 +150,72 @@ def test_relative_gap_counts_small_objectives_in_full() -> None:
 def test_an_answer_of_another_shape_is_refused(answer: dict[str, object], message: str) -> None:
     with pytest.raises(ProblemError, match=message):
         reference_lpboost().certify(**answer)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    ("U", "nu", "c", "w", "optimum"),
+    [
+        ([[1.0]], 1 + 9e-13, None, [1], 1.0),
+        (np.ones((4, 1)), 4 * (1 + 9e-13), None, [1], 1.0),
+        ([[1, -0.9], [1, -0.8], [1, -0.7], [1, -0.6]], 2 * (1 + 9.9e-13), None, [1, 0], 1.0),
+        (
+            [[-1, 0.5], [-1, 0.5], [1, 1], [1, 0], [-1, 0.5]],
+            28718.227193568273,
+            [
+                5.591470804387574e-06,
+                28717.44780491991,
+                2.1684122103132578e-08,
+                1.6984587410163547e-10,
+                0.7793830350371664,
+            ],
+            [0, 1],
+            0.5,
+        ),
+    ],
+)
+def test_nu_within_rounding_of_a_sum_of_multiplicities(
+    name: str, U: object, nu: float, c: object, w: object, optimum: float
+) -> None:
+    """Where the count of examples is compared with a tolerance, the weights must still sum to 1."""
+    program = get_formulation(name).bind(U, nu=nu, c=c)  # pyright: ignore[reportArgumentType]
+    for certificate in (program.certify(), program.certify(w=w)):  # pyright: ignore[reportArgumentType]
+        assert certificate.lower <= certificate.upper
+        assert certificate.upper >= optimum - 1e-11
+        assert certificate.contains(optimum) or abs(certificate.lower - optimum) < 1e-10
+        assert (certificate.example_gaps >= 0).all()
+        assert abs(certificate.d.sum() - 1) <= 1e-15 * max(4, len(certificate.d))
+
+
+def test_selection_at_a_partial_sum_of_multiplicities() -> None:
+    """The pivot fills nu exactly: it is not capped, or nothing would be left for the others."""
+    N = 25_000
+    for k in (1, 7, 40):
+        program = get_formulation("erlpboost").bind(
+            np.linspace(-1, 1, N)[:, np.newaxis], nu=3.0 * k, c=np.full(N, 3.0), eta=1e7
+        )
+        certificate = program.certify(w=[1.0])
+        assert np.isfinite([certificate.lower, certificate.upper, certificate.gap]).all()
+        assert certificate.lower <= certificate.upper
+
+
+def test_huge_answers_are_measured_without_a_warning() -> None:
+    program = reference_lpboost()
+    certificate = program.certify(d=np.full(6, 1.7e308), w=np.full(3, 1.7e308))
+    assert certificate.kkt.residuals["sum d = 1"] == np.inf
+    assert certificate.lower <= certificate.upper
+
+
+@pytest.mark.parametrize("tiny", (1e-300, 1e-310, 5e-324))
+def test_a_subnormal_reference_weight_keeps_the_interval_finite(tiny: float) -> None:
+    U = [[1, -1], [-1, 1], [0.5, 0.3], [-0.2, 0.9]]
+    program = get_formulation("erlpboost").bind(U, nu=1.5, eta=10.0, d0=[1 - 2 * tiny, tiny, tiny, 0])
+    certificate = program.solve("cvxpy:clarabel").certificate
+    assert np.isfinite([certificate.lower, certificate.upper]).all()
+    assert certificate.lower <= certificate.upper
+
+
+def test_an_interval_that_is_not_finite_is_never_narrow() -> None:
+    certificate = reference_lpboost().certify()
+    for ends in ({"lower": -np.inf}, {"upper": np.inf}, {"lower": np.inf, "upper": np.inf}, {"lower": np.nan}):
+        assert replace(certificate, **ends).scaled_gap == np.inf

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from problems import REFERENCE_U
 
-from boostopt import OptionError, ProblemError, get_formulation, list_formulations
+from boostopt import OptionError, ProblemError, get_backend, get_formulation, list_formulations
 
 PAGE = '''
 """ERLPBoost again, as a user may state it: one file, nothing else."""
@@ -44,15 +45,21 @@ def bind(name: str, U: object = REFERENCE_U, **parameters: object) -> object:
         ("lpboost", {"nu": np.nan}, "nu must lie in"),
         ("lpboost", {"nu": "many"}, "nu must be a real number; got 'many'"),
         ("lpboost", {"nu": [1, 2]}, "nu must be a real number"),
-        ("lpboost", {"nu": 2, "epsilon": 0}, r"epsilon must lie in \(0, inf\); got 0"),
-        ("erlpboost", {"nu": 2, "eta": 0}, r"eta must lie in \(0, inf\); got 0"),
+        ("lpboost", {"nu": 2, "epsilon": 0}, r"epsilon must lie in \[1e-100, 1e\+100\]; got 0"),
+        ("erlpboost", {"nu": 2, "eta": 0}, r"eta must lie in \[1e-100, 1e\+100\]; got 0"),
         ("erlpboost", {"nu": 2, "eta": -1}, "got -1"),
         ("erlpboost", {"nu": 2, "eta": np.inf}, "got inf"),
+        ("erlpboost", {"nu": 2, "eta": 1e-310}, "got 1e-310"),
+        ("erlpboost", {"nu": 2, "epsilon": 1e-100}, "eta must lie in .*; got"),
+        ("lpboost", {"nu": 0.5}, r"If 0\.5 is a fraction, pass 3\."),
+        ("lpboost", {"nu": 2, "c": [1e308] * 6}, "got 1e.308 at 0"),
+        ("lpboost", {"nu": 2, "c": [5e-324, 1, 1, 1, 1, 1]}, "at 0"),
+        ("erlpboost", {"nu": 2, "d0": [1e308] * 6}, "d0 must be non-negative with sum 1"),
         ("lpboost", {"nu": 2, "c": [1, 1, 0, 1, 1, 1]}, "multiplicities c must be positive; got 0 at 2"),
         ("lpboost", {"nu": 2, "c": [1, 1]}, r"c must be one number for each example, shape \(6,\); got shape \(2,\)"),
         ("lpboost", {"nu": 2, "c": [1, 1, 1, 1, 1, np.inf]}, "c must be finite; got inf at 5"),
         ("lpboost", {"nu": 2, "c": ["a"] * 6}, "c must be one number for each example"),
-        ("erlpboost", {"nu": 2, "d0": [0.5, 0.6, -0.1, 0, 0, 0]}, "d0 must be non-negative; got -0.1 at 2"),
+        ("erlpboost", {"nu": 2, "d0": [0.5, 0.6, -0.1, 0, 0, 0]}, "d0 must be non-negative with sum 1; got -0.1 at 2"),
         ("erlpboost", {"nu": 2, "d0": [0.1] * 6}, "d0 must sum to 1; got 0.6. Divide it by its sum"),
         ("erlpboost", {"nu": 2, "d0": [[1.0]]}, "d0 must be one number for each example"),
         ("erlpboost", {"nu": 3, "d0": [0.5, 0.5, 0, 0, 0, 0]}, "capped simplex is empty"),
@@ -92,7 +99,7 @@ def test_parameters_are_described() -> None:
     assert parameters["nu"].required
     assert parameters["epsilon"].default == 0.01
     assert np.isnan(parameters["eta"].default)
-    assert parameters["eta"].domain.text == "(0, inf)"
+    assert parameters["eta"].domain.text == "[1e-100, 1e+100]"
 
 
 def test_formulations_by_name_path_and_object(tmp_path: Path) -> None:
@@ -124,6 +131,44 @@ def test_what_is_no_formulation_is_refused(tmp_path: Path) -> None:
     two.write_text(PAGE + "\nclass Other(Mine): name = 'other'\n")
     with pytest.raises(OptionError, match="has Mine, Other"):
         get_formulation(two)
+
+
+@pytest.mark.parametrize("name", ("lpboost", "erlpboost"))
+def test_a_copy_of_a_shipped_page_works_by_path(tmp_path: Path, name: str) -> None:
+    shipped = sys.modules[type(get_formulation(name)).__module__].__file__
+    assert shipped is not None
+    copy = tmp_path / "copy.py"
+    copy.write_text(Path(shipped).read_text().replace(f'"{name}"', '"mine"'))
+    mine = get_formulation(str(copy))
+    assert repr(mine) == "<formulation mine>"
+    ours = get_formulation(name).bind(REFERENCE_U, nu=2).solve(tol=1e-6)
+    assert mine.bind(REFERENCE_U, nu=2).solve(tol=1e-6).certificate.overlaps(ours.certificate)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("def", "must run as Python; it ends with SyntaxError"),
+        ("import nonsense", "ends with ModuleNotFoundError: No module named 'nonsense'"),
+        (
+            PAGE.replace('"mine", "Mine", (), Parameters, True', '"mine", "Mine", (), Parameters, True; del name'),
+            "must define name",
+        ),
+        (PAGE.replace("def dual", "def dial"), "the page Mine in .* must define dual"),
+    ],
+)
+def test_a_page_with_a_fault_is_refused_with_the_fault(tmp_path: Path, text: str, message: str) -> None:
+    page = tmp_path / "faulty.py"
+    page.write_text(text)
+    with pytest.raises(OptionError, match=message):
+        get_formulation(page)
+
+
+def test_what_is_neither_name_nor_formulation_is_refused() -> None:
+    with pytest.raises(OptionError, match="expected the name, the path or an instance of a formulation; got 3"):
+        get_formulation(3)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(OptionError, match="expected the name or an instance of a backend; got None"):
+        get_backend(None)  # pyright: ignore[reportArgumentType]
 
 
 def test_an_unknown_side_or_form_is_refused() -> None:

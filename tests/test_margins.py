@@ -72,6 +72,8 @@ def test_duplicate_entries_of_a_sparse_matrix_are_summed_before_they_are_checked
         (np.zeros((0, 3)), r"at least one example and one hypothesis; got shape \(0, 3\)"),
         (np.zeros((3, 0)), r"got shape \(3, 0\)"),
         ([1.0, -1.0], r"shape \(N, t\).*got shape \(2,\)"),
+        ([[1.0], [1.0, 2.0]], "rows of unequal length"),
+        (np.array([[1 + 1e-12]]), r"max \|U\| = 1\.000000000001 at"),
         ([["a"]], "matrix of real numbers; got dtype"),
         ([[1j]], "matrix of real numbers; got dtype complex128"),
         (scipy.sparse.csr_array([[0.0, np.nan]]), r"got nan at \(0, 1\)"),

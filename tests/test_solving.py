@@ -155,7 +155,7 @@ def test_the_iterate_of_a_failed_solve_is_kept() -> None:
     """Clarabel ends this form with a numerical error; CVXPY would raise and drop the iterate."""
     program = get_formulation("lpboost").bind(noisy_stumps(5000, 50), nu=500)
     options = {"tol_gap_abs": 1e-12, "tol_gap_rel": 1e-12, "tol_feas": 1e-12}
-    failed = CvxpyBackend("CLARABEL")._attempt(program, DUAL, options)  # pyright: ignore[reportPrivateUsage]
+    failed = CvxpyBackend("CLARABEL")._attempt(program, DUAL, lambda: options)  # pyright: ignore[reportPrivateUsage]
     assert failed.status.startswith("NumericalError")
     assert not failed.claims
     assert failed.d is not None
@@ -168,14 +168,14 @@ def test_the_iterate_of_a_failed_solve_is_kept() -> None:
 def test_an_iteration_limit_leaves_an_iterate(solver: str) -> None:
     option = {"CLARABEL": {"max_iter": 3}, "SCS": {"max_iters": 3}}[solver]
     program = reference_erlpboost()
-    stopped = CvxpyBackend(solver)._attempt(program, DENSITY_RATED, option)  # pyright: ignore[reportPrivateUsage]
+    stopped = CvxpyBackend(solver)._attempt(program, DENSITY_RATED, lambda: option)  # pyright: ignore[reportPrivateUsage]
     assert stopped.answered
     assert not stopped.claims
     assert program.certify(stopped.d, stopped.w).contains(0.0924628832)
 
 
 def test_an_option_that_a_solver_refuses_is_an_attempt_that_says_so() -> None:
-    refused = CvxpyBackend("CLARABEL")._attempt(reference_lpboost(), RATED, {"nonsense": 1})  # pyright: ignore[reportPrivateUsage]
+    refused = CvxpyBackend("CLARABEL")._attempt(reference_lpboost(), RATED, lambda: {"nonsense": 1})  # pyright: ignore[reportPrivateUsage]
     assert refused.status == "raised"
     assert refused.error is not None
     assert "nonsense" in refused.error
@@ -191,7 +191,10 @@ def test_a_time_limit_is_passed_on_and_no_attempt_starts_after_it() -> None:
 
 
 def test_a_backend_that_cannot_is_refused_before_any_work() -> None:
-    with pytest.raises(SolverNotFound, match="HIGHS takes linear constraints; the program needs exponential"):
+    with pytest.raises(
+        SolverNotFound,
+        match="HIGHS does not take exponential cones, which the program needs",
+    ):
         reference_erlpboost().solve("cvxpy:highs")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.metadata import entry_points
 
 from boostopt.backends.base import Backend
-from boostopt.errors import unknown_name
+from boostopt.errors import OptionError, unknown_name
 
 ENTRY_POINTS = "boostopt.backends"
 
@@ -21,7 +21,7 @@ def list_backends() -> list[str]:
     return sorted([*installed(), *(point.name for point in entry_points(group=ENTRY_POINTS))])
 
 
-def get_backend(which: str | Backend) -> Backend:
+def get_backend(which: object) -> Backend:
     """Return a backend by name; a backend is returned as it is.
 
     Raises
@@ -33,6 +33,8 @@ def get_backend(which: str | Backend) -> Backend:
     """
     if isinstance(which, Backend):
         return which
+    if not isinstance(which, str):
+        raise OptionError(f"expected the name or an instance of a backend; got {which!r}.")
     for point in entry_points(group=ENTRY_POINTS):
         if point.name == which:
             loaded = point.load()

@@ -8,8 +8,18 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 from boostopt.program import Program
 from boostopt.shapes import Array, Float
+
+CONES = {
+    "linear": "linear constraints",
+    "second_order": "second-order cones",
+    "quadratic": "a quadratic objective",
+    "exponential": "exponential cones",
+}
+"""What a regularizer or an edge function may need of a solver, with its name in a sentence."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +72,8 @@ class Attempt:
 
     @property
     def answered(self) -> bool:
-        """Whether there is an iterate to certify."""
-        return self.d is not None or self.w is not None
+        """Whether there is an iterate to certify: at least one finite number."""
+        return any(array is not None and bool(np.isfinite(array).any()) for array in (self.d, self.w))
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
-from boostopt.backends.base import Attempt, Backend, Capability, Deadline
+from boostopt.backends.base import CONES, Attempt, Backend, Capability, Deadline
 from boostopt.backends.profiles import PROFILES, Options, Profile
 from boostopt.errors import SolverNotFound, unknown_name
 from boostopt.forms import Derived, Form, derive
@@ -76,28 +76,31 @@ class CvxpyBackend(Backend):
             return ""
 
     def takes(self, cones: frozenset[str]) -> Capability:
-        missing = sorted(cones - _cones(self.solver))
+        taken = _cones(self.solver)
+        missing = [CONES.get(cone, f"{cone!r} (unknown to boostopt)") for cone in sorted(cones - taken)]
         if not missing:
             return Capability(True)
-        takes = ", ".join(sorted(_cones(self.solver)))
-        return Capability(False, f"{self.solver} takes {takes} constraints; the program needs {', '.join(missing)}")
+        return Capability(False, f"{self.solver} does not take {' and '.join(missing)}, which the program needs")
 
     def attempts(self, program: Program, tol: float, deadline: Deadline) -> Iterator[Attempt]:
         profile = self.profile
         for rung in profile.linear_ladder if program.cones == LINEAR else profile.ladder:
             if deadline.passed:
                 return
-            yield self._attempt(program, rung.form, profile.sent(rung, tol, deadline.left))
+            # The options are made when the solver starts: modelling takes its part of the time limit.
+            yield self._attempt(program, rung.form, lambda rung=rung: profile.sent(rung, tol, deadline.left))
 
-    def _attempt(self, program: Program, form: Form, options: Options) -> Attempt:
+    def _attempt(self, program: Program, form: Form, choose: Callable[[], Options]) -> Attempt:
         """Run the solver once; whatever it or CVXPY raises becomes the attempt's error."""
         clock = _Clock()
         derived = derive(program.margins, program.regularizer, program.edge_function, form)
         clock.lap("build")
-        # solver_opts={} is required: without it CVXPY's Clarabel interface cannot read its own answer.
-        data, chain, inverse = derived.problem.get_problem_data(self.solver, solver_opts={})
-        clock.lap("canonicalize")
+        options: Options = {}
         try:
+            # solver_opts={} is required: without it CVXPY's Clarabel interface cannot read its own answer.
+            data, chain, inverse = derived.problem.get_problem_data(self.solver, solver_opts={})
+            clock.lap("canonicalize")
+            options = choose()
             # A copy: CVXPY's interfaces take options out of what they are given.
             sent = copy.deepcopy(options)
             raw = chain.solve_via_data(derived.problem, data, warm_start=False, verbose=False, solver_opts=sent)
@@ -105,6 +108,8 @@ class CvxpyBackend(Backend):
             clock.lap("solve")
             return Attempt(form.name, options, "raised", False, times=clock.times, error=_words(failure))
         clock.lap("solve")
+        if "interrupted" in self._status(raw, ""):  # SCS takes Ctrl-C for itself
+            raise KeyboardInterrupt
         try:
             return self._read(derived, chain, inverse, raw, form, options, clock)
         except Exception as failure:  # noqa: BLE001 - likewise: an answer that CVXPY cannot read
@@ -188,8 +193,13 @@ def _cones(solver: str) -> frozenset[str]:
 
     conic = defines.SOLVER_MAP_CONIC.get(solver)
     supported = set(conic.SUPPORTED_CONSTRAINTS) if conic is not None else set[Any]()
-    linear = cp.NonNeg in supported or solver in defines.SOLVER_MAP_QP
-    return frozenset({"linear"} if linear else set()) | frozenset({"exponential"} if cp.ExpCone in supported else set())
+    takes = {
+        "linear": cp.NonNeg in supported or solver in defines.SOLVER_MAP_QP,
+        "second_order": cp.SOC in supported,
+        "quadratic": cp.SOC in supported or solver in defines.SOLVER_MAP_QP,
+        "exponential": cp.ExpCone in supported,
+    }
+    return frozenset(cone for cone, taken in takes.items() if taken)
 
 
 def _numbers(source: Any) -> dict[str, float]:

@@ -18,6 +18,9 @@ from boostopt.errors import OptionError, SolverNotFound
 from boostopt.program import Program
 from boostopt.solving import PHASES, Solution, check_limits, solve
 
+TEXT_WIDTH = 120
+"""Columns of a comparison as text."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -77,6 +80,17 @@ class Comparison:
     program: Program
     tol: float
     rows: tuple[Row, ...]
+
+    def __str__(self) -> str:
+        """Return the table as it is printed on the command line."""
+        from rich.console import Console
+
+        from boostopt.comparison.tables import ComparisonTable
+
+        console = Console(width=TEXT_WIDTH, highlight=False, color_system=None)
+        with console.capture() as capture:
+            console.print(ComparisonTable(self))
+        return capture.get()
 
     @property
     def reached(self) -> bool:
@@ -146,7 +160,7 @@ class Comparison:
 
 def compare(
     program: Program,
-    backends: Sequence[str | Backend] | None = None,
+    backends: str | Backend | Sequence[str | Backend] | None = None,
     tol: float = 1e-8,
     time_limit: float | None = None,
     progress: Callable[[str, Row | None], None] = lambda backend, row: None,
@@ -172,7 +186,8 @@ def compare(
     OptionError
         A backend of unknown name, none or one twice, or a tolerance or time limit out of range.
     """
-    wanted = list_backends() if backends is None else list(backends)
+    one = isinstance(backends, str | Backend)
+    wanted = list_backends() if backends is None else [backends] if one else list(backends)
     names = [backend if isinstance(backend, str) else backend.name for backend in wanted]
     if not names or len(set(names)) < len(names):
         raise OptionError(f"expected one or more different backends; got {', '.join(names) or 'none'}.")

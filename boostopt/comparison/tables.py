@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from rich.console import Group, RenderableType
+from rich.console import Console, ConsoleOptions, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -16,26 +16,39 @@ from boostopt.certificate import Certificate
 from boostopt.comparison.comparing import Comparison, Row
 from boostopt.formulation import Formulation
 from boostopt.program import Program
+from boostopt.solving import PHASES
 
 STYLES = {"bounded": "green", "checked": "cyan", "claimed": "yellow", "none": "red", "unable": "dim"}
 BLAMED = 5
+WIDE = 105
 
 
-def comparison_table(comparison: Comparison) -> RenderableType:
-    """Return the rows with verdicts and intervals, and below them what follows from all of them together."""
-    table = Table(title=Text(_headline(comparison.program), "bold"), title_justify="left")
-    table.add_column("backend", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
-    table.add_column("certified interval of the optimum", overflow="fold")
-    table.add_column("gap", justify="right", no_wrap=True)
-    table.add_column("overlaps", justify="center")
-    table.add_column("seconds", justify="right", no_wrap=True)
-    table.add_column("solve / certify", justify="right", no_wrap=True)
-    table.add_column("iter.", justify="right", no_wrap=True)
-    table.add_column("the solver says", overflow="fold")
-    for row in comparison.rows:
-        table.add_row(*_cells(comparison, row))
-    return Group(table, *_conclusions(comparison))
+@dataclass(frozen=True)
+class ComparisonTable:
+    """The rows with verdicts and intervals, below them each solver's own words and what follows from all together.
+
+    A terminal of less than `WIDE` columns gets fewer columns; what they would hold stands below in any case.
+    """
+
+    comparison: Comparison
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
+        wide = options.max_width >= WIDE
+        table = Table(title=Text(_headline(self.comparison.program), "bold"), title_justify="left")
+        table.add_column("backend", no_wrap=True)
+        table.add_column("verdict", no_wrap=True)
+        table.add_column("certified interval of the optimum", overflow="fold", min_width=16)
+        table.add_column("gap", justify="right", no_wrap=True)
+        table.add_column("seconds", justify="right", no_wrap=True)
+        if wide:
+            table.add_column("overlaps", justify="center")
+            table.add_column("iterations", justify="right", no_wrap=True)
+        for row in self.comparison.rows:
+            table.add_row(*_cells(self.comparison, row)[: None if wide else 5])
+        yield table
+        for row in self.comparison.rows:
+            yield _details(self.comparison, row)
+        yield from _conclusions(self.comparison)
 
 
 def certificate_table(program: Program, certificate: Certificate, tol: float) -> RenderableType:
@@ -50,7 +63,7 @@ def certificate_table(program: Program, certificate: Certificate, tol: float) ->
     table.add_row("upper end proved by", "d(w)" if certificate.d_is == "d(w)" else "the given d, repaired")
     for condition, residual in certificate.kkt.residuals.items():
         words = f"{residual:.2e}" if np.isfinite(residual) else "not given or not finite"
-        table.add_row(Text(f"violates {condition}"), words)
+        table.add_row(Text(f"violates {condition} by"), words)
     table.add_row("examples to blame", _blamed(certificate.example_gaps))
     table.add_row("hypotheses to blame", _blamed(certificate.hypothesis_gaps))
     return table
@@ -61,10 +74,11 @@ def support_table(
 ) -> RenderableType:
     """Return formulations against backends: yes, or no with a number that refers to the reason below."""
     table = Table(title="formulations x backends", title_justify="left", title_style="bold")
-    for column in ("formulation", "parameters"):
-        table.add_column(column, overflow="fold")
+    table.add_column("formulation", no_wrap=True)
+    table.add_column("parameters", overflow="fold")
     for backend in backends:
-        table.add_column(Text(f"{backend.name}\n{backend.version}"), justify="center")
+        heading = backend.name.replace(":", ":\n")
+        table.add_column(Text(f"{heading}\n{backend.version}"), justify="center")
     reasons = list[str]()
     for formulation in formulations:
         cells = list[RenderableType]()
@@ -101,7 +115,7 @@ def _headline(program: Program) -> str:
 def _cells(comparison: Comparison, row: Row) -> list[RenderableType]:
     """The cells of a row; `Text` where the words are not ours, for rich reads brackets in a string as its markup."""
     if row.solution is None:
-        return [Text(row.backend), Text("unable", STYLES["unable"]), Text(row.reason, "dim"), "", "", "", "", "", ""]
+        return [Text(row.backend), Text("unable", STYLES["unable"]), Text(row.reason, "dim"), "", "", "", ""]
     solution, certificate = row.solution, row.solution.certificate
     verdict = solution.verdict.name.lower()
     clashes = comparison.clashes(row)
@@ -110,12 +124,27 @@ def _cells(comparison: Comparison, row: Row) -> list[RenderableType]:
         Text(verdict, STYLES[verdict]),
         Text(interval(certificate.lower, certificate.upper)),
         f"{certificate.gap:.1e}",
-        Text(f"NO: {', '.join(clashes)}", "bold red") if clashes else Text("yes", "green"),
         f"{solution.times['total']:.3f}",
-        f"{solution.times['solve']:.3f} / {solution.times['certify']:.4f}",
+        Text(f"NO: {', '.join(clashes)}", "bold red") if clashes else Text("yes", "green"),
         "-" if solution.iterations is None else str(solution.iterations),
-        Text(f"{solution.solver_status}; {solution.best.form if solution.best else 'no answer'}"),
     ]
+
+
+def _details(comparison: Comparison, row: Row) -> Text:
+    """What a solver says, the form of its best answer, and where the time went, in a line."""
+    if row.solution is None:
+        return Text(f"{row.backend}: not run. {row.reason}.", "dim")
+    solution = row.solution
+    form = f"best of {len(solution.attempts)}: {solution.best.form}" if solution.best else "no answer"
+    clashes = comparison.clashes(row)
+    parts = [
+        f'{row.backend} says "{solution.solver_status}"',
+        form,
+        *([] if solution.iterations is None else [f"{solution.iterations} iterations"]),
+        ", ".join(f"{phase} {solution.times[phase]:.3f} s" for phase in PHASES),
+        *([f"contradicts {', '.join(clashes)}"] if clashes else []),
+    ]
+    return Text("; ".join(parts), "dim")
 
 
 def _conclusions(comparison: Comparison) -> list[RenderableType]:
@@ -135,8 +164,8 @@ def _conclusions(comparison: Comparison) -> list[RenderableType]:
     reached = [row for row in able if row.reached and row.solution]
     if reached:
         fastest = min(reached, key=lambda row: row.solution.times["total"] if row.solution else np.inf)
-        lines.append(Text(f"Right to {comparison.tol:g}: {', '.join(row.backend for row in reached)}."))
-        lines.append(Text(f"Fastest of them: {fastest.backend}."))
+        lines.append(Text(f"Certified to {comparison.tol:g}: {', '.join(row.backend for row in reached)}."))
+        lines.append(Text(f"Fastest of them in this one run: {fastest.backend}."))
     short = [row.backend for row in able if not row.reached]
     if short:
         lines.append(Text(f"Not as narrow as {comparison.tol:g}: {', '.join(short)}.", "yellow"))

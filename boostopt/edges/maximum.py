@@ -39,7 +39,8 @@ class MaximumEdge(EdgeFunction):
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
         if not np.isfinite(w).all():
             return {"w >= 0": np.inf, "sum w = 1": np.inf}
-        return {"w >= 0": max(0.0, float(-w.min())), "sum w = 1": abs(float(w.sum()) - 1.0)}
+        with np.errstate(over="ignore"):
+            return {"w >= 0": max(0.0, float(-w.min())), "sum w = 1": abs(float(w.sum()) - 1.0)}
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         return w * (e.max() - e)

@@ -57,21 +57,26 @@ def stump_matrix(
 
 def _draw(X: Float[Array, "N features"], count: int, rng: np.random.Generator) -> list[tuple[int, float]]:
     """Return up to `count` different (feature, threshold)."""
-    remaining: dict[int, list[float]] = {}
-    for feature in range(X.shape[1]):
-        values = np.unique(X[:, feature])
-        if len(values) > 1:
-            # Halved before they are added, for their sum may overflow. Between neighbours that are one ulp apart the
-            # midpoint rounds to one of them: the lower one still splits.
-            middle = np.minimum(0.5 * values[:-1] + 0.5 * values[1:], np.nextafter(values[1:], -np.inf))
-            remaining[feature] = list(rng.permutation(middle))
+    varying = [int(j) for j in np.flatnonzero(X.min(axis=0) < X.max(axis=0))]
+    left: dict[int, Float[Array, " thresholds"]] = {}
     drawn: list[tuple[int, float]] = []
-    while remaining and len(drawn) < count:
-        feature = int(rng.choice(list(remaining)))
-        drawn.append((feature, float(remaining[feature].pop())))
-        if not remaining[feature]:
-            del remaining[feature]
+    while varying and len(drawn) < count:
+        j = int(rng.choice(varying))
+        if j not in left:
+            left[j] = rng.permutation(_thresholds(X[:, j]))
+        drawn.append((j, float(left[j][-1])))
+        left[j] = left[j][:-1]
+        if len(left[j]) == 0:
+            varying.remove(j)
     return drawn
+
+
+def _thresholds(feature: Float[Array, " N"]) -> Float[Array, " thresholds"]:
+    """Return a threshold between each two neighbouring values."""
+    values = np.unique(feature)
+    # Halved before they are added, for their sum may overflow. Between neighbours that are one ulp apart the midpoint
+    # rounds to one of them: the lower one still splits.
+    return np.minimum(0.5 * values[:-1] + 0.5 * values[1:], np.nextafter(values[1:], -np.inf))
 
 
 def _checked(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Float[Array, "N features"], Int8[Array, " N"]]:

@@ -66,7 +66,7 @@ class Cap(Separable):
         return -rho, self.domain.fill(-z, rho)
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
-        return self.unit if d is None else self.domain.repair(d, self.unit)
+        return self.domain.normalized(self.unit) if d is None else self.domain.repair(d, self.unit)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         import cvxpy as cp

@@ -19,6 +19,9 @@ from boostopt.shapes import Array, Bool, Float
 FULL_SUPPORT = 1e-12
 """Relative tolerance at which the multiplicities count as summing to nu: then every weight stands at its cap."""
 
+SUM_ROUNDING = 2e-15
+"""By how much a pairwise sum of weights may miss 1 and still be called 1: far below the slack of any certificate."""
+
 SORT_BELOW = 20_000
 """Entries up to which sorting beats selection (measured: equal at about this many)."""
 
@@ -32,7 +35,7 @@ class CappedSimplex:
     c
         Multiplicities, shape (N,), non-negative; an example with c_n = 0 has weight 0 (its cap is 0).
     nu
-        Positive real number, at most the sum of c.
+        Positive real number, at most the sum of c (and taken as the sum where it exceeds it by rounding).
 
     Raises
     ------
@@ -50,6 +53,8 @@ class CappedSimplex:
                 f"the capped simplex is empty: the multiplicities of the examples that may have weight sum to "
                 f"{total:.6g}, less than nu = {self.nu:.6g}. Lower nu or allow more examples."
             )
+        # A nu above the sum by rounding means the sum: caps that add up to less than 1 would leave no point.
+        object.__setattr__(self, "nu", min(self.nu, total))
 
     @property
     def upper(self) -> Float[Array, " N"]:
@@ -83,7 +88,7 @@ class CappedSimplex:
 
     def normalized(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return d with sum 1 where rounding has made it something else, and never above the caps."""
-        return np.minimum(d / d.sum(), self.upper)
+        return normalized(d, np.zeros(len(d)), self.upper)
 
     def repair(self, q: Float[Array, " N"], reference: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return the point of the set nearest to q in relative entropy, whatever q is.
@@ -106,6 +111,26 @@ class CappedSimplex:
             a = np.where(others, _log(reference), -np.inf)
             d += rest * capped_softmax(a, np.where(others, self.c, 0.0), self.nu * rest).d
         return self.normalized(d)
+
+
+def normalized(d: Float[Array, " N"], lower: Float[Array, " N"], upper: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return d scaled to sum 1 and clipped to the box, what is then missing handed out where there is room.
+
+    For d that are feasible but for rounding. Without the last step the sum may be short by the tolerance with which
+    nu is compared, and a bound computed from such a d would be no bound. In proportion to d first, so that small
+    weights stay small.
+    """
+    d = np.clip(d / d.sum(), lower, upper)
+    for in_proportion in (True, True, False, False):
+        missing = 1.0 - float(d.sum())
+        if abs(missing) <= SUM_ROUNDING:
+            break
+        room = upper - d if missing > 0 else lower - d
+        shares = np.where(room != 0, d, 0.0) if in_proportion else np.abs(room)
+        total = float(shares.sum())
+        if total > 0:
+            d = np.clip(d + shares * (missing / total), lower, upper)
+    return d
 
 
 @dataclass(frozen=True)
@@ -180,11 +205,12 @@ def _capped_by_selection(
         above, up_to = key > pivot, key <= pivot
         full = float(np.logaddexp(_logsumexp(s[up_to]), tail))
         above_count = counted + float(count[above].sum())
-        if above_count >= nu or np.log(nu - above_count) + (pivot - full) <= 0:
+        at_pivot = above_count + float(count[key == pivot].sum())
+        # Were all up to the pivot capped, nothing or less would be left for the others: then the pivot is free.
+        if at_pivot >= nu or np.log(nu - above_count) + (pivot - full) <= 0:
             tail, rest = full, above
         else:
-            lowest_capped, rest = float(pivot), key < pivot
-            counted = above_count + float(count[key == pivot].sum())
+            lowest_capped, rest, counted = float(pivot), key < pivot, at_pivot
         undecided = key[rest], s[rest], count[rest]
     return keys >= lowest_capped, nu - counted
 

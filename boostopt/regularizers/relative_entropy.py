@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-from scipy.special import kl_div
+from scipy.special import rel_entr
 
 from boostopt.regularizers.capped_simplex import CappedSimplex, capped_softmax
 from boostopt.regularizers.separable import Separable
@@ -80,7 +80,7 @@ class RelativeEntropy(Separable):
     def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         live = self.domain.c > 0
         logs = np.concatenate([self.log_d0[live], self.log_upper[live], [np.log(self.N)]])
-        return float(np.abs(logs).max()) / self.eta
+        return max(1.0, float(np.abs(logs).max())) / self.eta
 
     @property
     def unit(self) -> Float[Array, " N"]:
@@ -91,7 +91,8 @@ class RelativeEntropy(Separable):
         return self.eta
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        return kl_div(d, self.d0) / self.eta
+        # Not kl_div, which forms the quotient d / d0: it overflows where d0 is subnormal.
+        return (rel_entr(d, self.d0) - d + self.d0) / self.eta
 
     def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         with np.errstate(divide="ignore", invalid="ignore"):

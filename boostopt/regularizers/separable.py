@@ -14,7 +14,11 @@ from abc import abstractmethod
 import numpy as np
 
 from boostopt.regularizers.base import ConjugatePoint, Regularizer
+from boostopt.regularizers.capped_simplex import SUM_ROUNDING, normalized
 from boostopt.shapes import Array, Float
+
+FARTHEST = 1e150
+"""Where the search for a bracket of beta ends: at full support no finite beta brings the sum to 1."""
 
 
 class Separable(Regularizer):
@@ -55,13 +59,12 @@ class Separable(Regularizer):
 
         At a jump (a linear piece) d mixes the maximizers on both sides, which are maximizers too.
         """
-        with np.errstate(invalid="ignore"):
-            ends = np.concatenate([z - self.derivatives(self.upper), z - self.derivatives(self.lower)])
-        ends = ends[np.isfinite(ends)]
-        low, high = float(ends.min()) - 1.0, float(ends.max()) + 1.0
-        step = 1.0
-        while self.maximizers(z - high).sum() > 1.0:
-            high, step = high + step, 2.0 * step
+        high = 1.0 + float(np.abs(z).max())
+        low = -high
+        while self.maximizers(z - low).sum() < 1.0 - SUM_ROUNDING and low > -FARTHEST:
+            low *= 2.0
+        while self.maximizers(z - high).sum() > 1.0 and high < FARTHEST:
+            high *= 2.0
         for _ in range(200):
             middle = 0.5 * (low + high)
             if middle in (low, high):
@@ -81,9 +84,7 @@ class Separable(Regularizer):
         x = self.maximizers(y)
         psi, zeta = self._box_multipliers(y)
         value = beta + float((y * x - self.values(x)).sum())
-        return ConjugatePoint(
-            value, np.clip(d / d.sum(), self.lower, self.upper), {"beta": beta, "psi": psi, "zeta": zeta}
-        )
+        return ConjugatePoint(value, normalized(d, self.lower, self.upper), {"beta": beta, "psi": psi, "zeta": zeta})
 
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
         return self.young_gaps(d, z - at.multipliers["beta"])
@@ -91,11 +92,12 @@ class Separable(Regularizer):
     def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
         if not np.isfinite(d).all():
             return {"d >= lower": np.inf, "d <= upper": np.inf, "sum d = 1": np.inf}
-        return {
-            "d >= lower": max(0.0, float((self.lower - d).max())),
-            "d <= upper": max(0.0, float((d - self.upper).max())),
-            "sum d = 1": abs(float(d.sum()) - 1.0),
-        }
+        with np.errstate(over="ignore"):  # a sum of huge numbers is as wrong as inf says
+            return {
+                "d >= lower": max(0.0, float((self.lower - d).max())),
+                "d <= upper": max(0.0, float((d - self.upper).max())),
+                "sum d = 1": abs(float(d.sum()) - 1.0),
+            }
 
     def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Multipliers of d <= upper and d >= lower: how far y lies beyond the slopes at the ends of the box."""

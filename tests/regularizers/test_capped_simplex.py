@@ -87,6 +87,12 @@ def test_projection_minimizes_the_relative_entropy(method: str) -> None:
                 assert entropy(moved) >= entropy(d) - 1e-12
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_the_projection_keeps_small_entries_where_the_rest_fills_nu(method: str) -> None:
+    np.testing.assert_allclose(project_capped_simplex([1e30, 1.0], 3, [3.0, 3.0], method), [1, 1e-30], rtol=1e-12)
+    assert project_capped_simplex([1, 2, 3], 3 * (1 + 9e-13), method=method).sum() == pytest.approx(1, abs=1e-15)
+
+
 def test_projection_does_not_depend_on_the_scale_of_q() -> None:
     q = np.array([1.0, 2.0, 3.0, 10.0])
     d = project_capped_simplex(q, 2.0)
