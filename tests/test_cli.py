@@ -692,3 +692,13 @@ def test_progress_says_why_a_backend_is_not_run(data: Path) -> None:
     result = run("compare", "erlpboost", "--data", data, "--nu", "3", "--eta", "5", "--backends", "cvxpy:highs")
     assert result.exit_code == 1
     assert "cvxpy:highs: unable, HIGHS does not take" in result.stderr
+
+
+def test_ctrl_c_ends_with_a_word_and_130(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(boostopt.cli, "compare", interrupted)
+    result = run("compare", "lpboost", "--data", data, *REFERENCE)
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[-1] == "interrupted"

@@ -190,6 +190,13 @@ def test_a_time_limit_is_passed_on_and_no_attempt_starts_after_it() -> None:
     assert solution.certificate.lower <= solution.certificate.upper
 
 
+def test_ctrl_c_that_a_solver_takes_for_itself_ends_the_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """SCS ends with a status of its own when it is interrupted; the next attempt must not start."""
+    monkeypatch.setattr(CvxpyBackend, "_status", lambda self, raw, translated: "interrupted")
+    with pytest.raises(KeyboardInterrupt):
+        reference_erlpboost().solve("cvxpy:scs")
+
+
 def test_a_backend_that_cannot_is_refused_before_any_work() -> None:
     with pytest.raises(
         SolverNotFound,
