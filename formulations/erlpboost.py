@@ -9,7 +9,7 @@ Dual     max_{w, psi}     -(1/eta) ln sum_n d0_n exp(-eta ((U w)_n + psi_n)) - (
 KKT      (1/eta) ln(d_n / d0_n) + m_n + psi_n + beta = 0,   psi_n (c_n / nu - d_n) = 0,   w_q (gamma - e_q) = 0
 
 Multipliers are named after the colon; e = Uᵀd, m = Uw. The beta of the KKT system is that of the unnormalised entropy,
-1/eta above the one of (3.16) and of the primal as printed. With psi and beta eliminated d is a function of w, the capped
+1/eta above the one of (3.16) and of the primal as printed. With psi and beta gone d is a function of w, the capped
 softmax d_n = min(c_n / nu, d0_n exp(-eta (m_n + beta))), and the optimum is within max Delta / eta of the soft margin.
 
 With eta = max((2 / epsilon) ln(N / nu), 1/2) boosting ends after at most 16 eta / epsilon hypotheses at a soft margin
