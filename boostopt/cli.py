@@ -16,7 +16,7 @@ from rich.console import Console
 
 from boostopt.backends import get_backend, list_backends
 from boostopt.catalogue import get_formulation, list_formulations
-from boostopt.comparison.comparing import Row, compare
+from boostopt.comparison.comparing import Row, certificate_json, compare
 from boostopt.comparison.tables import ComparisonTable, certificate_table, support_table
 from boostopt.datasets import load_answer, load_dataset
 from boostopt.errors import BoostoptError, OptionError, unknown_name
@@ -102,6 +102,7 @@ def certify_command(
     columns: Columns = DEFAULT_COLUMNS,
     random_state: RandomState = 0,
     tol: Tol = 1e-8,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Certify an answer that was computed elsewhere.
 
@@ -111,7 +112,10 @@ def certify_command(
         check_limits(tol)
         program = _program(formulation, data, label, positive, nu, eta, epsilon, set, columns, random_state)
         certificate = program.certify(**load_answer(answer))
-        _out().print(certificate_table(program, certificate, tol))
+        if json:
+            typer.echo(certificate_json(program, certificate, tol))
+        else:
+            _out().print(certificate_table(program, certificate, tol))
     raise typer.Exit(0 if certificate.scaled_gap <= tol else 1)
 
 

@@ -86,6 +86,8 @@ def load_dataset(source: str, label: str = "label", positive: str | None = None)
     path = Path(source)
     if source in EMBEDDED and not os.path.isfile(source):
         features, labels = _embedded(source)
+    elif os.path.isdir(source):
+        raise DataError(f"expected a file; {source!r} is a directory. Name the file in it.")
     elif not os.path.isfile(source):  # unlike Path.is_file, False for a name that is too long
         raise DataError(
             f"expected a file or one of {', '.join(EMBEDDED)}; there is no file {source!r}."
@@ -148,7 +150,7 @@ def _svmlight(path: Path) -> tuple[Any, Any]:
     try:
         X, y = load_svmlight_file(io.BytesIO(content))
     except (ValueError, OverflowError) as failure:
-        raise DataError(f"{path} is not svmlight text ('label index:value ...'): {failure}.") from failure
+        raise DataError(f"{path} is not svmlight text ('label index:value ...'): {str(failure)[:200]}.") from failure
     return X, y
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Attempt, Backend, Deadline
 from boostopt.certificate import Certificate
-from boostopt.errors import OptionError, SolverFailed, SolverNotFound
+from boostopt.errors import OptionError, ProblemError, SolverFailed, SolverNotFound
 from boostopt.program import Program
 from boostopt.shapes import Array, Float
 
@@ -217,7 +217,11 @@ class _Best:
     def offer(self, backend: Backend, attempt: Attempt) -> None:
         """Certify an attempt and keep what is better of it."""
         start = time.perf_counter()
-        new, old = self._program.certify(attempt.d, attempt.w), self.certificate
+        try:
+            new = self._program.certify(attempt.d, attempt.w)
+        except ProblemError as fault:
+            raise ProblemError(f"the backend {backend.name} left no answer to this program: {fault}") from fault
+        old = self.certificate
         if new.gap < self._narrowest or self.attempt is None:
             self.attempt, self.backend, self._narrowest = attempt, backend, new.gap
         self.certificate = new if old is None else self._merged(old, new)

@@ -702,3 +702,19 @@ def test_ctrl_c_ends_with_a_word_and_130(data: Path, monkeypatch: pytest.MonkeyP
     result = run("compare", "lpboost", "--data", data, *REFERENCE)
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-1] == "interrupted"
+
+
+def test_certify_as_json_says_what_is_proved(data: Path, tmp_path: Path) -> None:
+    solution = reference_lpboost().solve("cvxpy:highs", tol=1e-12)
+    save(tmp_path / "answer.npz", d=solution.d, w=solution.w)
+    result = run("certify", "lpboost", tmp_path / "answer.npz", "--data", data, "--set", "nu=2.5", "--json")
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    assert found["lower"] <= OPTIMUM <= found["upper"]
+    assert found["reached"]
+    assert len(found["example_gaps"]) == found["examples"] == 6
+    assert len(found["hypothesis_gaps"]) == found["hypotheses"] == 3
+    assert max(found["kkt"].values()) < 1e-9
+    save(tmp_path / "half.npz", w=solution.w)
+    result = run("certify", "lpboost", tmp_path / "half.npz", "--data", data, "--set", "nu=2.5", "--json")
+    assert json.loads(result.stdout)["kkt"]["sum d = 1"] is None  # missing: infinitely wrong

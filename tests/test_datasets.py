@@ -633,7 +633,7 @@ def test_what_is_not_there_is_an_error_that_says_where_to_look(
 @pytest.mark.parametrize("name", ["folder", "folder.csv", "folder.npz", "folder.svm.gz"])
 def test_a_folder_is_no_file(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
-    refused(re.escape(f"there is no file {str(tmp_path / name)!r}."), load_dataset, str(tmp_path / name))
+    refused(re.escape(f"{str(tmp_path / name)!r} is a directory."), load_dataset, str(tmp_path / name))
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])

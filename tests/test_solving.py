@@ -10,7 +10,17 @@ import pytest
 from problems import DEFAULT_BACKENDS, noisy_stumps, reference_erlpboost, reference_lpboost
 
 import boostopt.solving
-from boostopt import OptionError, Outcome, Program, SolverFailed, SolverNotFound, Verdict, get_formulation, solve
+from boostopt import (
+    OptionError,
+    Outcome,
+    ProblemError,
+    Program,
+    SolverFailed,
+    SolverNotFound,
+    Verdict,
+    get_formulation,
+    solve,
+)
 from boostopt.backends.base import Attempt, Backend, Capability, Deadline
 from boostopt.backends.cvxpy import CvxpyBackend
 from boostopt.backends.profiles import DENSITY_RATED, DUAL, RATED
@@ -172,6 +182,19 @@ def test_an_iteration_limit_leaves_an_iterate(solver: str) -> None:
     assert stopped.answered
     assert not stopped.claims
     assert program.certify(stopped.d, stopped.w).contains(0.0924628832)
+
+
+def test_an_answer_to_another_program_names_the_backend() -> None:
+    with pytest.raises(
+        ProblemError, match=r"the backend fake left no answer to this program: d must be 6 real numbers"
+    ):
+        reference_lpboost().solve(Fake((attempt([1.0, 0.0]),)))
+
+
+def test_an_answer_of_nothing_but_nan_is_none() -> None:
+    solution = reference_lpboost().solve(Fake((attempt([np.nan] * 6, [np.inf] * 3),)))
+    assert solution.outcome is Outcome.FAILED
+    assert solution.verdict is Verdict.NONE
 
 
 def test_an_option_that_a_solver_refuses_is_an_attempt_that_says_so() -> None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Backend
+from boostopt.certificate import Certificate
 from boostopt.errors import OptionError, SolverNotFound
 from boostopt.program import Program
 from boostopt.solving import PHASES, Solution, check_limits, solve
@@ -122,16 +123,7 @@ class Comparison:
 
     def facts(self) -> dict[str, Any]:
         """Return what was solved: formulation, parameters, sizes, digest of U."""
-        p = self.program
-        return {
-            "formulation": p.formulation.name,
-            "parameters": asdict(p.parameters),
-            "examples": p.margins.N,
-            "examples_with_multiplicity": p.examples.total,
-            "hypotheses": p.margins.t,
-            "digest": p.margins.digest(),
-            "tol": self.tol,
-        }
+        return _facts(self.program, self.tol)
 
     def to_json(self) -> str:
         """Return facts and rows as JSON; what is not finite is null."""
@@ -156,6 +148,37 @@ class Comparison:
             options = record["options"]
             writer.writerow({**record, "options": "" if options is None else json.dumps(options)})
         return out.getvalue()
+
+
+def certificate_json(program: Program, certificate: Certificate, tol: float) -> str:
+    """Return what a certificate proves as JSON; what is not finite is null."""
+    document = {
+        **_facts(program, tol),
+        "reached": certificate.scaled_gap <= tol,
+        "lower": certificate.lower,
+        "upper": certificate.upper,
+        "gap": certificate.gap,
+        "scaled_gap": certificate.scaled_gap,
+        "relative_gap": certificate.relative_gap,
+        "d_is": certificate.d_is,
+        "kkt": dict(certificate.kkt.residuals),
+        "example_gaps": certificate.example_gaps,
+        "hypothesis_gaps": certificate.hypothesis_gaps,
+    }
+    return json.dumps(_plain(document), indent=2, allow_nan=False)
+
+
+def _facts(program: Program, tol: float) -> dict[str, Any]:
+    """What was solved."""
+    return {
+        "formulation": program.formulation.name,
+        "parameters": asdict(program.parameters),
+        "examples": program.margins.N,
+        "examples_with_multiplicity": program.examples.total,
+        "hypotheses": program.margins.t,
+        "digest": program.margins.digest(),
+        "tol": tol,
+    }
 
 
 def compare(
