@@ -58,11 +58,7 @@ class Row:
             "outcome": s.outcome.name.lower() if s else None,
             "verdict": s.verdict.name.lower() if s else None,
             "reached": self.reached,
-            "lower": c.lower if c else None,
-            "upper": c.upper if c else None,
-            "gap": c.gap if c else None,
-            "scaled_gap": c.scaled_gap if c else None,
-            "relative_gap": c.relative_gap if c else None,
+            **_bounds(c),
             "kkt_worst": c.kkt.worst if c else None,
             "solver_status": s.solver_status if s else None,
             "form": best.form if best else None,
@@ -136,7 +132,7 @@ class Comparison:
             "upper": upper,
             "rows": [row.record() for row in self.rows],
         }
-        return json.dumps(_plain(document), indent=2, allow_nan=False)
+        return _json(document)
 
     def to_csv(self) -> str:
         """Return the rows as CSV with a header; options as JSON in their cell."""
@@ -155,17 +151,19 @@ def certificate_json(program: Program, certificate: Certificate, tol: float) -> 
     document = {
         **_facts(program, tol),
         "reached": certificate.scaled_gap <= tol,
-        "lower": certificate.lower,
-        "upper": certificate.upper,
-        "gap": certificate.gap,
-        "scaled_gap": certificate.scaled_gap,
-        "relative_gap": certificate.relative_gap,
+        **_bounds(certificate),
         "d_is": certificate.d_is,
         "kkt": dict(certificate.kkt.residuals),
         "example_gaps": certificate.example_gaps,
         "hypothesis_gaps": certificate.hypothesis_gaps,
     }
-    return json.dumps(_plain(document), indent=2, allow_nan=False)
+    return _json(document)
+
+
+def _bounds(certificate: Certificate | None) -> dict[str, float | None]:
+    """What a certificate proves, as the fields of a record; None for no certificate."""
+    fields = ("lower", "upper", "gap", "scaled_gap", "relative_gap")
+    return {name: getattr(certificate, name) if certificate else None for name in fields}
 
 
 def _facts(program: Program, tol: float) -> dict[str, Any]:
@@ -249,6 +247,11 @@ def _row(
     except SolverNotFound as missing:  # "auto", where nothing that is installed takes the program
         return Row(name, "", None, str(missing), False)
     return Row(name, solution.version, solution, "", bool(solution.certificate.scaled_gap <= tol))
+
+
+def _json(document: Mapping[str, Any]) -> str:
+    """Write a document as JSON."""
+    return json.dumps(_plain(document), indent=2, allow_nan=False)
 
 
 def _plain(value: Any) -> Any:

@@ -27,7 +27,7 @@ SORT_BELOW = 20_000
 
 
 GROWING_ROUNDS = 8
-"""Rounds of growing the capped set before sorting (measured: they cost half of a sort)."""
+"""Rounds of growing the capped set before the search by sorting or selection begins."""
 
 GROWING_UNDERFLOW = 1e-150
 """Total of the free shares, relative to the largest share of all, below which their logarithms are needed."""
@@ -158,7 +158,8 @@ def capped_softmax(
     """Return the point of the capped simplex that is proportional to exp(a) below the caps.
 
     `a` may hold -inf (weight 0) and values of any size. The multiplicities of the finite entries must sum to at
-    least nu. Both methods give the same answer: by sorting in O(N log N), by selection in O(N).
+    least nu. The methods differ in how they find the capped entries: "sort" in O(N log N), "select" in O(N); "auto"
+    first tries a few cheap rounds that are enough for weights near the set, then the faster of the two.
     """
     live = np.isfinite(a) & (c > 0)
     s, counts = a[live], c[live]
@@ -173,7 +174,7 @@ def capped_softmax(
         by_sorting = method == "sort" or (method == "auto" and len(s) <= SORT_BELOW)
         found = (_capped_by_sorting if by_sorting else _capped_by_selection)(s, np.log(counts), counts, nu)
     at_cap, rem = found
-    # One log-sum-exp in one shot: the running sums that found the capped entries drift like sqrt(N) ulp.
+    # The free entries summed anew, in one shot: the running sums that found the capped ones drift like sqrt(N) ulp.
     # Relative to the largest free exponent: of two huge numbers only their difference is known well.
     largest = float(s[~at_cap].max())
     shares = np.exp(np.minimum(s - largest, 0.0))
@@ -263,7 +264,7 @@ def project_capped_simplex(
     c
         Positive multiplicities, shape (N,); 1 by default.
     method
-        "select" runs in O(N), "sort" in O(N log N); "auto" takes the faster one for the size.
+        "select" runs in O(N), "sort" in O(N log N); "auto" takes the fastest way.
 
     Returns
     -------
