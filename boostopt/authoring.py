@@ -1,41 +1,95 @@
 """What a page of `formulations/` is written with, and formulations, regularizers and backends of one's own."""
 
 from boostopt.backends.base import CONES, Attempt, Backend, Capability, Deadline
-from boostopt.edges.base import EdgeFunction
-from boostopt.edges.maximum import MaximumEdge
-from boostopt.formulation import CANONICAL, COUNT, POSITIVE, Domain, Formulation, parameter
+from boostopt.edges.base import Active, EdgeFunction, Polyhedron
+from boostopt.edges.bounded import BoundedEdges, FixedEdges
+from boostopt.edges.described import DescribedEdges
+from boostopt.edges.linear import LinearEdges
+from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
+from boostopt.edges.squared import SquaredEdges, SquaredPositiveEdges
+from boostopt.edges.tied import TiedEdges
+from boostopt.formulation import (
+    CANONICAL,
+    COUNT,
+    EDGE,
+    EXPONENT,
+    FLAG,
+    FRACTION,
+    PER_EXAMPLE,
+    POSITIVE,
+    POSITIVE_OR_INFINITE,
+    REAL,
+    Domain,
+    Formulation,
+    parameter,
+)
 from boostopt.printed import maximize, minimize
 from boostopt.program import Examples
 from boostopt.regularizers.base import ConjugatePoint, Regularizer
+from boostopt.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
-from boostopt.regularizers.relative_entropy import RelativeEntropy
+from boostopt.regularizers.described import DescribedRegularizer
+from boostopt.regularizers.hinge import Hinge
+from boostopt.regularizers.norms import NormBall, NormPenalty, simplex
+from boostopt.regularizers.relative_entropy import RelativeEntropy, UnnormalizedRelativeEntropy
 from boostopt.regularizers.separable import Separable
+from boostopt.regularizers.squares import Squares
+from boostopt.regularizers.sums import SeparableSum
+from boostopt.regularizers.tilted import Tilted
 from boostopt.shapes import Array, Float
 
 __all__ = [
     "CANONICAL",
     "CONES",
     "COUNT",
+    "EDGE",
+    "EXPONENT",
+    "FLAG",
+    "FRACTION",
+    "PER_EXAMPLE",
     "POSITIVE",
+    "POSITIVE_OR_INFINITE",
+    "REAL",
+    "AbsoluteEdge",
+    "Active",
     "Array",
     "Attempt",
     "Backend",
+    "BinaryEntropy",
+    "BoundedEdges",
     "Cap",
     "Capability",
     "CappedSimplex",
     "ConjugatePoint",
     "Deadline",
+    "DescribedEdges",
+    "DescribedRegularizer",
     "Domain",
     "EdgeFunction",
     "Examples",
+    "FixedEdges",
     "Float",
     "Formulation",
+    "Hinge",
+    "LinearEdges",
+    "LogarithmicLoss",
     "MaximumEdge",
+    "NormBall",
+    "NormPenalty",
+    "Polyhedron",
     "Regularizer",
     "RelativeEntropy",
     "Separable",
+    "SeparableSum",
+    "SquaredEdges",
+    "SquaredPositiveEdges",
+    "Squares",
+    "TiedEdges",
+    "Tilted",
+    "UnnormalizedRelativeEntropy",
     "maximize",
     "minimize",
     "parameter",
+    "simplex",
 ]

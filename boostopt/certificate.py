@@ -5,7 +5,9 @@ primal value P(d), and their difference is a sum of non-negative terms,
 
     P(d) - D(w) = sum of [F(d) + F*(-Uw) + <d, Uw>] over examples + [G(e) + G*(w) - <w, e>] over hypotheses,
 
-so it needs no solver, no status and no multiplier to be known, and it is never formed by subtraction.
+so it needs no solver, no status and no multiplier to be known, and it is never formed by subtraction. Where G bounds
+the edges the program may be infeasible: that has a certificate of the same kind, hypothesis weights whose soft margin
+is larger than the bound allows.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from boostopt.edges.base import EdgeFunction
+from boostopt.feasibility import meet
 from boostopt.margins import Margins
 from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
@@ -68,6 +71,9 @@ class Certificate:
         Residuals of the optimality conditions for the answer as it was given.
     span
         C_Delta / eta, the largest value of the regularizer: the scale of `relative_gap`.
+    excess
+        Positive if the program is infeasible, and then by how much `w` proves it: <d, U w> is larger than the domain
+        of G allows by at least this much for every d in the domain of F. The optimum, and both ends, are then inf.
     """
 
     lower: float
@@ -81,25 +87,42 @@ class Certificate:
     multipliers: Mapping[str, float | Array]
     kkt: KKT
     span: float
+    excess: float = 0.0
+
+    @property
+    def infeasible(self) -> bool:
+        """Whether no d satisfies the constraints, by proof."""
+        return self.excess > 0.0
 
     @cached_property
     def gap(self) -> float:
-        """Width of the interval, from the terms of the gap and the slack of both ends; never negative."""
+        """Width of the interval, from the terms of the gap and the slack of both ends; never negative.
+
+        0 for a proof of infeasibility, inf where one end is infinite.
+        """
+        if self.infeasible:
+            return 0.0
+        if not np.isfinite([self.lower, self.upper]).all():
+            return np.inf
         return float(self.example_gaps.sum() + self.hypothesis_gaps.sum()) + 2.0 * self.slack
 
     def __repr__(self) -> str:
+        if self.infeasible:
+            return f"Certificate(infeasible, excess={self.excess:.2e})"
         return f"Certificate(lower={self.lower!r}, upper={self.upper!r}, gap={self.gap:.2e}, d_is={self.d_is!r})"
 
     @property
     def scaled_gap(self) -> float:
         """The gap over max(1, |lower|, |upper|): what `tol` means everywhere."""
-        if not np.isfinite([self.lower, self.upper, self.gap]).all():
-            return np.inf
+        if self.infeasible or not np.isfinite(self.gap):
+            return self.gap
         return self.gap / max(1.0, abs(self.lower), abs(self.upper))
 
     @property
     def relative_gap(self) -> float:
         """The gap over max(|upper|, C_Delta / eta): small objectives count in full; inf where that scale is 0."""
+        if self.infeasible or not np.isfinite(self.gap):
+            return self.gap
         scale = max(abs(self.upper), self.span)
         return self.gap / scale if scale > 0 else np.inf
 
@@ -125,46 +148,95 @@ def certify(
     hypothesis), a missing d by d(w).
     """
     repaired = F.project(d)
-    feasible_w = None if w is None else G.project(w)
-    edges = U.edges(repaired)
-    v = G.subgradient(edges) if feasible_w is None else feasible_w
+    feasible_w = None if w is None or (d is not None and not G.exact) else G.project(w)
+    # Without G* in closed form the only w whose bound is tight is a subgradient.
+    v = G.subgradient(U.edges(repaired)) if feasible_w is None else feasible_w
+    proof = _infeasible(U, F, G, v, d, w)
+    if proof is not None:
+        return proof
     m = U.margins(v)
-    at = F.conjugate_at(-m)
-    slack = _rounding_slack(U, F, m)
-
-    answer_edges = U.edges(at.d)
-    values = (F.value(at.d) + G.value(answer_edges), F.value(repaired) + G.value(edges))
-    answers = values[0] <= values[1]
-    best, e = (at.d, answer_edges) if answers else (repaired, edges)
-    example_gaps, hypothesis_gaps = F.gaps(best, -m, at), G.gaps(e, v)
-
-    raw_gaps = (F.gaps(repaired, -m, at), G.gaps(edges, v)) if answers else (example_gaps, hypothesis_gaps)
+    at = F.conjugate_at(-m, None if d is None else repaired)
+    answer, given = _Candidate.meeting(U, F, G, at.d, "d(w)"), _Candidate.meeting(U, F, G, repaired, "repaired")
+    best = answer if answer.value <= given.value else given
+    slack = _rounding_slack(U, F, G, best.e, v) + (best.cost if np.isfinite(best.cost) else 0.0)
+    # The conditions are judged on what was given, not on what it was replaced by.
+    raw_e = U.edges(repaired)
     return Certificate(
-        lower=-at.value - G.conjugate(v) - slack,
-        upper=min(values) + slack,
+        lower=-at.value - G.conjugate(v, best.e) - slack,
+        upper=best.value + slack,
         slack=slack,
-        d=best,
+        d=best.d,
         w=v,
-        d_is="d(w)" if answers else "repaired",
-        example_gaps=example_gaps,
-        hypothesis_gaps=hypothesis_gaps,
-        multipliers={"w": v, **at.multipliers, **G.multipliers(e)},
-        kkt=KKT(_residuals(F, G, d, w, *raw_gaps)),
+        d_is=best.origin,
+        example_gaps=F.gaps(best.d, -m, at),
+        hypothesis_gaps=G.gaps(best.e, v),
+        multipliers={"w": v, **at.multipliers, **G.multipliers(best.e)},
+        kkt=KKT(_residuals(U, F, G, d, w, F.gaps(repaired, -m, at), G.gaps(raw_e, v))),
         span=F.span,
     )
 
 
-def _rounding_slack(U: Margins, F: Regularizer, m: Float[Array, " N"]) -> float:
+@dataclass(frozen=True)
+class _Candidate:
+    """Weights moved into the domains of F and G as far as they could be, and the primal value that they prove."""
+
+    d: Float[Array, " N"]
+    e: Float[Array, " t"]
+    cost: float
+    value: float
+    origin: str
+
+    @classmethod
+    def meeting(cls, U: Margins, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"], origin: str) -> _Candidate:
+        met, cost = meet(U, F, G, d)
+        e = U.edges(met)
+        return cls(met, e, cost, F.value(met) + G.value(e) if np.isfinite(cost) else np.inf, origin)
+
+
+def _infeasible(
+    U: Margins,
+    F: Regularizer,
+    G: EdgeFunction,
+    v: Float[Array, " t"],
+    d: Float[Array, " N"] | None,
+    w: Float[Array, " t"] | None,
+) -> Certificate | None:
+    """Return a proof that no d in the domain of F has its edges in the domain of G, if a ray made of v is one."""
+    for ray in G.rays(v):
+        m = U.margins(ray)
+        slack = _rounding_slack(U, F, G, np.zeros(U.t), ray)
+        excess = -F.support(-m) - G.support(ray) - slack
+        if excess > 0:
+            at = F.conjugate_at(-m)
+            return Certificate(
+                lower=np.inf,
+                upper=np.inf,
+                slack=slack,
+                d=at.d,
+                w=ray,
+                d_is="d(w)",
+                example_gaps=np.zeros(U.N),
+                hypothesis_gaps=np.zeros(U.t),
+                multipliers={"w": ray},
+                kkt=KKT(_residuals(U, F, G, d, w, np.zeros(U.N), np.zeros(U.t))),
+                span=F.span,
+                excess=excess,
+            )
+    return None
+
+
+def _rounding_slack(U: Margins, F: Regularizer, G: EdgeFunction, e: Float[Array, " t"], w: Float[Array, " t"]) -> float:
     """Bound the rounding error of a bound: the length of its sums times the size of its terms.
 
     The longest sums are the margins (t terms), the edges (a block of rows) and those of F (pairwise, shorter);
     10 covers the elementary functions. One machine epsilon a step: twice the unit roundoff.
     """
-    size = 1.0 + float(np.abs(m).max()) + F.magnitude
+    size = F.mass * (1.0 + float(np.abs(w).sum())) + F.magnitude + G.magnitude(e, w, F.mass)
     return (U.summation_length + U.t + 10) * float(np.finfo(np.float64).eps) * size
 
 
 def _residuals(
+    U: Margins,
     F: Regularizer,
     G: EdgeFunction,
     d: Float[Array, " N"] | None,
@@ -174,11 +246,25 @@ def _residuals(
 ) -> dict[str, float]:
     """Residuals of the raw pair; a missing side fails all its conditions."""
     of_d = F.residuals(np.full(F.N, np.nan) if d is None else d)
-    of_w = G.residuals(np.full(len(hypothesis_gaps), np.nan) if w is None else w)
+    of_w = G.residuals(np.full(U.t, np.nan) if w is None else w)
     complete = d is not None and w is not None
     return {
         **of_d,
+        **_edge_residual(U, G, d),
         **of_w,
         "d optimal for w": float(example_gaps.sum()) if complete else np.inf,
         "w optimal for d": float(hypothesis_gaps.sum()) if complete else np.inf,
     }
+
+
+def _edge_residual(U: Margins, G: EdgeFunction, d: Float[Array, " N"] | None) -> dict[str, float]:
+    """By how much the edges of a raw d leave the domain of G, where it has one."""
+    allowed = G.domain(U.t)
+    if allowed is None:
+        return {}
+    if d is None or not np.isfinite(d).all():
+        return {"edges allowed": np.inf}
+    with np.errstate(over="ignore", invalid="ignore"):
+        image = allowed.image(U.edges(d))
+        beyond = float(np.maximum(image - allowed.high, allowed.low - image).max())
+    return {"edges allowed": max(0.0, beyond) if np.isfinite(beyond) else np.inf}

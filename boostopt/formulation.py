@@ -9,7 +9,7 @@ import dataclasses
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Generic, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -28,16 +28,40 @@ P = TypeVar("P")
 
 @dataclasses.dataclass(frozen=True)
 class Domain:
-    """The values a parameter may take: in words, and as a test that may look at the examples."""
+    """The values a parameter may take: in words, as a test that may look at the examples, and how they are read.
+
+    Attributes
+    ----------
+    text
+        Where the values lie, as it stands in a message.
+    contains
+        Whether a value that was read lies there.
+    kind
+        "number" for a float, "flag" for a bool, "per example" for a float64 array of shape (N,).
+    """
 
     text: str
-    contains: Callable[[float, Examples], bool]
+    contains: Callable[[Any, Examples], bool]
+    kind: Literal["number", "flag", "per example"] = "number"
 
 
 SMALLEST, LARGEST = 1e-100, 1e100
 """Ends of the positive numbers that are taken: their products and quotients neither overflow nor vanish."""
 
 POSITIVE = Domain(f"[{SMALLEST:g}, {LARGEST:g}]", lambda value, examples: SMALLEST <= value <= LARGEST)
+REAL = Domain(f"[{-LARGEST:g}, {LARGEST:g}]", lambda value, examples: -LARGEST <= value <= LARGEST)
+EDGE = Domain("[-1, 1]", lambda value, examples: -1.0 <= value <= 1.0)
+FRACTION = Domain("(0, 1)", lambda value, examples: 0.0 < value < 1.0)
+POSITIVE_OR_INFINITE = Domain(
+    f"[{SMALLEST:g}, {LARGEST:g}] or inf", lambda value, examples: value == math.inf or SMALLEST <= value <= LARGEST
+)
+EXPONENT = Domain("[1.01, 100] or inf", lambda value, examples: value == math.inf or 1.01 <= value <= 100.0)
+FLAG = Domain("{False, True}", lambda value, examples: isinstance(value, bool), "flag")
+PER_EXAMPLE = Domain(
+    f"[{-LARGEST:g}, {LARGEST:g}], one for each example",
+    lambda values, examples: bool((np.abs(values) <= LARGEST).all()),
+    "per example",
+)
 COUNT = Domain("[1, sum of c]", lambda value, examples: 1.0 <= value <= examples.total * (1 + FULL_SUPPORT))
 
 CANONICAL: float = math.nan
@@ -94,6 +118,8 @@ class Formulation(ABC, Generic[P]):
     """The record of its parameters."""
     takes_reference: ClassVar[bool] = False
     """Whether the program depends on a reference distribution d0."""
+    columns: ClassVar[int | None] = None
+    """The number of columns that the margin matrix must have; None for any."""
     stopping_rules: ClassVar[tuple[str, ...]] = ()
     """The rules by which column generation may stop, strongest guarantee first."""
     final_weights: ClassVar[str] = "program"
@@ -156,7 +182,8 @@ class Formulation(ABC, Generic[P]):
             Reference distribution, shape (N,), non-negative with sum 1; proportional to c by default. Only for
             formulations with a regularizer relative to one.
         **parameters
-            Values of `self.parameters`, real numbers; None means the default or canonical value.
+            Values of `self.parameters`: real numbers, flags, or arrays of shape (N,), as their domains say; None means
+            the default or canonical value.
 
         Returns
         -------
@@ -170,11 +197,20 @@ class Formulation(ABC, Generic[P]):
             A parameter that this formulation does not have.
         """
         margins = Margins(U)
+        if self.columns not in (None, margins.t):
+            raise ProblemError(
+                f"{self.name} takes {self.columns} column{'s' if self.columns != 1 else ''}; got t = {margins.t}. "
+                "Its page says what they are."
+            )
         examples = _examples(self, margins.N, c, d0)
         for name, value in parameters.items():
             if value is not None and name not in self.parameters:
                 raise unknown_name(f"parameter of {self.name}", name, self.parameters)
-        given = {name: _number(name, value) for name, value in parameters.items() if value is not None}
+        given = {
+            name: _read(self.parameters[name], value, margins.N)
+            for name, value in parameters.items()
+            if value is not None
+        }
         for known in self.parameters.values():
             if known.required and known.name not in given:
                 raise ProblemError(
@@ -193,22 +229,30 @@ def _if_fraction(domain: Domain, value: float, examples: Examples) -> str:
     return f" If {value:.10g} is a fraction, pass {value * examples.total:.10g}." if is_fraction else ""
 
 
-def _number(name: str, value: Any) -> float:
-    """Return a parameter as a float."""
+def _read(parameter: Parameter, value: Any, N: int) -> Any:
+    """Return a parameter as what its domain holds."""
+    name, kind = parameter.name, parameter.domain.kind
+    if kind == "per example":
+        return _per_example(name, value, N)
+    if kind == "flag":
+        if value not in (0, 1):
+            raise ProblemError(f"{name} must be True or False; got {value!r}. It is {parameter.meaning}.")
+        return bool(value)
     try:
         return float(value)
     except (TypeError, ValueError):
         raise ProblemError(f"{name} must be a real number; got {value!r}.") from None
 
 
-def _check(page: Formulation[Any], values: Mapping[str, float], examples: Examples) -> None:
+def _check(page: Formulation[Any], values: Mapping[str, Any], examples: Examples) -> None:
     """Raise ProblemError for a value outside its domain."""
     for name, value in values.items():
         parameter = page.parameters[name]
         if not parameter.domain.contains(value, examples):
+            got = f"{value:.10g}" if parameter.domain.kind == "number" else f"{value!r}"
             raise ProblemError(
                 f"{name} must lie in {parameter.domain.text}{_with_total(parameter.domain, examples)}; "
-                f"got {value:.10g}. It is {parameter.meaning}.{_if_fraction(parameter.domain, value, examples)}"
+                f"got {got}. It is {parameter.meaning}.{_if_fraction(parameter.domain, value, examples)}"
             )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -11,8 +11,9 @@ import numpy.typing as npt
 from boostopt.certificate import Certificate, certify
 from boostopt.edges.base import EdgeFunction
 from boostopt.errors import ProblemError, unknown_name
-from boostopt.forms import Form, derive
+from boostopt.forms import Form, Side, derive
 from boostopt.margins import Margins
+from boostopt.recovery import Recovery, best_recovery, recover
 from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
 
@@ -92,6 +93,11 @@ class Program:
         """What a solver must take: "linear", "exponential"."""
         return self.regularizer.cones | self.edge_function.cones
 
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The sides that can be handed to a solver: the dual only where both conjugates are known in closed form."""
+        return ("primal", "dual") if self.regularizer.exact and self.edge_function.exact else ("primal",)
+
     def certify(self, d: npt.ArrayLike | None = None, w: npt.ArrayLike | None = None) -> Certificate:
         """Return the interval that an answer proves, wherever it came from.
 
@@ -100,7 +106,7 @@ class Program:
         d
             Example weights, shape (N,); any numbers: what is not feasible is repaired, non-finite entries count as 0.
         w
-            Hypothesis weights, shape (t,), likewise.
+            Hypothesis weights, shape (t,), likewise; without them those that `recover` finds for d.
 
         Raises
         ------
@@ -112,9 +118,59 @@ class Program:
         Weak duality; the repair of d is the entropic projection of Shalev-Shwartz and Singer 2008, figure 2.
         """
         N, t = self.margins.shape
-        return certify(
-            self.margins, self.regularizer, self.edge_function, _vector("d", d, N, "N"), _vector("w", w, t, "t")
-        )
+        given = _vector("d", d, N, "N"), _vector("w", w, t, "t")
+        parts = self.margins, self.regularizer, self.edge_function
+        certificate = certify(*parts, *given)
+        if given[0] is None or given[1] is not None or certificate.infeasible:
+            return certificate
+        recovered = certify(*parts, given[0], best_recovery(*parts, given[0]).w)
+        # The conditions are those of what was given, and no w was.
+        return replace(recovered, kkt=certificate.kkt) if recovered.gap < certificate.gap else certificate
+
+    def recover(self, d: npt.ArrayLike, method: str = "nnls", within: float = 1e-6) -> Recovery:
+        """Return the multipliers (w, beta, psi, zeta) that the active sets of d determine, and how well.
+
+        Parameters
+        ----------
+        d
+            Example weights, shape (N,), near the optimum.
+        method
+            "nnls" solves equations and inequalities together, w >= 0; "least_squares" is the papers' own way, the
+            equations alone.
+        within
+            Tolerance for "active", in (0, 0.1]: relative to the cap for weights, absolute for edges.
+
+        Raises
+        ------
+        ProblemError
+            d has another shape or does not hold real numbers.
+        OptionError
+            Unknown method, or the tolerance is out of range.
+
+        References
+        ----------
+        Glocer 2009, sections 3.1.2, 3.2.4 and appendix A.
+        """
+        vector = _vector("d", d, self.margins.N, "N")
+        assert vector is not None
+        return recover(self.margins, self.regularizer, self.edge_function, vector, method, within)
+
+    def example_weights(self, w: npt.ArrayLike) -> Float[Array, " N"]:
+        """Return d(w), the maximizer of F* at the margins of w, shape (N,): the optimal answer to w.
+
+        Where it is not unique (linear programs) it is one of them.
+
+        Raises
+        ------
+        ProblemError
+            w has another shape or does not hold real numbers, or none of it is meaningful.
+        """
+        vector = _vector("w", w, self.margins.t, "t")
+        assert vector is not None
+        feasible = self.edge_function.project(vector)
+        if feasible is None:
+            raise ProblemError("w must have a positive finite weight; got none. Pass hypothesis weights.")
+        return self.regularizer.conjugate_at(-self.margins.margins(feasible)).d
 
     def cvxpy(self, side: str, form: str = "derived") -> Any:
         """Return the primal or the dual as a `cvxpy.Problem`.
@@ -133,16 +189,19 @@ class Program:
         OptionError
             Unknown side or form.
         """
-        if side not in ("primal", "dual"):
+        if side != "primal" and side != "dual":
             raise unknown_name("side", side, ("primal", "dual"))
         if form == "literal":
             printed = self.formulation.primal if side == "primal" else self.formulation.dual
             return printed(self.margins.to_array(), self.parameters, self.examples)
         if form != "derived":
             raise unknown_name("form", form, ("derived", "literal"))
-        return derive(
-            self.margins, self.regularizer, self.edge_function, Form("primal" if side == "primal" else "dual")
-        ).problem
+        if side not in self.sides:
+            raise ProblemError(
+                f"the derived dual needs the conjugates of F and G in closed form; {self.formulation.name} has none. "
+                'Take the primal, or the dual that its page states: form="literal".'
+            )
+        return derive(self.margins, self.regularizer, self.edge_function, Form(side)).problem
 
     def solve(self, backend: Any = "auto", tol: float = 1e-8, time_limit: float | None = None) -> Solution:
         """Solve and certify: the same as `boostopt.solve(program, ...)`."""

@@ -29,6 +29,7 @@ class Outcome(Enum):
     """What a solve came to."""
 
     SOLVED = "solved: there is an answer, and the certificate says how good it is"
+    INFEASIBLE = "infeasible: no example weights satisfy the constraints, and the certificate proves it"
     FAILED = "failed: no backend left an answer; the interval is what holds without one"
 
 
@@ -38,7 +39,7 @@ class Verdict(Enum):
     NONE = "none: no solver claims an optimum and the interval is wider than asked"
     CLAIMED = "claimed: the solver says optimal, the interval does not"
     CHECKED = "checked: the raw answer satisfies the optimality conditions within the tolerance"
-    BOUNDED = "bounded: the certified interval is as narrow as asked"
+    BOUNDED = "bounded: the certified interval is as narrow as asked, or it is proved that the program is infeasible"
 
 
 @dataclass(frozen=True, repr=False)
@@ -183,7 +184,7 @@ def solve(
     origin = best.backend or backends[0]
     return Solution(
         program=program,
-        outcome=Outcome.SOLVED if best.attempt else Outcome.FAILED,
+        outcome=_outcome(certificate, best.attempt),
         verdict=_verdict(certificate, best.attempt, tol),
         backend=origin.name,
         version=origin.version,
@@ -235,6 +236,13 @@ class _Best:
         merged = self._program.certify(upper.d, lower.w)
         # The conditions are those of an answer as it came; a mixture did not come from anywhere.
         return replace(merged, kkt=better.kkt) if merged.gap < better.gap else better
+
+
+def _outcome(certificate: Certificate, attempt: Attempt | None) -> Outcome:
+    """Return what the solve came to."""
+    if certificate.infeasible:
+        return Outcome.INFEASIBLE
+    return Outcome.SOLVED if attempt else Outcome.FAILED
 
 
 def _verdict(certificate: Certificate, attempt: Attempt | None, tol: float) -> Verdict:

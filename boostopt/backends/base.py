@@ -18,6 +18,8 @@ CONES = {
     "second_order": "second-order cones",
     "quadratic": "a quadratic objective",
     "exponential": "exponential cones",
+    "power": "power cones",
+    "semidefinite": "semidefinite cones",
 }
 """What a regularizer or an edge function may need of a solver, with its name in a sentence."""
 

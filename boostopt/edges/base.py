@@ -3,9 +3,66 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from boostopt.shapes import Array, Float
+
+LARGEST_WEIGHT = 1e15
+"""Hypothesis weights beyond this are scaled down to it where their sum is free: their products must stay finite."""
+
+
+@dataclass(frozen=True)
+class Polyhedron:
+    """The edges e with low <= A e <= high.
+
+    Attributes
+    ----------
+    A
+        Shape (k, t); None for the identity.
+    low, high
+        Shape (k,); infinite where there is no bound, equal where there is an equation.
+    """
+
+    A: Float[Array, "k t"] | None
+    low: Float[Array, " k"]
+    high: Float[Array, " k"]
+
+    def rows(self, t: int) -> Float[Array, "k t"]:
+        """Return A, also where it is the identity."""
+        return np.eye(t) if self.A is None else self.A
+
+    def image(self, e: Float[Array, " t"]) -> Float[Array, " k"]:
+        """Return A e."""
+        return e if self.A is None else self.A @ e
+
+
+@dataclass(frozen=True)
+class Active:
+    """The hypothesis weights that complementary slackness leaves at given edges: w = directions @ x.
+
+    Attributes
+    ----------
+    directions
+        Shape (t, k).
+    signed
+        Whether x may be negative; otherwise x >= 0.
+    total
+        What the x must sum to; None where the sum is free.
+    at_most
+        Whether the sum may also be less than `total`.
+    offset
+        A part of w that is known, shape (t,): w = offset + directions @ x.
+    """
+
+    directions: Float[Array, "t k"]
+    signed: bool
+    total: float | None
+    at_most: bool
+    offset: Float[Array, " t"]
 
 
 class EdgeFunction(ABC):
@@ -14,13 +71,19 @@ class EdgeFunction(ABC):
     cones: ClassVar[frozenset[str]]
     """What a solver must take for G, as for a regularizer."""
 
-    @abstractmethod
-    def value(self, e: Float[Array, " t"]) -> float:
-        """Return G(e)."""
+    exact: ClassVar[bool] = True
+    """Whether `conjugate` gives G* itself and `cvxpy_conjugate` exists, or only a bound above G* is known."""
 
     @abstractmethod
-    def conjugate(self, w: Float[Array, " t"]) -> float:
-        """Return G*(w) for w in its domain (up to rounding)."""
+    def value(self, e: Float[Array, " t"]) -> float:
+        """Return G(e); for an indicator 0, whether or not e is in the domain that `domain` gives."""
+
+    @abstractmethod
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+        """Return G*(w) for w in its domain (up to rounding), or a number above it.
+
+        `near`, edges that may be close to a maximizer of <w, e> - G(e), is for those that have no closed form.
+        """
 
     @abstractmethod
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
@@ -36,11 +99,15 @@ class EdgeFunction(ABC):
 
     @abstractmethod
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
-        """Return the t non-negative terms that sum to G(e) + G*(w) - <w, e>."""
+        """Return the t non-negative terms that sum to G(e) + G*(w) - <w, e>, G* as `conjugate(w, near=e)` gives it."""
 
     @abstractmethod
     def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
         """Return the multipliers and epigraph variables at e by their name in the papers."""
+
+    @abstractmethod
+    def active(self, e: Float[Array, " t"], within: float) -> Active:
+        """Return the hypothesis weights that complementary slackness leaves, ties up to `within` included."""
 
     @abstractmethod
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
@@ -49,3 +116,36 @@ class EdgeFunction(ABC):
     @abstractmethod
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
         """Return G*(w) as (CVXPY expression, constraints) for an affine expression w of size t."""
+
+    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+        """Return the largest size of what is added up in G(e) and G*(w), the edges themselves apart.
+
+        Each edge is a sum of terms whose sizes add up to `mass`: where G amplifies their rounding, it counts here.
+        """
+        return 0.0
+
+    def domain(self, t: int) -> Polyhedron | None:
+        """Return the domain of G if it is not all of R^t."""
+        return None
+
+    def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
+        """Return directions, made of w, along which infeasibility may be proved; none if every e is in the domain."""
+        return ()
+
+    def support(self, ray: Float[Array, " t"]) -> float:
+        """Return the maximum of <ray, e> over the domain of G, for a direction that `rays` gave."""
+        return np.inf
+
+
+def finite(w: Float[Array, " t"]) -> Float[Array, " t"]:
+    """Return w with 0 for what is not finite, and scaled down where it is too large to be computed with."""
+    w = np.where(np.isfinite(w), w, 0.0)
+    largest = float(np.abs(w).max(initial=0.0))
+    return w if largest <= LARGEST_WEIGHT else w * (LARGEST_WEIGHT / largest)
+
+
+def violations(w: Float[Array, " t"], conditions: dict[str, float]) -> dict[str, float]:
+    """Return residuals, each at least 0, and inf all over where w is not finite."""
+    if not np.isfinite(w).all():
+        return dict.fromkeys(conditions, np.inf)
+    return {name: max(0.0, residual) for name, residual in conditions.items()}

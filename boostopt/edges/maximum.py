@@ -1,4 +1,8 @@
-"""The maximum edge: G(e) = max_q e_q, G*(w) = I[w in the simplex] [Glocer 2009, (2.1)]."""
+"""The largest edge, with a sign or without: hypothesis weights in the simplex or in the ball of the 1-norm.
+
+G(e) = max_q e_q with G*(w) = I[w in the simplex] [Glocer 2009, (2.1)], and G(e) = max_q |e_q| with
+G*(w) = I[||w||_1 <= 1], the same for a class closed under negation [Shalev-Shwartz and Singer 2008, (2), (3)].
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.edges.base import EdgeFunction
+from boostopt.edges.base import Active, EdgeFunction, violations
 from boostopt.shapes import Array, Float
 
 
@@ -20,7 +24,7 @@ class MaximumEdge(EdgeFunction):
     def value(self, e: Float[Array, " t"]) -> float:
         return float(e.max())
 
-    def conjugate(self, w: Float[Array, " t"]) -> float:
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
         return 0.0
 
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
@@ -37,16 +41,17 @@ class MaximumEdge(EdgeFunction):
         return w / w.sum()
 
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
-        if not np.isfinite(w).all():
-            return {"w >= 0": np.inf, "sum w = 1": np.inf}
-        with np.errstate(over="ignore"):
-            return {"w >= 0": max(0.0, float(-w.min())), "sum w = 1": abs(float(w.sum()) - 1.0)}
+        with np.errstate(over="ignore", invalid="ignore"):
+            return violations(w, {"w >= 0": float(-w.min()), "sum w = 1": abs(float(w.sum()) - 1.0)})
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         return w * (e.max() - e)
 
     def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
         return {"gamma": float(e.max())}
+
+    def active(self, e: Float[Array, " t"], within: float) -> Active:
+        return Active(np.eye(len(e))[:, e >= e.max() - within], False, 1.0, False, np.zeros(len(e)))
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         import cvxpy as cp
@@ -57,3 +62,57 @@ class MaximumEdge(EdgeFunction):
         import cvxpy as cp
 
         return cp.Constant(0.0), [w >= 0, cp.sum(w) == 1]
+
+
+@dataclass(frozen=True)
+class AbsoluteEdge(EdgeFunction):
+    """The largest absolute edge; its conjugate holds w to the ball of the 1-norm."""
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+
+    def value(self, e: Float[Array, " t"]) -> float:
+        return float(np.abs(e).max())
+
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+        return 0.0
+
+    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        w, q = np.zeros(len(e)), int(np.argmax(np.abs(e)))
+        w[q] = np.sign(e[q])
+        return w
+
+    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        w = np.where(np.isfinite(w), w, 0.0)
+        largest = float(np.abs(w).max())
+        if largest <= 1.0 and float(np.abs(w).sum()) <= 1.0:
+            return w
+        w = w / max(largest, 1.0)
+        # A relative rounding below 1, so that the division leaves the sum within the ball.
+        return w * ((1.0 - len(w) * float(np.finfo(np.float64).eps)) / float(np.abs(w).sum()))
+
+    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return violations(w, {"sum |w| <= 1": float(np.abs(w).sum()) - 1.0})
+
+    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+        largest = self.value(e)
+        short = max(1.0 - float(np.abs(w).sum()), 0.0) * largest
+        return np.abs(w) * (largest - np.sign(w) * e) + short / len(w)
+
+    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+        return {"gamma": self.value(e)}
+
+    def active(self, e: Float[Array, " t"], within: float) -> Active:
+        largest, none = self.value(e), np.zeros(len(e))
+        both = np.concatenate([np.eye(len(e))[:, e >= largest - within], -np.eye(len(e))[:, -e >= largest - within]], 1)
+        return Active(both, False, 1.0, largest <= within, none)
+
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        return cp.norm_inf(e), []
+
+    def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        return cp.Constant(0.0), [cp.norm1(w) <= 1]

@@ -29,6 +29,29 @@ class ConjugatePoint:
     multipliers: Mapping[str, float | Float[Array, " N"]]
 
 
+@dataclass(frozen=True)
+class Stationarity:
+    """The conditions under which d maximizes <z, d> - F(d), as linear equations in the multipliers.
+
+    z = slopes + beta + psi - zeta + normals @ nu with beta only on the simplex, psi >= 0 where d is at `upper`,
+    zeta >= 0 where it is at `lower`, nu >= 0.
+
+    Attributes
+    ----------
+    slopes
+        Gradient of the smooth part of F at d, shape (N,).
+    lower, upper
+        Ends of the box, shape (N,).
+    normals
+        Gradients of further constraints or of norms that are active at d, shape (N, k).
+    """
+
+    slopes: Float[Array, " N"]
+    lower: Float[Array, " N"]
+    upper: Float[Array, " N"]
+    normals: Float[Array, "N k"]
+
+
 class Regularizer(ABC):
     """A closed convex function F of the example weights d, shape (N,), with a bounded domain.
 
@@ -38,10 +61,21 @@ class Regularizer(ABC):
     cones: ClassVar[frozenset[str]]
     """What a solver must take for F: "linear" always, "exponential" for entropies."""
 
+    on_simplex: ClassVar[bool] = True
+    """Whether the weights sum to 1 by F's domain."""
+
+    exact: ClassVar[bool] = True
+    """Whether `conjugate_at` gives F* itself and `cvxpy_conjugate` exists, or only a bound above F* is known."""
+
     @property
     @abstractmethod
     def N(self) -> int:
         """Number of examples."""
+
+    @property
+    def mass(self) -> float:
+        """A bound of the sum of |d_n| over the domain: 1 on the simplex."""
+        return 1.0
 
     @property
     @abstractmethod
@@ -68,8 +102,23 @@ class Regularizer(ABC):
         """Return F(d) for d in the domain (up to rounding)."""
 
     @abstractmethod
-    def conjugate_at(self, z: Float[Array, " N"]) -> ConjugatePoint:
-        """Return F*(z) with a maximizer and multipliers."""
+    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+        """Return F*(z) with a maximizer and multipliers.
+
+        `near`, a point of the domain that may be close to a maximizer, is for those that have no closed form; the
+        others need no hint.
+        """
+
+    @abstractmethod
+    def support(self, z: Float[Array, " N"]) -> float:
+        """Return the maximum of <d, z> over the domain of F, or a number above it: what proves infeasibility."""
+
+    @abstractmethod
+    def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return by how much each weight may move, up and down, all at once, within the domain.
+
+        On the simplex the moves must sum to 0. Zeros where that is not known.
+        """
 
     @abstractmethod
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
@@ -82,6 +131,13 @@ class Regularizer(ABC):
     @abstractmethod
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
         """Return the N non-negative terms that sum to F(d) + F*(z) - <d, z>, given `at = conjugate_at(z)`."""
+
+    @abstractmethod
+    def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
+        """Return the conditions at d, slopes taken at no less than `floor` times the upper end of the box.
+
+        At tiny weights the slope of an entropy is the noise of a solver.
+        """
 
     @abstractmethod
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:

@@ -142,3 +142,30 @@ class RelativeEntropy(Separable):
         live = self.domain.c > 0
         slope = np.where(live, self.log_upper, 0.0) - np.where(live, self.log_d0, 0.0)
         return np.where(live, np.maximum(y - slope / self.eta, 0.0), 0.0), np.zeros(self.N)
+
+
+@dataclass(frozen=True)
+class UnnormalizedRelativeEntropy(RelativeEntropy):
+    """The same function on the simplex, modelled with the terms -d + d0 and with beta kept in the conjugate.
+
+    The conjugate is then a minimum over beta of a sum over the examples instead of the logarithm of a sum [Glocer 2009,
+    (3.18), (3.19)].
+    """
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        live = np.flatnonzero(self.domain.c > 0)
+        d0 = self.d0[live]
+        dead = [d[np.flatnonzero(self.domain.c == 0)] == 0] if len(live) < self.N else []
+        value = cp.sum(cp.rel_entr(d[live], d0) - d[live] + d0) / self.eta
+        return value, [cp.sum(d) == 1, d <= self.upper, *dead]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        live = np.flatnonzero(self.domain.c > 0)
+        beta, psi = cp.Variable(name="beta"), cp.Variable(len(live), nonneg=True, name="psi")
+        weights = cp.exp(self.log_d0[live] + self.eta * (z[live] - beta - psi))
+        total = float(self.d0[live].sum())
+        return beta + (cp.sum(weights) - total) / self.eta + self.upper[live] @ psi, []

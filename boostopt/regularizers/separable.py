@@ -1,10 +1,10 @@
-"""Regularizers that are sums over the examples, on a box and the simplex: F(d) = sum f_n(d_n) + I[sum d = 1].
+"""Regularizers that are sums over the examples, F(d) = sum f_n(d_n) on a box, with or without I[sum d = 1].
 
 A subclass gives f, f', the argmax of y x - f(x) over the box and the box; this class derives the multiplier beta
 of sum d = 1, clipping, the conjugate and the gap. The multiplier splits the conjugate into one problem for each
 example: F*(z) = min_beta beta + sum_n f_n*(z_n - beta), and any beta gives a number above F*(z), hence a valid
 lower bound of the dual. With y = z - beta the maximizers satisfy f'(d) + beta + psi - zeta = z, where psi >= 0
-belongs to the upper end of the box and zeta >= 0 to the lower one.
+belongs to the upper end of the box and zeta >= 0 to the lower one. Without the simplex there is no beta.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from abc import abstractmethod
 
 import numpy as np
 
-from boostopt.regularizers.base import ConjugatePoint, Regularizer
+from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
 from boostopt.regularizers.capped_simplex import SUM_ROUNDING, normalized
 from boostopt.shapes import Array, Float
 
@@ -22,7 +22,13 @@ FARTHEST = 1e150
 
 
 class Separable(Regularizer):
-    """A sum of convex functions of one weight each, on [lower, upper] and the simplex."""
+    """A sum of convex functions of one weight each, on [lower, upper] and, if `on_simplex`, the simplex."""
+
+    def __add__(self, other: Separable) -> Separable:
+        """Return the sum, on the intersection of the domains."""
+        from boostopt.regularizers.sums import SeparableSum
+
+        return SeparableSum((self, other))
 
     @property
     @abstractmethod
@@ -45,6 +51,11 @@ class Separable(Regularizer):
     @abstractmethod
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return the argmax over the box of y_n x - f_n(x), an increasing function of y_n."""
+
+    def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return f_n*(y_n)."""
+        x = self.maximizers(y)
+        return y * x - self.values(x)
 
     def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return f_n(d_n) + f_n*(y_n) - y_n d_n >= 0: Bregman distance to the maximizer plus the box's slackness."""
@@ -75,29 +86,51 @@ class Separable(Regularizer):
         share = (1.0 - below.sum()) / excess if excess > 0 else 1.0
         return high, below + min(max(share, 0.0), 1.0) * (above - below)
 
+    @property
+    def mass(self) -> float:
+        return 1.0 if self.on_simplex else float(np.maximum(np.abs(self.lower), np.abs(self.upper)).sum())
+
     def value(self, d: Float[Array, " N"]) -> float:
         return float(self.values(d).sum())
 
-    def conjugate_at(self, z: Float[Array, " N"]) -> ConjugatePoint:
-        beta, d = self.normalizer(z)
+    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+        beta, d = self.normalizer(z) if self.on_simplex else (0.0, None)
         y = z - beta
-        x = self.maximizers(y)
         psi, zeta = self._box_multipliers(y)
-        value = beta + float((y * x - self.values(x)).sum())
+        value = beta + float(self.conjugate_terms(y).sum())
+        if d is None:
+            return ConjugatePoint(value, self.maximizers(y), {"psi": psi, "zeta": zeta})
         return ConjugatePoint(value, normalized(d, self.lower, self.upper), {"beta": beta, "psi": psi, "zeta": zeta})
 
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
-        return self.young_gaps(d, z - at.multipliers["beta"])
+        return self.young_gaps(d, z - at.multipliers.get("beta", 0.0))
+
+    def support(self, z: Float[Array, " N"]) -> float:
+        lower, upper = self.lower, self.upper
+        if not self.on_simplex:
+            return float(np.maximum(lower * z, upper * z).sum())
+        order = np.argsort(-z)
+        room = (upper - lower)[order]
+        taken = np.diff(np.minimum(np.cumsum(room), max(1.0 - float(lower.sum()), 0.0)), prepend=0.0)
+        return float(lower @ z + taken @ z[order])
+
+    def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.maximum(np.minimum(d - self.lower, self.upper - d), 0.0)
+
+    def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
+        inside = np.clip(d, self.lower, self.upper)
+        slopes = self.derivatives(np.maximum(inside, floor * self.upper))
+        return Stationarity(slopes, self.lower, self.upper, np.zeros((self.N, 0)))
 
     def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
-        if not np.isfinite(d).all():
-            return {"d >= lower": np.inf, "d <= upper": np.inf, "sum d = 1": np.inf}
-        with np.errstate(over="ignore"):  # a sum of huge numbers is as wrong as inf says
-            return {
+        finite = bool(np.isfinite(d).all())
+        with np.errstate(over="ignore", invalid="ignore"):  # a sum of huge numbers is as wrong as inf says
+            found = {
                 "d >= lower": max(0.0, float((self.lower - d).max())),
                 "d <= upper": max(0.0, float((d - self.upper).max())),
-                "sum d = 1": abs(float(d.sum()) - 1.0),
+                **({"sum d = 1": abs(float(d.sum()) - 1.0)} if self.on_simplex else {}),
             }
+        return found if finite else dict.fromkeys(found, np.inf)
 
     def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Multipliers of d <= upper and d >= lower: how far y lies beyond the slopes at the ends of the box."""

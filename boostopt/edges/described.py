@@ -1,0 +1,135 @@
+"""Edge functions known by a CVXPY expression alone.
+
+The edges of weights on the simplex lie in [-1, 1], so G counts on that box only, and by the convexity of G, for any
+edges e' of the box and any subgradient g of G there,
+
+    G*(w) = max over |e| <= 1 of <w, e> - G(e)  <=  ||w - g||_1 + <g, e'> - G(e').
+
+It is tight where e' is a maximizer, that is where w is in the subdifferential at e'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse
+
+from boostopt.edges.base import Active, EdgeFunction, finite, violations
+from boostopt.errors import ProblemError
+from boostopt.shapes import Array, Float
+
+
+@dataclass(frozen=True, eq=False)
+class DescribedEdges(EdgeFunction):
+    """A convex function of the edges, finite on [-1, 1]^t, from its CVXPY expression.
+
+    For regularizers whose weights sum to at most 1.
+
+    Parameters
+    ----------
+    G
+        Makes the CVXPY expression: takes an affine expression of shape (t,), returns a convex scalar.
+
+    Raises
+    ------
+    ProblemError
+        On first use with t edges: the expression is not a scalar, or not convex by CVXPY's rules.
+    """
+
+    G: Callable[[Any], Any]
+
+    exact: ClassVar[bool] = False
+
+    _models: dict[int, tuple[Any, Any]] = field(default_factory=dict[int, tuple[Any, Any]], init=False, repr=False)
+
+    @cached_property
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        import cvxpy as cp
+
+        e, G = self._model(2)
+        data = cp.Problem(cp.Minimize(G), [e <= 1, e >= -1]).get_problem_data("CLARABEL", solver_opts={})[0]
+        dims, quadratic = data["dims"], data.get("P")
+        found = {
+            "second_order": len(dims.soc) > 0,
+            "quadratic": quadratic is not None and quadratic.nnz > 0,
+            "exponential": dims.exp > 0,
+            "power": len(dims.p3d) > 0,
+        }
+        return frozenset({"linear", *(cone for cone, needed in found.items() if needed)})
+
+    def value(self, e: Float[Array, " t"]) -> float:
+        variable, G = self._model(len(e))
+        variable.value = e
+        return float(G.value)
+
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+        at = self._maximizer(w) if near is None else near
+        slope = self.subgradient(at)
+        return float(np.abs(w - slope).sum() + slope @ at) - self.value(at)
+
+    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        variable, G = self._model(len(e))
+        variable.value = e
+        gradient = G.grad[variable]
+        if gradient is None:
+            raise ProblemError(
+                "the edge function must have a subgradient everywhere on [-1, 1]; it has none at some e."
+            )
+        dense = gradient.toarray() if scipy.sparse.issparse(gradient) else np.asarray(gradient, dtype=np.float64)
+        return np.asarray(dense, dtype=np.float64).ravel()
+
+    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        return finite(w)
+
+    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+        return violations(w, {"w finite": 0.0})
+
+    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+        off = w - self.subgradient(e)
+        return np.abs(off) - off * e
+
+    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+        return {}
+
+    def active(self, e: Float[Array, " t"], within: float) -> Active:
+        return Active(np.zeros((len(e), 0)), False, None, False, self.subgradient(e))
+
+    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+        return 1.0 + abs(self.value(e)) + float(np.abs(w).sum()) + mass * float(np.abs(self.subgradient(e)).sum())
+
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        return self.G(e), []
+
+    def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
+        raise ProblemError("the conjugate of a described edge function is not known in closed form. Use the primal.")
+
+    def _model(self, t: int) -> tuple[Any, Any]:
+        """Return (e, G(e)) as CVXPY has them."""
+        import cvxpy as cp
+
+        if t not in self._models:
+            e = cp.Variable(t, name="e")
+            G = cp.Constant(0.0) + self.G(e)
+            if G.size != 1 or not G.is_convex():
+                raise ProblemError(
+                    f"an edge function must be a convex scalar expression; got shape {G.shape}, {G.curvature}: {G}."
+                )
+            self._models[t] = e, G
+        return self._models[t]
+
+    def _maximizer(self, w: Float[Array, " t"]) -> Float[Array, " t"]:
+        """Return edges near argmax <w, e> - G(e) over the box; any edges give a bound."""
+        import cvxpy as cp
+        from cvxpy.error import SolverError
+
+        e, G = self._model(len(w))
+        problem = cp.Problem(cp.Maximize(w @ e - G), [e <= 1, e >= -1])
+        try:
+            problem.solve(ignore_dpp=True)
+        except SolverError:
+            return np.zeros(len(w))
+        return np.zeros(len(w)) if e.value is None else np.clip(e.value, -1.0, 1.0)

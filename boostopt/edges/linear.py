@@ -1,0 +1,68 @@
+"""A linear function of the edges: hypothesis weights that are given, not chosen.
+
+G(e) = slope sum_q e_q with G*(w) = I[w = slope]: the update of the distribution for a step that is already known
+[Raetsch, Onoda, Mueller 2001, figure 10].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt.edges.base import Active, EdgeFunction, violations
+from boostopt.shapes import Array, Float
+
+
+@dataclass(frozen=True)
+class LinearEdges(EdgeFunction):
+    """slope times the sum of the edges.
+
+    Parameters
+    ----------
+    slope
+        The weight of every hypothesis, a real number.
+    """
+
+    slope: float
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+
+    def value(self, e: Float[Array, " t"]) -> float:
+        return self.slope * float(e.sum())
+
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+        return 0.0
+
+    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        return np.full(len(e), self.slope)
+
+    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        return np.full(len(w), self.slope)
+
+    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+        with np.errstate(invalid="ignore"):
+            return violations(w, {"w = slope": float(np.abs(w - self.slope).max())})
+
+    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+        return np.zeros(len(w))
+
+    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+        return {}
+
+    def active(self, e: Float[Array, " t"], within: float) -> Active:
+        return Active(np.zeros((len(e), 0)), False, None, False, self.subgradient(e))
+
+    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+        return abs(self.slope) * len(e) * mass
+
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        return self.slope * cp.sum(e), []
+
+    def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        return cp.Constant(0.0), [w == self.slope]

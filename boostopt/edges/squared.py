@@ -1,0 +1,103 @@
+"""A quarter of the squared edges, all of them or their positive parts: hypothesis weights penalized by their squares.
+
+G(e) = (1/4) ||[e]_+||^2 with G*(w) = ||w||^2 + I[w >= 0] [Raetsch, Onoda, Mueller 2001, figure 14], and
+G(e) = (1/4) ||e||^2 with G*(w) = ||w||^2, the support vector machine's.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt.edges.base import Active, EdgeFunction, finite, violations
+from boostopt.shapes import Array, Float
+
+
+@dataclass(frozen=True)
+class SquaredPositiveEdges(EdgeFunction):
+    """A quarter of the sum of the squares of the positive edges."""
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
+
+    def value(self, e: Float[Array, " t"]) -> float:
+        return 0.25 * float((np.maximum(e, 0.0) ** 2).sum())
+
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+        return float((w**2).sum())
+
+    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        return 0.5 * np.maximum(e, 0.0)
+
+    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        return finite(w).clip(min=0.0)
+
+    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+        return violations(w, {"w >= 0": float(-w.min())})
+
+    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+        return (0.5 * np.maximum(e, 0.0) - w) ** 2 + w * np.maximum(-e, 0.0)
+
+    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+        return {}
+
+    def active(self, e: Float[Array, " t"], within: float) -> Active:
+        return Active(np.zeros((len(e), 0)), False, None, False, self.subgradient(e))
+
+    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+        return float((0.25 * e**2 + w**2 + 0.5 * mass * np.abs(e)).sum())
+
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        return 0.25 * cp.sum_squares(cp.pos(e)), []
+
+    def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        return cp.sum_squares(w), [w >= 0]
+
+
+@dataclass(frozen=True)
+class SquaredEdges(EdgeFunction):
+    """A quarter of the sum of the squares of the edges."""
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
+
+    def value(self, e: Float[Array, " t"]) -> float:
+        return 0.25 * float((e**2).sum())
+
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+        return float((w**2).sum())
+
+    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        return 0.5 * e
+
+    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        return finite(w)
+
+    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+        return violations(w, {"w finite": 0.0})
+
+    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+        return (0.5 * e - w) ** 2
+
+    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+        return {}
+
+    def active(self, e: Float[Array, " t"], within: float) -> Active:
+        return Active(np.zeros((len(e), 0)), False, None, False, self.subgradient(e))
+
+    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+        return float((0.25 * e**2 + w**2 + 0.5 * mass * np.abs(e)).sum())
+
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        return 0.25 * cp.sum_squares(e), []
+
+    def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        return cp.sum_squares(w), []

@@ -1,0 +1,68 @@
+"""Two edges that must be equal, and their common value: the corrective programs as printed.
+
+On e = (v . d, u . d), the edges of the mixture so far and of the new hypothesis: G(e) = e_u + I[e_u = e_v] with
+G*(w) = I[w_v + w_u = 1], the weights free in sign [Glocer 2009, (4.6), (4.12)].
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt.edges.base import Active, EdgeFunction, Polyhedron, finite, violations
+from boostopt.shapes import Array, Float
+
+DIFFERENCE = np.array([-1.0, 1.0])
+
+
+@dataclass(frozen=True)
+class TiedEdges(EdgeFunction):
+    """The value of two edges that are equal; t must be 2."""
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+
+    def value(self, e: Float[Array, " t"]) -> float:
+        return float(e[1])
+
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+        return 0.0
+
+    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        return np.array([0.5, 0.5])
+
+    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        w_u = float(finite(w)[1])
+        return np.array([1.0 - w_u, w_u])
+
+    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+        with np.errstate(over="ignore", invalid="ignore"):
+            return violations(w, {"sum w = 1": abs(float(w.sum()) - 1.0)})
+
+    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+        return np.zeros(2)
+
+    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+        return {"gamma": float(e[1])}
+
+    def active(self, e: Float[Array, " t"], within: float) -> Active:
+        return Active(np.eye(2), True, 1.0, False, np.zeros(2))
+
+    def domain(self, t: int) -> Polyhedron | None:
+        return Polyhedron(DIFFERENCE[np.newaxis], np.zeros(1), np.zeros(1))
+
+    def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
+        return [DIFFERENCE, -DIFFERENCE]
+
+    def support(self, ray: Float[Array, " t"]) -> float:
+        return 0.0
+
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        return e[1], [e[1] == e[0]]
+
+    def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        return cp.Constant(0.0), [cp.sum(w) == 1]

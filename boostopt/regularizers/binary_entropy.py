@@ -1,0 +1,267 @@
+"""Binary relative entropy: every weight against the rest of its cap.
+
+With caps u_n,
+
+    F(d) = (1/eta) sum_n [ d_n ln(d_n / d0_n) + (u_n - d_n) ln((u_n - d_n) / (u_n - d0_n)) ]   on 0 <= d <= u.
+
+On the simplex, u = c / nu, it is the regularizer of Binary ERLPBoost, whose cap is never active; its maximizer at z is
+d_n = u_n sigmoid(logit(d0_n / u_n) + eta (z_n - beta)) [Glocer 2009, (3.25), (3.27)]. Without the simplex, u = c and
+d0 = c / 2, its conjugate is the logarithmic loss (1/eta) sum_n c_n ln((1 + exp(eta z_n)) / 2) [Shalev-Shwartz and
+Singer 2008, section 6]. Examples with d0_n = 0 or d0_n = u_n keep that weight whatever z is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import expit, log_expit, rel_entr
+
+from boostopt.errors import ProblemError
+from boostopt.regularizers.capped_simplex import FULL_SUPPORT, CappedSimplex
+from boostopt.regularizers.separable import Separable
+from boostopt.shapes import Array, Bool, Float
+
+ROOT_STEPS = 300
+"""Steps of the search for beta: more than any has taken, for each is a Newton step or halves a bracket."""
+
+SATURATED = 45.0
+"""Logit beyond which a sigmoid is 0 or 1: exp(-45) is below the rounding of a sum of 1e4 such terms."""
+
+NARROWING = 4
+"""Steps after which the search looks again which sigmoids can still change."""
+
+
+@dataclass(frozen=True)
+class BinaryEntropy(Separable):
+    """(1/eta) times the binary relative entropy to d0 on the simplex, within the caps.
+
+    Parameters
+    ----------
+    caps
+        Largest weights u, shape (N,), positive, sum at least 1.
+    eta
+        Positive number; the larger, the less regularization.
+    d0
+        Reference distribution, shape (N,), 0 <= d0 <= u, sum 1.
+
+    Raises
+    ------
+    ProblemError
+        d0 exceeds a cap: the binary entropy is not defined then.
+    """
+
+    caps: Float[Array, " N"]
+    eta: float
+    d0: Float[Array, " N"]
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear", "exponential"})
+
+    def __post_init__(self) -> None:
+        over = self.d0 - self.caps * (1 + FULL_SUPPORT)
+        if over.max() > 0:
+            n = int(np.argmax(over))
+            raise ProblemError(
+                f"the binary entropy needs d0 <= c / nu; got d0 = {self.d0[n]:.6g} > {self.caps[n]:.6g} at {n}. "
+                "Lower nu, or use a reference distribution within the caps."
+            )
+
+    @property
+    def N(self) -> int:
+        return len(self.d0)
+
+    @property
+    def lower(self) -> Float[Array, " N"]:
+        return np.zeros(self.N)
+
+    @cached_property
+    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return np.where(self.d0 > 0, self.caps, 0.0)
+
+    @cached_property
+    def free(self) -> Bool[Array, " N"]:
+        """Which weights can move: those whose reference is neither 0 nor at its cap."""
+        return (self.d0 > 0) & (self.d0 < self.caps * (1 - FULL_SUPPORT))
+
+    @cached_property
+    def fixed(self) -> Float[Array, " N"]:
+        """The weights that cannot move, 0 where they can."""
+        return np.where(self.free, 0.0, self.upper)
+
+    @cached_property
+    def logit(self) -> Float[Array, " N"]:
+        """logit(d0 / u) of the free weights, -inf and inf at the fixed ones."""
+        log_odds = np.where(self.d0 > 0, np.inf, -np.inf)
+        d0, rest = self.d0[self.free], (self.caps - self.d0)[self.free]
+        log_odds[self.free] = np.log(d0) - np.log(rest)
+        return log_odds
+
+    @cached_property
+    def span(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """C / eta: the terms at weight 0, then those of the cap in their place where that is most."""
+        u, logit = self.upper[self.free], self.logit[self.free]
+        at_zero, at_cap = -u * log_expit(-logit), -u * log_expit(logit)
+        if not self.on_simplex:
+            return float(np.maximum(at_zero, at_cap).sum()) / self.eta
+        gain = (at_cap - at_zero) / u
+        order = np.argsort(-gain)
+        room = max(1.0 - float(self.fixed.sum()), 0.0)
+        weights = np.diff(np.minimum(np.cumsum(u[order]), room), prepend=0.0)
+        return max(float(at_zero.sum() + weights @ gain[order]), 0.0) / self.eta
+
+    @cached_property
+    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        logs = np.abs(self.logit[self.free]).max(initial=0.0) + np.log(self.N) + 1.0
+        # The terms are weighted by u, whose sum is (sum of c) / nu and not 1.
+        return float(logs * max(self.upper.sum(), 1.0)) / self.eta
+
+    @property
+    def unit(self) -> Float[Array, " N"]:
+        return np.where(self.d0 > 0, self.d0, 1.0 / self.N)
+
+    @property
+    def rate(self) -> float:
+        return self.eta
+
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        terms = np.zeros(self.N)
+        d, d0, u = d[self.free], self.d0[self.free], self.upper[self.free]
+        terms[self.free] = rel_entr(d, d0) + rel_entr(np.maximum(u - d, 0.0), u - d0)
+        return terms / self.eta
+
+    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        slopes = np.zeros(self.N)
+        with np.errstate(divide="ignore"):
+            odds = np.log(d[self.free]) - np.log(np.maximum(self.upper - d, 0.0)[self.free])
+        slopes[self.free] = (odds - self.logit[self.free]) / self.eta
+        return slopes
+
+    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        x = self.fixed.copy()
+        x[self.free] = self.upper[self.free] * expit(self.logit[self.free] + self.eta * y[self.free])
+        return x
+
+    def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return f_n*(y_n) = (u / eta) ln(1 - p0 + p0 exp(eta y_n)), p0 = d0 / u, and y_n d0_n for a fixed weight."""
+        terms = self.fixed * y
+        x = self.logit[self.free]
+        # ln(1 - p0) = log_expit(-x); ln(1 - p0 + p0 e^v) = log_expit(-x) - log_expit(-(x + v))
+        softened = log_expit(-x) - log_expit(-(x + self.eta * y[self.free]))
+        terms[self.free] = self.upper[self.free] * softened / self.eta
+        return terms
+
+    def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
+        # u / eta times the binary entropy of d / u relative to the sigmoid, from its logit: no quotient underflows.
+        u, gaps = self.upper[self.free], np.zeros(self.N)
+        p = np.clip(d[self.free] / u, 0.0, 1.0)
+        rest = np.clip((u - d[self.free]) / u, 0.0, 1.0)
+        x = self.logit[self.free] + self.eta * y[self.free]
+        ones = np.where(p > 0, p * (np.log(p, where=p > 0, out=np.zeros(len(p))) - log_expit(x)), 0.0)
+        log_rest = np.log(rest, where=rest > 0, out=np.zeros(len(p)))
+        zeros = np.where(rest > 0, rest * (log_rest - log_expit(-x)), 0.0)
+        gaps[self.free] = u * np.maximum(ones + zeros, 0.0) / self.eta
+        return gaps
+
+    def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+        target = 1.0 - float(self.fixed.sum())
+        u = self.upper[self.free]
+        if not self.free.any() or target <= 0.0 or target >= float(u.sum()):
+            # No weight can move: any beta is right; one at which the sigmoids are saturated on the right side.
+            logit = self.logit[self.free]
+            bound = (1e3 + np.abs(logit).max(initial=0.0)) / self.eta + float(np.abs(z).max())
+            beta = bound if target <= 0.0 or not self.free.any() else -bound
+            return beta, self.maximizers(z - beta)
+        reference = -CappedSimplex(self.caps, 1.0).quantile(-z)
+        x = self.logit[self.free] + self.eta * (z[self.free] - reference)
+        tau = sigmoid_shift(x, u, target)
+        d = self.fixed.copy()
+        d[self.free] = u * expit(x - tau)
+        return reference + tau / self.eta, d
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        """Return the entropic projection onto the caps, the fixed weights where they must be."""
+        if d is None:
+            return self.d0 / self.d0.sum()
+        left = 1.0 - float(self.fixed.sum())
+        if not self.free.any() or left <= FULL_SUPPORT:
+            return self.fixed / self.fixed.sum()
+        movable = CappedSimplex(np.where(self.free, self.caps, 0.0), left)
+        return np.minimum(self.fixed + left * movable.repair(d, self.d0), self.upper)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        free, fixed = np.flatnonzero(self.free), np.flatnonzero(~self.free)
+        constraints = [cp.sum(d) == 1] if self.on_simplex else []
+        if len(fixed):
+            constraints.append(d[fixed] == self.fixed[fixed])
+        if not len(free):
+            return cp.Constant(0.0), constraints
+        d0, u = self.d0[free], self.upper[free]
+        entropy = cp.sum(cp.rel_entr(d[free], d0)) + cp.sum(cp.rel_entr(u - d[free], u - d0))
+        return entropy / self.eta, constraints
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        beta = cp.Variable(name="beta") if self.on_simplex else 0.0
+        free, fixed = np.flatnonzero(self.free), np.flatnonzero(~self.free)
+        value = beta
+        if len(fixed):
+            value = value + self.fixed[fixed] @ (z[fixed] - beta)
+        if len(free):
+            u, logit = self.upper[free], self.logit[free]
+            value = value + (u / self.eta) @ (cp.logistic(logit + self.eta * (z[free] - beta)) + log_expit(-logit))
+        return value, []
+
+    def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        # The slopes at both ends are infinite, so that no end binds; a fixed weight has no multiplier of its own.
+        return np.zeros(self.N), np.zeros(self.N)
+
+
+@dataclass(frozen=True)
+class LogarithmicLoss(BinaryEntropy):
+    """The binary entropy without the simplex: the regularizer whose conjugate is the logarithmic loss."""
+
+    on_simplex: ClassVar[bool] = False
+
+    @classmethod
+    def of(cls, c: Float[Array, " N"], eta: float) -> LogarithmicLoss:
+        """Return the one whose conjugate is (1/eta) sum_n c_n ln((1 + exp(eta z_n)) / 2)."""
+        return cls(c, eta, 0.5 * c)
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        return self.d0 if d is None else np.clip(np.where(np.isfinite(d), d, self.d0), 0.0, self.upper)
+
+
+def sigmoid_shift(x: Float[Array, " n"], u: Float[Array, " n"], target: float) -> float:
+    """Return tau with sum_n u_n sigmoid(x_n - tau) = target, for 0 < target < sum u.
+
+    Newton's method within a bracket. The start is where the sum of hard steps has the right value: for large eta the
+    sigmoids are steps. Those that the bracket has left saturated are summed once and no longer looked at.
+    """
+    order = np.argsort(-x)
+    start = float(x[order[min(int(np.searchsorted(np.cumsum(u[order]), target)), len(x) - 1)]])
+    low, high, width = start, start, 1.0
+    while float(u @ expit(x - low)) < target:
+        low, width = low - width, 2.0 * width
+    width = 1.0
+    while float(u @ expit(x - high)) > target:
+        high, width = high + width, 2.0 * width
+    tau, settled = 0.5 * (low + high), 0.0
+    for step in range(ROOT_STEPS):
+        if step % NARROWING == 0:
+            ones, undecided = x > high + SATURATED, (x >= low - SATURATED) & (x <= high + SATURATED)
+            settled += float(u[ones].sum())
+            x, u = x[undecided], u[undecided]
+        p = expit(x - tau)
+        value, slope = float(u @ p) + settled - target, -float((u * p) @ expit(tau - x))
+        low, high = (tau, high) if value > 0 else (low, tau)
+        newton = tau - value / slope if slope < 0 else np.inf
+        following = newton if low < newton < high else 0.5 * (low + high)
+        if value == 0.0 or abs(following - tau) <= 1e-15 * max(1.0, abs(tau)):
+            break
+        tau = following
+    return tau

@@ -1,0 +1,333 @@
+"""Regularizers known by a CVXPY expression alone: F(d) = f(d) + I[d in C_nu] + I[h(d) <= 0].
+
+The prototyper's way: an expression, a capped simplex and one strictly feasible point. A supremum that was computed
+numerically would lie below F* and prove nothing. A bound that holds needs no supremum: for ANY d' in the domain, any
+subgradient g of f there and any lambda >= 0, by the convexity of f and h,
+
+    F*(z) <= max over d in C_nu of <z - g - A' lambda, d>  +  <g, d'> - f(d') + <lambda, b>,
+
+with h linearized at d' as A d <= b. It is tight where d' is a maximizer of <z, d> - F(d): the solver's own d serves.
+A subclass that overrides `conjugate_at` and `gaps` with closed forms is faster, and nothing else changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse
+from scipy.optimize import linprog
+
+from boostopt.errors import ProblemError
+from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
+from boostopt.regularizers.cap import Cap
+from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.shapes import Array, Float
+
+MIXING = (0.0, 1e-12, 1e-9, 1e-6)
+"""Shares of the inner point that are tried until a gradient exists: that of an entropy does not at a zero weight."""
+
+POLISHING_STEPS = 5
+"""Newton steps that improve the tangent point, each as long as the bound gets tighter."""
+
+PROBE = 1e-6
+"""Relative step of the differences that give the curvature."""
+
+ROUNDING = 1e-9
+"""By how much the inner point may miss the capped simplex."""
+
+
+def _unconstrained(d: Any) -> Sequence[Any]:
+    return ()
+
+
+@dataclass(frozen=True)
+class _Linearized(ConjugatePoint):
+    """A bound of F* with the point d' at which f and h were linearized."""
+
+    at: Float[Array, " N"]
+    slope: Float[Array, " N"]
+    A: Float[Array, "k N"]
+    b: Float[Array, " k"]
+    y: Float[Array, " N"]
+
+
+@dataclass(frozen=True, eq=False)
+class DescribedRegularizer(Regularizer):
+    """f on the capped simplex, possibly with convex constraints, from its CVXPY expression.
+
+    Parameters
+    ----------
+    domain
+        The capped simplex C_nu.
+    f
+        Makes the CVXPY expression of f: takes an affine expression of shape (N,), returns a convex scalar.
+    inside
+        A strictly feasible point, shape (N,): in C_nu, h(inside) < 0, f finite and differentiable there.
+    constraints
+        Makes the further constraints, CVXPY inequalities h(d) <= 0 with convex h; none by default.
+    rate
+        Natural size of 1 / F, as eta for an entropy: solvers may be given rate * objective.
+
+    Raises
+    ------
+    ProblemError
+        f is not a scalar, or not convex by CVXPY's rules; a constraint is no convex inequality; `inside` does not lie
+        strictly inside.
+    """
+
+    domain: CappedSimplex
+    f: Callable[[Any], Any]
+    inside: Float[Array, " N"]
+    constraints: Callable[[Any], Sequence[Any]] = _unconstrained
+    rate: float = 1.0  # pyright: ignore[reportIncompatibleMethodOverride]
+
+    exact: ClassVar[bool] = False
+
+    _d: Any = field(init=False, repr=False)
+    _f: Any = field(init=False, repr=False)
+    _h: Sequence[Any] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        import cvxpy as cp
+
+        d = cp.Variable(len(self.domain.c), name="d")
+        f = cp.Constant(0.0) + self.f(d)
+        object.__setattr__(self, "_d", d)
+        object.__setattr__(self, "_f", f)
+        object.__setattr__(self, "_h", [_left_side(constraint) for constraint in self.constraints(d)])
+        if f.size != 1:
+            raise ProblemError(f"f must be a scalar expression; got one of shape {f.shape}. Sum it over the examples.")
+        if not f.is_convex():
+            raise ProblemError(
+                f"f must be convex by the rules of disciplined convex programming; CVXPY finds {f.curvature} in {f}. "
+                "Write it with atoms whose convexity CVXPY knows (power, rel_entr, quad_form, log_sum_exp, ...)."
+            )
+        self._check_inside()
+
+    def _check_inside(self) -> None:
+        inside = self.inside
+        if inside.shape != (self.N,) or not np.isfinite(inside).all():
+            raise ProblemError(f"inside must be {self.N} finite numbers; got shape {inside.shape}.")
+        violated = max(Cap(self.domain).residuals(inside).values())
+        if violated > ROUNDING:
+            raise ProblemError(
+                f"inside must lie in the capped simplex; it misses it by {violated:.3g}. c / sum c always lies in it."
+            )
+        worst = float(self._constraint_values(inside).max(initial=-np.inf))
+        if worst >= 0.0:
+            raise ProblemError(
+                f"inside must satisfy every constraint strictly; the worst has h(inside) = {worst:.3g}. "
+                "Name a point with h < 0: d is repaired by mixing it with this one."
+            )
+        if not np.isfinite(self.value(inside)) or self._slope(inside) is None:
+            raise ProblemError("f must be finite and differentiable at inside; it is not. Name another point.")
+
+    @cached_property
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        import cvxpy as cp
+
+        problem = cp.Problem(
+            cp.Minimize(self._f), [*(h <= 0 for h in self._h), *Cap(self.domain).cvxpy_value(self._d)[1]]
+        )
+        data = problem.get_problem_data("CLARABEL", solver_opts={})[0]
+        dims, quadratic = data["dims"], data.get("P")
+        found = {
+            "second_order": len(dims.soc) > 0,
+            "quadratic": quadratic is not None and quadratic.nnz > 0,
+            "exponential": dims.exp > 0,
+            "power": len(dims.p3d) > 0,
+            "semidefinite": len(dims.psd) > 0,
+        }
+        return frozenset({"linear", *(cone for cone, needed in found.items() if needed)})
+
+    @property
+    def N(self) -> int:
+        return len(self.domain.c)
+
+    @property
+    def span(self) -> float:
+        """Not known (nan): no rule of convex programming gives the maximum of a convex function."""
+        return np.nan
+
+    @cached_property
+    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """As large as f and its slope are inside; CVXPY's values are taken to be right to rounding of that."""
+        slope = self._slope(self.inside)
+        assert slope is not None
+        return 1.0 + abs(self.value(self.inside)) + float(np.abs(slope).max())
+
+    @property
+    def unit(self) -> Float[Array, " N"]:
+        return np.where(self.inside > 0, self.inside, 1.0 / self.N)
+
+    def value(self, d: Float[Array, " N"]) -> float:
+        self._d.value = d
+        return float(self._f.value)
+
+    def support(self, z: Float[Array, " N"]) -> float:
+        return Cap(self.domain).support(z)
+
+    def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.zeros(self.N) if self._h else Cap(self.domain).room(d)
+
+    def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
+        found = Cap(self.domain).residuals(d)
+        if not self._h:
+            return found
+        worst = float(self._constraint_values(d).max()) if np.isfinite(d).all() else np.inf
+        return {**found, "h(d) <= 0": max(0.0, worst)}
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        """Return the entropic projection onto C_nu, mixed with the inner point as far as the constraints need."""
+        if d is None:
+            return self.domain.normalized(self.inside)
+        d = self.domain.repair(d, self.unit)
+        h, inner = self._constraint_values(d), self._constraint_values(self.inside)
+        share = float((h[h > 0] / (h[h > 0] - inner[h > 0])).max(initial=0.0))
+        return d if share == 0.0 else self.domain.normalized((1.0 - share) * d + share * self.inside)
+
+    def maximizer(self, z: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return a point near argmax <z, d> - F(d), by whatever solver CVXPY picks; the inner point if it fails."""
+        import cvxpy as cp
+        from cvxpy.error import SolverError
+
+        value, constraints = self.cvxpy_value(self._d)
+        problem = cp.Problem(cp.Maximize(z @ self._d - value), constraints)
+        try:
+            problem.solve(ignore_dpp=True)
+        except SolverError:
+            return self.project(None)
+        return self.project(None if self._d.value is None else self._d.value)
+
+    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+        best = self._bound_at(self.maximizer(z) if near is None else near, z)
+        for _ in range(POLISHING_STEPS):
+            better = self._bound_at(self._polished(best, z), z)
+            if better.value >= best.value:
+                break
+            best = better
+        return best
+
+    def _bound_at(self, d: Float[Array, " N"], z: Float[Array, " N"]) -> _Linearized:
+        """Return the bound of F*(z) by the tangent at d, or as near to d as there is a gradient."""
+        at, slope, A, b = self._tangent_at(d)
+        multipliers = self._constraint_multipliers(z - slope, A, b)
+        y = z - slope - multipliers @ A
+        cap = Cap(self.domain).conjugate_at(y)
+        value = cap.value + float(slope @ at) - self.value(at) + float(multipliers @ b)
+        return _Linearized(value, self.project(at), {**cap.multipliers, "lambda": multipliers}, at, slope, A, b, y)
+
+    def _tangent_at(
+        self, d: Float[Array, " N"], least: float = 0.0
+    ) -> tuple[Float[Array, " N"], Float[Array, " N"], Float[Array, "k N"], Float[Array, " k"]]:
+        """Return (d', slope of f, A, b) at d', d mixed with the inner point until there is a gradient."""
+        for share in (least, *(share for share in MIXING if share > least)):
+            at = (1.0 - share) * d + share * self.inside
+            slope = self._slope(at)
+            if slope is not None and np.isfinite(self.value(at)):
+                return at, slope, *self._linearized_constraints(at)
+        raise ProblemError(
+            "f must have a gradient at every point inside its domain; it has none near d. Write it with atoms that are "
+            "differentiable inside the simplex."
+        )
+
+    def _polished(self, bound: _Linearized, z: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return the point after a Newton step with a diagonal Hessian by differences: exact for a separable f.
+
+        At a maximizer y is constant, beta, on the weights between their bounds. A solver's d misses that by the
+        curvature of f times its error, and the bound is looser by as much.
+        """
+        at, upper = bound.at, self.domain.upper
+        moved = at * (1.0 - PROBE)
+        slope = self._slope(moved)
+        free = (at > 0) & (at < upper * (1.0 - PROBE)) & (moved != at)
+        if slope is None or not free.any():
+            return at
+        with np.errstate(divide="ignore", invalid="ignore"):
+            curvature = (bound.slope - slope) / (at - moved)
+        free &= np.isfinite(curvature) & (curvature > 0)
+        room = np.where(free, 1.0 / np.where(free, curvature, 1.0), 0.0)
+        if room.sum() == 0.0:
+            return at
+        step = room * (bound.y - float(room @ bound.y) / float(room.sum()))
+        return np.clip(at + step, 0.5 * at, np.maximum(at, 0.5 * (at + upper)))
+
+    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
+        assert isinstance(at, _Linearized)
+        bregman = max(self.value(d) - self.value(at.at) - float(at.slope @ (d - at.at)), 0.0)
+        slack = np.asarray(at.multipliers["lambda"]) @ np.maximum(at.b - at.A @ d, 0.0)
+        return Cap(self.domain).gaps(d, at.y, at) + (bregman + float(slack)) * self.inside
+
+    def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
+        tangent = self._tangent_at(d, floor)
+        h = self._constraint_values(d)
+        inner = self._constraint_values(self.inside)
+        return Stationarity(tangent[1], np.zeros(self.N), self.domain.upper, tangent[2][h >= floor * inner].T)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        return self.f(d), [*Cap(self.domain).cvxpy_value(d)[1], *self.constraints(d)]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        raise ProblemError("the conjugate of a described regularizer is not known in closed form. Use the primal.")
+
+    def _slope(self, d: Float[Array, " N"]) -> Float[Array, " N"] | None:
+        """Return a subgradient of f, None where there is none."""
+        return _gradient(self._f, self._d, d)
+
+    def _constraint_values(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
+        self._d.value = d
+        return np.concatenate([np.ravel(h.value) for h in self._h]) if self._h else np.zeros(0)
+
+    def _linearized_constraints(self, d: Float[Array, " N"]) -> tuple[Float[Array, "k N"], Float[Array, " k"]]:
+        """Return (A, b) with h(d') >= A d' - b for all d', equal at d."""
+        if not self._h:
+            return np.zeros((0, self.N)), np.zeros(0)
+        rows = list[Any]()
+        for h in self._h:
+            slopes = _gradient(h, self._d, d)
+            if slopes is None:
+                slopes = _gradient(h, self._d, self.inside)
+            rows.append(np.atleast_2d(np.zeros((h.size, self.N)) if slopes is None else slopes.reshape(h.size, self.N)))
+        A = np.concatenate(rows)
+        return A, A @ d - self._constraint_values(d)
+
+    def _constraint_multipliers(
+        self, y: Float[Array, " N"], A: Float[Array, "k N"], b: Float[Array, " k"]
+    ) -> Float[Array, " k"]:
+        """Return the multipliers of A d <= b in max <y, d> over C_nu: any that are not negative give a bound."""
+        if not len(b):
+            return np.zeros(0)
+        ones = np.ones((1, self.N))
+        box = np.column_stack([np.zeros(self.N), self.domain.upper])
+        answer: Any = linprog(-y, A_ub=A, b_ub=b, A_eq=ones, b_eq=[1.0], bounds=box, method="highs")
+        return np.maximum(-answer.ineqlin.marginals, 0.0) if answer.status == 0 else np.zeros(len(b))
+
+
+def _left_side(constraint: Any) -> Any:
+    """Return h of a constraint h <= 0."""
+    from cvxpy.constraints.nonpos import Inequality
+
+    if not isinstance(constraint, Inequality) or not constraint.is_dcp():
+        raise ProblemError(
+            f"a further constraint must be an inequality h(d) <= 0 with convex h; got {constraint}. Equations leave no "
+            "strictly feasible point; write cones as inequalities of norms."
+        )
+    return constraint.expr
+
+
+def _gradient(expression: Any, variable: Any, at: Float[Array, " N"]) -> Any:
+    """Return the gradient of an expression of size k as an array of shape (k N,), k rows; None where there is none."""
+    variable.value = at
+    gradients = expression.grad
+    if variable not in gradients:
+        return np.zeros(expression.size * variable.size)
+    gradient = gradients[variable]
+    if gradient is None:
+        return None
+    dense = gradient.toarray() if scipy.sparse.issparse(gradient) else np.asarray(gradient, dtype=np.float64)
+    dense = np.asarray(dense).reshape(variable.size, expression.size).T.ravel()
+    return dense if np.isfinite(dense).all() else None

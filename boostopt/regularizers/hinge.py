@@ -1,0 +1,84 @@
+"""The conjugate of the hinge loss: F(d) = -sum d_n on 0 <= d_n <= C c_n, without the simplex.
+
+F*(z) = C sum_n c_n [1 + z_n]_+: with z = -Uw the hinge loss of the margins. The regularizer of the programs whose
+margins are held at 1 instead of being maximized [Raetsch, Onoda, Mueller 2001, (22), figure 14].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt.regularizers.separable import Separable
+from boostopt.shapes import Array, Float
+
+
+@dataclass(frozen=True)
+class Hinge(Separable):
+    """Minus the sum of the weights, on the box [0, C c].
+
+    Parameters
+    ----------
+    c
+        Multiplicities, shape (N,), positive.
+    C
+        Penalty of a unit of slack for one example, positive.
+    """
+
+    c: Float[Array, " N"]
+    C: float
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    on_simplex: ClassVar[bool] = False
+
+    @property
+    def N(self) -> int:
+        return len(self.c)
+
+    @property
+    def lower(self) -> Float[Array, " N"]:
+        return np.zeros(self.N)
+
+    @property
+    def upper(self) -> Float[Array, " N"]:
+        return self.C * self.c
+
+    @property
+    def span(self) -> float:
+        return 0.0
+
+    @property
+    def magnitude(self) -> float:
+        return self.mass
+
+    @property
+    def unit(self) -> Float[Array, " N"]:
+        return self.upper
+
+    @property
+    def rate(self) -> float:
+        return 1.0
+
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return -d
+
+    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.full(self.N, -1.0)
+
+    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.where(y > -1.0, self.upper, 0.0)
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        return self.upper if d is None else np.clip(np.where(np.isfinite(d), d, 0.0), 0.0, self.upper)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        return -cp.sum(d), [d >= 0, d <= self.upper]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        return self.upper @ cp.pos(1 + z), []

@@ -1,0 +1,370 @@
+"""Norm balls and norm penalties on the simplex, without and with the relative entropy.
+
+With multiplicities the norm is that of the copies, ||d||_p^p = sum_n c_n (d_n / c_n)^p, and its dual is
+||s||_q^q = sum_n c_n |s_n|^q with 1/p + 1/q = 1. Both functions are a base B (the simplex, or the relative entropy on
+it) plus h(||d||_p), and so is their conjugate an infimal convolution:
+
+    F*(z) = min over s of B*(z - s) + H(s),    H(s) = r ||s||_q (ball),    H(s) = I[||s||_q <= r] (penalty),
+
+so that ANY s gives a number that is not below F*(z). The best s is [z + rho]_+ for the simplex alone and the power
+mu c^(1-p) d^(p-1) of the answer with the entropy, where everything is Wright's omega function
+[Shalev-Shwartz and Singer 2008, theorem 7, examples 1 and 2, figure 1; for absolute norms].
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+
+from boostopt.errors import ProblemError
+from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
+from boostopt.regularizers.cap import Cap
+from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.regularizers.powers import PowerSearch, bracket, root
+from boostopt.regularizers.relative_entropy import RelativeEntropy
+from boostopt.shapes import Array, Float
+
+SHRINK = 4e-16
+"""By how much a point scaled into a ball is pulled further in, so that rounding leaves it there."""
+
+
+def simplex(c: Float[Array, " N"]) -> Cap:
+    """Return the indicator of the simplex, without a cap; ties are shared in proportion to c."""
+    return Cap(CappedSimplex(c, float(c.min())))
+
+
+@dataclass(frozen=True)
+class _Normed(Regularizer):
+    """What a ball and a penalty have in common.
+
+    Parameters
+    ----------
+    base
+        The indicator of the simplex (`simplex`) or the relative entropy on it, without caps.
+    c
+        Multiplicities, shape (N,), positive.
+    p
+        Exponent, 1 < p < inf; the penalty also takes inf.
+    r
+        Radius, or strength of the penalty, positive.
+    """
+
+    base: Cap | RelativeEntropy
+    c: Float[Array, " N"]
+    p: float
+    r: float
+
+    @property
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.base.cones | ({"second_order"} if np.isfinite(self.p) else frozenset())
+
+    @property
+    def N(self) -> int:
+        return len(self.c)
+
+    @property
+    def q(self) -> float:
+        """The dual exponent."""
+        return self.p / (self.p - 1.0) if np.isfinite(self.p) else 1.0
+
+    @cached_property
+    def center(self) -> Float[Array, " N"]:
+        """The point of smallest norm: proportional to c where there may be weight."""
+        live = np.where(self.base.domain.c > 0, self.c, 0.0)
+        return live / live.sum()
+
+    @property
+    def magnitude(self) -> float:
+        return self.base.magnitude + 2.0
+
+    @property
+    def unit(self) -> Float[Array, " N"]:
+        return self.base.unit
+
+    @property
+    def rate(self) -> float:
+        return self.base.rate
+
+    def norm(self, d: Float[Array, " N"]) -> float:
+        """Return ||d||_p of the copies."""
+        return _norm(d / self.c, self.c, self.p)
+
+    def dual_norm(self, s: Float[Array, " N"]) -> float:
+        """Return ||s||_q of the copies."""
+        return _norm(s, self.c, self.q)
+
+    def support(self, z: Float[Array, " N"]) -> float:
+        return self.base.support(z)
+
+    def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
+        return self.base.residuals(d)
+
+    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+        d, s = self._answer(z)
+        at = self.base.conjugate_at(z - s)
+        return ConjugatePoint(at.value + self.dual_value(s), self.project(d), {**at.multipliers, "s": s})
+
+    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
+        s = np.asarray(at.multipliers["s"])
+        return self.base.gaps(d, z - s, at) + self.norm_gaps(d, s)
+
+    def normal(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return the gradient of the norm, for p = inf shared by the largest weights."""
+        norm, copies = self.norm(d), d / self.c
+        if norm == 0.0:
+            return np.zeros(self.N)
+        if np.isfinite(self.p):
+            return (copies / norm) ** (self.p - 1.0)
+        largest = np.where(copies >= norm * (1.0 - 1e-9), 1.0, 0.0)
+        return largest / float(self.c @ largest)
+
+    @abstractmethod
+    def dual_value(self, s: Float[Array, " N"]) -> float:
+        """Return H(s)."""
+
+    @abstractmethod
+    def norm_gaps(self, d: Float[Array, " N"], s: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return the non-negative terms of h(||d||) + H(s) - <s, d>."""
+
+    @abstractmethod
+    def _answer(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        """Return a maximizer of F* at z, up to the accuracy of its root, and the best s."""
+
+    def _young(self, alpha: Float[Array, " N"], beta: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return the terms c (alpha^p / p + beta^q / q - alpha beta), each non-negative by Young's inequality."""
+        return self.c * np.maximum(alpha**self.p / self.p + beta**self.q / self.q - alpha * beta, 0.0)
+
+    def _with_entropy(
+        self, entropy: RelativeEntropy, z: Float[Array, " N"], wanted: Callable[[Float[Array, " N"], float], float]
+    ) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        """Return (d, s) for the multiplier mu of ||d||^p / p at which `wanted(d, mu)`, increasing in mu, is 0."""
+        search = PowerSearch(entropy, self.c, self.p, z)
+        low, high = bracket(lambda log_mu: wanted(search.at(log_mu), log_mu), -np.log(entropy.eta))
+        if not np.isfinite(high):
+            return self.center, search.power(self.center, low)
+        log_mu = root(lambda x: wanted(search.at(x), x), low, high)
+        d = search.at(log_mu)
+        return d, search.power(d, log_mu)
+
+
+@dataclass(frozen=True)
+class NormBall(_Normed):
+    """The base on the part of its domain where ||d||_p <= r.
+
+    Raises
+    ------
+    ProblemError
+        The ball does not meet the simplex: r is less than the smallest norm of a distribution.
+    """
+
+    def __post_init__(self) -> None:
+        smallest = self.norm(self.center)
+        if self.r < smallest * (1 - 1e-12):
+            raise ProblemError(
+                f"the ball does not meet the simplex: r must be at least {smallest:.10g}, the {self.p:g}-norm of the "
+                f"uniform distribution; got {self.r:.10g}. Raise r."
+            )
+        object.__setattr__(self, "r", max(self.r, smallest))
+
+    @property
+    def span(self) -> float:
+        return self.base.span
+
+    def value(self, d: Float[Array, " N"]) -> float:
+        return self.base.value(d)
+
+    def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.zeros(self.N)
+
+    def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
+        at = self.base.stationarity(d, floor)
+        on_sphere = self.norm(d) >= self.r * (1.0 - floor)
+        return replace(at, normals=self.normal(d)[:, np.newaxis]) if on_sphere else at
+
+    def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
+        found = self.base.residuals(d)
+        finite = bool(np.isfinite(d).all())
+        return {**found, "norm d <= r": max(0.0, self.norm(np.abs(d)) - self.r) if finite else np.inf}
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        """Return the projection onto the simplex, mixed with the point of smallest norm as far as needed."""
+        d = self.base.project(d)
+        norm, smallest = self.norm(d), self.norm(self.center)
+        if norm <= self.r:
+            return d
+        share = (norm - self.r) / (norm - smallest) if norm > smallest else 1.0
+        share = min(share + SHRINK, 1.0)
+        return (1.0 - share) * d + share * self.center
+
+    def dual_value(self, s: Float[Array, " N"]) -> float:
+        return self.r * self.dual_norm(s)
+
+    def norm_gaps(self, d: Float[Array, " N"], s: Float[Array, " N"]) -> Float[Array, " N"]:
+        size = self.dual_norm(s)
+        if size == 0.0:
+            return np.zeros(self.N)
+        alpha, beta = d / (self.r * self.c), s / size
+        short = max(1.0 - (self.norm(d) / self.r) ** self.p, 0.0) / self.p
+        return self.r * size * (self._young(alpha, beta) + short * self.c * beta**self.q)
+
+    def _answer(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        inside = self.base.conjugate_at(z).d
+        if self.norm(inside) <= self.r:
+            return inside, np.zeros(self.N)
+        if isinstance(self.base, RelativeEntropy):
+            return self._with_entropy(self.base, z, lambda d, log_mu: np.log(self.r) - np.log(self.norm(d)))
+        largest = float(z.max())
+
+        def weights(rho: float) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+            v = np.maximum(z - largest + rho, 0.0)
+            return self.r * self.c * (v / self.dual_norm(v)) ** (self.q - 1.0), v
+
+        low, high = bracket(lambda x: float(weights(np.exp(x))[0].sum()) - 1.0, 0.0)
+        if not np.isfinite(high):
+            return self.center, weights(np.exp(low))[1]
+        return weights(np.exp(root(lambda x: float(weights(np.exp(x))[0].sum()) - 1.0, low, high)))
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        value, constraints = self.base.cvxpy_value(d)
+        return value, [*constraints, _cvxpy_norm(d, self.c ** (1.0 / self.p - 1.0), self.p) <= self.r]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        s = cp.Variable(self.N, name="s")
+        value, constraints = self.base.cvxpy_conjugate(z - s)
+        return value + self.r * _cvxpy_norm(s, self.c ** (1.0 / self.q), self.q), constraints
+
+
+@dataclass(frozen=True)
+class NormPenalty(_Normed):
+    """The base plus r ||d||_p, p possibly infinite."""
+
+    @property
+    def span(self) -> float:
+        return self.base.span + self._largest
+
+    @property
+    def magnitude(self) -> float:
+        return super().magnitude + self._largest
+
+    @property
+    def _largest(self) -> float:
+        """Largest value of the penalty on the simplex: at a vertex."""
+        exponent = 1.0 / self.p - 1.0 if np.isfinite(self.p) else -1.0
+        return self.r * float((self.c**exponent).max())
+
+    def value(self, d: Float[Array, " N"]) -> float:
+        return self.base.value(d) + self.r * self.norm(d)
+
+    def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return self.base.room(d)
+
+    def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
+        at = self.base.stationarity(d, floor)
+        return replace(at, slopes=at.slopes + self.r * self.normal(d))
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        if d is None and not isinstance(self.base, RelativeEntropy):
+            return self.center
+        return self.base.project(d)
+
+    def dual_value(self, s: Float[Array, " N"]) -> float:
+        return 0.0
+
+    def norm_gaps(self, d: Float[Array, " N"], s: Float[Array, " N"]) -> Float[Array, " N"]:
+        norm, size = self.norm(d), self.dual_norm(s)
+        short = max(1.0 - (size / self.r) ** self.q, 0.0)
+        share = self.c / self.c.sum() * short
+        if not np.isfinite(self.p):
+            return self.c * s * np.maximum(norm - d / self.c, 0.0) + self.r * norm * share
+        return self.r * norm * (self._young(d / (norm * self.c), s / self.r) + share / self.q)
+
+    def _answer(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        d, s = self._unscaled(z)
+        # Whatever the accuracy of the root, s must lie in the dual ball.
+        return d, s * min(1.0, self.r * (1.0 - self.N * 1e-16) / max(self.dual_norm(s), 1e-300))
+
+    def _unscaled(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        if not isinstance(self.base, RelativeEntropy):
+            return self._of_simplex(z)
+        if np.isfinite(self.p):
+            # ||s||_q = mu ||d||^(p-1) must be r.
+            return self._with_entropy(
+                self.base,
+                z,
+                lambda d, log_mu: log_mu + (self.p - 1.0) * np.log(self.norm(d)) - np.log(self.r),
+            )
+        return self._by_level(self.base, z)
+
+    def _of_simplex(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        """||[z + rho]_+||_q = r, d proportional to c [z + rho]_+^(q-1), to c on the positive ones for p = inf."""
+        relative = z - float(z.max())
+        high = self.r / float(self.c[np.argmax(relative)]) ** (1.0 / self.q)
+
+        def positive(rho: float) -> Float[Array, " N"]:
+            return np.maximum(relative + rho, 0.0)
+
+        def excess(rho: float) -> float:
+            return self.dual_norm(positive(rho)) - self.r
+
+        high *= 1.0 + 1e-12
+        rho = root(excess, 0.0, high) if excess(high) > 0 else high
+        s = positive(rho)
+        power = (s / max(float(s.max()), 1e-300)) ** (self.q - 1.0) if np.isfinite(self.p) else np.where(s > 0, 1.0, 0)
+        d = self.c * power
+        return d / d.sum(), s
+
+    def _by_level(
+        self, entropy: RelativeEntropy, z: Float[Array, " N"]
+    ) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        """P = inf: the cap kappa c at which the multipliers psi of the cap, counted with c, sum to r."""
+        live = np.where(self.base.domain.c > 0, self.c, 0.0)
+
+        def capped(log_kappa: float) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+            domain = CappedSimplex(live, float(np.exp(-log_kappa)))
+            at = RelativeEntropy(domain, entropy.eta, entropy.d0).conjugate_at(z)
+            return at.d, np.where(live > 0, np.asarray(at.multipliers["psi"]), 0.0)
+
+        def excess(log_kappa: float) -> float:
+            return float(self.c @ capped(log_kappa)[1]) - self.r
+
+        low = -float(np.log(live.sum())) + 1e-12
+        high = float(np.log((entropy.conjugate_at(z).d[live > 0] / live[live > 0]).max())) + 1e-9
+        if high <= low or excess(low) <= 0.0:
+            return self.center, capped(low)[1]
+        level = root(excess, low, high) if excess(high) < 0.0 else high
+        return capped(level)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        value, constraints = self.base.cvxpy_value(d)
+        exponent = 1.0 / self.p - 1.0 if np.isfinite(self.p) else -1.0
+        return value + self.r * _cvxpy_norm(d, self.c**exponent, self.p), constraints
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        s = cp.Variable(self.N, name="s")
+        value, constraints = self.base.cvxpy_conjugate(z - s)
+        return value, [*constraints, _cvxpy_norm(s, self.c ** (1.0 / self.q), self.q) <= self.r]
+
+
+def _norm(x: Float[Array, " n"], c: Float[Array, " n"], p: float) -> float:
+    """Return (sum c |x|^p)^(1/p), scaled so that nothing overflows."""
+    largest = float(np.abs(x).max(initial=0.0))
+    if largest == 0.0 or not np.isfinite(p):
+        return largest
+    return largest * float((c * (np.abs(x) / largest) ** p).sum()) ** (1.0 / p)
+
+
+def _cvxpy_norm(x: Any, weights: Float[Array, " N"], p: float) -> Any:
+    """Return the p-norm of weights * x."""
+    import cvxpy as cp
+
+    weighted = cp.multiply(weights, x)
+    return cp.norm_inf(weighted) if not np.isfinite(p) else cp.pnorm(weighted, cast(Any, p))

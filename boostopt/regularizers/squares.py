@@ -1,0 +1,85 @@
+"""The weighted sum of squares, (mu/2) sum_n d_n^2 / c_n on [0, 1]: a separable piece to be added to others.
+
+With multiplicities c it is the same for k copies of an example, of a k-th of its weight each, as for c_n = k.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt.regularizers.separable import Separable
+from boostopt.shapes import Array, Float
+
+
+@dataclass(frozen=True)
+class Squares(Separable):
+    """Half of mu times the sum of d_n^2 / c_n, on 0 <= d <= 1 and without the simplex.
+
+    Parameters
+    ----------
+    c
+        Multiplicities, shape (N,), positive.
+    mu
+        Strength, positive.
+    """
+
+    c: Float[Array, " N"]
+    mu: float
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
+    on_simplex: ClassVar[bool] = False
+
+    @property
+    def N(self) -> int:
+        return len(self.c)
+
+    @property
+    def lower(self) -> Float[Array, " N"]:
+        return np.zeros(self.N)
+
+    @property
+    def upper(self) -> Float[Array, " N"]:
+        return np.ones(self.N)
+
+    @property
+    def span(self) -> float:
+        return float((0.5 * self.mu / self.c).sum())
+
+    @property
+    def magnitude(self) -> float:
+        return self.span
+
+    @property
+    def unit(self) -> Float[Array, " N"]:
+        return self.c / self.c.sum()
+
+    @property
+    def rate(self) -> float:
+        return 1.0 / self.mu
+
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return (0.5 * self.mu) * d**2 / self.c
+
+    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return self.mu * d / self.c
+
+    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.clip(y * self.c / self.mu, 0.0, 1.0)
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        return np.zeros(self.N) if d is None else np.clip(np.where(np.isfinite(d), d, 0.0), 0.0, 1.0)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        return (0.5 * self.mu) * cp.sum(cp.multiply(1.0 / self.c, cp.square(d))), [d >= 0, d <= 1]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        psi = cp.Variable(self.N, nonneg=True)
+        inside = cp.sum(cp.multiply(self.c, cp.square(cp.pos(z - psi)))) / (2.0 * self.mu)
+        return inside + cp.sum(psi), []

@@ -1,0 +1,91 @@
+"""A regularizer with a linear term added: F(d) + <tilt, d>, whose conjugate is F* at z - tilt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
+from boostopt.shapes import Array, Float
+
+
+@dataclass(frozen=True)
+class Tilted(Regularizer):
+    """A regularizer plus a linear function.
+
+    Parameters
+    ----------
+    base
+        The regularizer.
+    tilt
+        Coefficients of the linear term, shape (N,), finite.
+    """
+
+    base: Regularizer
+    tilt: Float[Array, " N"]
+
+    @property
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.base.cones
+
+    @property
+    def on_simplex(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.base.on_simplex
+
+    @property
+    def N(self) -> int:
+        return self.base.N
+
+    @property
+    def mass(self) -> float:
+        return self.base.mass
+
+    @property
+    def span(self) -> float:
+        return self.base.span + self.base.support(self.tilt)
+
+    @property
+    def magnitude(self) -> float:
+        return self.base.magnitude + self.base.mass * float(np.abs(self.tilt).max())
+
+    @property
+    def unit(self) -> Float[Array, " N"]:
+        return self.base.unit
+
+    @property
+    def rate(self) -> float:
+        return self.base.rate
+
+    def value(self, d: Float[Array, " N"]) -> float:
+        return self.base.value(d) + float((self.tilt * d).sum())
+
+    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+        return self.base.conjugate_at(z - self.tilt, near)
+
+    def support(self, z: Float[Array, " N"]) -> float:
+        return self.base.support(z)
+
+    def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return self.base.room(d)
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        return self.base.conjugate_at(-self.tilt).d if d is None else self.base.project(d)
+
+    def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
+        return self.base.residuals(d)
+
+    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
+        return self.base.gaps(d, z - self.tilt, at)
+
+    def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
+        of_base = self.base.stationarity(d, floor)
+        return replace(of_base, slopes=of_base.slopes + self.tilt)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        value, constraints = self.base.cvxpy_value(d)
+        return value + self.tilt @ d, constraints
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        return self.base.cvxpy_conjugate(z - self.tilt)
