@@ -25,6 +25,7 @@ from boostopt.formulation import (
 )
 from boostopt.printed import maximize, minimize
 from boostopt.program import Examples
+from boostopt.prototyping import prototype
 from boostopt.regularizers.base import ConjugatePoint, Regularizer
 from boostopt.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
 from boostopt.regularizers.cap import Cap
@@ -91,5 +92,6 @@ __all__ = [
     "maximize",
     "minimize",
     "parameter",
+    "prototype",
     "simplex",
 ]

@@ -82,17 +82,21 @@ def _load(path: Path) -> ModuleType:
 
 
 def _stated_in(module: ModuleType) -> Formulation[Any]:
-    """Return the one formulation that a module defines."""
-    stated = [
+    """Return the one formulation that a module defines: a subclass of `Formulation`, or an object made from one."""
+    members = list(vars(module).values())
+    pages = [
         member
-        for member in vars(module).values()
+        for member in members
         if isinstance(member, type) and issubclass(member, Formulation) and member.__module__ == module.__name__
     ]
-    if len(stated) != 1:
-        names = ", ".join(page.__name__ for page in stated) or "none"
-        raise OptionError(f"a page must define exactly one subclass of Formulation; {module.__file__} has {names}.")
-    page = stated[0]
-    missing = [name for name in ("name", "title", "sources", "Parameters") if not hasattr(page, name)]
+    objects = [member for member in members if isinstance(member, Formulation) and type(member) not in pages]
+    if len(pages) + len(objects) != 1:
+        names = ", ".join([*(page.__name__ for page in pages), *(repr(one) for one in objects)]) or "none"
+        raise OptionError(f"a page must define exactly one formulation; {module.__file__} has {names}.")
+    if objects:
+        return objects[0]
+    page = pages[0]
+    missing = [name for name in ("name", "Parameters") if not hasattr(page, name)]
     missing += sorted(page.__abstractmethods__)
     if missing:
         raise OptionError(f"the page {page.__name__} in {module.__file__} must define {', '.join(missing)}.")

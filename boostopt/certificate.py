@@ -23,6 +23,7 @@ from boostopt.feasibility import meet
 from boostopt.margins import Margins
 from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
+from boostopt.words import html_table, interval
 
 
 @dataclass(frozen=True)
@@ -110,6 +111,21 @@ class Certificate:
         if self.infeasible:
             return f"Certificate(infeasible, excess={self.excess:.2e})"
         return f"Certificate(lower={self.lower!r}, upper={self.upper!r}, gap={self.gap:.2e}, d_is={self.d_is!r})"
+
+    def _repr_html_(self) -> str:
+        if self.infeasible:
+            return html_table("Certificate", [("optimum", "infeasible"), ("proved by an excess of", self.excess)])
+        blamed = int(self.example_gaps.argmax()), int(self.hypothesis_gaps.argmax())
+        rows = [
+            ("the optimum lies in", interval(self.lower, self.upper)),
+            ("gap", f"{self.gap:.2e}"),
+            ("of it from examples", f"{float(self.example_gaps.sum()):.2e}, most from example {blamed[0]}"),
+            ("of it from hypotheses", f"{float(self.hypothesis_gaps.sum()):.2e}, most from hypothesis {blamed[1]}"),
+            ("of it rounding", f"{2.0 * self.slack:.2e}"),
+            ("upper end proved by", self.d_is),
+            *((f"violates {name} by", residual) for name, residual in self.kkt.residuals.items()),
+        ]
+        return html_table("Certificate", rows)
 
     @property
     def scaled_gap(self) -> float:

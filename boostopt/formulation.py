@@ -17,6 +17,7 @@ import scipy.sparse
 
 from boostopt.edges.base import EdgeFunction
 from boostopt.errors import ProblemError, unknown_name
+from boostopt.forms import Form, derive
 from boostopt.margins import Margins
 from boostopt.program import Examples, Program
 from boostopt.regularizers.base import Regularizer
@@ -105,14 +106,14 @@ class Formulation(ABC, Generic[P]):
     """The base of every page in `formulations/`.
 
     A page names itself, declares the record of its parameters (a frozen dataclass whose fields are made by
-    `parameter`) and gives F, G and the two problems as printed.
+    `parameter`), gives F and G and, where there is print, the two problems as printed.
     """
 
     name: ClassVar[str]
     """How users call it: lower case, one word, the name of its file."""
-    title: ClassVar[str]
+    title: ClassVar[str] = ""
     """How the literature writes it."""
-    sources: ClassVar[tuple[str, ...]]
+    sources: ClassVar[tuple[str, ...]] = ()
     """Where it is stated: paper, sections, equations."""
     Parameters: ClassVar[type[Any]]
     """The record of its parameters."""
@@ -144,13 +145,21 @@ class Formulation(ABC, Generic[P]):
     def edge_function(self, p: P) -> EdgeFunction:
         """Return G."""
 
-    @abstractmethod
     def primal(self, U: Float[Array, "N t"], p: P, examples: Examples) -> Any:
-        """Return the primal as printed, a `cvxpy.Problem` with labelled constraints."""
+        """Return the primal as printed, a `cvxpy.Problem` with labelled constraints; by default the derived one."""
+        F, G = self.regularizer(p, examples), self.edge_function(p)
+        return derive(Margins(U), F, G, Form("primal")).problem
 
-    @abstractmethod
     def dual(self, U: Float[Array, "N t"], p: P, examples: Examples) -> Any:
-        """Return the dual as printed, a `cvxpy.Problem` with labelled constraints."""
+        """Return the dual as printed, a `cvxpy.Problem` with labelled constraints; by default the derived one.
+
+        Raises
+        ------
+        ProblemError
+            By default, where a conjugate is not known in closed form.
+        """
+        F, G = self.regularizer(p, examples), self.edge_function(p)
+        return derive(Margins(U), F, G, Form("dual")).problem
 
     def canonical(self, p: P, examples: Examples) -> P:
         """Return the record with the values that were left open (`CANONICAL`) filled in."""

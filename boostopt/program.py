@@ -16,6 +16,7 @@ from boostopt.margins import Margins
 from boostopt.recovery import Recovery, best_recovery, recover
 from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
+from boostopt.words import parameters_in_words
 
 if TYPE_CHECKING:
     from boostopt.solving import Solution
@@ -87,6 +88,12 @@ class Program:
 
     def __repr__(self) -> str:
         return f"Program({self.formulation.name}, {self.margins!r}, {self.parameters!r})"
+
+    @property
+    def headline(self) -> str:
+        """What it is, in a line: name, sizes, parameters."""
+        N, t = self.margins.shape
+        return f"{self.formulation.name}: N = {N}, t = {t}, {parameters_in_words(self.parameters)}"
 
     @property
     def cones(self) -> frozenset[str]:

@@ -29,6 +29,7 @@ from boostopt.errors import OptionError, unknown_name
 from boostopt.margins import Margins
 from boostopt.regularizers.base import Regularizer, Stationarity
 from boostopt.shapes import Array, Bool, Float
+from boostopt.words import html_table
 
 Method = Literal["nnls", "least_squares"]
 METHODS: tuple[Method, ...] = ("nnls", "least_squares")
@@ -102,6 +103,10 @@ class Recovery:
             f"residual={self.residual:.2e}, caps={int(self.at_cap.sum())}, zeros={int(self.at_zero.sum())}, "
             f"edges={int(self.active_edges.sum())}, rank={self.rank} of {self.unknowns})"
         )
+
+    def _repr_html_(self) -> str:
+        head, *lines = str(self).splitlines()
+        return html_table(head, [(line.strip(),) for line in lines])
 
     def __str__(self) -> str:
         """Return the report in words."""

@@ -13,8 +13,10 @@ from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Attempt, Backend, Deadline
 from boostopt.certificate import Certificate
 from boostopt.errors import OptionError, ProblemError, SolverFailed, SolverNotFound
+from boostopt.explanation import Explanation, explain
 from boostopt.program import Program
 from boostopt.shapes import Array, Float
+from boostopt.words import html_table, interval
 
 PHASES = ("build", "canonicalize", "solve", "recover", "certify")
 
@@ -88,6 +90,24 @@ class Solution:
             f"Solution({self.program!r}, backend={self.backend!r}, outcome={self.outcome.name.lower()}, "
             f"verdict={self.verdict.name.lower()}, solver_status={self.solver_status!r}, {self.certificate!r})"
         )
+
+    def _repr_html_(self) -> str:
+        c = self.certificate
+        rows = [
+            ("outcome", self.outcome.value),
+            ("verdict", self.verdict.value),
+            ("the optimum lies in", "infeasible" if c.infeasible else interval(c.lower, c.upper)),
+            ("gap", f"{c.gap:.2e}, asked for {self.tol:g}"),
+            ("backend", f"{self.backend} {self.version}"),
+            ("the solver says", self.solver_status),
+            ("attempts", len(self.attempts)),
+            ("seconds", f"{self.times['total']:.3f}"),
+        ]
+        return html_table(self.program.headline, rows)
+
+    def explain(self) -> Explanation:
+        """Say why the answer is optimal within `tol`, or which condition fails and where."""
+        return explain(self.program, self.certificate, self.tol)
 
     @property
     def d(self) -> Float[Array, " N"]:

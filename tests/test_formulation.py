@@ -95,7 +95,7 @@ def test_nu_may_be_the_sum_of_c_as_computed() -> None:
 
 def test_parameters_are_described() -> None:
     parameters = get_formulation("erlpboost").parameters
-    assert list(parameters) == ["nu", "epsilon", "eta"]
+    assert list(parameters) == ["nu", "epsilon", "eta", "two_sided"]
     assert parameters["nu"].required
     assert parameters["epsilon"].default == 0.01
     assert np.isnan(parameters["eta"].default)
@@ -125,7 +125,7 @@ def test_what_is_no_formulation_is_refused(tmp_path: Path) -> None:
         get_formulation(text)
     empty = tmp_path / "empty.py"
     empty.write_text("")
-    with pytest.raises(OptionError, match=r"exactly one subclass of Formulation; .* has none"):
+    with pytest.raises(OptionError, match=r"exactly one formulation; .* has none"):
         get_formulation(empty)
     two = tmp_path / "two.py"
     two.write_text(PAGE + "\nclass Other(Mine): name = 'other'\n")
@@ -154,7 +154,7 @@ def test_a_copy_of_a_shipped_page_works_by_path(tmp_path: Path, name: str) -> No
             PAGE.replace('"mine", "Mine", (), Parameters, True', '"mine", "Mine", (), Parameters, True; del name'),
             "must define name",
         ),
-        (PAGE.replace("def dual", "def dial"), "the page Mine in .* must define dual"),
+        (PAGE.replace("def regularizer", "def regulariser"), "the page Mine in .* must define regularizer"),
     ],
 )
 def test_a_page_with_a_fault_is_refused_with_the_fault(tmp_path: Path, text: str, message: str) -> None:

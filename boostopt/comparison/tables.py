@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from boostopt.comparison.comparing import Comparison, Row
 from boostopt.formulation import Formulation
 from boostopt.program import Program
 from boostopt.solving import PHASES
+from boostopt.words import interval
 
 STYLES = {"bounded": "green", "checked": "cyan", "claimed": "yellow", "none": "red", "unable": "dim"}
 BLAMED = 5
@@ -34,7 +35,7 @@ class ComparisonTable:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         wide = options.max_width >= WIDE
-        table = Table(title=Text(_headline(self.comparison.program), "bold"), title_justify="left")
+        table = Table(title=Text(self.comparison.program.headline, "bold"), title_justify="left")
         table.add_column("backend", no_wrap=True)
         table.add_column("verdict", no_wrap=True)
         table.add_column("certified interval of the optimum", overflow="fold", min_width=16)
@@ -53,14 +54,15 @@ class ComparisonTable:
 
 def certificate_table(program: Program, certificate: Certificate, tol: float) -> RenderableType:
     """Return the interval, the residuals of the answer as it came, and who is to blame for the gap."""
-    table = Table(title=Text(_headline(program), "bold"), title_justify="left", show_header=False)
+    table = Table(title=Text(program.headline, "bold"), title_justify="left", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     narrow = certificate.scaled_gap <= tol
-    table.add_row("optimum certified in", Text(interval(certificate.lower, certificate.upper)))
+    table.add_row("optimum certified in", Text(certified(certificate)))
     table.add_row("gap", f"{certificate.gap:.2e}  (relative {certificate.relative_gap:.2e}, slack included)")
     table.add_row(f"as narrow as {tol:g}", Text("yes" if narrow else "no", style="green" if narrow else "red"))
-    table.add_row("upper end proved by", "d(w)" if certificate.d_is == "d(w)" else "the given d, repaired")
+    if not certificate.infeasible:
+        table.add_row("upper end proved by", "d(w)" if certificate.d_is == "d(w)" else "the given d, repaired")
     for condition, residual in certificate.kkt.residuals.items():
         words = f"{residual:.2e}" if np.isfinite(residual) else "not given or not finite"
         table.add_row(Text(f"violates {condition} by"), words)
@@ -92,24 +94,11 @@ def support_table(
     return Group(table, *(Text(f"({k + 1}) {reason}") for k, reason in enumerate(reasons)))
 
 
-def interval(lower: float, upper: float) -> str:
-    """Write an interval so that rounding to print it never narrows it."""
-    return f"[{_outward(lower, -1)}, {_outward(upper, 1)}]"
-
-
-def _outward(value: float, direction: int) -> str:
-    """Write a number with 10 significant digits, rounded down or up."""
-    digits = f"{value:.9e}"
-    if (float(digits) - value) * direction < 0:
-        exponent = int(digits.partition("e")[2])
-        digits = f"{value + direction * 10.0 ** (exponent - 9):.9e}"
-    number = float(digits)
-    return f"{number:.9e}" if number != 0 and not 1e-4 <= abs(number) < 1e6 else f"{number:.10g}"
-
-
-def _headline(program: Program) -> str:
-    values = ", ".join(f"{name} = {value:.6g}" for name, value in asdict(program.parameters).items())
-    return f"{program.formulation.name}: N = {program.margins.N}, t = {program.margins.t}, {values}"
+def certified(certificate: Certificate) -> str:
+    """Write what a certificate proves about the optimum."""
+    if certificate.infeasible:
+        return f"infeasible, proved by {certificate.excess:.3g}"
+    return interval(certificate.lower, certificate.upper)
 
 
 def _cells(comparison: Comparison, row: Row) -> list[RenderableType]:
@@ -122,7 +111,7 @@ def _cells(comparison: Comparison, row: Row) -> list[RenderableType]:
     return [
         Text(row.backend),
         Text(verdict, STYLES[verdict]),
-        Text(interval(certificate.lower, certificate.upper)),
+        Text(certified(certificate)),
         f"{certificate.gap:.1e}",
         f"{solution.times['total']:.3f}",
         Text(f"NO: {', '.join(clashes)}", "bold red") if clashes else Text("yes", "green"),
@@ -159,7 +148,8 @@ def _conclusions(comparison: Comparison) -> list[RenderableType]:
             )
         ]
     lower, upper = comparison.interval
-    lines: list[RenderableType] = [Text(f"All together: the optimum lies in {interval(lower, upper)}.", "bold")]
+    together = "the program is infeasible" if lower == np.inf else f"the optimum lies in {interval(lower, upper)}"
+    lines: list[RenderableType] = [Text(f"All together: {together}.", "bold")]
     able = [row for row in comparison.rows if row.solution]
     reached = [row for row in able if row.reached and row.solution]
     if reached:

@@ -1,0 +1,174 @@
+"""Why an answer is optimal, or which condition fails, and at which example or hypothesis.
+
+Optimal means: d is feasible, w is feasible, d is the best answer to w (no example gap), w the best answer to d (no
+hypothesis gap). Each is a number; this module says them in words and names the worst offenders.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from boostopt.certificate import Certificate
+from boostopt.program import Program
+from boostopt.shapes import Array, Float
+from boostopt.words import html_table, interval
+
+NAMED = 3
+"""How many examples or hypotheses are named."""
+
+PRESENT = 1e-9
+"""Weight, relative to the largest, above which an example or a hypothesis counts as present."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition of optimality.
+
+    Attributes
+    ----------
+    name
+        What it says.
+    holds
+        Whether it holds within the tolerance.
+    violation
+        By how much it fails, at least 0; inf where its part of the answer was missing.
+    where
+        The worst offenders in words, "" if there are none.
+    """
+
+    name: str
+    holds: bool
+    violation: float
+    where: str
+
+    @property
+    def mark(self) -> str:
+        """Whether it holds, in a word."""
+        return "holds" if self.holds else "FAILS"
+
+    @property
+    def amount(self) -> str:
+        """By how much it fails, in words."""
+        return "not given" if self.violation == np.inf else f"{self.violation:.2e}"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What is known about an answer, in words.
+
+    Attributes
+    ----------
+    headline
+        The conclusion in a sentence.
+    conditions
+        The conditions of optimality with what they amount to.
+    facts
+        What the answer looks like: who has weight.
+    """
+
+    headline: str
+    conditions: tuple[Condition, ...]
+    facts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [self.headline]
+        for condition in self.conditions:
+            where = f"; {condition.where}" if condition.where else ""
+            lines.append(f"  {condition.mark}: {condition.name} ({condition.amount}){where}")
+        return "\n".join([*lines, *(f"  {fact}" for fact in self.facts)])
+
+    def _repr_html_(self) -> str:
+        rows = [(one.name, one.mark, one.amount, one.where) for one in self.conditions]
+        return html_table(self.headline, rows, ("condition", "", "violation", "where")) + html_table(
+            "The answer", [(fact,) for fact in self.facts]
+        )
+
+
+def explain(program: Program, certificate: Certificate, tol: float) -> Explanation:
+    """Say why the pair of a certificate is optimal within tol, or which condition fails and where."""
+    if certificate.infeasible:
+        return _infeasible(program, certificate)
+    scale = max(1.0, abs(certificate.lower), abs(certificate.upper))
+    narrow = certificate.scaled_gap <= tol
+    words = interval(certificate.lower, certificate.upper)
+    headline = (
+        f"Optimal: the optimum lies in {words}, of width {certificate.gap:.2e}."
+        if narrow
+        else f"Not shown to be optimal within {tol:g}: the optimum lies in {words}, of width {certificate.gap:.2e}."
+    )
+    conditions = [
+        Condition(f"as it was given, {name}", bool(residual <= tol), float(residual), "")
+        for name, residual in certificate.kkt.residuals.items()
+    ]
+    conditions += [
+        _gap_condition(
+            "d is the best answer to w", certificate.example_gaps, tol * scale, _examples(certificate, program)
+        ),
+        _gap_condition(
+            "w is the best answer to d", certificate.hypothesis_gaps, tol * scale, _hypotheses(certificate, program)
+        ),
+    ]
+    if not np.isfinite(certificate.upper):
+        conditions.append(
+            Condition(
+                "the edges of d are allowed", False, np.inf, "no d near the answer satisfies the edge constraints"
+            )
+        )
+    return Explanation(headline, tuple(conditions), _facts(program, certificate))
+
+
+def _gap_condition(name: str, gaps: Float[Array, " n"], allowed: float, where: list[str]) -> Condition:
+    total = float(gaps.sum())
+    worst = np.argsort(-gaps)[:NAMED]
+    named = "; ".join(where[int(k)] for k in worst if gaps[k] > 0.1 * total) if total > allowed else ""
+    return Condition(name, total <= allowed, total, named)
+
+
+def _examples(certificate: Certificate, program: Program) -> list[str]:
+    m = program.margins.margins(certificate.w)
+    return [
+        f"example {n}: weight {d:.3g} at margin {margin:.3g} costs {gap:.1e}"
+        for n, (d, margin, gap) in enumerate(zip(certificate.d, m, certificate.example_gaps, strict=True))
+    ]
+
+
+def _hypotheses(certificate: Certificate, program: Program) -> list[str]:
+    e = program.margins.edges(certificate.d)
+    return [
+        f"hypothesis {q}: weight {w:.3g} at edge {edge:.3g} (largest {e.max():.3g}) costs {gap:.1e}"
+        for q, (w, edge, gap) in enumerate(zip(certificate.w, e, certificate.hypothesis_gaps, strict=True))
+    ]
+
+
+def _facts(program: Program, certificate: Certificate) -> tuple[str, ...]:
+    """Who has weight, and where the upper end comes from."""
+    d, w = certificate.d, certificate.w
+    psi = np.asarray(certificate.multipliers.get("psi", np.zeros(len(d))))
+    facts = [
+        f"{_present(d)} of {len(d)} examples and {_present(w)} of {len(w)} hypotheses have weight.",
+        "The upper end is proved by "
+        + ("d(w), computed from w in closed form." if certificate.d_is == "d(w)" else "the given d, made feasible."),
+        f"Rounding is {certificate.slack:.1e} of each end.",
+    ]
+    if (psi > 0).any():
+        facts.insert(
+            1, f"{int((psi > 0).sum())} examples press against their cap, the most example {int(psi.argmax())}."
+        )
+    return tuple(facts)
+
+
+def _infeasible(program: Program, certificate: Certificate) -> Explanation:
+    words = (
+        "Infeasible: with the hypothesis weights w every allowed d has <d, U w> larger than the constraints on the "
+        f"edges allow, by at least {certificate.excess:.3e}."
+    )
+    facts = (f"{_present(certificate.w)} of {program.margins.t} hypotheses are needed for the proof.",)
+    return Explanation(words, (), facts)
+
+
+def _present(weights: Float[Array, " n"]) -> int:
+    """How many weights are not negligible."""
+    size = np.abs(weights)
+    return int((size > PRESENT * float(size.max(initial=0.0))).sum())

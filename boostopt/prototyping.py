@@ -1,0 +1,53 @@
+"""A formulation in one call: for regularizers and edge functions that are being tried out."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+from boostopt.edges.base import EdgeFunction
+from boostopt.edges.maximum import MaximumEdge
+from boostopt.formulation import Formulation
+from boostopt.program import Examples
+from boostopt.regularizers.base import Regularizer
+
+
+def prototype(
+    name: str,
+    regularizer: Callable[[Any, Examples], Regularizer],
+    edge_function: Callable[[Any], EdgeFunction] = lambda p: MaximumEdge(),
+    **parameters: Any,
+) -> Formulation[Any]:
+    """Return a formulation that binds, solves, certifies and compares like any other.
+
+    Its literal problems are the derived ones. In a file of its own it is a page: every command and function that
+    takes a formulation takes the path of the file.
+
+    Parameters
+    ----------
+    name
+        How it is called.
+    regularizer
+        Makes F from the record of parameters p and the examples, which have the multiplicities `c`, their sum `total`
+        and the reference distribution `d0`.
+    edge_function
+        Makes G from p; the largest edge by default.
+    **parameters
+        The parameters by name, each made by `parameter(meaning, domain, default)`.
+    """
+    fields = [(key, Any, field) for key, field in parameters.items()]
+    record = dataclasses.make_dataclass("Parameters", fields, frozen=True, kw_only=True)
+
+    class Prototype(Formulation[Any]):
+        takes_reference = True
+        Parameters = record
+
+        def regularizer(self, p: Any, examples: Examples) -> Regularizer:
+            return regularizer(p, examples)
+
+        def edge_function(self, p: Any) -> EdgeFunction:
+            return edge_function(p)
+
+    Prototype.name = Prototype.title = name
+    return Prototype()
