@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 DEMO := --data breast_cancer --nu 0.1 --columns 100 --backends cvxpy:clarabel,cvxpy:scs,cvxpy:highs --time-limit 15
 
-.PHONY: demo test lint types bench wheel clean
+.PHONY: demo test lint types bench wheel docs clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/boostopt compare lpboost $(DEMO)
@@ -27,8 +27,12 @@ bench: $(VENV)/.dev
 wheel: $(VENV)/.dev
 	$(BIN)/python tests/check_wheel.py
 
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -q -E --fail-on-warning --keep-going -c docs -d build/doctrees . build/docs
+	@echo "docs: build/docs/index.html"
+
 clean:
-	rm -rf $(VENV) build dist boostopt.egg-info
+	rm -rf $(VENV) build dist boostopt.egg-info docs/formulations docs/notebooks docs/reference
 
 $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("boostopt needs Python 3.11 or newer; " + \
@@ -42,4 +46,8 @@ $(VENV)/.runtime: $(VENV)/.python pyproject.toml constraints.txt
 
 $(VENV)/.dev: $(VENV)/.runtime
 	$(PIP) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.runtime
+	$(PIP) --editable '.[docs]'
 	@touch $@

@@ -89,7 +89,8 @@ def _stated_in(module: ModuleType) -> Formulation[Any]:
         for member in members
         if isinstance(member, type) and issubclass(member, Formulation) and member.__module__ == module.__name__
     ]
-    objects = [member for member in members if isinstance(member, Formulation) and type(member) not in pages]
+    # A page may use another one; an object counts where no class is defined.
+    objects = [] if pages else [member for member in members if isinstance(member, Formulation)]
     if len(pages) + len(objects) != 1:
         names = ", ".join([*(page.__name__ for page in pages), *(repr(one) for one in objects)]) or "none"
         raise OptionError(f"a page must define exactly one formulation; {module.__file__} has {names}.")

@@ -178,8 +178,8 @@ def certify(
     # The conditions are judged on what was given, not on what it was replaced by.
     raw_e = U.edges(repaired)
     return Certificate(
-        lower=-at.value - G.conjugate(v, best.e) - slack,
-        upper=best.value + slack,
+        lower=float(-at.value - G.conjugate(v, best.e) - slack),
+        upper=float(best.value + slack),
         slack=slack,
         d=best.d,
         w=v,

@@ -1,7 +1,7 @@
 """Boosting algorithms as convex programs: solve them by any solver, certify every answer.
 
 Results go to the standard output, progress and errors to the standard error. Exit status 0: some interval is as
-narrow as asked; 1: none is; 2: bad input; 130: interrupted.
+narrow as asked, every check passed; 1: none is, some check failed; 2: bad input; 130: interrupted.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from rich.console import Console
 
 from boostopt.backends import get_backend, list_backends
 from boostopt.catalogue import get_formulation, list_formulations
+from boostopt.checks import check_formulation
 from boostopt.comparison.comparing import Row, certificate_json, compare
 from boostopt.comparison.tables import ComparisonTable, certificate_table, support_table
 from boostopt.datasets import load_answer, load_dataset
@@ -117,6 +118,24 @@ def certify_command(
         else:
             _out().print(certificate_table(program, certificate, tol))
     raise typer.Exit(0 if certificate.scaled_gap <= tol else 1)
+
+
+@app.command("check")
+def check_command(
+    formulation: FormulationName,
+    set: Set = None,
+    random_state: Annotated[int, typer.Option(help="Seed of the instances.")] = 0,
+) -> None:
+    """Check a page on small random instances: F, G and the problems as printed; what fails is named, with numbers.
+
+    Example: boostopt check my_page.py --set eta=10
+    """
+    with _errors():
+        with stdout_to_stderr():
+            page = get_formulation(formulation)
+            report = check_formulation(page, random_state, **dict(_setting(text, page) for text in set or []))
+        typer.echo(str(report))
+    raise typer.Exit(0 if report.passed else 1)
 
 
 @app.command("list")

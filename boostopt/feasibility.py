@@ -23,6 +23,9 @@ MOVES = 40
 LARGEST_MOVE = 0.9
 """Share of its room that a weight may move in one step: the boundary is approached, never crossed."""
 
+PATTERNS = 20
+"""Rounds in which it is settled which weights are lowered."""
+
 SPARE = 4.0
 """By how many rounding errors the inequalities are to be satisfied."""
 
@@ -54,11 +57,23 @@ class _Search:
         self.rounding = edge_rounding(U, F) * np.abs(self.A).sum(axis=1)
         spare = np.where(self.equation, 0.0, SPARE * self.rounding)
         self.low, self.high = allowed.low + spare, allowed.high - spare
+        # A move lands beside its target by less than a rounding error: half of what is spare is left for that.
+        self.tolerated = 0.5 * SPARE * self.rounding
+        # An equation is summed term by term, bound subtracted: what does not contribute has no rounding error either.
+        bounds = allowed.high[self.equation] if F.on_simplex else np.zeros(int(self.equation.sum()))
+        self.terms = (
+            np.column_stack([np.zeros((U.N, 0)), *(self._terms(int(k)) for k in np.flatnonzero(self.equation))])
+            - bounds
+        )
+        self.target = np.zeros(len(bounds)) if F.on_simplex else allowed.high[self.equation]
         self.by_face = np.zeros(len(self.A), dtype=bool)
 
     def run(self, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
         if not self.F.on_simplex:
-            return self._search(self._shrunk(d))
+            # Scaling costs every weight what one edge exceeds: the last roundings are moved or trimmed away instead.
+            d = self._shrunk(d, self.allowed.high)
+            found, cost = self._search(d)
+            return (found, cost) if np.isfinite(cost) else self._search(self._shrunk(self._trimmed(d), self.high))
         found, cost = self._search(d)
         on_face = d if np.isfinite(cost) else self._on_faces(d)
         return self._search(on_face) if self.by_face.any() else (found, cost)
@@ -68,7 +83,7 @@ class _Search:
         used = self.equation & ~self.by_face
         for _ in range(MOVES):
             excess = self._excess(d)
-            failing = np.abs(excess) > np.where(self.equation, self.rounding, 0.0)
+            failing = np.abs(excess) > self._tolerated(d)
             if not failing.any():
                 return d, self._cost(d)
             used |= failing
@@ -82,13 +97,21 @@ class _Search:
         """By how much each condition is exceeded, negative from below, 0 where it holds."""
         image = self.allowed.image(self.U.edges(d))
         excess = np.maximum(image - self.high, 0.0) - np.maximum(self.low - image, 0.0)
+        excess[self.equation] = d @ self.terms - self.target
         return np.where(self.by_face, 0.0, excess)
+
+    def _tolerated(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
+        """By how much a condition may be exceeded: an equation by its rounding error at d."""
+        tolerated = self.tolerated.copy()
+        sizes = np.abs(d) @ np.abs(self.terms) + np.abs(self.target)
+        tolerated[self.equation] = edge_rounding(self.U, self.F) / self.F.mass * sizes
+        return tolerated
 
     def _on_faces(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return d on the faces that conditions force, and mark those conditions: they hold exactly there."""
         possible = np.ones(len(d), dtype=bool)
-        for k, row in enumerate(self.A):
-            terms = self.U.column(k) if self.allowed.A is None else self.U.margins(row)
+        for k in range(len(self.A)):
+            terms = self._terms(k)
             for bound, end in ((self.allowed.low[k], terms[d > 0].max()), (self.allowed.high[k], terms[d > 0].min())):
                 on_face = possible & (terms == bound)
                 if bound == end and not self.by_face[k]:
@@ -97,11 +120,37 @@ class _Search:
                         d, possible, self.by_face[k] = moved, on_face, True
         return d
 
-    def _shrunk(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return d scaled towards 0 where upper bounds fail: weights that need not sum to 1 may be."""
+    def _shrunk(self, d: Float[Array, " N"], high: Float[Array, " k"]) -> Float[Array, " N"]:
+        """Return d scaled towards 0 where the upper bounds fail: weights that need not sum to 1 may be."""
         image = self.allowed.image(self.U.edges(d))
-        fails = (image > self.high) & (self.high > 0)
-        return d * float((self.high[fails] / image[fails]).min()) * (1 - 1e-15) if fails.any() else d
+        fails = (image > high) & (high > 0)
+        return d * float((high[fails] / image[fails]).min()) * (1 - 1e-15) if fails.any() else d
+
+    def _trimmed(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return d with weights lowered and none raised, by least squares on the upper bounds that fail.
+
+        For weights at the ends of their boxes, which leave no room to both sides.
+        """
+        used = np.zeros(len(self.A), dtype=bool)
+        for _ in range(MOVES):
+            excess = np.maximum(self.allowed.image(self.U.edges(d)) - self.high, 0.0)
+            if not excess.any():
+                break
+            used |= excess > 0
+            conditions, lowered = np.column_stack([self._terms(int(k)) for k in np.flatnonzero(used)]), d > 0
+            x = np.zeros(len(d))
+            for _ in range(PATTERNS):
+                weighted = np.where(lowered, d, 0.0)[:, np.newaxis] * conditions
+                x = conditions @ np.linalg.lstsq(conditions.T @ weighted, excess[used], rcond=1e-14)[0]
+                lowered, before = (x > 0) & (d > 0), lowered
+                if np.array_equal(lowered, before):
+                    break
+            d = d * (1.0 - np.clip(x, 0.0, LARGEST_MOVE))
+        return d
+
+    def _terms(self, k: int) -> Float[Array, " N"]:
+        """Return what each example contributes to a condition per unit of weight."""
+        return self.U.column(k) if self.allowed.A is None else self.U.margins(self.A[k])
 
     def _matrix(self, d: Float[Array, " N"], used: np.ndarray) -> tuple[Float[Array, "N k"], Float[Array, "N k"]]:
         """Return the conditions in use as functions of d, the sum among them, plain and weighted by the room."""
@@ -122,19 +171,15 @@ class _Search:
     def _cost(self, d: Float[Array, " N"]) -> float:
         """How much larger F may be at the exactly feasible point near d: 0 without equations.
 
-        That point is d - room * x with |x| <= share, so it lies at most `share` of the way from d to a point of the
-        domain, where F is at most its span.
+        That point is d - room * x with |x_n| <= share_n.
         """
         moved = self.equation & ~self.by_face
         if not moved.any():
             return 0.0
         conditions, weighted = self._matrix(d, moved)
         inverse = np.linalg.pinv(conditions.T @ weighted, rcond=1e-14)
-        left = np.abs(self._residual(d)[moved]) + self.rounding[moved]
+        left = (np.abs(self._excess(d)) + self._tolerated(d))[moved]
         if self.F.on_simplex:
             left = np.append(left, 4.0 * edge_rounding(self.U, self.F))
-        share = float((np.abs(conditions @ inverse) @ left).max())
-        return share * max(self.F.span - self.F.value(d), 0.0) if share < 1.0 else np.inf
-
-    def _residual(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
-        return self.allowed.image(self.U.edges(d)) - self.allowed.high
+        share = np.abs(conditions @ inverse) @ left
+        return self.F.rise(d, share) if float(share.max()) < 1.0 else np.inf

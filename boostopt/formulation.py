@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, Literal, TypeVar
@@ -23,6 +24,7 @@ from boostopt.program import Examples, Program
 from boostopt.regularizers.base import Regularizer
 from boostopt.regularizers.capped_simplex import FULL_SUPPORT
 from boostopt.shapes import Array, Float
+from boostopt.typesetting import latex_display
 
 P = TypeVar("P")
 
@@ -128,6 +130,14 @@ class Formulation(ABC, Generic[P]):
 
     def __repr__(self) -> str:
         return f"<formulation {self.name}>"
+
+    def _repr_latex_(self) -> str | None:
+        return latex_display(self.text, {name: known.meaning for name, known in self.parameters.items()})
+
+    @property
+    def text(self) -> str:
+        """What its page says: the docstring of the module that states it, "" for none."""
+        return getattr(sys.modules.get(type(self).__module__), "__doc__", None) or ""
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:

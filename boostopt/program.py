@@ -58,6 +58,8 @@ class Page(Protocol):
 
     def dual(self, U: Float[Array, "N t"], p: Any, examples: Examples) -> Any: ...
 
+    def _repr_latex_(self) -> str | None: ...
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Program:
@@ -88,6 +90,9 @@ class Program:
 
     def __repr__(self) -> str:
         return f"Program({self.formulation.name}, {self.margins!r}, {self.parameters!r})"
+
+    def _repr_latex_(self) -> str | None:
+        return self.formulation._repr_latex_()  # pyright: ignore[reportPrivateUsage]
 
     @property
     def headline(self) -> str:

@@ -38,7 +38,7 @@ TOLERANCES = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
 """What "active" may mean, for a sweep."""
 
 HEAVY = 1e3
-"""Weight of the equation sum w = 1 among the others."""
+"""Weight of the equations for sums, such as sum w = 1, among the others."""
 
 DOUBTFUL = 30.0
 """Factor around the tolerance within which it cannot be told whether a constraint is active."""
@@ -215,6 +215,13 @@ class _System:
         self.matrix = np.column_stack(columns) if columns else np.zeros((U.N, 0))
         self.right = -conditions.slopes - U.margins(active.offset)
         self.k = active.directions.shape[1]
+        self.extra = list[tuple[Float[Array, " k"], float]]()
+        if conditions.total is not None:
+            # <d, z - slopes - beta> = total with z = -Uw: one more equation in the unknowns.
+            known = np.where(d > 0, self.right, 0.0)
+            self.extra.append((d @ self.matrix, float(d @ known) - conditions.total))
+        if active.total is not None and not active.at_most:
+            self.extra.append((np.where(np.arange(self.matrix.shape[1]) < self.k, 1.0, 0.0), active.total))
 
     def by_nnls(self) -> tuple[Float[Array, " t"], float, Float[Array, " N"]]:
         """Least squares over the equations and the violated inequalities, until these no longer change."""
@@ -244,12 +251,12 @@ class _System:
     def by_least_squares(self) -> tuple[Float[Array, " t"], float, Float[Array, " N"]]:
         """Least squares over the equations alone, of all weights that no active constraint holds."""
         rows = self.inside | (self.at_zero & self.barrier)
-        matrix, right = self._with_total(self.matrix[rows], self.right[rows], 1.0)
+        matrix, right = self._with_extra(self.matrix[rows], self.right[rows], 1.0)
         return self._read(np.linalg.lstsq(matrix, right, rcond=None)[0])
 
     def rank(self) -> tuple[int, int]:
         """Rank of the equations, number of unknowns."""
-        matrix, _ = self._with_total(self.matrix[self.inside], self.right[self.inside], 1.0)
+        matrix, _ = self._with_extra(self.matrix[self.inside], self.right[self.inside], 1.0)
         return (int(np.linalg.matrix_rank(matrix)) if matrix.size else 0), self.matrix.shape[1]
 
     def _solve(self, rows: Bool[Array, " N"], lower: Float[Array, " k"]) -> Float[Array, " k"]:
@@ -257,21 +264,19 @@ class _System:
 
         if self.matrix.shape[1] == 0:
             return np.zeros(0)
-        matrix, right = self._with_total(self.matrix[rows], self.right[rows], HEAVY)
+        matrix, right = self._with_extra(self.matrix[rows], self.right[rows], HEAVY)
         if len(right) == 0:
             return np.zeros(self.matrix.shape[1])
         answer: Any = lsq_linear(matrix, right, bounds=(lower, np.inf), method="bvls", tol=1e-15)
         return np.asarray(answer.x)
 
-    def _with_total(
+    def _with_extra(
         self, matrix: Float[Array, "r k"], right: Float[Array, " r"], weight: float
     ) -> tuple[Float[Array, "r1 k"], Float[Array, " r1"]]:
-        """Return the rows with the equation for the sum of x, if there is one."""
-        if self.active.total is None or self.active.at_most:
-            return matrix, right
-        row = np.zeros((1, matrix.shape[1]))
-        row[0, : self.k] = weight
-        return np.concatenate([matrix, row]), np.append(right, weight * self.active.total)
+        """Return the rows with the equations for sums."""
+        rows = [weight * row[np.newaxis] for row, _ in self.extra]
+        values = [weight * value for _, value in self.extra]
+        return np.concatenate([matrix, *rows]), np.append(right, values)
 
     def _read(self, x: Float[Array, " k"]) -> tuple[Float[Array, " t"], float, Float[Array, " N"]]:
         """Return w, beta and what the normals contribute."""

@@ -12,11 +12,15 @@ Multipliers are named after the colon; e = Uᵀd, m = Uw. The beta of the KKT sy
 1/eta above the one of (3.16) and of the primal as printed. With psi and beta gone d is a function of w, the capped
 softmax d_n = min(c_n / nu, d0_n exp(-eta (m_n + beta))), and the optimum is within max Delta / eta of the soft margin.
 
-With eta = max((2 / epsilon) ln(N / nu), 1/2) boosting ends after at most 16 eta / epsilon hypotheses at a soft margin
-within epsilon of the best. For general c and d0, ln(N / nu) is the range of the entropy on C_nu.
+Two-sided, the edges count without their sign: -gamma <= Uᵀd <= gamma : w-, w+ in the primal, sum |w| <= 1 : gamma in
+place of sum w = 1, w >= 0 in the dual, w = (w+) - (w-).
 
-Sources: Warmuth, Glocer, Vishwanathan 2008; Glocer 2009, (3.6), (3.10), (3.11), theorem 3.10. c are multiplicities;
-the sources have c = 1 and uniform d0.
+With eta = max((2 / epsilon) ln(N / nu), 1/2) boosting ends after at most 16 eta / epsilon hypotheses at a soft margin
+within epsilon of the best. For general c and d0, ln(N / nu) is the range of the entropy on C_nu. An eta below 1/2 that
+is given counts as 1/2 in the bound: the smallest for which a step is sure to gain delta^2 / (8 eta).
+
+Sources: Warmuth, Glocer, Vishwanathan 2008; Glocer 2009, (3.6), (3.10), (3.11), theorem 3.10; two-sided:
+Shalev-Shwartz and Singer 2008, figure 1. c are multiplicities; the sources have c = 1 and uniform d0.
 """
 
 from __future__ import annotations
@@ -30,17 +34,21 @@ import numpy as np
 from boostopt.authoring import (
     CANONICAL,
     COUNT,
+    FLAG,
     POSITIVE,
+    AbsoluteEdge,
     Array,
     Examples,
     Float,
     Formulation,
     MaximumEdge,
+    Regularizer,
     RelativeEntropy,
     maximize,
     minimize,
     parameter,
 )
+from boostopt.formulations.lpboost import edges_below, largest_edge, of_weights
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,10 +58,11 @@ class Parameters:
     nu: float = parameter("the number of examples that must at least share the weight: the cap is c / nu", COUNT)
     epsilon: float = parameter("the accuracy of the soft margin at which boosting stops", POSITIVE, 0.01)
     eta: float = parameter("the inverse strength of the entropy", POSITIVE, CANONICAL)
+    two_sided: bool = parameter("whether edges count without their sign, weights of hypotheses having one", FLAG, False)
 
 
 class ERLPBoost(Formulation[Parameters]):
-    """F = (1/eta) relative entropy + I[d in C_nu], G = max."""
+    """F = (1/eta) relative entropy + I[d in C_nu], G = max, two-sided the largest absolute edge."""
 
     name = "erlpboost"
     title = "ERLPBoost"
@@ -66,32 +75,29 @@ class ERLPBoost(Formulation[Parameters]):
     def canonical(self, p: Parameters, examples: Examples) -> Parameters:
         if not math.isnan(p.eta):
             return p
-        entropy = RelativeEntropy.capped(examples.c, p.nu, 1.0, examples.d0)
-        entropy_range = entropy.span - entropy.value(entropy.project(None))
-        return replace(p, eta=max(2.0 / p.epsilon * entropy_range, 0.5))
+        return replace(p, eta=canonical_eta(self.regularizer(replace(p, eta=1.0), examples), p.epsilon))
 
     def iteration_bound(self, p: Parameters, examples: Examples) -> float:
-        return 16.0 * p.eta / p.epsilon
+        return most_rounds(p.eta, p.epsilon)
 
-    def regularizer(self, p: Parameters, examples: Examples) -> RelativeEntropy:
+    def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:
         return RelativeEntropy.capped(examples.c, p.nu, p.eta, examples.d0)
 
-    def edge_function(self, p: Parameters) -> MaximumEdge:
-        return MaximumEdge()
+    def edge_function(self, p: Parameters) -> MaximumEdge | AbsoluteEdge:
+        return largest_edge(p.two_sided)
 
     def primal(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
         import cvxpy as cp
 
         N, _ = U.shape
         d, gamma = cp.Variable(N, name="d"), cp.Variable(name="gamma")
-        live, dead = np.flatnonzero(examples.d0), np.flatnonzero(examples.d0 == 0)
         return minimize(
-            gamma + (1 / p.eta) * cp.sum(cp.rel_entr(d[live], examples.d0[live])),
+            gamma + (1 / p.eta) * relative_entropy(d, examples.d0),
             subject_to={
-                "w": U.T @ d <= gamma,
+                **edges_below(gamma, U.T @ d, p.two_sided),
                 "beta": cp.sum(d) == 1,
                 "psi": d <= examples.c / p.nu,
-                **({"d = 0 where d0 = 0": d[dead] == 0} if len(dead) else {}),
+                **dead_at_zero(d, examples.d0),
             },
         )
 
@@ -100,13 +106,44 @@ class ERLPBoost(Formulation[Parameters]):
 
         N, t = U.shape
         w, psi = cp.Variable(t, name="w"), cp.Variable(N, name="psi")
-        live = np.flatnonzero(examples.d0)
-        exponent = np.log(examples.d0[live]) - p.eta * (U @ w + psi)[live]
         return maximize(
-            -(1 / p.eta) * cp.log_sum_exp(exponent) - (1 / p.nu) * (examples.c @ psi),
-            subject_to={
-                "gamma": cp.sum(w) == 1,
-                "w >= 0": w >= 0,
-                "psi >= 0": psi >= 0,
-            },
+            -(1 / p.eta) * log_mean_exp(-p.eta * (U @ w + psi), examples.d0) - (1 / p.nu) * (examples.c @ psi),
+            subject_to={**of_weights(w, p.two_sided), "psi >= 0": psi >= 0},
         )
+
+
+def entropy_range(entropy: Regularizer) -> float:
+    """Return the largest value of an entropy on its domain less the smallest."""
+    return entropy.span - entropy.value(entropy.project(None))
+
+
+def canonical_eta(entropy: Regularizer, epsilon: float) -> float:
+    """Return the eta at which the entropy, given with eta = 1, costs at most epsilon / 2 of the soft margin."""
+    return max(2.0 / epsilon * entropy_range(entropy), 0.5)
+
+
+def most_rounds(eta: float, epsilon: float) -> float:
+    """Return the number of hypotheses after which the gap of an entropy program is at most epsilon / 2."""
+    return 16.0 * max(eta, 0.5) / epsilon
+
+
+def relative_entropy(d: Any, d0: Float[Array, " N"]) -> Any:
+    """Return sum_n d_n ln(d_n / d0_n) over the examples with d0_n > 0."""
+    import cvxpy as cp
+
+    live = np.flatnonzero(d0)
+    return cp.sum(cp.rel_entr(d[live], d0[live]))
+
+
+def dead_at_zero(d: Any, d0: Float[Array, " N"]) -> dict[str, Any]:
+    """Return the constraint that examples without reference weight have none, if there are such."""
+    dead = np.flatnonzero(d0 == 0)
+    return {"d = 0 where d0 = 0": d[dead] == 0} if len(dead) else {}
+
+
+def log_mean_exp(y: Any, d0: Float[Array, " N"]) -> Any:
+    """Return ln sum_n d0_n exp(y_n)."""
+    import cvxpy as cp
+
+    live = np.flatnonzero(d0)
+    return cp.log_sum_exp(np.log(d0[live]) + y[live])

@@ -13,10 +13,15 @@ Multipliers are named after the colon; e = Uᵀd are the edges, m = Uw the margi
 eliminated the dual is the soft margin of w, the average margin of the nu examples that have the smallest. nu = 1 (all
 c = 1) is hard-margin LPBoost. Neither d nor w need be unique: what boosting does with them depends on the solver.
 
+Two-sided, the edges count without their sign: -gamma <= Uᵀd <= gamma : w-, w+ in the primal, sum |w| <= 1 : gamma in
+place of sum w = 1, w >= 0 in the dual, w = (w+) - (w-). That is the same program for the class closed under negation,
+with one column for each pair.
+
 No iteration bound is known; there are problems on which LPBoost needs N / 2 rounds.
 
 Sources: Demiriz, Bennett, Shawe-Taylor 2002; Glocer 2009, (2.1)-(2.3), algorithm 2.1 (psi printed with a min: it is
-the max); Warmuth, Glocer, Raetsch 2007, (1), (2). c are multiplicities; the sources have c = 1.
+the max); Warmuth, Glocer, Raetsch 2007, (1), (2); two-sided: Shalev-Shwartz and Singer 2008, (2), (3), corollary 5
+(for integer nu; any real one will do). c are multiplicities; the sources have c = 1.
 """
 
 from __future__ import annotations
@@ -26,7 +31,9 @@ from typing import Any
 
 from boostopt.authoring import (
     COUNT,
+    FLAG,
     POSITIVE,
+    AbsoluteEdge,
     Array,
     Cap,
     CappedSimplex,
@@ -46,14 +53,19 @@ class Parameters:
 
     nu: float = parameter("the number of examples that must at least share the weight: the cap is c / nu", COUNT)
     epsilon: float = parameter("the accuracy of the soft margin at which boosting stops", POSITIVE, 0.01)
+    two_sided: bool = parameter("whether edges count without their sign, weights of hypotheses having one", FLAG, False)
 
 
 class LPBoost(Formulation[Parameters]):
-    """F = I[d in C_nu], G = max."""
+    """F = I[d in C_nu], G = max, two-sided the largest absolute edge."""
 
     name = "lpboost"
     title = "LPBoost"
-    sources = ("Glocer 2009, (2.1)-(2.3), algorithm 2.1", "Warmuth, Glocer, Raetsch 2007, (1), (2)")
+    sources = (
+        "Glocer 2009, (2.1)-(2.3), algorithm 2.1",
+        "Warmuth, Glocer, Raetsch 2007, (1), (2)",
+        "Shalev-Shwartz and Singer 2008, (2), (3)",
+    )
     Parameters = Parameters
     stopping_rules = ("direct",)
     final_weights = "program"
@@ -61,8 +73,8 @@ class LPBoost(Formulation[Parameters]):
     def regularizer(self, p: Parameters, examples: Examples) -> Cap:
         return Cap(CappedSimplex(examples.c, p.nu))
 
-    def edge_function(self, p: Parameters) -> MaximumEdge:
-        return MaximumEdge()
+    def edge_function(self, p: Parameters) -> MaximumEdge | AbsoluteEdge:
+        return largest_edge(p.two_sided)
 
     def primal(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
         import cvxpy as cp
@@ -72,7 +84,7 @@ class LPBoost(Formulation[Parameters]):
         return minimize(
             gamma,
             subject_to={
-                "w": U.T @ d <= gamma,
+                **edges_below(gamma, U.T @ d, p.two_sided),
                 "beta": cp.sum(d) == 1,
                 "psi": d <= examples.c / p.nu,
                 "d >= 0": d >= 0,
@@ -88,8 +100,24 @@ class LPBoost(Formulation[Parameters]):
             rho - (1 / p.nu) * (examples.c @ psi),
             subject_to={
                 "d": U @ w >= rho - psi,
-                "gamma": cp.sum(w) == 1,
-                "w >= 0": w >= 0,
+                **of_weights(w, p.two_sided),
                 "psi >= 0": psi >= 0,
             },
         )
+
+
+def largest_edge(two_sided: bool) -> MaximumEdge | AbsoluteEdge:
+    """Return G, the largest edge with its sign or without."""
+    return AbsoluteEdge() if two_sided else MaximumEdge()
+
+
+def edges_below(gamma: Any, edges: Any, two_sided: bool) -> dict[str, Any]:
+    """Return the constraints that make gamma the largest edge, labelled with the weights of the hypotheses."""
+    return {"w+": edges <= gamma, "w-": -edges <= gamma} if two_sided else {"w": edges <= gamma}
+
+
+def of_weights(w: Any, two_sided: bool) -> dict[str, Any]:
+    """Return the constraints on the weights of the hypotheses: the 1-norm ball, or the simplex."""
+    import cvxpy as cp
+
+    return {"gamma": cp.norm1(w) <= 1} if two_sided else {"gamma": cp.sum(w) == 1, "w >= 0": w >= 0}

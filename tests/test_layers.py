@@ -16,7 +16,7 @@ ROOT = Path(boostopt.__file__).parent
 # From the bottom to the top; modules of one level do not import each other.
 LEVELS = (
     {"errors", "shapes", "quiet", "words"},
-    {"margins", "files", "notation"},
+    {"margins", "files"},
     {"regularizers", "edges", "typesetting"},
     {"feasibility", "forms", "printed"},
     {"certificate"},
@@ -26,7 +26,9 @@ LEVELS = (
     {"backends", "prototyping"},
     {"authoring", "catalogue"},
     {"solving", "oracles"},
+    {"checks"},
     {"comparison", "datasets"},
+    {"instances"},
     {"cli"},
     {"__init__", "__main__"},
 )

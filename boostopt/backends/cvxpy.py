@@ -76,17 +76,21 @@ class CvxpyBackend(Backend):
             return ""
 
     def takes(self, cones: frozenset[str]) -> Capability:
-        taken = _cones(self.solver)
-        missing = [CONES.get(cone, f"{cone!r} (unknown to boostopt)") for cone in sorted(cones - taken)]
-        if not missing:
-            return Capability(True)
-        return Capability(False, f"{self.solver} does not take {' and '.join(missing)}, which the program needs")
+        missing = [CONES.get(cone, f"{cone!r} (unknown to boostopt)") for cone in sorted(cones - _cones(self.solver))]
+        if missing:
+            return Capability(False, f"{self.solver} does not take {' and '.join(missing)}, which the program needs")
+        withheld = [f"{CONES[cone]}: {why}" for cone, why in self.profile.withheld.items() if cone in cones]
+        if withheld:
+            return Capability(False, f"{self.solver} is not given {' nor '.join(withheld)}")
+        return Capability(True)
 
     def attempts(self, program: Program, tol: float, deadline: Deadline) -> Iterator[Attempt]:
         profile = self.profile
         for rung in profile.linear_ladder if program.cones == LINEAR else profile.ladder:
             if deadline.passed:
                 return
+            if rung.form.side not in program.sides:
+                continue
             # The options are made when the solver starts: modelling takes its part of the time limit.
             yield self._attempt(program, rung.form, lambda rung=rung: profile.sent(rung, tol, deadline.left))
 
@@ -198,6 +202,8 @@ def _cones(solver: str) -> frozenset[str]:
         "second_order": cp.SOC in supported,
         "quadratic": cp.SOC in supported or solver in defines.SOLVER_MAP_QP,
         "exponential": cp.ExpCone in supported,
+        "power": cp.PowCone3D in supported,
+        "semidefinite": cp.PSD in supported,
     }
     return frozenset(cone for cone, taken in takes.items() if taken)
 

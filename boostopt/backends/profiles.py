@@ -46,6 +46,8 @@ class Profile:
         Attempts for programs that are not linear, the most promising first.
     linear_ladder
         Attempts for linear programs, for which the rated forms are the same as the others.
+    withheld
+        Cones that the solver takes by name but is not given, each with the reason in a sentence.
     """
 
     package: str = ""
@@ -55,6 +57,7 @@ class Profile:
     status: Callable[[Any], str] | None = None
     ladder: tuple[Rung, ...] = (Rung(DUAL_RATED, 1.0), Rung(DENSITY_RATED, 1.0), Rung(PRIMAL, 1.0))
     linear_ladder: tuple[Rung, ...] = (Rung(PRIMAL, 1.0), Rung(DUAL, 1.0))
+    withheld: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def sent(self, rung: Rung, tol: float, seconds: float | None) -> Options:
         """Return the options for a rung when a gap of `tol` is wanted."""
@@ -146,6 +149,7 @@ PROFILES: dict[str, Profile] = {
         coarsest=1e-7,
         status=lambda raw: str(raw["model_status"]),
         linear_ladder=(Rung(PRIMAL, 1e-1), Rung(DUAL, 1e-1)),
+        withheld={"quadratic": "HiGHS's quadratic solver has been seen to abort the process"},
     ),
     "OSQP": Profile(
         package="osqp",

@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+
 from boostopt.shapes import Array, Float
 
 
@@ -44,12 +46,15 @@ class Stationarity:
         Ends of the box, shape (N,).
     normals
         Gradients of further constraints or of norms that are active at d, shape (N, k).
+    total
+        What <d, z - slopes - beta> must be in addition; None for no such condition.
     """
 
     slopes: Float[Array, " N"]
     lower: Float[Array, " N"]
     upper: Float[Array, " N"]
     normals: Float[Array, "N k"]
+    total: float | None = None
 
 
 class Regularizer(ABC):
@@ -131,6 +136,14 @@ class Regularizer(ABC):
     @abstractmethod
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
         """Return the N non-negative terms that sum to F(d) + F*(z) - <d, z>, given `at = conjugate_at(z)`."""
+
+    def rise(self, d: Float[Array, " N"], share: Float[Array, " N"]) -> float:
+        """Return a bound of F(d') - F(d) over all d' of the domain with |d'_n - d_n| <= share_n room_n, share < 1.
+
+        By convexity: d' lies at most the largest share of the way from d to a point of the domain.
+        """
+        rise = float(share.max()) * max(self.span - self.value(d), 0.0)
+        return rise if np.isfinite(rise) else np.inf
 
     @abstractmethod
     def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:

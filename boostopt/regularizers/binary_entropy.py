@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import expit, log_expit, rel_entr
 
 from boostopt.errors import ProblemError
+from boostopt.regularizers.base import Stationarity
 from boostopt.regularizers.capped_simplex import FULL_SUPPORT, CappedSimplex
 from boostopt.regularizers.separable import Separable
 from boostopt.shapes import Array, Bool, Float
@@ -29,6 +30,9 @@ ROOT_STEPS = 300
 
 SATURATED = 45.0
 """Logit beyond which a sigmoid is 0 or 1: exp(-45) is below the rounding of a sum of 1e4 such terms."""
+
+LARGEST_LOGIT = 750.0
+"""Logit beyond which a sigmoid is 0 or 1 in floating point."""
 
 NARROWING = 4
 """Steps after which the search looks again which sigmoids can still change."""
@@ -74,7 +78,7 @@ class BinaryEntropy(Separable):
 
     @property
     def lower(self) -> Float[Array, " N"]:
-        return np.zeros(self.N)
+        return self.fixed
 
     @cached_property
     def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -167,11 +171,12 @@ class BinaryEntropy(Separable):
     def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
         target = 1.0 - float(self.fixed.sum())
         u = self.upper[self.free]
-        if not self.free.any() or target <= 0.0 or target >= float(u.sum()):
-            # No weight can move: any beta is right; one at which the sigmoids are saturated on the right side.
-            logit = self.logit[self.free]
-            bound = (1e3 + np.abs(logit).max(initial=0.0)) / self.eta + float(np.abs(z).max())
-            beta = bound if target <= 0.0 or not self.free.any() else -bound
+        if not self.free.any():
+            return 0.0, self.fixed
+        if target <= 0.0 or target >= float(u.sum()):
+            # The free weights stand at one end: where all sigmoids are saturated on that side.
+            beyond = (SATURATED + float(np.abs(self.logit[self.free]).max())) / self.eta + float(np.abs(z).max())
+            beta = beyond if target <= 0.0 else -beyond
             return beta, self.maximizers(z - beta)
         reference = -CappedSimplex(self.caps, 1.0).quantile(-z)
         x = self.logit[self.free] + self.eta * (z[self.free] - reference)
@@ -179,6 +184,10 @@ class BinaryEntropy(Separable):
         d = self.fixed.copy()
         d[self.free] = u * expit(x - tau)
         return reference + tau / self.eta, d
+
+    def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
+        # The slope is infinite at both ends, where a solver's weights are noise.
+        return super().stationarity(np.minimum(d, (1.0 - floor) * self.upper), floor)
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         """Return the entropic projection onto the caps, the fixed weights where they must be."""
@@ -245,10 +254,11 @@ def sigmoid_shift(x: Float[Array, " n"], u: Float[Array, " n"], target: float) -
     order = np.argsort(-x)
     start = float(x[order[min(int(np.searchsorted(np.cumsum(u[order]), target)), len(x) - 1)]])
     low, high, width = start, start, 1.0
-    while float(u @ expit(x - low)) < target:
+    # A target just below the sum of u may be above what the products sum to: the search ends where all are 1, or 0.
+    while float(u @ expit(x - low)) < target and low > float(x.min()) - LARGEST_LOGIT:
         low, width = low - width, 2.0 * width
     width = 1.0
-    while float(u @ expit(x - high)) > target:
+    while float(u @ expit(x - high)) > target and high < float(x.max()) + LARGEST_LOGIT:
         high, width = high + width, 2.0 * width
     tau, settled = 0.5 * (low + high), 0.0
     for step in range(ROOT_STEPS):

@@ -25,12 +25,21 @@ from boostopt.errors import ProblemError
 from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
-from boostopt.regularizers.powers import PowerSearch, bracket, root
+from boostopt.regularizers.powers import ROOT, Curve, bracket, root
 from boostopt.regularizers.relative_entropy import RelativeEntropy
 from boostopt.shapes import Array, Float
 
 SHRINK = 4e-16
 """By how much a point scaled into a ball is pulled further in, so that rounding leaves it there."""
+
+TOUCHING = 4e-15
+"""Relative distance from the smallest radius within which a ball counts as touching the simplex in one point."""
+
+LARGEST_LOG = 600.0
+"""Logarithm beyond which a root counts as lying at 0 or at infinity."""
+
+CANCELLED = 16.0 * float(np.finfo(np.float64).eps)
+"""Rounding of B*(z - s) + r ||s||_q relative to the size of s: near the smallest radius s is large and cancels."""
 
 
 def simplex(c: Float[Array, " N"]) -> Cap:
@@ -114,14 +123,9 @@ class _Normed(Regularizer):
         return self.base.gaps(d, z - s, at) + self.norm_gaps(d, s)
 
     def normal(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return the gradient of the norm, for p = inf shared by the largest weights."""
-        norm, copies = self.norm(d), d / self.c
-        if norm == 0.0:
-            return np.zeros(self.N)
-        if np.isfinite(self.p):
-            return (copies / norm) ** (self.p - 1.0)
-        largest = np.where(copies >= norm * (1.0 - 1e-9), 1.0, 0.0)
-        return largest / float(self.c @ largest)
+        """Return the gradient of the norm, p finite."""
+        norm = self.norm(d)
+        return (d / (self.c * norm)) ** (self.p - 1.0) if norm > 0.0 else np.zeros(self.N)
 
     @abstractmethod
     def dual_value(self, s: Float[Array, " N"]) -> float:
@@ -139,17 +143,12 @@ class _Normed(Regularizer):
         """Return the terms c (alpha^p / p + beta^q / q - alpha beta), each non-negative by Young's inequality."""
         return self.c * np.maximum(alpha**self.p / self.p + beta**self.q / self.q - alpha * beta, 0.0)
 
-    def _with_entropy(
-        self, entropy: RelativeEntropy, z: Float[Array, " N"], wanted: Callable[[Float[Array, " N"], float], float]
+    def _on_curve(
+        self, curve: Curve, wanted: Callable[[Float[Array, " N"], Float[Array, " N"]], float]
     ) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
-        """Return (d, s) for the multiplier mu of ||d||^p / p at which `wanted(d, mu)`, increasing in mu, is 0."""
-        search = PowerSearch(entropy, self.c, self.p, z)
-        low, high = bracket(lambda log_mu: wanted(search.at(log_mu), log_mu), -np.log(entropy.eta))
-        if not np.isfinite(high):
-            return self.center, search.power(self.center, low)
-        log_mu = root(lambda x: wanted(search.at(x), x), low, high)
-        d = search.at(log_mu)
-        return d, search.power(d, log_mu)
+        """Return (d, s) where `wanted(d, s)`, increasing with the level, is 0."""
+        low, high = bracket(lambda level: wanted(*curve.at(level)), 0.0)
+        return curve.at(root(lambda level: wanted(*curve.at(level)), low, high))
 
 
 @dataclass(frozen=True)
@@ -170,6 +169,11 @@ class NormBall(_Normed):
                 f"uniform distribution; got {self.r:.10g}. Raise r."
             )
         object.__setattr__(self, "r", max(self.r, smallest))
+
+    @cached_property
+    def single(self) -> bool:
+        """Whether the ball and the simplex have one point in common, that of smallest norm."""
+        return self.r <= self.norm(self.center) * (1 + TOUCHING)
 
     @property
     def span(self) -> float:
@@ -193,6 +197,8 @@ class NormBall(_Normed):
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         """Return the projection onto the simplex, mixed with the point of smallest norm as far as needed."""
+        if self.single:
+            return self.center
         d = self.base.project(d)
         norm, smallest = self.norm(d), self.norm(self.center)
         if norm <= self.r:
@@ -201,8 +207,19 @@ class NormBall(_Normed):
         share = min(share + SHRINK, 1.0)
         return (1.0 - share) * d + share * self.center
 
+    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+        if not self.single:
+            return super().conjugate_at(z, near)
+        # No finite s is best: the maximum is that of one point.
+        value = float(z @ self.center) - self.base.value(self.center)
+        multipliers = self.base.conjugate_at(z).multipliers
+        return ConjugatePoint(value, self.center, {**multipliers, "s": np.zeros(self.N)})
+
+    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
+        return np.zeros(self.N) if self.single else super().gaps(d, z, at)
+
     def dual_value(self, s: Float[Array, " N"]) -> float:
-        return self.r * self.dual_norm(s)
+        return self.r * self.dual_norm(s) + self._cancelled(s)
 
     def norm_gaps(self, d: Float[Array, " N"], s: Float[Array, " N"]) -> Float[Array, " N"]:
         size = self.dual_norm(s)
@@ -210,24 +227,41 @@ class NormBall(_Normed):
             return np.zeros(self.N)
         alpha, beta = d / (self.r * self.c), s / size
         short = max(1.0 - (self.norm(d) / self.r) ** self.p, 0.0) / self.p
-        return self.r * size * (self._young(alpha, beta) + short * self.c * beta**self.q)
+        share = self.c * beta**self.q
+        return self.r * size * (self._young(alpha, beta) + short * share) + self._cancelled(s) * share
+
+    def _cancelled(self, s: Float[Array, " N"]) -> float:
+        """Bound the rounding error that B*(z - s) + r ||s||_q has because s is large."""
+        return CANCELLED * float(np.abs(s).max())
 
     def _answer(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         inside = self.base.conjugate_at(z).d
         if self.norm(inside) <= self.r:
             return inside, np.zeros(self.N)
         if isinstance(self.base, RelativeEntropy):
-            return self._with_entropy(self.base, z, lambda d, log_mu: np.log(self.r) - np.log(self.norm(d)))
-        largest = float(z.max())
+            curve = Curve(self.base, self.c, self.p, z)
+            return self._on_curve(curve, lambda d, s: np.log(self.r) - np.log(self.norm(d)))
+        return self._of_simplex(z)
 
-        def weights(rho: float) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
-            v = np.maximum(z - largest + rho, 0.0)
+    def _of_simplex(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        """Return (d, s) with s = [z + rho]_+, d = r c (s / ||s||_q)^(q-1) and sum d = 1."""
+        relative = z - float(z.max())
+
+        def weights(log_rho: float) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+            v = np.maximum(relative + np.exp(log_rho), 0.0)
             return self.r * self.c * (v / self.dual_norm(v)) ** (self.q - 1.0), v
 
-        low, high = bracket(lambda x: float(weights(np.exp(x))[0].sum()) - 1.0, 0.0)
-        if not np.isfinite(high):
-            return self.center, weights(np.exp(low))[1]
-        return weights(np.exp(root(lambda x: float(weights(np.exp(x))[0].sum()) - 1.0, low, high)))
+        def excess(log_rho: float) -> float:
+            return float(weights(log_rho)[0].sum()) - 1.0
+
+        log_rho = root(excess, *bracket(excess, 0.0, LARGEST_LOG))
+        # For large p the weights jump where an example comes in: a mixture of both sides then has the sum 1.
+        step = ROOT * max(abs(log_rho), 1.0)
+        while step < 1.0 and (excess(log_rho - step) > 0.0 or excess(log_rho + step) < 0.0):
+            step *= 2.0
+        (below, _), (above, s) = weights(log_rho - step), weights(log_rho + step)
+        share = (1.0 - float(below.sum())) / max(float(above.sum() - below.sum()), 1e-300)
+        return below + min(max(share, 0.0), 1.0) * (above - below), s
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         value, constraints = self.base.cvxpy_value(d)
@@ -267,7 +301,11 @@ class NormPenalty(_Normed):
 
     def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
         at = self.base.stationarity(d, floor)
-        return replace(at, slopes=at.slopes + self.r * self.normal(d))
+        if np.isfinite(self.p):
+            return replace(at, slopes=at.slopes + self.r * self.normal(d))
+        # r max (d / c) is a cap at its own height whose multipliers, times d, sum to r times that height.
+        height = self.norm(d)
+        return replace(at, upper=height * self.c, total=self.r * height)
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         if d is None and not isinstance(self.base, RelativeEntropy):
@@ -293,14 +331,10 @@ class NormPenalty(_Normed):
     def _unscaled(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         if not isinstance(self.base, RelativeEntropy):
             return self._of_simplex(z)
+        curve = Curve(self.base, self.c, self.p, z)
         if np.isfinite(self.p):
-            # ||s||_q = mu ||d||^(p-1) must be r.
-            return self._with_entropy(
-                self.base,
-                z,
-                lambda d, log_mu: log_mu + (self.p - 1.0) * np.log(self.norm(d)) - np.log(self.r),
-            )
-        return self._by_level(self.base, z)
+            return self._on_curve(curve, lambda d, s: np.log(self.dual_norm(s)) - np.log(self.r))
+        return curve.at(curve.capped_level(self.r))
 
     def _of_simplex(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """||[z + rho]_+||_q = r, d proportional to c [z + rho]_+^(q-1), to c on the positive ones for p = inf."""
@@ -319,27 +353,6 @@ class NormPenalty(_Normed):
         power = (s / max(float(s.max()), 1e-300)) ** (self.q - 1.0) if np.isfinite(self.p) else np.where(s > 0, 1.0, 0)
         d = self.c * power
         return d / d.sum(), s
-
-    def _by_level(
-        self, entropy: RelativeEntropy, z: Float[Array, " N"]
-    ) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
-        """P = inf: the cap kappa c at which the multipliers psi of the cap, counted with c, sum to r."""
-        live = np.where(self.base.domain.c > 0, self.c, 0.0)
-
-        def capped(log_kappa: float) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
-            domain = CappedSimplex(live, float(np.exp(-log_kappa)))
-            at = RelativeEntropy(domain, entropy.eta, entropy.d0).conjugate_at(z)
-            return at.d, np.where(live > 0, np.asarray(at.multipliers["psi"]), 0.0)
-
-        def excess(log_kappa: float) -> float:
-            return float(self.c @ capped(log_kappa)[1]) - self.r
-
-        low = -float(np.log(live.sum())) + 1e-12
-        high = float(np.log((entropy.conjugate_at(z).d[live > 0] / live[live > 0]).max())) + 1e-9
-        if high <= low or excess(low) <= 0.0:
-            return self.center, capped(low)[1]
-        level = root(excess, low, high) if excess(high) < 0.0 else high
-        return capped(level)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         value, constraints = self.base.cvxpy_value(d)

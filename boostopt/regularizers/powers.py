@@ -15,78 +15,66 @@ from boostopt.shapes import Array, Float
 ROOT = 1e-15
 """Relative accuracy of the roots; no bound depends on it."""
 
-NEWTON_STEPS = 100
-"""More than the search for beta has taken."""
-
-FARTHEST = 700.0
-"""Logarithm beyond which a root counts as lying at infinity."""
+FARTHEST = 1e18
+"""Where the search for a root ends."""
 
 
-class PowerSearch:
-    """The maximizers of <z, d> - entropy(d) - (mu/p) ||d||_p^p on the simplex, for one mu after another.
+class Curve:
+    """The maximizers of <z, d> - entropy(d) - (mu/p) ||d||_p^p on the simplex, for all mu at once.
 
-    Without the simplex's multiplier: ln d_n = b_n - W_n / k with k = p - 1, b_n = ln d0_n + eta (z_n - beta) and
-    W_n = omega(k b_n + ln(k eta a_n)), a_n = mu c_n^(1-p). The last beta is where the next search starts.
+    With k = p - 1, a_n = ln(d0_n / c_n) + eta z_n and x_n = ln(d_n / c_n) - lambda, where eta mu = exp(-k lambda),
+    stationarity reads x_n + exp(k x_n) = a_n - theta: the multipliers mu and that of sum d = 1 enter by the one number
+    theta. Wright's omega function solves it, k exp(k x_n) = omega(k (a_n - theta) + ln k), and for p = inf, where
+    exp(k x_n) stands for the multiplier of x_n <= 0, it is x_n = min(a_n - theta, 0).
     """
 
     def __init__(self, entropy: RelativeEntropy, c: Float[Array, " N"], p: float, z: Float[Array, " N"]) -> None:
-        self.k, self.eta = p - 1.0, entropy.eta
+        self.k, self.eta, self.N = p - 1.0, entropy.eta, entropy.N
         self.live = entropy.domain.c > 0
-        self.log_d0 = entropy.log_d0[self.live]
-        self.log_a = -self.k * np.log(c[self.live])
-        self.c, self.exponent = c, entropy.eta * z[self.live]
-        self.tau = float(np.max(self.log_d0 + self.exponent))
-        self.N = entropy.N
+        self.c = c[self.live]
+        a = entropy.log_d0[self.live] - np.log(self.c) + entropy.eta * (z[self.live] - z[self.live].max())
+        self.a = a - a.max()
 
-    def at(self, log_mu: float) -> Float[Array, " N"]:
-        """Return d for ln mu."""
-        d = np.zeros(self.N)
-        d[self.live] = self._on_simplex(self.log_a + log_mu + np.log(self.k * self.eta))
-        return d / d.sum()
+    def at(self, level: float) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        """Return d and s = mu c^(1-p) d^(p-1) for level = max a - theta; both norms move one way with it."""
+        y = self.a + level
+        if not np.isfinite(self.k):
+            return self._spread(np.minimum(y, 0.0), np.maximum(y, 0.0))
+        omega = np.real(wrightomega(self.k * y + np.log(self.k)))
+        # Where omega is large, from its logarithm; where it vanishes, the difference has no cancellation.
+        by_log = (np.log(np.maximum(omega, 1.0)) - np.log(self.k)) / self.k
+        return self._spread(np.where(omega > 1.0, by_log, y - omega / self.k), omega / self.k)
 
-    def power(self, d: Float[Array, " N"], log_mu: float) -> Float[Array, " N"]:
-        """Return the gradient mu c^(1-p) d^(p-1) of the power of the norm."""
-        return np.exp(log_mu) * (d / self.c) ** self.k
+    def capped_level(self, total: float) -> float:
+        """Return, for p = inf, the level at which sum c s = total: the part of a above it has that size."""
+        order = np.argsort(-self.a)
+        above = np.cumsum(self.c[order] * self.a[order])
+        return float(((self.eta * total - above) / np.cumsum(self.c[order])).min())
 
-    def _on_simplex(self, log_factor: Float[Array, " n"]) -> Float[Array, " n"]:
-        """Newton's method for ln sum d = 0 in tau = eta beta: nearly linear, and exactly so where omega vanishes."""
-        low, high = -np.inf, np.inf
-        d = np.zeros(len(log_factor))
-        for _ in range(NEWTON_STEPS):
-            b = self.log_d0 + self.exponent - self.tau
-            omega = np.real(wrightomega(self.k * b + log_factor))
-            # Where omega is large, from its logarithm; where it vanishes, the difference has no cancellation.
-            of_omega = (np.log(np.maximum(omega, 1.0)) - log_factor) / self.k
-            d = np.exp(np.minimum(np.where(omega > 1.0, of_omega, b - omega / self.k), FARTHEST))
-            total = float(d.sum())
-            slope = float((d / (1.0 + omega)).sum()) / max(total, 1e-300)
-            excess = float(np.log(total)) if total > 0 else -np.inf
-            low, high = (self.tau, high) if excess > 0 else (low, self.tau)
-            step = excess / slope if slope > 0 else excess
-            following = self.tau + step
-            if not low < following < high:
-                following = 0.5 * (low + high) if np.isfinite(low + high) else self.tau + np.sign(step) * abs(step)
-            if abs(excess) <= ROOT or abs(following - self.tau) <= ROOT * max(1.0, abs(self.tau)):
-                break
-            self.tau = following
-        return d
+    def _spread(self, x: Float[Array, " n"], s: Float[Array, " n"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        """Return c exp(x) with sum 1 and s / eta, 0 where there may be no weight."""
+        d, power = np.zeros(self.N), np.zeros(self.N)
+        shares = self.c * np.exp(x - x.max())
+        d[self.live], power[self.live] = shares / shares.sum(), s / self.eta
+        return d, power
 
 
-def bracket(f: Callable[[float], float], start: float) -> tuple[float, float]:
-    """Return low < high with f(low) <= 0 <= f(high), f increasing; an infinite high where there is none."""
+def bracket(f: Callable[[float], float], start: float, farthest: float = FARTHEST) -> tuple[float, float]:
+    """Return low < high with f(low) <= 0 <= f(high), f increasing; up to `farthest` away, where the search ends."""
     low = high = start
     step = 1.0
-    while f(low) > 0.0 and step < FARTHEST:
-        low, step = low - step, 2.0 * step
+    while f(low) > 0.0 and start - low < farthest:
+        low, high, step = max(low - step, start - farthest), low, 2.0 * step
     step = 1.0
-    while f(high) < 0.0:
-        if step >= FARTHEST:
-            return low, np.inf
-        high, step = high + step, 2.0 * step
+    while f(high) < 0.0 and high - start < farthest:
+        low, high, step = high, min(high + step, start + farthest), 2.0 * step
     return low, high
 
 
 def root(f: Callable[[float], float], low: float, high: float) -> float:
-    """Return the root of f between low and high."""
+    """Return the root of f between low and high, or the end that is nearer to one."""
+    at_low, at_high = f(low), f(high)
+    if at_low >= 0.0 or at_high <= 0.0:
+        return low if at_low >= 0.0 else high
     found: Any = brentq(f, low, high, xtol=ROOT * max(abs(low), abs(high), 1e-285), rtol=np.float64(4 * ROOT))
     return float(found)

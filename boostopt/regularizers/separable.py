@@ -60,10 +60,10 @@ class Separable(Regularizer):
     def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return f_n(d_n) + f_n*(y_n) - y_n d_n >= 0: Bregman distance to the maximizer plus the box's slackness."""
         x = self.maximizers(y)
-        with np.errstate(invalid="ignore"):  # -inf * 0 at the end of a domain where nothing moved
-            bregman = self.values(d) - self.values(x) - self.derivatives(x) * (d - x)
         psi, zeta = self._box_multipliers(y)
-        return np.maximum(np.where(d == x, 0.0, bregman), 0.0) + psi * (self.upper - d) + zeta * (d - self.lower)
+        # y - psi + zeta is f'(x), and finite where x has underflowed to an end at which f' is not.
+        bregman = self.values(d) - self.values(x) - (y - psi + zeta) * (d - x)
+        return np.maximum(bregman, 0.0) + psi * (self.upper - d) + zeta * (d - self.lower)
 
     def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
         """Return (beta, d) with d a maximizer at z - beta and sum d = 1, by bisection.
@@ -116,6 +116,12 @@ class Separable(Regularizer):
 
     def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         return np.maximum(np.minimum(d - self.lower, self.upper - d), 0.0)
+
+    def rise(self, d: Float[Array, " N"], share: Float[Array, " N"]) -> float:
+        # The same by convexity, one weight at a time.
+        room, values = self.room(d), self.values(d)
+        highest = np.maximum(self.values(d + room), self.values(d - room))
+        return float((share * np.maximum(highest - values, 0.0)).sum())
 
     def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
         inside = np.clip(d, self.lower, self.upper)

@@ -17,8 +17,8 @@ from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.regularizers.separable import Separable
 from boostopt.shapes import Array, Float
 
-HALVINGS = 1100
-"""Bisection of [0, 1] down to the smallest double."""
+HALVINGS = 64
+"""Bisection of all non-negative doubles: one step for each of their bits."""
 
 
 @dataclass(frozen=True)
@@ -88,16 +88,17 @@ class SeparableSum(Separable):
         return np.sum([piece.derivatives(d) for piece in self.pieces], axis=0)
 
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
-        low, high = np.zeros(self.N), self.upper.copy()
-        at_upper = self.derivatives(high) <= y
+        # Non-negative doubles are ordered as their bits are: halving those finds the smallest weights as fast as any.
+        low, high = np.zeros(self.N, dtype=np.int64), self.upper.view(np.int64)
+        at_upper = self.derivatives(self.upper) <= y
         for _ in range(HALVINGS):
-            middle = 0.5 * (low + high)
-            if np.all((middle == low) | (middle == high) | at_upper):
+            middle = low + (high - low) // 2
+            if np.all((middle == low) | at_upper):
                 break
-            rising = self.derivatives(middle) > y
+            rising = self.derivatives(middle.view(np.float64)) > y
             low, high = np.where(rising, low, middle), np.where(rising, middle, high)
         # Below the slope at 0 the bisection ends at 0, with `low` never moved.
-        return np.where(at_upper, self.upper, low)
+        return np.where(at_upper, self.upper, low.view(np.float64))
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         if d is None:

@@ -35,6 +35,10 @@ class Tilted(Regularizer):
         return self.base.on_simplex
 
     @property
+    def exact(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.base.exact
+
+    @property
     def N(self) -> int:
         return self.base.N
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from agreement import assert_problems_agree, drawn
 from problems import REFERENCE_D0, REFERENCE_U, REFERENCE_W, draw, reference_erlpboost, reference_lpboost
 
 from boostopt import Program, get_formulation
@@ -56,6 +57,16 @@ def test_literal_derived_and_certified_values_agree(seed: int) -> None:
             assert problem.solution.opt_val == pytest.approx(certificate.upper, abs=1e-7)
 
 
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
+def test_literal_derived_and_certified_values_agree_two_sided(seed: int) -> None:
+    one = drawn(seed)
+    program = erlpboost(one.U, nu=one.nu, eta=one.eta, c=one.c, d0=one.d0, two_sided=True)
+    assert [c.label for c in program.cvxpy("primal", "literal").constraints[:2]] == ["w+", "w-"]
+    assert [c.label for c in program.cvxpy("dual", "literal").constraints] == ["gamma", "psi >= 0"]
+    assert_problems_agree(program)
+
+
 def test_reference_numbers_at_a_given_w() -> None:
     program = reference_erlpboost()
     at = program.regularizer.conjugate_at(-program.margins.margins(REFERENCE_W))
@@ -102,6 +113,30 @@ def test_kkt_system_of_the_page(seed: int) -> None:
     np.testing.assert_allclose(psi * (caps - d), 0, atol=1e-9)
     edges = program.margins.edges(solution.d)
     np.testing.assert_allclose(solution.w * (edges.max() - edges), 0, atol=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_two_sided_is_the_class_closed_under_negation(seed: int) -> None:
+    one = drawn(seed)
+    rest = {"nu": one.nu, "eta": one.eta, "c": one.c, "d0": one.d0}
+    two_sided = erlpboost(one.U, **rest, two_sided=True)
+    closed = erlpboost(np.column_stack([one.U, -one.U]), **rest)
+    solution, other = (program.solve("cvxpy:clarabel", tol=1e-9) for program in (two_sided, closed))
+    assert solution.certificate.overlaps(other.certificate)
+    t = one.U.shape[1]
+    assert two_sided.certify(w=other.w[:t] - other.w[t:]).lower == pytest.approx(other.certificate.lower, abs=1e-11)
+    # Both are within sqrt(2 eta gap) of the one optimal d, in the 1-norm.
+    assert np.abs(solution.d - other.d).sum() <= 2 * math.sqrt(2 * one.eta * 2e-9)
+    e = np.abs(two_sided.margins.edges(solution.d))
+    np.testing.assert_allclose(np.abs(solution.w) * (e.max() - e), 0, atol=1e-8)
+
+
+def test_w_of_zero_is_allowed_two_sided() -> None:
+    """The mixture of nothing: d is the reference's projection and the bound its entropy, 0 for one within the caps."""
+    certificate = erlpboost(REFERENCE_U, nu=2, eta=4, d0=REFERENCE_D0, two_sided=True).certify(w=[0.0, 0.0, 0.0])
+    np.testing.assert_allclose(certificate.d, REFERENCE_D0, atol=1e-12)
+    assert certificate.lower == pytest.approx(0, abs=1e-12)
+    assert certificate.upper == pytest.approx(np.abs(REFERENCE_D0 @ REFERENCE_U).max(), abs=1e-12)
 
 
 def test_k_copies_of_an_example_are_multiplicity_k() -> None:
@@ -170,6 +205,13 @@ def test_canonical_eta_and_the_iteration_bound() -> None:
     program = erlpboost(np.ones((40, 2)), nu=40, epsilon=0.05)
     assert program.parameters.eta == 0.5
     assert get_formulation("erlpboost").iteration_bound(program.parameters, program.examples) == pytest.approx(160)
+
+
+def test_an_eta_below_one_half_counts_as_one_half_in_the_bound() -> None:
+    """The step to w = u gains 1/2 of the gap at least, and not its square over 8 eta, once eta is small."""
+    program = erlpboost(np.ones((40, 2)), nu=10, epsilon=0.05, eta=0.01)
+    bound = get_formulation("erlpboost").iteration_bound(program.parameters, program.examples)
+    assert bound == pytest.approx(8 / 0.05)
 
 
 def test_canonical_eta_uses_the_range_of_the_entropy_for_a_reference_outside_the_cap() -> None:

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from agreement import assert_problems_agree, drawn
 from problems import REFERENCE_M, REFERENCE_U, REFERENCE_W, draw, independent_bracket, reference_lpboost
 
 from boostopt import Program, get_formulation
@@ -50,6 +51,27 @@ def test_structure_by_hand() -> None:
     )
 
 
+def test_two_sided_structure_by_hand() -> None:
+    """The same, edges and weights with either sign.
+
+    Primal  min gamma   s.t.  |d1 - d2/2 + d3| <= gamma,  |-d1 + d2| <= gamma  and the rest as before
+    Dual    max rho - (psi1 + 2 psi2 + psi3) / 2   s.t.  |w1| + |w2| <= 1  and the rest as before, w free in sign
+    """
+    U = np.array([[1.0, -1.0], [-0.5, 1.0], [1.0, 0.0]])
+    program = lpboost(U, nu=2, c=[1, 2, 1], two_sided=True)
+    primal, dual = program.cvxpy("primal", "literal"), program.cvxpy("dual", "literal")
+    assert [c.label for c in primal.constraints] == ["w+", "w-", "beta", "psi", "d >= 0"]
+    assert [c.label for c in dual.constraints] == ["d", "gamma", "psi >= 0"]
+    d, gamma = np.array([0.5, 0.2, 0.3]), 0.4
+    primal.var_dict["d"].value, primal.var_dict["gamma"].value = d, gamma
+    above, below = (c.args[0].value - c.args[1].value for c in primal.constraints[:2])
+    np.testing.assert_allclose(above, [0.5 - 0.1 + 0.3 - gamma, -0.5 + 0.2 - gamma], atol=1e-15)
+    np.testing.assert_allclose(below, [-0.5 + 0.1 - 0.3 - gamma, 0.5 - 0.2 - gamma], atol=1e-15)
+    dual.var_dict["w"].value = [-0.25, 0.5]
+    ball = dual.constraints[1]
+    assert ball.args[0].value - ball.args[1].value == pytest.approx(0.75 - 1)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_literal_derived_and_certified_values_agree(seed: int) -> None:
     program = draw(np.random.default_rng(seed), largest_N=60, largest_t=8).bind("lpboost")
@@ -58,6 +80,14 @@ def test_literal_derived_and_certified_values_agree(seed: int) -> None:
         for form in ("derived", "literal"):
             value = program.cvxpy(side, form).solve("CLARABEL")
             assert value == pytest.approx(certificate.upper, abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_literal_derived_and_certified_values_agree_two_sided(seed: int) -> None:
+    one = drawn(seed)
+    program = lpboost(one.U, nu=one.nu, c=one.c, two_sided=True)
+    assert_problems_agree(program)
+    assert program.solve("cvxpy:highs", tol=1e-9).certificate.scaled_gap <= 1e-9
 
 
 def test_reference_numbers() -> None:
@@ -86,6 +116,30 @@ def test_kkt_system_of_the_page(seed: int) -> None:
     c, nu = program.examples.c, program.parameters.nu
     assert c[m < rho - 1e-9].sum() <= nu * (1 + 1e-9)
     assert c[m <= rho + 1e-9].sum() >= nu * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_two_sided_is_the_class_closed_under_negation(seed: int) -> None:
+    one = drawn(seed)
+    two_sided = lpboost(one.U, nu=one.nu, c=one.c, two_sided=True)
+    closed = lpboost(np.column_stack([one.U, -one.U]), nu=one.nu, c=one.c)
+    solution, other = (program.solve("cvxpy:highs", tol=1e-12) for program in (two_sided, closed))
+    assert solution.certificate.overlaps(other.certificate)
+    assert solution.certificate.upper >= 0
+    # The weights of the pairs taken together prove the same margin, and the edges hold on both sides.
+    t = one.U.shape[1]
+    assert two_sided.certify(w=other.w[:t] - other.w[t:]).lower == pytest.approx(other.certificate.lower, abs=1e-11)
+    e = np.abs(two_sided.margins.edges(solution.d))
+    np.testing.assert_allclose(np.abs(solution.w) * (e.max() - e), 0, atol=1e-10)
+    assert (solution.w * two_sided.margins.edges(solution.d) >= -1e-10).all()
+
+
+def test_the_sign_of_a_hypothesis_does_not_matter_two_sided() -> None:
+    signs = np.array([1, -1, -1])
+    one = lpboost(REFERENCE_U, nu=2.5, two_sided=True).solve("cvxpy:highs", tol=1e-12)
+    other = lpboost(REFERENCE_U * signs, nu=2.5, two_sided=True).solve("cvxpy:highs", tol=1e-12)
+    assert one.certificate.overlaps(other.certificate)
+    np.testing.assert_allclose(one.w, signs * other.w, atol=1e-9)
 
 
 def test_a_pivot_is_the_value() -> None:

@@ -1,0 +1,8 @@
+"""Checks of regularizers, edge functions and formulations: what fails is named, with numbers."""
+
+from boostopt.checks.edges import check_edge
+from boostopt.checks.pages import check_formulation
+from boostopt.checks.regularizers import check_regularizer
+from boostopt.checks.report import Check, CheckReport, ChecksFailed
+
+__all__ = ["Check", "CheckReport", "ChecksFailed", "check_edge", "check_formulation", "check_regularizer"]

@@ -1,0 +1,178 @@
+"""Small random instances of a formulation: margins, multiplicities, references and parameters from their domains."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from boostopt.checks.measuring import PieceFailed, ask, in_words, optimum, shown
+from boostopt.errors import ProblemError
+from boostopt.formulation import (
+    COUNT,
+    EDGE,
+    EXPONENT,
+    FRACTION,
+    POSITIVE,
+    POSITIVE_OR_INFINITE,
+    REAL,
+    Domain,
+    Formulation,
+)
+from boostopt.program import Examples, Program
+from boostopt.shapes import Array, Float
+
+ATTEMPTS = 40
+"""Draws before it is said that no instance can be bound: some parameters fit few examples."""
+
+COLUMNS = (3, 2, 4, 1)
+"""Hypotheses of one instance after the other, where the page leaves their number open."""
+
+EXPONENTS = (2.0, math.inf, 1.5, 3.0, 1.25)
+"""Ratios of small integers: CVXPY writes norms with these exponents exactly, others nearly."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A bound program and what it was bound with.
+
+    Attributes
+    ----------
+    program
+        The program.
+    given
+        The parameters passed to `bind`; those left to `canonical` are not among them.
+    c, d0
+        As passed to `bind`, None for the default.
+    """
+
+    program: Program
+    given: Mapping[str, Any]
+    c: Float[Array, " N"] | None
+    d0: Float[Array, " N"] | None
+
+    def __str__(self) -> str:
+        p = self.program.parameters
+        values = ", ".join(f"{field.name} = {shown(getattr(p, field.name))}" for field in fields(p))
+        further = [name for name, value in (("c", self.c), ("d0", self.d0)) if value is not None]
+        return f"({self.program.margins!r}, {values}{''.join(f', uneven {name}' for name in further)})"
+
+
+def draw_instances(
+    page: Formulation[Any], random_state: int, number: int, parameters: Mapping[str, Any]
+) -> list[Instance]:
+    """Return instances of a page, at most one of them infeasible if others can be found.
+
+    Raises
+    ------
+    PieceFailed
+        The page raises something else than a ProblemError, or none of `ATTEMPTS` draws can be bound.
+    """
+    found = list[Instance]()
+    infeasible = 0
+    for k in range(number):
+        instance: Instance | None = None
+        refused, hopeless = "", False
+        for attempt in range(ATTEMPTS):
+            rng = np.random.default_rng([random_state, k, attempt])
+            try:
+                instance = _draw(page, rng, k, parameters, zeros=attempt < ATTEMPTS // 2)
+            except ProblemError as refusal:
+                refused = str(refusal)
+                continue
+            hopeless = _is_infeasible(instance.program)
+            if not (infeasible and hopeless):
+                break
+        if instance is None:
+            raise PieceFailed(f"no random instance can be bound; the last of {ATTEMPTS} was refused: {refused}")
+        infeasible += hopeless
+        found.append(instance)
+    return found
+
+
+def _is_infeasible(program: Program) -> bool:
+    """Whether a solver says so; a problem that none takes is for the checks to tell."""
+    try:
+        return optimum(ask(program.cvxpy, "primal")) == math.inf
+    except PieceFailed:
+        return False
+
+
+def _draw(
+    page: Formulation[Any], rng: np.random.Generator, k: int, parameters: Mapping[str, Any], zeros: bool
+) -> Instance:
+    """Draw the k-th instance: real entries in turn with signs, even c and d0 in turn with uneven ones."""
+    N = int(rng.integers(8, 11))
+    t = page.columns or COLUMNS[k % len(COLUMNS)]
+    U = _margins(rng, N, t, signs=k % 2 == 1)
+    c = rng.uniform(0.4, 2.5, N) if k % 4 in (1, 2) else None
+    d0 = None
+    if page.takes_reference and k % 4 in (1, 3):
+        d0 = rng.dirichlet(np.full(N, 8.0))
+        d0[0] = 0.0 if k % 4 == 3 and zeros else d0[0]
+        d0 /= d0.sum()
+    examples = Examples(np.ones(N) if c is None else c, np.full(N, 1.0 / N) if d0 is None else d0)
+    given = dict(parameters)
+    flags = 0
+    for name, known in page.parameters.items():
+        flag = known.domain.kind == "flag"
+        if name not in given:
+            canonical = isinstance(known.default, float) and math.isnan(known.default)
+            if not (canonical and rng.random() < 0.5):
+                given[name] = bool((k >> flags) & 1) if flag else _value(known.domain, examples, rng)
+        flags += flag
+    return Instance(bound(page, U, c, d0, given), given, c, d0)
+
+
+def bound(
+    page: Formulation[Any],
+    U: Float[Array, "N t"],
+    c: Float[Array, " N"] | None,
+    d0: Float[Array, " N"] | None,
+    given: Mapping[str, Any],
+) -> Program:
+    """Bind a page; a ProblemError is its answer, anything else that it raises its failure."""
+    try:
+        return page.bind(U, c=c, d0=d0, **given)
+    except ProblemError:
+        raise
+    except Exception as failure:
+        raise PieceFailed(f"binding raised {in_words(failure)}") from failure
+
+
+def _margins(rng: np.random.Generator, N: int, t: int, signs: bool) -> Float[Array, "N t"]:
+    """Draw a margin matrix of full column rank, so that every edge tells its hypothesis."""
+    while True:
+        U = rng.choice([-1.0, 1.0], (N, t)) if signs else rng.uniform(-1, 1, (N, t))
+        if np.linalg.matrix_rank(np.column_stack([U, np.ones(N)])) == t + 1:
+            return U
+
+
+def _value(domain: Domain, examples: Examples, rng: np.random.Generator) -> Any:
+    """Draw a parameter: where its domain is known, at sizes that matter; otherwise whatever the domain contains."""
+    if domain.kind == "per example":
+        kinds = (rng.normal(size=examples.N), rng.random(examples.N), 1.0 * (rng.random(examples.N) < 0.5))
+        return kinds[rng.integers(len(kinds))]
+    total = examples.total
+    # Two digits: should it become an exponent, CVXPY can write it exactly.
+    positive = float(f"{rng.choice([rng.uniform(0.2, 1), math.exp(rng.uniform(math.log(0.5), math.log(30)))]):.2g}")
+    if domain is COUNT:
+        return float(rng.choice([1.0, total, rng.uniform(1, total), max(1.0, math.floor(total / 3))]))
+    if domain is POSITIVE:
+        return positive
+    if domain is POSITIVE_OR_INFINITE:
+        return math.inf if rng.random() < 0.3 else positive
+    if domain is EXPONENT:
+        return float(rng.choice(EXPONENTS))
+    if domain in (EDGE, REAL):
+        return float(rng.uniform(-0.6, 0.6))
+    if domain is FRACTION:
+        return float(rng.uniform(0.1, 0.9))
+    for _ in range(ATTEMPTS):
+        for value in (rng.uniform(0, 1), rng.uniform(-1, 1), positive, rng.uniform(1, total), 10 * rng.normal()):
+            if domain.contains(float(value), examples):
+                return float(value)
+    raise PieceFailed(f"no number was found in the domain {domain.text}; pass a value")

@@ -1,0 +1,333 @@
+"""What an edge function promises, asked of it one property at a time.
+
+As for a regularizer. G* has a domain of its own (w in the simplex, w >= 0), which `residuals` describes: outside it the
+supremum that defines G* grows without bound with the box over which it is taken, and that is measured.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from boostopt.checks.measuring import (
+    FEASIBLE,
+    ROUNDING,
+    SOLVED,
+    Measured,
+    Measurements,
+    NotAsked,
+    Remark,
+    apart,
+    ask,
+    made,
+    optimum,
+    scale_of,
+)
+from boostopt.checks.modelling import cones_used, curvature_faults, minimum, modelled, violation
+from boostopt.checks.points import AskedEdges, beyond
+from boostopt.checks.report import Check, CheckReport
+from boostopt.edges.base import EdgeFunction
+from boostopt.errors import OptionError
+from boostopt.shapes import Array, Float
+
+OFF = 0.05
+"""Residual from which hypothesis weights count as outside the domain of G*: their supremum grows by as much."""
+
+TIE = 1e-9
+"""Edges nearer than this count as equal."""
+
+SOLVES = 5
+"""Arguments of each kind at which a solver is asked."""
+
+
+def check_edge(G: object, t: int = 3, random_state: int = 0) -> CheckReport:
+    """Check that an edge function keeps what `EdgeFunction` promises.
+
+    Parameters
+    ----------
+    G
+        The edge function, an `EdgeFunction`.
+    t
+        Number of edges, at least 1; 2 where G is a function of two.
+    random_state
+        Seed of the points at which it is asked.
+
+    Returns
+    -------
+    One check for each property, in the order of `EDGE_CHECKS`.
+
+    Raises
+    ------
+    OptionError
+        G is no `EdgeFunction`, or t is less than 1.
+    """
+    if not isinstance(G, EdgeFunction):
+        raise OptionError(f"expected an EdgeFunction; got {G!r}. Subclass boostopt.authoring.EdgeFunction.")
+    if t < 1:
+        raise OptionError(f"expected at least one edge; got t = {t}.")
+    return CheckReport(f"{type(G).__name__} of {t} edges", edge_checks(G, t, random_state, SOLVES))
+
+
+def edge_checks(G: EdgeFunction, t: int, random_state: int, solves: int) -> tuple[Check, ...]:
+    """Return the checks of G, with a solver asked at `solves` arguments of each kind."""
+    asked = AskedEdges(G, t, random_state, solves)
+    return tuple(made(name, check(asked)) for name, check in EDGE_CHECKS.items())
+
+
+def _off(G: EdgeFunction, w: Float[Array, " t"]) -> float:
+    """By how much w leaves the domain of G*, by G's own word."""
+    return max(ask(G.residuals, w).values(), default=0.0)
+
+
+def _project(asked: AskedEdges) -> Measurements:
+    G, t = asked.G, asked.t
+    mixed = asked.rng(2).normal(size=t)
+    mixed[0] = np.nan
+    junk = [np.full(t, x) for x in (np.nan, np.inf, -np.inf, 0.0, -1.0, 1e300, -1e300, 1e-300)]
+    meaningful = 0
+    for w in (*junk, mixed, *asked.raw_weights):
+        v = ask(G.project, w)
+        if v is None:
+            continue
+        meaningful += 1
+        yield Measured(_off(G, v), FEASIBLE, "project(w) violates the domain of G*", {"w": w, "project(w)": v})
+    yield Measured(0.0 if meaningful else np.inf, FEASIBLE, "project returns None whatever w is")
+    for w in asked.weights:
+        again = ask(G.project, w)
+        moved = np.inf if again is None else float(np.abs(again - w).max())
+        tolerance = FEASIBLE * scale_of(float(np.abs(w).max()))
+        yield Measured(moved, tolerance, "project moves a point of the domain of G*", {"w": w})
+
+
+def _residuals(asked: AskedEdges) -> Measurements:
+    """The residuals are 0 where G* is finite and positive where it is not."""
+    G = asked.G
+    for w in asked.weights:
+        yield Measured(_off(G, w), FEASIBLE, "residuals at a point of the domain of G*", {"w": w})
+    not_finite = _off(G, np.full(asked.t, np.nan))
+    yield Measured(0.0 if not_finite == np.inf else np.inf, FEASIBLE, "residuals of nan must be inf")
+    if not G.exact:
+        yield Remark("where G* is infinite was not asked: a bound on [-1, 1] is finite everywhere")
+        return
+    for w in asked.raw_weights:
+        near, far = asked.near.at(w), asked.far.at(w)
+        if near is None or far is None:
+            yield Remark("no solver found the supremum at one argument")
+            continue
+        grows, off = (far - near) / (9.0 * asked.box), _off(G, w)
+        if off >= OFF:
+            what = f"residuals call w infeasible by {off:.3g}, yet sup <w, e> - G(e) stays finite"
+            yield Measured(off * 1e-3 - grows, FEASIBLE, what, {"w": w})
+        elif off <= FEASIBLE:
+            what = "residuals call w feasible, yet sup <w, e> - G(e) grows without bound: slope"
+            yield Measured(grows, SOLVED * scale_of(float(np.abs(w).max())), what, {"w": w})
+
+
+def _fenchel_young(asked: AskedEdges) -> Measurements:
+    G = asked.G
+    for e in asked.edges:
+        value = ask(G.value, e)
+        for w, conjugate in zip(asked.weights, asked.conjugates, strict=True):
+            scale = scale_of(value, conjugate, float(np.abs(w) @ np.abs(e)))
+            gap = value + conjugate - float(w @ e)
+            # A bound that was computed, not derived, is a bound to the accuracy of G itself all the same.
+            yield Measured(-gap, ROUNDING * scale, "G(e) + G*(w) - <w, e> is negative", {"e": e, "w": w})
+
+
+def _subgradient(asked: AskedEdges) -> Measurements:
+    """The best answer w to e attains Fenchel-Young where e satisfies the conditions with equality, or has w = 0."""
+    G = asked.G
+    for e in asked.edges:
+        w = ask(G.subgradient, e)
+        yield Measured(_off(G, w), FEASIBLE, "the subgradient leaves the domain of G*", {"e": e, "w": w})
+        value, conjugate = ask(G.value, e), ask(G.conjugate, w, e)
+        scale = scale_of(value, conjugate, float(np.abs(w) @ np.abs(e)))
+        gap = abs(value + conjugate - float(w @ e))
+        yield Measured(gap, ROUNDING * scale, "|G(e) + G*(w) - <w, e>| at the subgradient w", {"e": e, "w": w})
+
+
+def _conjugate(asked: AskedEdges) -> Measurements:
+    G = asked.G
+    if not G.exact:
+        yield Remark("G* is an upper bound only: held to be above the supremum over [-1, 1]")
+    for w, conjugate in list(zip(asked.weights, asked.conjugates, strict=True))[: 2 * asked.solves]:
+        supremum = asked.near.at(w)
+        if supremum is None:
+            yield Remark("no solver found the supremum at one argument")
+            continue
+        scale = scale_of(conjugate, asked.box * float(np.abs(w).max()) * 1e-2)
+        off = apart(conjugate, supremum) if G.exact else supremum - conjugate
+        what = f"G*(w) = {conjugate:.9g}, the supremum of <w, e> - G(e) is {supremum:.9g}; they differ by"
+        yield Measured(off, SOLVED * scale, what, {"w": w})
+
+
+def _convexity(asked: AskedEdges) -> Measurements:
+    G, rng = asked.G, asked.rng(3)
+    for _ in range(20):
+        e, f = (asked.edges[k] for k in rng.integers(len(asked.edges), size=2))
+        ends = 0.5 * (ask(G.value, e) + ask(G.value, f))
+        above = ask(G.value, 0.5 * (e + f)) - ends
+        yield Measured(
+            above, ROUNDING * scale_of(ends), "G at the middle exceeds the mean at the ends", {"e": e, "f": f}
+        )
+        if not G.exact:
+            continue
+        v, w = (asked.weights[k] for k in rng.integers(len(asked.weights), size=2))
+        middle = 0.5 * (v + w)
+        yield Measured(_off(G, middle), FEASIBLE * scale_of(), "the domain of G* is not convex", {"v": v, "w": w})
+        ends = 0.5 * (ask(G.conjugate, v) + ask(G.conjugate, w))
+        above = ask(G.conjugate, middle) - ends
+        yield Measured(
+            above, ROUNDING * scale_of(ends), "G* at the middle exceeds the mean at the ends", {"v": v, "w": w}
+        )
+
+
+def _gaps(asked: AskedEdges) -> Measurements:
+    G = asked.G
+    for e in asked.edges:
+        value = ask(G.value, e)
+        for w in asked.weights:
+            gaps = np.asarray(ask(G.gaps, e, w))
+            if gaps.shape != (asked.t,):
+                yield Measured(np.inf, FEASIBLE, f"gaps must have shape ({asked.t},); got {gaps.shape}")
+                continue
+            conjugate = ask(G.conjugate, w, e)
+            scale = scale_of(value, conjugate, float(np.abs(w) @ np.abs(e)))
+            yield Measured(-float(gaps.min()), ROUNDING * scale, "a gap is negative", {"e": e, "w": w, "gaps": gaps})
+            expected = value + conjugate - float(w @ e)
+            what = f"the gaps sum to {gaps.sum():.9g} and G(e) + G*(w) - <w, e> = {expected:.9g}"
+            yield Measured(apart(float(gaps.sum()), expected), ROUNDING * scale, what, {"e": e, "w": w})
+
+
+def _domain(asked: AskedEdges) -> Measurements:
+    """The polyhedron is where CVXPY's constraints hold, and support is the largest of <ray, e> over it."""
+    import cvxpy as cp
+
+    G, allowed = asked.G, asked.domain
+    yield Measured(0.0 if asked.edges else np.inf, FEASIBLE, "no edges were found in the domain of G")
+    for e in asked.edges:
+        yield Measured(violation(G.cvxpy_value, e), FEASIBLE * 10, "cvxpy_value forbids edges of the domain", {"e": e})
+    if allowed is None:
+        for e in asked.raw_edges:
+            missing = violation(G.cvxpy_value, e)
+            yield Measured(missing, FEASIBLE, "domain says all of R^t, cvxpy_value forbids edges", {"e": e})
+        return
+    for e in asked.raw_edges:
+        outside, forbidden = beyond(allowed, e), violation(G.cvxpy_value, e)
+        what = f"edges beyond the domain by {outside:.3g} satisfy the constraints of cvxpy_value"
+        yield Measured(outside - 1e3 * forbidden, FEASIBLE, what, {"e": e})
+    e = cp.Variable(asked.t)
+    within = modelled(G.cvxpy_value, e)[1]
+    for w in asked.weights[: asked.solves]:
+        for ray in ask(G.rays, w):
+            claimed, largest = ask(G.support, ray), optimum(cp.Problem(cp.Maximize(ray @ e), within))
+            if largest is not None:
+                what = f"support(ray) = {claimed:.9g}, the maximum of <ray, e> over the domain is {largest:.9g}; off by"
+                yield Measured(apart(claimed, largest), SOLVED * scale_of(claimed), what, {"w": w, "ray": ray})
+
+
+def _active(asked: AskedEdges) -> Measurements:
+    """Every w that `active` allows is optimal for e, and the subgradient is one of them."""
+    G, rng = asked.G, asked.rng(4)
+    for e in asked.edges:
+        active = ask(G.active, e, TIE)
+        value = ask(G.value, e)
+        k = active.directions.shape[1]
+        for _ in range(3):
+            x = rng.normal(size=k) if active.signed else rng.exponential(size=k)
+            if active.total is not None and k:
+                total = active.total * (rng.uniform() if active.at_most else 1.0)
+                x = x + (total - x.sum()) / k if active.signed else x * (total / x.sum())
+            w = active.offset + active.directions @ x
+            yield Measured(_off(G, w), FEASIBLE * 10, "an active w leaves the domain of G*", {"e": e, "w": w})
+            conjugate = ask(G.conjugate, w, e)
+            gap = abs(value + conjugate - float(w @ e))
+            scale = scale_of(value, conjugate, float(np.abs(w) @ np.abs(e)))
+            what = "|G(e) + G*(w) - <w, e>| at an active w: complementary slackness fails"
+            yield Measured(gap, 10 * ROUNDING * scale, what, {"e": e, "w": w})
+        rest = ask(G.subgradient, e) - active.offset
+        left = rest - active.directions @ np.linalg.lstsq(active.directions, rest)[0] if k else rest
+        what = "the subgradient is no combination of the active directions: left over"
+        yield Measured(float(np.abs(left).max()), ROUNDING * scale_of(float(np.abs(rest).max())), what, {"e": e})
+
+
+def _cvxpy_value(asked: AskedEdges) -> Measurements:
+    import cvxpy as cp
+
+    G = asked.G
+    for fault in curvature_faults(*modelled(G.cvxpy_value, cp.Variable(asked.t))):
+        yield Measured(np.inf, FEASIBLE, fault)
+    for e in asked.edges:
+        value, theirs = ask(G.value, e), minimum(G.cvxpy_value, e)
+        if theirs is None:
+            yield Remark("no solver found the value at one argument")
+            continue
+        what = f"|value(e) - cvxpy_value(e)|, value(e) = {value:.9g} and CVXPY's is {theirs:.9g}"
+        yield Measured(apart(value, theirs), SOLVED * scale_of(value), what, {"e": e})
+
+
+def _cvxpy_conjugate(asked: AskedEdges) -> Measurements:
+    import cvxpy as cp
+
+    G = asked.G
+    if not G.exact:
+        yield NotAsked("there is no closed form of G*")
+        return
+    for fault in curvature_faults(*modelled(G.cvxpy_conjugate, cp.Variable(asked.t))):
+        yield Measured(np.inf, FEASIBLE, fault)
+    for w, conjugate in zip(asked.weights, asked.conjugates, strict=True):
+        theirs = minimum(G.cvxpy_conjugate, w)
+        if theirs is not None:
+            what = f"|G*(w) - cvxpy_conjugate(w)|, G*(w) = {conjugate:.9g} and CVXPY's is {theirs:.9g}"
+            yield Measured(apart(conjugate, theirs), SOLVED * scale_of(conjugate), what, {"w": w})
+        missed = violation(G.cvxpy_conjugate, w)
+        yield Measured(missed, FEASIBLE * 10, "cvxpy_conjugate forbids a point of the domain of G*", {"w": w})
+    for w in asked.raw_weights:
+        off, forbidden = _off(G, w), violation(G.cvxpy_conjugate, w)
+        if off >= OFF and minimum(G.cvxpy_conjugate, w) != np.inf:
+            what = f"w outside the domain of G* by {off:.3g} satisfies the constraints of cvxpy_conjugate"
+            yield Measured(off - 1e3 * forbidden, FEASIBLE, what, {"w": w})
+
+
+def _sizes(asked: AskedEdges) -> Measurements:
+    G = asked.G
+    for e in asked.edges:
+        for w in asked.weights[:3]:
+            magnitude = float(ask(G.magnitude, e, w, 1.0))
+            right = 0.0 <= magnitude < np.inf
+            what = "magnitude must be finite and not negative"
+            yield Measured(0.0 if right else np.inf, FEASIBLE, what, {"e": e, "w": w, "magnitude": magnitude})
+        told = np.array([float(x) for x in ask(G.multipliers, e).values()])
+        bad = float(np.count_nonzero(~np.isfinite(told)))
+        yield Measured(bad, 0.5, "multipliers that are not finite", {"e": e})
+
+
+def _cones(asked: AskedEdges) -> Measurements:
+    import cvxpy as cp
+
+    G, declared = asked.G, ask(lambda: asked.G.cones)
+    models = [G.cvxpy_value, G.cvxpy_conjugate] if G.exact else [G.cvxpy_value]
+    for model in models:
+        value, constraints = modelled(model, cp.Variable(asked.t))
+        missing = cones_used(cp.Problem(cp.Minimize(value), constraints), declared) - declared
+        what = f"cones needed but not declared: {', '.join(sorted(missing))}; declared {', '.join(sorted(declared))}"
+        yield Measured(float(len(missing)), 0.5, what)
+
+
+EDGE_CHECKS: dict[str, Callable[[AskedEdges], Measurements]] = {
+    "project": _project,
+    "residuals": _residuals,
+    "fenchel-young": _fenchel_young,
+    "subgradient": _subgradient,
+    "conjugate": _conjugate,
+    "convexity": _convexity,
+    "gaps": _gaps,
+    "domain": _domain,
+    "active": _active,
+    "cvxpy-value": _cvxpy_value,
+    "cvxpy-conjugate": _cvxpy_conjugate,
+    "sizes": _sizes,
+    "cones": _cones,
+}
+"""The checks by name, in the order of a report."""

@@ -1,0 +1,195 @@
+"""How a check is made: a stream of measured values with tolerances, of which the worst is kept.
+
+What a piece raises is its failure and becomes part of the report; what this package raises is a bug and goes through.
+So every call of foreign code goes through `ask`.
+"""
+
+from __future__ import annotations
+
+import traceback
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from boostopt.checks.report import Check
+
+ROUNDING = 1e-9
+"""Relative size of what counts as rounding: closed forms are right to 1e-12 or so, mistakes are seldom below 1e-4."""
+
+FEASIBLE = 1e-9
+"""By how much a point may leave a set and still count as in it; repaired points miss by 1e-15."""
+
+SOLVED = 1e-6
+"""Relative error of a solver's optimum: 1e-8 is usual at the accuracy asked for, 1e-7 what is accepted from it."""
+
+SHOWN = 12
+"""Entries of an array that are shown in words."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+class PieceFailed(Exception):
+    """A piece raised an exception; the message says which method and what."""
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One number that must not exceed its tolerance, and what it is; `at` names the arguments."""
+
+    value: float
+    tolerance: float
+    what: str
+    at: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True)
+class Remark:
+    """Something to be said beside the measurements, once; its counts are added up: "at `part` of `whole`"."""
+
+    words: str
+    part: int = 0
+    whole: int = 0
+
+
+@dataclass(frozen=True)
+class NotAsked:
+    """Why the property cannot be asked of this piece."""
+
+    words: str
+
+
+Measurements = Iterator[Measured | Remark | NotAsked]
+
+
+def ask(method: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Return what a piece answers; PieceFailed where it raises. Its warnings are not judged, its answers are."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return method(*args, **kwargs)
+    except Exception as failure:
+        raise PieceFailed(f"{_place(failure) or _name(method)} raised {in_words(failure)}") from failure
+
+
+def made(name: str, measurements: Measurements) -> Check:
+    """Run a check: keep the worst value, count the others."""
+    worst: Measured | None = None
+    count, failed, remarks, skipped = 0, 0, dict[str, list[int]](), dict[str, None]()
+    try:
+        for item in measurements:
+            if isinstance(item, Remark):
+                counts = remarks.setdefault(item.words, [0, 0])
+                counts[:] = counts[0] + item.part, counts[1] + item.whole
+            elif isinstance(item, NotAsked):
+                skipped[item.words] = None
+            else:
+                count += 1
+                failed += not _holds(item)
+                worst = item if worst is None or _severity(item) > _severity(worst) else worst
+    except PieceFailed as failure:
+        before = [told(worst)] if worst is not None and failed else []
+        return Check(name, False, np.inf, 0.0, "; before that ".join([str(failure), *before]))
+    said = [f"{words} at {part} of {whole}" if whole else words for words, (part, whole) in remarks.items()]
+    if worst is None:
+        if skipped:
+            return Check(name, True, np.nan, np.nan, f"not asked: {'; '.join(skipped)}")
+        return Check(name, False, np.inf, 0.0, "; ".join(["nothing could be compared", *said]))
+    words = [f"{failed} of {count} compared fail; worst: {told(worst)}"] if failed else [f"{count} compared"]
+    return Check(name, not failed, float(worst.value), worst.tolerance, "; ".join([*words, *said, *skipped]))
+
+
+def told(item: Measured) -> str:
+    """A measured value in words, with the arguments."""
+    at = ", ".join(f"{name} = {shown(value)}" for name, value in item.at.items())
+    return f"{item.what}: {item.value:.3g} > {item.tolerance:.1g}" + (f", at {at}" if at else "")
+
+
+def shown(value: Any) -> str:
+    """Write an argument in a line."""
+    if not isinstance(value, np.ndarray):
+        return f"{value:.6g}" if isinstance(value, float) else str(value)
+    text = np.array2string(value[:SHOWN], precision=4, separator=", ", max_line_width=10_000, suppress_small=False)
+    return text if len(value) <= SHOWN else f"{text[:-1]}, ...]"
+
+
+def in_words(failure: BaseException) -> str:
+    """What was raised, in one line."""
+    return f"{type(failure).__name__}: {' '.join(str(failure).split())}"[:300]
+
+
+def optimum(problem: Any) -> float | None:
+    """Return the optimal value of a `cvxpy.Problem`, -inf or inf where it is infeasible or unbounded.
+
+    None where the solver leaves it open. PieceFailed where CVXPY does not take the problem.
+    """
+    import cvxpy as cp
+    from cvxpy.error import SolverError
+
+    sign = 1.0 if isinstance(problem.objective, cp.Minimize) else -1.0
+    for options in _OPTIONS:
+        with warnings.catch_warnings():
+            # What is inaccurate is judged by its tolerance here; that a norm is approximated by cones is no news.
+            warnings.simplefilter("ignore")
+            try:
+                problem.solve("CLARABEL", **options)
+            except SolverError:
+                continue
+            except Exception as failure:
+                raise PieceFailed(f"CVXPY refuses the problem with {in_words(failure)}") from failure
+        if problem.status in ("optimal", "optimal_inaccurate"):
+            return float(problem.solution.opt_val)
+        if problem.status == "infeasible":
+            return sign * np.inf
+        if problem.status == "unbounded":
+            return -sign * np.inf
+    return None
+
+
+_REDUCED = {"reduced_tol_gap_abs": 1e-7, "reduced_tol_gap_rel": 1e-7, "reduced_tol_feas": 1e-7}
+_OPTIONS = (
+    {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10, **_REDUCED},
+    {"tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8, **_REDUCED, "equilibrate_enable": False},
+)
+"""An answer is accepted at 1e-7, which is `SOLVED` with room to spare."""
+
+
+def apart(a: float, b: float) -> float:
+    """Return |a - b|, 0 for equal infinities, inf where only one is infinite."""
+    return 0.0 if a == b else abs(a - b)
+
+
+def scale_of(*sizes: float) -> float:
+    """Return 1 plus the finite sizes: what a relative tolerance refers to."""
+    return 1.0 + sum(abs(size) for size in sizes if np.isfinite(size))
+
+
+def _holds(item: Measured) -> bool:
+    return bool(item.value <= item.tolerance)  # False for nan
+
+
+def _severity(item: Measured) -> float:
+    return float(item.value) / item.tolerance if item.value == item.value else np.inf
+
+
+def _place(failure: Exception) -> str:
+    """Where it was raised: the last function that belongs to no installed package, with file and line; "" if none."""
+    frames = [(f, line) for f, line in traceback.walk_tb(failure.__traceback__) if _written(f.f_code.co_filename)]
+    if len(frames) < 2:  # the first is `ask` itself
+        return ""
+    frame, line = frames[-1]
+    return f"{frame.f_code.co_qualname} ({Path(frame.f_code.co_filename).name}, line {line})"
+
+
+def _written(filename: str) -> bool:
+    """Whether code stands in a file of this package or of its user."""
+    return filename.endswith(".py") and "site-packages" not in filename
+
+
+def _name(method: Any) -> str:
+    """The method as its author wrote it: the class and its name."""
+    return getattr(method, "__qualname__", None) or type(method).__name__

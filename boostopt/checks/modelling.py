@@ -1,0 +1,98 @@
+"""What a CVXPY expression with constraints says at a point, whether or not it has variables of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from boostopt.checks.measuring import ask, optimum
+from boostopt.shapes import Array, Float
+
+Model = Callable[[Any], tuple[Any, list[Any]]]
+"""Makes (expression, constraints) of an affine CVXPY expression."""
+
+
+def modelled(model: Model, x: Any) -> tuple[Any, list[Any]]:
+    """Return the expression and its constraints, those of its atoms' domains among them (d >= 0 for an entropy)."""
+    import cvxpy as cp
+
+    expression, constraints = ask(model, x)
+    expression = cp.Constant(0.0) + expression
+    return expression, [*constraints, *ask(lambda: expression.domain)]
+
+
+def minimum(model: Model, x: Float[Array, " n"]) -> float | None:
+    """Return the least value of a modelled function at x over the variables that it brings along.
+
+    Constraints on x alone are left out: where x lies on the boundary, rounding would make them fail.
+    """
+    import cvxpy as cp
+
+    expression, constraints = modelled(model, cp.Constant(x))
+    own = [constraint for constraint in constraints if constraint.variables()]
+    if expression.variables():
+        return optimum(cp.Problem(cp.Minimize(expression), own))
+    return float(ask(lambda: expression.value))
+
+
+class Supremum:
+    """The supremum of <y, x> - value over the x that satisfy constraints, for one y after the other.
+
+    The problem is compiled once; x keeps the last maximizer.
+    """
+
+    def __init__(self, x: Any, value: Any, constraints: list[Any]) -> None:
+        import cvxpy as cp
+
+        self._y = cp.Parameter(x.size)
+        self._problem = cp.Problem(cp.Maximize(self._y @ x - value), constraints)
+
+    def at(self, y: Float[Array, " n"]) -> float | None:
+        """Return the supremum, None where no solver finds it."""
+        self._y.value = y
+        return optimum(self._problem)
+
+
+def violation(model: Model, x: Float[Array, " n"]) -> float:
+    """Return by how much x violates those constraints of a modelled function that are on x alone."""
+    import cvxpy as cp
+
+    _, constraints = modelled(model, cp.Constant(x))
+    return max((_largest(constraint) for constraint in constraints if not constraint.variables()), default=0.0)
+
+
+def _largest(constraint: Any) -> float:
+    """Largest violation over the entries of a constraint."""
+    return float(np.max(np.abs(np.asarray(ask(constraint.violation))), initial=0.0))
+
+
+def curvature_faults(expression: Any, constraints: list[Any]) -> Iterator[str]:
+    """Say what is not convex by CVXPY's rules."""
+    if expression.size != 1:
+        yield f"the expression must be a scalar; it has shape {expression.shape}"
+    if not ask(expression.is_convex):
+        yield f"the expression is not convex by CVXPY's rules, it is {expression.curvature.lower()}: {expression}"[:300]
+    for constraint in constraints:
+        if not ask(constraint.is_dcp):
+            yield f"a constraint is not convex by CVXPY's rules: {constraint}"[:300]
+
+
+def conic_form(problem: Any, quadratic: bool) -> Any:
+    """Return CVXPY's data of a problem for a conic solver, the objective linear unless it may be quadratic."""
+    options = {"use_quad_obj": quadratic}
+    return ask(lambda: problem.get_problem_data("CLARABEL", solver_opts=options))[0]
+
+
+def cones_used(problem: Any, declared: frozenset[str]) -> frozenset[str]:
+    """Return the cones that CVXPY makes of a problem, a quadratic objective being one where it is declared."""
+    dims = conic_form(problem, "quadratic" in declared)["dims"]
+    second_order = "quadratic" if "quadratic" in declared and "second_order" not in declared else "second_order"
+    found = {
+        second_order: len(dims.soc),
+        "exponential": dims.exp,
+        "power": len(dims.p3d) + len(dims.pnd),
+        "semidefinite": len(dims.psd),
+    }
+    return frozenset({"linear", *(cone for cone, count in found.items() if count)})

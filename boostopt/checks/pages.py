@@ -1,0 +1,167 @@
+"""A formulation on small random instances: its F, its G, its problems as printed, and what copies of examples do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from boostopt.catalogue import get_formulation
+from boostopt.checks import printed
+from boostopt.checks.drawing import bound, draw_instances
+from boostopt.checks.edges import EDGE_CHECKS
+from boostopt.checks.measuring import (
+    ROUNDING,
+    Measured,
+    Measurements,
+    NotAsked,
+    PieceFailed,
+    apart,
+    ask,
+    made,
+    scale_of,
+)
+from boostopt.checks.points import AskedEdges, AskedRegularizer
+from boostopt.checks.printed import AskedPage
+from boostopt.checks.regularizers import REGULARIZER_CHECKS
+from boostopt.checks.report import Check, CheckReport
+from boostopt.errors import ProblemError, unknown_name
+from boostopt.formulation import Formulation
+from boostopt.regularizers.base import Regularizer
+from boostopt.shapes import Array, Float
+
+INSTANCES = 4
+"""Random instances of a page."""
+
+SOLVES = 2
+"""Arguments at which a solver is asked, for F and G of one instance."""
+
+
+def check_formulation(which: object, random_state: int = 0, **parameters: Any) -> CheckReport:
+    """Check a formulation on small random instances.
+
+    Parameters
+    ----------
+    which
+        A name from `list_formulations()`, the path of a page or a formulation.
+    random_state
+        Seed of the instances: real and +-1 margins, even and uneven multiplicities and references.
+    **parameters
+        Values to be kept; the other parameters are drawn from their domains.
+
+    Returns
+    -------
+    The checks of F ("F: ..."), of G ("G: ...") and of the page.
+
+    Raises
+    ------
+    OptionError
+        The formulation is unknown, or it has no such parameter.
+    """
+    page = get_formulation(which)
+    for name in parameters:
+        if name not in page.parameters:
+            raise unknown_name(f"parameter of {page.name}", name, page.parameters)
+    return CheckReport(page.name, _checks(page, random_state, parameters))
+
+
+def _checks(page: Formulation[Any], random_state: int, parameters: dict[str, Any]) -> tuple[Check, ...]:
+    try:
+        instances = draw_instances(page, random_state, INSTANCES, parameters)
+    except PieceFailed as failure:
+        return (Check("binds", False, np.inf, 0.0, str(failure)),)
+    asked = [AskedPage(page, instance, random_state + k) for k, instance in enumerate(instances)]
+    found = [Check("binds", True, 0.0, 0.0, f"{len(instances)} instances")]
+    of_F = [AskedRegularizer(a.program.regularizer, a.seed, SOLVES) for a in asked]
+    of_G = [AskedEdges(a.program.edge_function, a.program.margins.t, a.seed, SOLVES) for a in asked]
+    for name, check in REGULARIZER_CHECKS.items():
+        found.append(made(f"F: {name}", _over(asked, map(check, of_F))))
+    for name, check in EDGE_CHECKS.items():
+        found.append(made(f"G: {name}", _over(asked, map(check, of_G))))
+    for name, check in PAGE_CHECKS.items():
+        found.append(made(name, _over(asked, map(check, asked))))
+    return tuple(found)
+
+
+def _over(asked: list[AskedPage], streams: Iterable[Measurements]) -> Measurements:
+    """Chain the measurements of all instances, each told in which it was made."""
+    for one, stream in zip(asked, streams, strict=True):
+        for item in stream:
+            told = isinstance(item, Measured)
+            yield replace(item, at={**item.at, "instance": one.instance}) if told else item
+
+
+def copies(asked: AskedPage) -> Measurements:
+    """An example with c_n = k is k copies of it: the same F*, the weights of the copies add up to a maximizer."""
+    instance, N = asked.instance, asked.program.margins.N
+    rng = np.random.default_rng([asked.seed, 11])
+    k = rng.integers(2, 5, N)  # more examples than the instance had, so that nu remains possible
+    per_example = {name for name, known in asked.page.parameters.items() if known.domain.kind == "per example"}
+    given = dict(instance.given)
+    repeated = {name: np.repeat(value, k) if name in per_example else value for name, value in given.items()}
+    d0 = instance.d0
+    try:
+        merged = bound(asked.page, asked.U, k.astype(np.float64), d0, given).regularizer
+        parts = None if d0 is None else np.repeat(d0 / k, k)
+        copied = bound(asked.page, np.repeat(asked.U, k, axis=0), None, parts, repeated).regularizer
+    except ProblemError as refusal:
+        yield NotAsked(f"one instance cannot be bound with other multiplicities ({refusal})"[:200])
+        return
+    starts = np.concatenate([[0], np.cumsum(k)[:-1]])
+    for z in (rng.uniform(-1, 1, N), rng.normal(size=N) * 3.0):
+        yield from _alike(merged, copied, z, np.repeat(z, k), lambda d: np.add.reduceat(d, starts), {"copies": k})
+
+
+def permutation(asked: AskedPage) -> Measurements:
+    """Permuting the examples permutes their weights."""
+    instance, N = asked.instance, asked.program.margins.N
+    rng = np.random.default_rng([asked.seed, 12])
+    order, z = rng.permutation(N), rng.uniform(-1, 1, N)
+    per_example = {name for name, known in asked.page.parameters.items() if known.domain.kind == "per example"}
+    given = {name: value[order] if name in per_example else value for name, value in instance.given.items()}
+    c, d0 = (None if values is None else values[order] for values in (instance.c, instance.d0))
+    F = asked.program.regularizer
+    permuted = ask(lambda: bound(asked.page, asked.U[order], c, d0, given)).regularizer
+    yield from _alike(F, permuted, z, z[order], lambda d: d[np.argsort(order)], {"order": order})
+
+
+def _alike(
+    F: Regularizer,
+    other: Regularizer,
+    z: Float[Array, " N"],
+    others_z: Float[Array, " M"],
+    back: Callable[[Float[Array, " M"]], Float[Array, " N"]],
+    at: dict[str, Any],
+) -> Measurements:
+    """Hold F* at z against another's at its z, and the other's maximizer, brought back, against F's."""
+    at = {"z": z, **at}
+    if not F.exact:
+        # A bound may be loose here and there: the suprema themselves are compared.
+        values = [AskedRegularizer(f, 0, 0).supremum.at(x) for f, x in ((F, z), (other, others_z))]
+        yield from printed.compared("F* of the examples and of the others", values[0], values[1])
+        return
+    one, many = ask(F.conjugate_at, z), ask(other.conjugate_at, others_z)
+    tolerance = ROUNDING * scale_of(one.value, float(np.abs(z).max()))
+    what = f"F* is {one.value:.9g} of the examples and {many.value:.9g} of the others; apart"
+    yield Measured(apart(one.value, many.value), tolerance, what, at)
+    gap = float(np.sum(ask(F.gaps, back(many.d), z, one)))
+    yield Measured(gap, tolerance, "the weights of the others, brought back, are no maximizer: gap", at)
+
+
+PAGE_CHECKS: dict[str, Callable[[AskedPage], Measurements]] = {
+    "labels": printed.labels,
+    "senses": printed.senses,
+    "strong-duality": printed.strong_duality,
+    "literal-primal": printed.literal_primal,
+    "literal-dual": printed.literal_dual,
+    "certificate": printed.certificate,
+    "printed-dual-at-w": printed.printed_dual,
+    "closed-dual-at-w": printed.closed_dual,
+    "multiplier-w": printed.multiplier_w,
+    "multiplier-d": printed.multiplier_d,
+    "copies": copies,
+    "permutation": permutation,
+}
+"""The checks of a page by name, in the order of a report."""

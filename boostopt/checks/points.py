@@ -1,0 +1,217 @@
+"""Where a regularizer and an edge function are asked: random points of their domains and beyond, drawn once."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from boostopt.checks.measuring import FEASIBLE, ask, scale_of
+from boostopt.checks.modelling import Supremum, modelled
+from boostopt.edges.base import EdgeFunction, Polyhedron
+from boostopt.regularizers.base import ConjugatePoint, Regularizer
+from boostopt.shapes import Array, Float
+
+FAR = 1e6
+"""Size of the arguments of F* at which everything must still be finite."""
+
+BOX = 100.0
+"""Half width of the box of edges that stands for all of R^t: no edge of weights on the simplex exceeds 1."""
+
+
+class AskedRegularizer:
+    """A regularizer with the points at which it is asked, drawn once."""
+
+    def __init__(self, F: Regularizer, random_state: int, solves: int) -> None:
+        self.F, self.solves = F, solves
+        self._seed = random_state
+
+    def rng(self, stream: int) -> np.random.Generator:
+        """A generator of its own for each use: no check depends on which ran before."""
+        return np.random.default_rng([self._seed, stream])
+
+    @cached_property
+    def size(self) -> float:
+        """Natural size of the weights, for draws where no simplex sets it."""
+        return float(np.abs(np.asarray(ask(lambda: self.F.unit))).sum())
+
+    @cached_property
+    def junk(self) -> list[Float[Array, " N"]]:
+        """What a solver may leave: not finite, zero, negative, huge, tiny, concentrated."""
+        N, rng = self.F.N, self.rng(0)
+        mixed = rng.normal(size=N)
+        mixed[0], mixed[-1] = np.nan, np.inf
+        return [
+            np.full(N, np.nan),
+            np.full(N, np.inf),
+            np.full(N, -np.inf),
+            np.zeros(N),
+            np.full(N, -1.0),
+            np.full(N, 1e300),
+            np.full(N, 1e-300),
+            np.eye(N)[0],
+            np.eye(N)[-1] * 1e6,
+            mixed,
+            rng.normal(size=N),
+            self.size * rng.dirichlet(np.full(N, 0.3)),
+        ]
+
+    @cached_property
+    def weights(self) -> list[Float[Array, " N"]]:
+        """Points of the domain, inside and on its boundary."""
+        N, rng, unit = self.F.N, self.rng(1), np.asarray(ask(lambda: self.F.unit))
+        raw = [
+            None,
+            *(unit * rng.exponential(size=N) for _ in range(2)),
+            unit * rng.exponential(size=N) ** 4,
+            *(self.size * rng.exponential(size=N) * (rng.random(N) < 0.4) for _ in range(2)),
+            self.size * np.eye(N)[rng.integers(N)],
+        ]
+        return [ask(self.F.project, q) for q in raw]
+
+    @cached_property
+    def directions(self) -> list[Float[Array, " N"]]:
+        """Arguments of F*: of the size of margins, smaller, larger, with ties."""
+        N, rng = self.F.N, self.rng(2)
+        rate = float(ask(lambda: self.F.rate))
+        return [
+            rng.uniform(-1, 1, N),
+            rng.normal(size=N) * 3.0,
+            rng.uniform(-1, 1, N) / rate,
+            rng.choice([-1.0, 1.0], N),
+            np.eye(N)[0],
+            np.full(N, 0.3),
+        ]
+
+    @cached_property
+    def at(self) -> list[ConjugatePoint]:
+        """F* at the directions."""
+        return [ask(self.F.conjugate_at, z) for z in self.directions]
+
+    @cached_property
+    def variable(self) -> Any:
+        """A CVXPY variable for d."""
+        import cvxpy as cp
+
+        return cp.Variable(self.F.N, name="d")
+
+    @cached_property
+    def modelled(self) -> tuple[Any, list[Any]]:
+        """F as CVXPY has it."""
+        return modelled(self.F.cvxpy_value, self.variable)
+
+    @cached_property
+    def supremum(self) -> Supremum:
+        """Maximizes <z, d> - F(d)."""
+        return Supremum(self.variable, self.modelled[0], self.modelled[1])
+
+    @cached_property
+    def largest(self) -> Supremum:
+        """Maximizes <z, d> over the domain."""
+        return Supremum(self.variable, 0.0, self.modelled[1])
+
+    def value_scale(self, d: Float[Array, " N"], z: Float[Array, " N"], *values: float) -> float:
+        """What rounding is relative to in F(d) + F*(z) - <d, z>."""
+        return scale_of(float(np.abs(d) @ np.abs(z)), *values)
+
+
+class AskedEdges:
+    """An edge function with the points at which it is asked, drawn once."""
+
+    def __init__(self, G: EdgeFunction, t: int, random_state: int, solves: int) -> None:
+        self.G, self.t, self.solves = G, t, solves
+        self._seed = random_state
+
+    def rng(self, stream: int) -> np.random.Generator:
+        return np.random.default_rng([self._seed, stream])
+
+    @cached_property
+    def domain(self) -> Polyhedron | None:
+        """The domain of G; None for all of R^t."""
+        return ask(self.G.domain, self.t)
+
+    @cached_property
+    def raw_edges(self) -> list[Float[Array, " t"]]:
+        """Edges anywhere: of weights on the simplex, and beyond where G is known there."""
+        t, rng = self.t, self.rng(0)
+        size = 3.0 if self.G.exact else 1.0
+        return [
+            *(rng.uniform(-1, 1, t) for _ in range(3)),
+            rng.uniform(-size, size, t),
+            rng.choice([-1.0, 1.0], t),
+            np.full(t, 0.25),
+            np.zeros(t),
+        ]
+
+    @cached_property
+    def edges(self) -> list[Float[Array, " t"]]:
+        """Edges in the domain of G, some with ties and on the boundary."""
+        allowed = self.domain
+        if allowed is None:
+            return self.raw_edges
+        nearest = [_moved_into(allowed, e) for e in self.raw_edges]
+        return [e for e in nearest if beyond(allowed, e) <= FEASIBLE * scale_of(float(np.abs(e).max()))]
+
+    @cached_property
+    def raw_weights(self) -> list[Float[Array, " t"]]:
+        """Hypothesis weights anywhere."""
+        t, rng = self.t, self.rng(1)
+        return [
+            *(rng.exponential(size=t) for _ in range(2)),
+            *(rng.normal(size=t) for _ in range(2)),
+            rng.dirichlet(np.ones(t)),
+            np.eye(t)[0],
+            -np.eye(t)[-1],
+            np.full(t, 0.2 / t),
+            np.zeros(t),
+        ]
+
+    @cached_property
+    def weights(self) -> list[Float[Array, " t"]]:
+        """Hypothesis weights in the domain of G*."""
+        projected = [ask(self.G.project, w) for w in self.raw_weights]
+        best = [ask(self.G.subgradient, e) for e in self.edges]
+        return [*(w for w in projected if w is not None), *best]
+
+    @cached_property
+    def box(self) -> float:
+        """Half width of the box of edges that stands for all of them; bounds may be known on [-1, 1] alone."""
+        return BOX if self.G.exact else 1.0
+
+    @cached_property
+    def near(self) -> Supremum:
+        """The supremum of <w, e> - G(e) over the edges in the box, as CVXPY has G."""
+        return self._within(self.box)
+
+    @cached_property
+    def far(self) -> Supremum:
+        """The same over a box of ten times the size."""
+        return self._within(10.0 * self.box)
+
+    @cached_property
+    def conjugates(self) -> list[float]:
+        """G* at the weights."""
+        return [ask(self.G.conjugate, w) for w in self.weights]
+
+    def _within(self, R: float) -> Supremum:
+        import cvxpy as cp
+
+        e = cp.Variable(self.t)
+        value, constraints = modelled(self.G.cvxpy_value, e)
+        return Supremum(e, value, [*constraints, e <= R, e >= -R])
+
+
+def _moved_into(allowed: Polyhedron, e: Float[Array, " t"]) -> Float[Array, " t"]:
+    """Return e after least-squares steps onto the conditions: one is enough where they are independent."""
+    inverse = np.linalg.pinv(allowed.rows(len(e)))
+    for _ in range(50):
+        image = allowed.image(e)
+        e = e - inverse @ (image - np.clip(image, allowed.low, allowed.high))
+    return e
+
+
+def beyond(allowed: Polyhedron, e: Float[Array, " t"]) -> float:
+    """By how much e leaves a polyhedron."""
+    image = allowed.image(e)
+    return max(0.0, float(np.maximum(image - allowed.high, allowed.low - image).max()))

@@ -1,0 +1,285 @@
+"""A page's problems as printed, against each other, against the derived ones and against the closed forms.
+
+Agreement at the optimum is strong duality and no more. So the printed dual is also compared, at hypothesis weights that
+are not optimal, with the dual function that follows mechanically from the printed primal, and both with the closed
+form -F*(-Uw) - G*(w) on which every certificate stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from boostopt.certificate import Certificate
+from boostopt.checks.conic import SIDES, dual_function, labelled, with_edges
+from boostopt.checks.drawing import Instance
+from boostopt.checks.measuring import (
+    FEASIBLE,
+    SOLVED,
+    Measured,
+    Measurements,
+    NotAsked,
+    PieceFailed,
+    Remark,
+    apart,
+    ask,
+    optimum,
+    scale_of,
+)
+from boostopt.formulation import Formulation
+from boostopt.program import Program
+from boostopt.shapes import Array, Float
+from boostopt.solving import solve
+
+OFF = 0.05
+"""Residual from which hypothesis weights count as outside the domain of G*."""
+
+MULTIPLIER = 1e-5
+"""What a solver's multipliers are worth: the square root of its gap where the dual is flat."""
+
+DERIVED = "the page prints no {}: the derived one stands for it"
+NO_DUAL = "no dual is printed, and none can be derived"
+
+
+class AskedPage:
+    """A page with one of its instances: its problems are built and solved once."""
+
+    def __init__(self, page: Formulation[Any], instance: Instance, seed: int) -> None:
+        self.page, self.instance, self.seed = page, instance, seed
+
+    @property
+    def program(self) -> Program:
+        return self.instance.program
+
+    @cached_property
+    def U(self) -> Float[Array, "N t"]:
+        return self.program.margins.to_array()
+
+    @cached_property
+    def primal(self) -> Any:
+        """The primal as printed."""
+        return ask(self.program.cvxpy, "primal", "literal")
+
+    @cached_property
+    def dual(self) -> Any | None:
+        """The dual as printed; None where none is and none can be derived."""
+        derivable = "dual" in self.program.sides
+        return ask(self.program.cvxpy, "dual", "literal") if self.prints_dual or derivable else None
+
+    @property
+    def prints_primal(self) -> bool:
+        """Whether the page states a primal of its own."""
+        return type(self.page).primal is not Formulation.primal
+
+    @property
+    def prints_dual(self) -> bool:
+        """Whether the page states a dual of its own."""
+        return type(self.page).dual is not Formulation.dual
+
+    @cached_property
+    def solved_primal(self) -> tuple[float | None, dict[str, Any]]:
+        """The optimal value of the primal as printed, and its multipliers by label."""
+        return _solved(self.primal)
+
+    @cached_property
+    def solved_dual(self) -> tuple[float | None, dict[str, Any]]:
+        """Likewise of the dual; None for no dual."""
+        return (None, {}) if self.dual is None else _solved(self.dual)
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """What the package proves of the optimum."""
+        return ask(solve, self.program).certificate
+
+    @cached_property
+    def weights(self) -> list[Float[Array, " t"]]:
+        """Hypothesis weights, random ones and such as lie far outside the domain of G*."""
+        rng, G, t = np.random.default_rng([self.seed, 10]), self.program.edge_function, self.program.margins.t
+        raw = [rng.exponential(size=t), rng.normal(size=t), rng.dirichlet(np.ones(t))]
+        inside = [w for w in (ask(G.project, w) for w in raw) if w is not None]
+        outside = [w for w in (1.4 * inside[0] + 0.2, inside[0] - 0.7, *raw) if self.off(w) >= OFF]
+        return [*inside, *outside[:2]]
+
+    @cached_property
+    def mechanical(self) -> list[float | None]:
+        """The dual function of the printed primal at the weights."""
+        found = with_edges(self.primal, self.U)
+        return [dual_function(found, w) for w in self.weights]
+
+    def off(self, w: Float[Array, " t"]) -> float:
+        """By how much w leaves the domain of G*."""
+        return max(ask(self.program.edge_function.residuals, w).values(), default=0.0)
+
+    def tolerance(self, *values: float) -> float:
+        """What two optimal values may differ by."""
+        return SOLVED * scale_of(*values)
+
+
+def _solved(problem: Any) -> tuple[float | None, dict[str, Any]]:
+    """Return the optimal value with copies of the multipliers: constraints may be solved again within others."""
+    value = optimum(problem)
+    finite = value is not None and np.isfinite(value)
+    found = {label: constraint.dual_value for label, constraint in labelled(problem).items()} if finite else {}
+    return value, {label: np.array(multiplier, dtype=np.float64).ravel() for label, multiplier in found.items()}
+
+
+def compared(name: str, a: float | None, b: float | None) -> Iterator[Measured | Remark]:
+    """Hold two optimal values against each other."""
+    if a is None or b is None:
+        yield Remark("no solver found a value in one instance")
+        return
+    yield Measured(apart(a, b), SOLVED * scale_of(a, b), f"{name}: {a:.9g} against {b:.9g}, apart")
+
+
+def labels(asked: AskedPage) -> Measurements:
+    """Every constraint is labelled, no two alike."""
+    printed = {"primal": asked.prints_primal, "dual": asked.prints_dual}
+    for side, problem in (("primal", asked.primal), ("dual", asked.dual)):
+        if problem is None or not printed[side]:
+            yield NotAsked(DERIVED.format(side))
+            continue
+        given = [constraint.label for constraint in problem.constraints]
+        missing = float(sum(not label for label in given))
+        yield Measured(missing, 0.5, f"constraints of the printed {side} without a label")
+        yield Measured(float(len(given) - len(set(given))), 0.5, f"labels that occur twice in the printed {side}")
+
+
+def senses(asked: AskedPage) -> Measurements:
+    """The primal is the d side and minimized, the dual is maximized."""
+    import cvxpy as cp
+
+    minimizes = isinstance(asked.primal.objective, cp.Minimize)
+    yield Measured(0.0 if minimizes else np.inf, FEASIBLE, "the printed primal must be minimized")
+    if asked.dual is not None:
+        maximizes = isinstance(asked.dual.objective, cp.Maximize)
+        yield Measured(0.0 if maximizes else np.inf, FEASIBLE, "the printed dual must be maximized")
+
+
+def strong_duality(asked: AskedPage) -> Measurements:
+    """The printed problems have one optimal value."""
+    if asked.dual is None:
+        yield NotAsked(NO_DUAL)
+        return
+    yield from compared("printed primal and printed dual", asked.solved_primal[0], asked.solved_dual[0])
+
+
+def literal_primal(asked: AskedPage) -> Measurements:
+    """The printed primal has the value of min F(d) + G(Uᵀd)."""
+    if not asked.prints_primal:
+        yield NotAsked(DERIVED.format("primal"))
+        return
+    derived = optimum(ask(asked.program.cvxpy, "primal"))
+    yield from compared("printed and derived primal", asked.solved_primal[0], derived)
+
+
+def literal_dual(asked: AskedPage) -> Measurements:
+    """The printed dual has the value of max -F*(-Uw) - G*(w)."""
+    if asked.dual is None or not asked.prints_dual or "dual" not in asked.program.sides:
+        yield NotAsked(NO_DUAL if asked.dual is None else DERIVED.format("dual"))
+        return
+    yield from compared("printed and derived dual", asked.solved_dual[0], optimum(ask(asked.program.cvxpy, "dual")))
+
+
+def certificate(asked: AskedPage) -> Measurements:
+    """What the package proves of the optimum is narrow and holds the value of the printed primal."""
+    proof, value = asked.certificate, asked.solved_primal[0]
+    if value is None:
+        yield Remark("no solver found a value in one instance")
+        return
+    if proof.infeasible or value == np.inf:
+        agree = proof.infeasible and value == np.inf
+        what = f"infeasible by one word, not by the other: {proof!r}, the printed primal has {value:.9g}"
+        yield Measured(0.0 if agree else np.inf, FEASIBLE, what)
+        return
+    outside = max(proof.lower - value, value - proof.upper, 0.0)
+    what = f"the value {value:.9g} of the printed primal lies outside {proof!r} by"
+    # Where F is known by an expression alone CVXPY may have approximated it, as powers by rational ones.
+    tolerance = asked.tolerance(value) if asked.program.regularizer.exact else MULTIPLIER * scale_of(value)
+    yield Measured(outside, tolerance, what)
+    yield Measured(proof.scaled_gap, SOLVED, f"the certificate stays wide: {proof!r}")
+
+
+def printed_dual(asked: AskedPage) -> Measurements:
+    """The dual as printed, w held fixed, is the dual function of the primal as printed."""
+    import cvxpy as cp
+
+    if asked.dual is None:
+        yield NotAsked(NO_DUAL)
+        return
+    t = asked.program.margins.t
+    found = [variable for variable in asked.dual.variables() if variable.name() == "w"]
+    if len(found) != 1 or found[0].size != t:
+        names = ", ".join(sorted(variable.name() for variable in asked.dual.variables()))
+        raise PieceFailed(f'the printed dual must have a variable "w" of size t = {t}; its variables are {names}')
+    at = cp.Parameter(t)
+    fixed = cp.Problem(asked.dual.objective, [*asked.dual.constraints, cp.vec(found[0], order="F") == at])
+    for w, mechanical in zip(asked.weights, asked.mechanical, strict=True):
+        at.value = w
+        printed = optimum(fixed)
+        if printed is None or mechanical is None:
+            yield Remark("no solver found a value at one w")
+            continue
+        what = f"at w the printed dual is {printed:.9g} and the dual function of the printed primal {mechanical:.9g}"
+        yield Measured(apart(printed, mechanical), asked.tolerance(printed, mechanical), f"{what}; apart", {"w": w})
+
+
+def closed_dual(asked: AskedPage) -> Measurements:
+    """The closed form -F*(-Uw) - G*(w), -inf outside the domain of G*, is the dual function of the printed primal."""
+    F, G = asked.program.regularizer, asked.program.edge_function
+    if not (F.exact and G.exact):
+        yield from _bounds(asked)
+        return
+    for w, mechanical in zip(asked.weights, asked.mechanical, strict=True):
+        if mechanical is None:
+            yield Remark("no solver found a value at one w")
+            continue
+        inside = asked.off(w) < OFF
+        closed = -ask(F.conjugate_at, -(asked.U @ w)).value - ask(G.conjugate, w) if inside else -np.inf
+        what = f"at w -F*(-Uw) - G*(w) is {closed:.9g} and the dual function of the printed primal {mechanical:.9g}"
+        yield Measured(apart(closed, mechanical), asked.tolerance(closed, mechanical), f"{what}; apart", {"w": w})
+
+
+def _bounds(asked: AskedPage) -> Measurements:
+    """Where F* or G* is an upper bound only, -F*(-Uw) - G*(w) is held below the optimum."""
+    F, G = asked.program.regularizer, asked.program.edge_function
+    value = asked.solved_primal[0]
+    if value is None:
+        yield Remark("no solver found a value in one instance")
+        return
+    yield Remark("F* or G* is an upper bound only: the value at w was held below the optimum")
+    for w in asked.weights:
+        bound = -ask(F.conjugate_at, -(asked.U @ w)).value - ask(G.conjugate, w)
+        if asked.off(w) < OFF:
+            what = f"at w -F*(-Uw) - G*(w) is {bound:.9g}, above the optimum {value:.9g} by"
+            yield Measured(bound - value, asked.tolerance(bound, value), what, {"w": w})
+
+
+def multiplier_w(asked: AskedPage) -> Measurements:
+    """The dual value of the constraint labelled "w" has the sign of the conventions and proves the optimum."""
+    value, multipliers = asked.solved_primal
+    found = [sign * multipliers[label] for label, sign in SIDES.items() if label in multipliers]
+    if not found or value is None:
+        yield NotAsked("no constraint is labelled w in a primal that was solved")
+        return
+    w = np.sum(found, axis=0)
+    yield Measured(asked.off(w), MULTIPLIER * scale_of(float(np.abs(w).max())), "the multiplier is no w", {"w": w})
+    lower = ask(asked.program.certify, None, w).lower
+    what = f"the multiplier proves {lower:.9g} of the optimum {value:.9g}, short by"
+    yield Measured(value - lower, MULTIPLIER * scale_of(value), what, {"w": w})
+
+
+def multiplier_d(asked: AskedPage) -> Measurements:
+    """The dual value of the constraint labelled "d" are example weights that prove the optimum."""
+    value, multipliers = asked.solved_dual
+    if "d" not in multipliers or value is None:
+        yield NotAsked("no constraint is labelled d in a dual that was solved")
+        return
+    d = multipliers["d"]
+    off = max(ask(asked.program.regularizer.residuals, d).values(), default=0.0)
+    yield Measured(off, MULTIPLIER * scale_of(float(np.abs(d).max())), "the multiplier is no d", {"d": d})
+    upper = ask(asked.program.certify, d, None).upper
+    what = f"the multiplier proves {upper:.9g} of the optimum {value:.9g}, beyond it by"
+    yield Measured(upper - value, MULTIPLIER * scale_of(value), what, {"d": d})

@@ -1,0 +1,136 @@
+"""What a check found, and the report of all checks of one piece."""
+
+from __future__ import annotations
+
+import html
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from boostopt.errors import BoostoptError
+
+WORDS_WIDTH = 88
+"""Columns of the words in the text table."""
+
+
+class ChecksFailed(BoostoptError, AssertionError):
+    """A piece does not keep what its class promises; only `CheckReport.raise_if_failed` raises this."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """One property of a piece, measured.
+
+    Attributes
+    ----------
+    name
+        The property, such as "fenchel-young".
+    passed
+        Whether everything that was compared lies within its tolerance.
+    worst
+        The measured value that is largest in proportion to its tolerance; inf where the piece raised an exception,
+        nan where the property was not asked of this piece.
+    tolerance
+        What that value may be at most.
+    words
+        What was compared and how often; for a failure at which argument, and by how much.
+    """
+
+    name: str
+    passed: bool
+    worst: float
+    tolerance: float
+    words: str
+
+
+@dataclass(frozen=True)
+class CheckReport:
+    """The checks of one piece, in order.
+
+    Attributes
+    ----------
+    subject
+        What was checked, in words.
+    checks
+        One entry for each property.
+    """
+
+    subject: str
+    checks: tuple[Check, ...]
+
+    def __iter__(self) -> Iterator[Check]:
+        return iter(self.checks)
+
+    def __len__(self) -> int:
+        return len(self.checks)
+
+    def __getitem__(self, name: str) -> Check:
+        for check in self.checks:
+            if check.name == name:
+                return check
+        raise KeyError(f"no check {name!r} in this report; it has {', '.join(check.name for check in self.checks)}.")
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return all(check.passed for check in self.checks)
+
+    @property
+    def failures(self) -> tuple[Check, ...]:
+        """The checks that did not pass."""
+        return tuple(check for check in self.checks if not check.passed)
+
+    def raise_if_failed(self) -> CheckReport:
+        """Return the report itself.
+
+        Raises
+        ------
+        ChecksFailed
+            Some check did not pass.
+        """
+        if self.passed:
+            return self
+        found = "\n".join(f"  {check.name}: {check.words}" for check in self.failures)
+        raise ChecksFailed(
+            f"expected {self.subject} to pass {len(self)} checks; {len(self.failures)} failed:\n{found}\n"
+            "Mend what the words name; the first failure often explains the others."
+        )
+
+    def __str__(self) -> str:
+        width = max((len(check.name) for check in self.checks), default=0)
+        lines = [self._headline()]
+        for check in self.checks:
+            words = textwrap.wrap(check.words, WORDS_WIDTH, break_on_hyphens=False) or [""]
+            numbers = f"{_number(check.worst):>8}  {_number(check.tolerance):>8}"
+            lines.append(f"{_verdict(check):<6}  {check.name:<{width}}  {numbers}  {words[0]}")
+            lines += [" " * (30 + width) + line for line in words[1:]]
+        return "\n".join(line.rstrip() for line in lines)
+
+    def _repr_html_(self) -> str:
+        cells = ("", "check", "measured", "tolerance", "in words")
+        head = "".join(f"<th>{cell}</th>" for cell in cells)
+        rows = "".join(
+            f'<tr style="color:{"inherit" if check.passed else "#b00020"}">'
+            f"<td>{_verdict(check)}</td><td>{html.escape(check.name)}</td>"
+            f"<td>{_number(check.worst)}</td><td>{_number(check.tolerance)}</td>"
+            f'<td style="text-align:left">{html.escape(check.words)}</td></tr>'
+            for check in self.checks
+        )
+        return f"<table><caption>{html.escape(self._headline())}</caption><tr>{head}</tr>{rows}</table>"
+
+    def _headline(self) -> str:
+        """The subject and the verdict over all."""
+        verdict = f"all {len(self)} checks passed" if self.passed else f"{len(self.failures)} of {len(self)} failed"
+        return f"{self.subject}: {verdict}"
+
+
+def _verdict(check: Check) -> str:
+    """One word: a property that was not asked has not been shown either."""
+    if not check.passed:
+        return "FAILED"
+    return "-" if check.worst != check.worst else "ok"
+
+
+def _number(value: float) -> str:
+    """Three digits at most, a dash for nan."""
+    return "-" if value != value else f"{value:.1e}"

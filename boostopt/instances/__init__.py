@@ -1,0 +1,33 @@
+"""The constructed problems of the papers, each with the answers that are known about it, and the papers' toy data.
+
+    from boostopt import instances
+
+    problem = instances.iteration_lower_bound(16)
+    problem  # the matrix, what it shows, what to bind it with and what must come out
+    boostopt.get_formulation(name).bind(problem.U, **problem.parameters)
+
+An `Instance` is a margin matrix with known answers; the generators of examples return a `Dataset` instead.
+"""
+
+from boostopt.instances.base import Instance
+from boostopt.instances.drawn import banana, hypercube, softboost_synthetic
+from boostopt.instances.dynamics import cycle_3x3, cycle_mxm, manifold_4x5
+from boostopt.instances.noisy import long_servedio, outliers
+from boostopt.instances.pivots import bad_example_and_hypothesis, iteration_lower_bound, pivot
+from boostopt.instances.reference_numbers import reference
+
+__all__ = [
+    "Instance",
+    "bad_example_and_hypothesis",
+    "banana",
+    "cycle_3x3",
+    "cycle_mxm",
+    "hypercube",
+    "iteration_lower_bound",
+    "long_servedio",
+    "manifold_4x5",
+    "outliers",
+    "pivot",
+    "reference",
+    "softboost_synthetic",
+]

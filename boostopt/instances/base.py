@@ -1,0 +1,118 @@
+"""The record of a constructed problem, and the checks of the arguments it is made from."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from boostopt.errors import ProblemError
+from boostopt.shapes import Array, Float
+
+WIDTH = 100
+"""Characters in a line of a record that is shown."""
+
+SHOWN = 400
+"""Entries up to which an array is shown in full."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Instance:
+    """A margin matrix and what is known about it. Its repr shows all of it, large arrays by their corners.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    U
+        Margin matrix, shape (N, t), entries in [-1, 1].
+    shows
+        What it is an example of, in a sentence.
+    sources
+        Where it is stated: paper, section, equation.
+    parameters
+        What to bind U with, by the symbols of the papers: nu, and eta, epsilon, c, d0 where they matter. A
+        formulation takes those that it has.
+    known
+        The known answers, by the name of the quantity. Rows and columns are counted from 0.
+
+    Notes
+    -----
+    The arrays cannot be written to, for they are shared by all who look at them.
+    """
+
+    name: str
+    U: Float[Array, "N t"]
+    shows: str
+    sources: tuple[str, ...]
+    parameters: Mapping[str, Any]
+    known: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        for field in ("parameters", "known"):
+            object.__setattr__(self, field, {name: _kept(value) for name, value in getattr(self, field).items()})
+        object.__setattr__(self, "U", _kept(self.U))
+
+    def __repr__(self) -> str:
+        N, t = self.U.shape
+        lines = textwrap.wrap(f"{self.name}: {self.shows}", WIDTH)
+        lines += _entry(f"U, shape ({N}, {t})", self.U)
+        for title, entries in (("parameters", self.parameters), ("known", self.known)):
+            lines.append(title)
+            for name, value in entries.items():
+                lines += _entry(name, value)
+        lines.append("sources")
+        lines += [f"  {source}" for source in self.sources]
+        return "\n".join(lines)
+
+
+def _kept(value: Any) -> Any:
+    """Return a copy of an array that cannot be written to, and anything else as it is."""
+    if not isinstance(value, np.ndarray):
+        return value
+    copy = value.copy()
+    copy.setflags(write=False)
+    return copy
+
+
+def _entry(name: str, value: Any) -> list[str]:
+    """Return the lines that show a quantity: beside its name where there is room, else below."""
+    text = _text(value)
+    head = f"  {name}: "
+    if "\n" not in text and len(head) + len(text) <= WIDTH:
+        return [head + text]
+    return [head.rstrip(), *textwrap.indent(text, "    ").split("\n")]
+
+
+def _text(value: Any) -> str:
+    """Return a value with ten digits."""
+    if isinstance(value, np.ndarray):
+        return np.array2string(
+            value, precision=10, max_line_width=WIDTH - 4, threshold=SHOWN, separator=", ", floatmode="maxprec"
+        )
+    return f"{value:.10g}" if isinstance(value, float) else repr(value)
+
+
+def checked_count(name: str, value: object, least: int, advice: str) -> int:
+    """Return a whole number that is at least `least`, or raise ProblemError."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+        raise ProblemError(f"{name} must be a whole number, at least {least}; got {value!r}. {advice}")
+    return int(value)
+
+
+def checked_between(name: str, value: object, low: float, high: float, advice: str) -> float:
+    """Return a number strictly between two others, or raise ProblemError."""
+    number = value if isinstance(value, int | float | np.integer | np.floating) else np.nan
+    if not low < number < high:
+        raise ProblemError(f"{name} must lie strictly between {low:.10g} and {high:.10g}; got {value!r}. {advice}")
+    return float(number)
+
+
+def checked_generator(random_state: object) -> np.random.Generator:
+    """Return the generator of a seed, or a generator as it is, or raise ProblemError."""
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(checked_count("random_state", random_state, 0, "Pass a seed or a numpy Generator."))

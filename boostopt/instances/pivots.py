@@ -1,0 +1,192 @@
+"""Matrices with a strict pivot: where the solution is plain to see, and what LPBoost makes of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt.errors import ProblemError
+from boostopt.instances.base import Instance, checked_between, checked_count, checked_generator
+from boostopt.margins import Margins
+from boostopt.shapes import Array, Float
+
+
+def pivot(N: int, t: int, random_state: int | np.random.Generator = 0) -> Instance:
+    """Return a random matrix with a strict pivot: an entry largest in its row and smallest in its column.
+
+    The value of the program is the pivot U[i, j], and d = e_i and w = e_j are its only solution.
+
+    Parameters
+    ----------
+    N, t
+        Rows and columns, at least 1.
+    random_state
+        Seed or generator; equal seeds give equal matrices.
+
+    Returns
+    -------
+    Instance of shape (N, t) with nu = 1. Every other entry of the pivot's row and column differs from the pivot by at
+    least a fortieth, the rest is uniform on [-1, 1).
+
+    Raises
+    ------
+    ProblemError
+        N or t is no positive whole number, or random_state is neither a seed nor a generator.
+
+    References
+    ----------
+    Glocer 2009, definition 2.3, lemma 2.4.
+    """
+    checked_count("N", N, 1, "Ask for one example or more.")
+    checked_count("t", t, 1, "Ask for one hypothesis or more.")
+    rng = checked_generator(random_state)
+    U = rng.uniform(-1, 1, size=(N, t))
+    i, j, value = int(rng.integers(N)), int(rng.integers(t)), float(rng.uniform(-0.5, 0.5))
+    U[i] = value - (1 + value) * rng.uniform(0.05, 1, size=t)
+    U[:, j] = value + (1 - value) * rng.uniform(0.05, 1, size=N)
+    U[i, j] = value
+    return Instance(
+        name="pivot",
+        U=U,
+        shows="a strict pivot is the value of the program, and its row and column are the only solution.",
+        sources=("Glocer 2009, definition 2.3, lemma 2.4",),
+        parameters={"nu": 1.0},
+        known={
+            "pivot": (i, j),
+            "LPBoost optimum": value,
+            "LPBoost d": _unit(N, i),
+            "LPBoost w": _unit(t, j),
+        },
+    )
+
+
+def iteration_lower_bound(N: int, delta: float | None = None, repeat: int = 1) -> Instance:
+    """Return the matrix on which LPBoost needs N / 2 rounds before its value rises above nearly -1.
+
+    With the oracle that returns the column of the largest edge, and a uniform start, the columns come in their order,
+    whatever solver is used: after t <= N / 2 rounds the matrix has a strict pivot, so that d is unique. The last
+    column brings the value above delta / 2.
+
+    Parameters
+    ----------
+    N
+        Number of different examples, even, at least 4.
+    delta
+        Strictly between 0 and 2 / (2N + 1), where the order of the columns has no ties; 1 / (2N) by default.
+    repeat
+        Number of copies of each row, next to each other, at least 1: the same happens under the cap nu = repeat.
+
+    Returns
+    -------
+    Instance of shape (N repeat, N / 2 + 1) with nu = repeat.
+
+    Raises
+    ------
+    ProblemError
+        N is odd or smaller than 4, delta or repeat lies outside its range.
+
+    References
+    ----------
+    Glocer 2009, theorem 2.5, figure 2.8; Warmuth, Glocer, Raetsch 2007, theorem 1.
+    """
+    if checked_count("N", N, 4, "Take 4: the construction starts there.") % 2:
+        raise ProblemError(f"N must be even; got {N}. Take {N + 1}: one half of the examples has the pivots.")
+    repeat = checked_count("repeat", repeat, 1, "Each row stands there once at least.")
+    largest = 2 / (2 * N + 1)
+    delta = (
+        1 / (2 * N)
+        if delta is None
+        else checked_between("delta", delta, 0, largest, "From 2 / (2N + 1) on columns are tied.")
+    )
+    half = N // 2
+    t = np.arange(1, half + 1)  # the column's number, and the round that takes it
+    U = np.tile(np.append(-1 + (2 * t + 1) * delta, 1 - delta), (N, 1))
+    U[:half, 0] = 1
+    U[:half, half] = -1 + delta
+    U[half + t - 1, t - 1] = -1 + 2 * t * delta
+    U[half + t[:-1] - 1, t[:-1]] = 1
+    return Instance(
+        name="iteration lower bound",
+        U=np.repeat(U, repeat, axis=0),
+        shows="LPBoost may need N / 2 rounds, each of which raises its value by 2 delta only.",
+        sources=("Glocer 2009, theorem 2.5, figure 2.8", "Warmuth, Glocer, Raetsch 2007, theorem 1"),
+        parameters={"nu": float(repeat)},
+        known={
+            "delta": delta,
+            "order of columns": np.arange(half + 1),
+            "example with all the weight after t = 1, ..., N / 2 rounds, not counting copies": half + t - 1,
+            "LPBoost optimum after t = 1, ..., N / 2 rounds": -1 + 2 * t * delta,
+            "LPBoost optimum is at least": delta / 2,
+            "what is missing to it after N / 2 rounds is at least": 1 - (N - 0.5) * delta,
+        },
+    )
+
+
+def bad_example_and_hypothesis(U: npt.ArrayLike | None = None, delta: float = 1 / 16) -> Instance:
+    """Return a matrix spoilt by one example that all hypotheses get wrong, and one hypothesis that is always wrong.
+
+    Below U comes the row -3 delta, beside it the column -delta, and -2 delta in the corner. The corner is a strict
+    pivot: the hard margin puts all its weight on the bad hypothesis and misclassifies every example, however well
+    the columns of U separate the others.
+
+    On the default the bad column is the last to come. After five rounds the optimum is -3 delta (the figure prints
+    that for the four before as well), w is not unique, and the smallest edge seen is larger by (35 / 9) delta: LPBoost
+    goes on to the bad column iff its epsilon is smaller than that. There a cap nu = 2 or 3 removes the effect, unless
+    the rows are repeated; nu = 1.5 does not.
+
+    Parameters
+    ----------
+    U
+        Margin matrix of the good examples and hypotheses, shape (N, t), entries in [-1, 1]; by default that of
+        `iteration_lower_bound(8, delta)`.
+    delta
+        Strictly between 0 and 1/3, for the default U between 0 and 1/11, where the order of the columns has no ties.
+
+    Returns
+    -------
+    Instance of shape (N + 1, t + 1) with nu = 1, and with epsilon = delta on the default.
+
+    Raises
+    ------
+    ProblemError
+        U is no margin matrix, or delta lies outside its range.
+
+    References
+    ----------
+    Glocer 2009, section 2.5, figure 2.9.
+    """
+    checked_between("delta", delta, 0, 1 / 11 if U is None else 1 / 3, "Try 1/16.")
+    good = iteration_lower_bound(8, delta).U if U is None else Margins(U).to_array()
+    N, t = good.shape
+    spoilt = np.full((N + 1, t + 1), -delta)
+    spoilt[:N, :t] = good
+    spoilt[N] = -3 * delta
+    spoilt[N, t] = -2 * delta
+    known = {
+        "LPBoost optimum": -2 * delta,
+        "LPBoost d": _unit(N + 1, N),
+        "LPBoost w": _unit(t + 1, t),
+        "margins at w": np.append(np.full(N, -delta), -2 * delta),
+        "misclassified examples": N + 1,
+    }
+    if U is None:
+        known |= {
+            "order of columns": np.arange(6),
+            "LPBoost optimum after t = 1, ..., 6 rounds": np.append(
+                -1 + 2 * np.arange(1, 5) * delta, [-3 * delta, -2 * delta]
+            ),
+            "smallest edge seen minus optimum after 5 rounds": 35 / 9 * delta,
+        }
+    return Instance(
+        name="bad example and bad hypothesis",
+        U=spoilt,
+        shows="one bad example and one bad hypothesis make the hard margin misclassify every example.",
+        sources=("Glocer 2009, section 2.5, figure 2.9",),
+        parameters={"nu": 1.0} | ({"epsilon": delta} if U is None else {}),
+        known=known,
+    )
+
+
+def _unit(size: int, at: int) -> Float[Array, " size"]:
+    """Return the unit vector with 1 at one place."""
+    return np.eye(1, size, at)[0]

@@ -1,0 +1,22 @@
+"""A page's docstring as LaTeX and Markdown: it is the only source of the mathematics in notebooks and documentation."""
+
+from boostopt.typesetting.expressions import latex
+from boostopt.typesetting.layout import latex_display, latex_kkt, latex_side_by_side, markdown_page
+from boostopt.typesetting.pages import PageText, Problem, Statements, parse_page
+from boostopt.typesetting.symbols import ELSEWHERE, STANDARD, symbol_table, symbols
+
+__all__ = [
+    "ELSEWHERE",
+    "STANDARD",
+    "PageText",
+    "Problem",
+    "Statements",
+    "latex",
+    "latex_display",
+    "latex_kkt",
+    "latex_side_by_side",
+    "markdown_page",
+    "parse_page",
+    "symbol_table",
+    "symbols",
+]

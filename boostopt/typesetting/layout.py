@@ -1,0 +1,151 @@
+"""A page as display mathematics and as Markdown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from itertools import zip_longest
+
+from boostopt.typesetting.expressions import latex
+from boostopt.typesetting.pages import PageText, Problem, Statements, parse_page
+from boostopt.typesetting.symbols import symbol_table
+
+SUBJECT_TO = r"\text{s.t.}"
+WIDEST = 115
+"""Characters as typed, of the widest row of either problem, that fit a page of documentation beside each other."""
+
+
+def latex_side_by_side(page: PageText) -> str:
+    """Return the primal and the dual of a page side by side, for display math in LaTeX, MathJax and KaTeX.
+
+    Raises
+    ------
+    OptionError
+        An expression cannot be translated.
+    """
+    return _array(page.primal, page.dual)
+
+
+def latex_kkt(page: PageText) -> str:
+    """Return the KKT system of a page, one statement in a row, for display math in LaTeX, MathJax and KaTeX.
+
+    Raises
+    ------
+    OptionError
+        An expression cannot be translated.
+    """
+    return _rows(page.kkt)
+
+
+def markdown_page(page: PageText, meanings: Mapping[str, str]) -> str:
+    """Return a page as Markdown with display math between double dollars.
+
+    Parameters
+    ----------
+    page
+        What the docstring says.
+    meanings
+        Meanings of symbols, as `symbol_table` takes them.
+
+    Returns
+    -------
+    Title, summary, primal and dual (below each other if they are too wide), KKT system, further blocks, symbols, prose
+    and sources.
+
+    Raises
+    ------
+    OptionError
+        An expression cannot be translated, or a symbol has no meaning.
+    """
+    parts = [
+        f"# {_escaped(page.title)}",
+        _escaped(page.summary[:1].upper() + page.summary[1:]),
+        "## Primal and dual",
+        *_primal_and_dual(page),
+    ]
+    for block in (page.kkt, *page.further):
+        parts += [f"## {_escaped(block.name)}", _display(_array(block) if isinstance(block, Problem) else _rows(block))]
+    rows = [f"| ${latex(symbol)}$ | {_escaped(meaning)} |" for symbol, meaning in symbol_table(page, meanings)]
+    parts += ["## Symbols", "\n".join(["| symbol | meaning |", "|---|---|", *rows])]
+    if page.prose:
+        # An indented paragraph is a display: Markdown shows it as it was typed.
+        parts += [
+            "## Remarks",
+            *(text if text[:1].isspace() else _escaped(" ".join(text.split())) for text in page.prose),
+        ]
+    parts += ["## Sources", _escaped(page.sources)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _primal_and_dual(page: PageText) -> list[str]:
+    """Return the two problems beside each other if they fit a page, else below each other, as Markdown."""
+    problems = (page.primal, page.dual)
+    if sum(max(map(len, problem.expressions)) for problem in problems) <= WIDEST:
+        return [_display(latex_side_by_side(page))]
+    return [part for problem in problems for part in (f"**{problem.name}**", _display(_array(problem)))]
+
+
+def _array(*problems: Problem) -> str:
+    """Return problems side by side under their names, a single one without, two columns each, a constraint in a row."""
+    # A name is set without width, lest it push the second column away.
+    names = [rf"\rlap{{\textbf{{{problem.name}}}}} & " for problem in problems] if len(problems) > 1 else [""]
+    sides = [[*filter(None, [name]), *_cells(problem)] for name, problem in zip(names, problems, strict=True)]
+    rows = [" & ".join(cells) for cells in zip_longest(*sides, fillvalue=" & ")]
+    columns = "l" * 2 * len(problems)
+    body = " \\\\[1ex]\n".join(rows)
+    return f"\\begin{{array}}{{{columns}}}\n{body}\n\\end{{array}}"
+
+
+def _cells(problem: Problem) -> list[str]:
+    """Return a problem as rows of two cells."""
+    over = rf"_{{{', '.join(map(latex, problem.variables))}}}"
+    rows = [rf"\displaystyle\{problem.sense}{over} & {_cell(problem.objective, None)}"]
+    for k, (constraint, multiplier) in enumerate(problem.constraints):
+        rows.append(f"{SUBJECT_TO if k == 0 else ''} & {_cell(constraint, multiplier)}")
+    return rows
+
+
+def _cell(expression: str, multiplier: str | None) -> str:
+    """Return an expression, with its multiplier after a colon, and the distance to the next column."""
+    named = rf" \;:\; {latex(multiplier)}" if multiplier is not None else ""
+    return rf"\displaystyle {latex(expression)}{named} \qquad"
+
+
+def _rows(block: Statements) -> str:
+    """Return statements below each other."""
+    body = " \\\\[0.5ex]\n".join(f"& {latex(expression)}" for expression in block.expressions)
+    return f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}"
+
+
+def _display(text: str) -> str:
+    """Return LaTeX as a display in Markdown."""
+    return f"$$\n{text}\n$$"
+
+
+def _escaped(text: str) -> str:
+    """Return plain text for Markdown: nothing in it is markup but what stands between backticks."""
+    pieces = re.split(r"(`+[^`]+`+)", text)
+    return "".join(piece if k % 2 else re.sub(r"([\\*_\[\]<>$|~])", r"\\\1", piece) for k, piece in enumerate(pieces))
+
+
+def latex_display(docstring: str, meanings: Mapping[str, str]) -> str | None:
+    """Return primal and dual side by side with the table of their symbols, for a notebook; None without problems.
+
+    Parameters
+    ----------
+    docstring
+        What a page says; where it states no `Primal` there is nothing to display.
+    meanings
+        What the page's parameters mean, by name.
+    """
+    if "\nPrimal" not in docstring:
+        return None
+    page = parse_page(docstring)
+    rows = [rf"{latex(symbol)} & \text{{{_in_text(meaning)}}}" for symbol, meaning in symbol_table(page, meanings)]
+    table = "\\begin{array}{ll}\n" + " \\\\\n".join(rows) + "\n\\end{array}"
+    return f"{_display(latex_side_by_side(page))}\n\n{_display(table)}"
+
+
+def _in_text(words: str) -> str:
+    """Return plain words for LaTeX's text mode."""
+    return re.sub(r"([&%$#_{}])", r"\\\1", words).replace("^", r"\^{}")

@@ -1,0 +1,305 @@
+"""The docstring of a page, read as title, problems, KKT system, prose and sources.
+
+    Title: a sentence that says what the program finds.
+
+    Primal   min_{d, gamma}   gamma
+             s.t.  Uᵀd <= gamma : w,   sum d = 1 : beta
+
+    Dual     max_w   ...
+
+    KKT      w_q (gamma - e_q) = 0,   d_n >= 0
+
+    Symbols  kappa : what no table knows,   chi : and another one
+
+    Prose, in paragraphs.
+
+    Sources: where it is stated.
+
+A block starts at the first column with its name, followed by two blanks or more; its further lines are indented. Two
+statements are parted by a comma with two blanks or more, or by a line break; a multiplier follows ` : `. Further
+blocks, `Dual (reduced)`, `Printed`, are kept in order, and so is the problem of another case: an indented paragraph
+that starts with min_ or max_. `Symbols` is optional.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from boostopt.errors import OptionError
+
+
+@dataclass(frozen=True)
+class Problem:
+    """An optimization problem in the pages' notation.
+
+    Attributes
+    ----------
+    name
+        The name of its block.
+    sense
+        Whether it is minimized or maximized.
+    variables
+        What it is optimized over.
+    objective
+        The expression.
+    constraints
+        Each with the name of its multiplier, or None.
+    """
+
+    name: str
+    sense: Literal["min", "max"]
+    variables: tuple[str, ...]
+    objective: str
+    constraints: tuple[tuple[str, str | None], ...]
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """Every expression in it, in order."""
+        stated = [text for pair in self.constraints for text in pair if text is not None]
+        return (*self.variables, self.objective, *stated)
+
+
+@dataclass(frozen=True)
+class Statements:
+    """A block of statements that all hold, in the pages' notation, with the name of the block."""
+
+    name: str
+    expressions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PageText:
+    """What the docstring of a page says.
+
+    Attributes
+    ----------
+    title, summary
+        The two halves of the first paragraph.
+    primal, dual, kkt
+        The blocks that every page has.
+    further
+        The other named blocks in order.
+    symbols
+        The symbols that the page explains itself, with their meaning.
+    prose
+        The paragraphs, their line breaks kept; one that is indented is a display.
+    sources
+        The last paragraph without its first word.
+    """
+
+    title: str
+    summary: str
+    primal: Problem
+    dual: Problem
+    kkt: Statements
+    further: tuple[Problem | Statements, ...]
+    symbols: tuple[tuple[str, str], ...]
+    prose: tuple[str, ...]
+    sources: str
+
+    @property
+    def expressions(self) -> tuple[str, ...]:
+        """Every expression of every block, in order."""
+        blocks = (self.primal, self.dual, self.kkt, *self.further)
+        return tuple(expression for block in blocks for expression in block.expressions)
+
+
+def parse_page(docstring: str) -> PageText:
+    """Return what the docstring of a page says.
+
+    Raises
+    ------
+    OptionError
+        The title, a block or the sources are missing, or a block is not laid out as this module describes.
+    """
+    first, *rest = re.split(r"\n[ \t]*\n", inspect.cleandoc(docstring))
+    title, colon, summary = _joined(first).partition(": ")
+    if not colon or not title:
+        raise OptionError(
+            f"expected the docstring of a page to start with 'Title: sentence.'; got {first[:60]!r}. "
+            "Write the title, a colon and what the program finds."
+        )
+    blocks, prose, sources = _sorted(rest)
+    if not sources:
+        raise OptionError(
+            f"expected a last paragraph 'Sources: ...'; {title} has none. Say where the program is stated."
+        )
+    read = {name: _read(title, name, body) for name, body in blocks if name != "Symbols"}
+    if len(read) + any(name == "Symbols" for name, _ in blocks) < len(blocks):
+        raise OptionError(f"expected each block of {title} once; got {', '.join(n for n, _ in blocks)}. Rename one.")
+    primal, dual, kkt = (_called(title, name, read) for name in ("Primal", "Dual", "KKT"))
+    assert (
+        isinstance(primal, Problem) and isinstance(dual, Problem) and isinstance(kkt, Statements)
+    )  # `_read` sees to it
+    further = tuple(block for block in read.values() if block not in (primal, dual, kkt))
+    symbols = _meanings(title, dict(blocks).get("Symbols", ""))
+    return PageText(title, summary, primal, dual, kkt, further, symbols, prose, sources)
+
+
+def _sorted(paragraphs: list[str]) -> tuple[list[tuple[str, str]], tuple[str, ...], str]:
+    """Return the blocks by name, the prose and the sources."""
+    blocks: list[tuple[str, str]] = []
+    prose: list[str] = []
+    sources = ""
+    inside = False  # a block goes on in an indented paragraph
+    for paragraph in paragraphs:
+        if inside and paragraph[:1].isspace():
+            name, body = blocks[-1]
+            if _OPENING.match(paragraph) and not name.startswith("KKT"):  # the problem of another case
+                blocks.append((_name_of_case(name, paragraph), paragraph))
+            else:
+                blocks[-1] = (name, f"{body}\n{paragraph}")
+            continue
+        found = _blocks(paragraph)
+        blocks += found
+        inside = bool(found)
+        if match := re.match(r"Sources?:\s+", paragraph):
+            sources = _joined(paragraph[match.end() :])
+        elif not found:
+            prose.append(paragraph)
+    return blocks, tuple(prose), sources
+
+
+_NAME = re.compile(
+    r"(?:Primal|Dual|KKT)(?: \([^)\n]*\))?(?::?(?:[ \t]{2,}|[ \t]*\n(?=[ \t]))|[ \t](?=(?:min|max)_))"
+    r"|[A-Z]\w*(?: [\w-]+){0,3}(?: \([^)\n]*\))?(?:[ \t]{2,}|[ \t]*\n(?=[ \t]))"
+)
+"""The head of a block: a name and two blanks, or the end of the line if the next one is indented."""
+
+
+def _blocks(paragraph: str) -> list[tuple[str, str]]:
+    """Return the named blocks of a paragraph, none if it is prose."""
+    if not _NAME.match(paragraph):
+        return []
+    blocks: list[tuple[str, str]] = []
+    for chunk in re.split(r"\n(?=\S)", paragraph):
+        match = _NAME.match(chunk)
+        if match is None:
+            raise OptionError(
+                f"expected the further lines of the block {blocks[-1][0]!r} to be indented, or a blank line after it; "
+                f"got {chunk[:60]!r} at the first column. Indent the line."
+            )
+        blocks.append((match[0].strip().removesuffix(":"), chunk[match.end() :]))
+    return blocks
+
+
+def _name_of_case(name: str, body: str) -> str:
+    """Return the name of a further problem in a block, after the condition that ends its first line."""
+    condition = re.search(r"[ \t]{2,}((?:for|if|where|with)\b.*)", body.strip().splitlines()[0])
+    return f"{name.partition(' (')[0]} ({condition[1] if condition else 'continued'})"
+
+
+def _called(title: str, name: str, read: dict[str, Problem | Statements]) -> Problem | Statements:
+    """Return the block of this name, or the first one whose name says more, `Dual (reduced)`, if there is none."""
+    for block in (read.get(name), *(block for key, block in read.items() if key.startswith(f"{name} ("))):
+        if block is not None:
+            return block
+    raise OptionError(
+        f"expected a block {name!r} in the docstring of {title}; got the blocks {', '.join(read) or 'none'}. "
+        f"Start a paragraph with {name!r} at the first column, two blanks, and what it states."
+    )
+
+
+_OPENING = re.compile(r"\s*(min|max)_(?:\{([^{}]*)\}|(\w+))\s+")
+_COMMA = re.compile(r"[,;](?:[ \t]{2,}|[ \t]*\n)\s*|[ \t]{2,}(?=with\b)")
+_LINE = re.compile(r"\s*\n\s*")
+_NARROW_COMMA = re.compile(r",\s*")
+_RELATION = re.compile(r"[<>=≤≥≠∈∝]|\b(?:in|free|for|where)\b")
+_GOES_ON_AFTER = re.compile(r"(?:[-+*/=<>:,]|\b(?:where|if|and|or|for|in|over))$")
+_GOES_ON_WITH = re.compile(r"<?=|>=|[-+*/:]|[<>]\s|(?:where|if|and|or|for|in)\b")
+
+
+def _read(title: str, name: str, body: str) -> Problem | Statements:
+    """Return a block: a problem if it is to be one or starts like one."""
+    kind = name.partition(" (")[0]
+    match = None if kind == "KKT" else _OPENING.match(body)  # max_q e_q = gamma is no problem
+    if match is None:
+        if kind in ("Primal", "Dual"):
+            raise OptionError(
+                f"expected the block {name!r} of {title} to start with min_{{variables}} or max_{{variables}}; "
+                f"got {_joined(body)[:60]!r}. Write what it is minimized or maximized over, then the objective."
+            )
+        return Statements(name, _some(title, name, _statements(body)))
+    head, *tails = re.split(r"(?<!\S)(?:s\.t\.|subject to)(?!\S)", body[match.end() :])
+    # Conditions may follow the objective at once, `sum d,   d free`; a line break alone does not end it.
+    objective, *conditions = [_spaced(part).rstrip(",;") for part in _cut(head, _COMMA)]
+    for tail in tails:
+        conditions += _some(title, f"{name}: s.t.", _statements(tail))
+    if not objective:
+        raise OptionError(
+            f"expected an objective in the block {name!r} of {title}; got none. Write it after min_{{...}}."
+        )
+    variables = tuple(_cut((match[2] or match[3]).strip(), _NARROW_COMMA))
+    pairs = tuple(_with_multiplier(condition) for condition in conditions if condition)
+    return Problem(name, "min" if match[1] == "min" else "max", variables, objective, pairs)
+
+
+def _some(title: str, name: str, statements: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the statements, of which there must be one."""
+    if not statements:
+        raise OptionError(
+            f"expected statements in the block {name!r} of {title}; got none. Write one, or drop the block."
+        )
+    return statements
+
+
+def _statements(text: str) -> tuple[str, ...]:
+    """Return the statements of a block; a line break parts two of them if neither is a fragment without the other."""
+    statements: list[str] = []
+    for part in _cut(text, _COMMA):
+        lines: list[str] = []
+        for line in map(_spaced, _cut(part.strip(), _LINE)):
+            whole = lines and _RELATION.search(lines[-1]) and _RELATION.search(line)
+            if whole and not _GOES_ON_AFTER.search(lines[-1]) and not _GOES_ON_WITH.match(line):
+                lines.append(line)
+            else:
+                lines[-1:] = [" ".join([*lines[-1:], line])]
+        statements += lines
+    stripped = (re.sub(r"(?:[,;\s]|(?<!\.)\.)+$", "", statement) for statement in statements)
+    return tuple(statement for statement in stripped if statement)
+
+
+def _with_multiplier(statement: str) -> tuple[str, str | None]:
+    """Part a constraint from the name of its multiplier."""
+    *parts, last = _cut(statement, re.compile(r"\s+:\s+"))
+    return (" : ".join(parts), last) if parts else (last, None)
+
+
+def _meanings(title: str, text: str) -> tuple[tuple[str, str], ...]:
+    """Return the symbols that a page explains: a new one starts where a name is followed by ` : `."""
+    before, *pairs = re.split(r"[,;]?\s+(?=\S+ : )", f" {text}")
+    if before.strip():
+        raise OptionError(
+            f"expected 'symbol : meaning' in the block 'Symbols' of {title}; got {_joined(text)[:60]!r}. "
+            "Part two of them by a comma and two blanks."
+        )
+    parted = (pair.partition(" : ") for pair in pairs)
+    return tuple((name, _joined(meaning).rstrip(",.;")) for name, _, meaning in parted)
+
+
+def _cut(text: str, separator: re.Pattern[str]) -> list[str]:
+    """Return the parts of a text between separators that stand outside all brackets."""
+    parts: list[str] = []
+    depth = start = k = 0
+    while k < len(text):
+        match = separator.match(text, k) if depth == 0 else None
+        if match is not None:
+            parts.append(text[start:k])
+            start = k = match.end()
+            continue
+        depth += (text[k] in "([{") - (text[k] in ")]}")
+        k += 1
+    return [*parts, text[start:]]
+
+
+def _spaced(text: str) -> str:
+    """Return a text on one line in which wide blanks, which part a condition from a formula, stay three wide."""
+    return re.sub(r"[ \t]+", lambda blanks: "   " if len(blanks[0]) > 2 else " ", _LINE.sub(" ", text.strip()))
+
+
+def _joined(text: str) -> str:
+    """Return a text on one line."""
+    return " ".join(text.split())

@@ -1,0 +1,111 @@
+"""The symbols of a page and what they mean; the standard ones are those of `docs/conventions.md`."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+
+from boostopt.typesetting.pages import PageText
+from boostopt.typesetting.tokens import SYMBOLS, Token, tokenize
+
+STANDARD: Mapping[str, str] = {
+    "U": "margin matrix, U[n, q] = y_n h_q(x_n) in [-1, 1]: rows are examples, columns hypotheses",
+    "d": "weights of the examples",
+    "w": "weights of the hypotheses",
+    "e": "edges of the hypotheses, e = Uᵀd",
+    "m": "margins of the examples, m = Uw",
+    "c": "multiplicities, 1 by default: example n stands for c_n copies of itself",
+    "d0": "reference distribution, proportional to c by default",
+    "N": "number of examples",
+    "t": "number of hypotheses",
+    "n": "index of an example",
+    "q": "index of a hypothesis",
+    "nu": "number of examples, counted with multiplicity, that must at least share the weight: the cap is c / nu",
+    "eta": "inverse strength of the entropy",
+    "epsilon": "accuracy at which boosting stops",
+    "gamma": "largest edge, or the bound of the edges",
+    "rho": "level that the margins reach up to their slacks; in a projection the edge that is asked for",
+    "beta": "multiplier of sum d = 1",
+    "psi": "multipliers of the cap on d, slacks of the margins",
+    "zeta": "multipliers of d >= 0",
+    "xi": "slacks of the margins",
+    "s": "multipliers of the norm, slacks of the margins",
+    "r": "radius of a norm ball, or strength of a norm",
+    "p": "exponent of a norm",
+    "C": "price of a unit of slack at one example",
+    "phi": "weighted error after the step",
+    "alpha": "step, the weight by which the newest hypothesis enters",
+    "u": "column of the newest hypothesis",
+    "v": "margins of the mixture of the earlier hypotheses",
+    "x": "instance",
+    "y": "label, -1 or 1",
+    "h": "hypothesis",
+    "Delta": "relative entropy",
+    "C_nu": "capped simplex: sum d = 1, 0 <= d <= c / nu",
+    "C_Delta": "largest value of the entropy",
+    "p_n": "reference weight as a share of its cap, nu d0_n / c_n",
+    "r_q": "edge of hypothesis q when it came",
+    "||.||_q": "dual norm, 1/p + 1/q = 1",
+}
+"""What a symbol means where neither the parameters nor the page say otherwise."""
+
+ELSEWHERE = "see the remarks"
+"""The meaning of a symbol that only the prose of the page explains."""
+
+
+def symbols(expression: str, known: Collection[str] = STANDARD) -> list[str]:
+    """Return the symbols of an expression as they are typed, in order and once each.
+
+    Parameters
+    ----------
+    expression
+        Plain text.
+    known
+        Names that count although they look otherwise: a symbol with its index, `C_nu`, `||.||_q`, where else the
+        index is a symbol of its own; and words. A power of e is the exponential and no edge.
+
+    Raises
+    ------
+    OptionError
+        A character is unknown.
+    """
+    names: list[str] = []
+    tokens = tokenize(expression)
+    for k, token in enumerate(tokens):
+        if token.kind in ("word", "function") and token.text in known:
+            names.append(token.text)
+        if token.kind != "symbol" or SYMBOLS.get(token.text) == SYMBOLS["infinity"]:
+            continue
+        base = _text(tokens, k - 2) if _text(tokens, k - 1) == "_" else ""
+        indexed = f"{'||.||' if base == '||' else base}_{token.text}"
+        if base and indexed in known:
+            names[-1:] = [indexed] if names[-1:] == [base] else [*names[-1:], indexed]
+        elif not (token.text == "e" and _text(tokens, k + 1) == "^"):
+            names.append(token.text)
+    return list(dict.fromkeys(names))
+
+
+def _text(tokens: list[Token], k: int) -> str:
+    """Return the text of a token, empty beyond the ends."""
+    return tokens[k].text if 0 <= k < len(tokens) else ""
+
+
+def symbol_table(page: PageText, meanings: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the symbols that occur in the blocks of a page, in order, each with its meaning.
+
+    Parameters
+    ----------
+    page
+        What the docstring says.
+    meanings
+        Meanings by symbol, those of the formulation's parameters above all. They go before what the page's block
+        `Symbols` says, and that before the standard meanings.
+
+    Returns
+    -------
+    Pairs of a symbol as it is typed and its meaning; `ELSEWHERE` for one that is in none of the three.
+    """
+    own = {**dict(page.symbols), **meanings}
+    standard = {name: text for name, text in STANDARD.items() if name.rpartition("_")[0] not in own}
+    known = {**standard, **own}
+    found = dict.fromkeys(symbol for expression in page.expressions for symbol in symbols(expression, known))
+    return [(symbol, known.get(symbol, ELSEWHERE)) for symbol in found]

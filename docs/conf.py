@@ -1,0 +1,107 @@
+"""Sphinx's configuration. The source is the repository: `docs/` and `notebooks/` are siblings in it."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from importlib.metadata import distribution
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from sphinx.ext.napoleon import Config, NumpyDocstring  # noqa: E402
+
+import boostopt  # noqa: E402
+
+project = "boostopt"
+author = "The boostopt developers"
+copyright = author
+release = version = boostopt.__version__
+
+root_doc = "docs/index"
+include_patterns = ["docs/**", "notebooks/**"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinxcontrib.bibtex"]
+myst_enable_extensions = ["amsmath", "dollarmath"]
+bibtex_bibfiles = ["references.bib"]
+bibtex_default_style = "plain"
+
+# Notebooks are run, once each, by the Python of this environment, and may not fail.
+os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
+nb_execution_mode = "force"
+nb_execution_raise_on_error = True
+nb_execution_timeout = 30
+nb_kernel_rgx_aliases = {".*": "python3"}
+nb_merge_streams = True
+nb_ipywidgets_js: dict[str, Any] = {}
+
+autodoc_inherit_docstrings = False
+autodoc_member_order = "bysource"
+autodoc_preserve_defaults = True
+maximum_signature_line_length = 88
+# Backticks around a public name are a link, around anything else code. Other projects' names are not linked, for the
+# pages are built without a network; a type of boostopt must be on some page.
+default_role = "py:obj"
+nitpicky = True
+nitpick_ignore_regex = [
+    ("py:obj", ".*"),
+    ("py:.*", r"(?!boostopt\.).*"),
+    ("py:class", r"boostopt\.(formulation\.P|program\.Page)"),
+]
+
+html_theme = "furo"
+html_title = f"boostopt {release}"
+# MathJax in one file that needs no other and no network: glyphs are drawn, not fetched.
+mathjax = distribution("sphinx-mathjax-offline").locate_file("sphinx-mathjax-offline/static/mathjax/tex-svg-full.js")
+html_static_path = [str(mathjax), "wide.css"]
+html_css_files = ["wide.css"]
+mathjax_path = "tex-svg-full.js"
+
+SECTIONS = Config(napoleon_use_ivar=True, napoleon_use_rtype=False, napoleon_attr_annotations=False)
+RETURNS = re.compile(r"^Returns\n-+\n((?:\S.*\n?)+)", re.MULTILINE)
+SHARED = re.compile(r"^(\w+(?:, \w+)+)\n((?: +.*\n)+)", re.MULTILINE)
+MARKUP = re.compile(r"(?<!\*)\*(?!\*)|\||(?<=\w)_(?!\w)")
+
+
+def write_pages(app: Any) -> None:
+    """Make the pages that come from the code, and the list of the notebooks."""
+    from formulation_pages import write_formulation_pages
+    from notebook_list import write_notebook_list
+    from reference_pages import write_reference_pages
+
+    write_formulation_pages(HERE / "formulations")
+    write_notebook_list(HERE / "notebooks", HERE.parent / "notebooks")
+    write_reference_pages(HERE / "reference")
+
+
+def read_docstring(app: Any, what: str, name: str, thing: object, options: Any, lines: list[str]) -> None:
+    """Turn a docstring into reStructuredText.
+
+    What it writes in plain notation, max(1, |lower|) and F*, must not be read as markup; the docstring of a property is
+    a sentence, in which napoleon would take what stands before a colon for a type, as it takes a sentence below
+    Returns for one; and it knows no attributes that share a description.
+    """
+    text = SHARED.sub(lambda found: "".join(f"{one}\n{found[2]}" for one in found[1].split(", ")), "\n".join(lines))
+    # Two empty lines end the section before.
+    text = RETURNS.sub(lambda found: f"\n:returns: {' '.join(found[1].split())}\n", text)
+    pieces = re.split(r"(`+[^`]+`+)", text)
+    text = "".join(piece if k % 2 else MARKUP.sub(r"\\\g<0>", piece) for k, piece in enumerate(pieces))
+    if what not in ("attribute", "data", "property"):
+        text = str(NumpyDocstring(text, SECTIONS, app, what, name, thing, options))
+    lines[:] = text.split("\n")
+
+
+def write_entrance(app: Any, failure: Exception | None) -> None:
+    """Send whoever opens the folder to the first page."""
+    if failure is None:
+        entrance = '<!doctype html><meta http-equiv="refresh" content="0; url=docs/index.html">\n'
+        Path(app.outdir, "index.html").write_text(entrance, encoding="utf-8")
+
+
+def setup(app: Any) -> None:
+    """Connect what is done here beside the extensions."""
+    app.connect("builder-inited", write_pages)
+    app.connect("autodoc-process-docstring", read_docstring)
+    app.connect("build-finished", write_entrance)

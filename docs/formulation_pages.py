@@ -1,0 +1,255 @@
+"""One page for each formulation, made from its docstring, its record of parameters and its code."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import numpy as np
+from citations import cited
+from markup import escaped, fenced, table, write_folder
+
+import boostopt
+from boostopt import Formulation, Program
+from boostopt.authoring import CONES, Examples
+from boostopt.formulation import Parameter
+from boostopt.typesetting import PageText, markdown_page, parse_page
+
+ROOT = Path(__file__).resolve().parents[1]
+FORMULATIONS = "boostopt.formulations"
+
+N, EPSILON, NU = 1000, 0.1, 100.0
+"""The numbers at which the bounds are quoted."""
+
+VALUES = (2.0, 1.0, 0.5, 0.0)
+"""What a parameter without a default is set to: the first that its domain contains."""
+
+COUNTED = {1: "one column", 2: "two columns"}
+
+
+@dataclasses.dataclass(frozen=True)
+class Page:
+    """A formulation and what its docstring says."""
+
+    name: str
+    formulation: Formulation[Any]
+    text: PageText
+
+    @classmethod
+    def of(cls, name: str) -> Page:
+        formulation = boostopt.get_formulation(name)
+        module = sys.modules[type(formulation).__module__]
+        return cls(name, formulation, parse_page(module.__doc__ or ""))
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        return list(self.formulation.parameters.values())
+
+
+def write_formulation_pages(folder: Path) -> None:
+    """Write a page for every formulation that is listed, and one that lists them all."""
+    pages = [Page.of(name) for name in boostopt.list_formulations()]
+    write_folder(folder, {"index": _overview(pages), **{page.name: _page(page, folder) for page in pages}})
+
+
+def _overview(pages: list[Page]) -> str:
+    rows = [
+        [
+            f"[{escaped(page.text.title)}]({page.name}.md)",
+            f"`{page.name}`",
+            escaped(page.text.summary),
+            ", ".join(CONES[cone] for cone in sorted(_bound(page).cones, key=list(CONES).index)),
+        ]
+        for page in sorted(pages, key=lambda page: page.text.title.lower())
+    ]
+    contents = fenced("toctree", hidden="", body="\n" + "\n".join(row[0].partition("](")[2][:-1] for row in rows))
+    return (
+        "\n\n".join(
+            [
+                "# Formulations",
+                f"The {len(pages)} programs that come with boostopt, each a pair of the [template](../template.md). "
+                "The pages are made from the files of `formulations/`: what they say is what runs. The last column "
+                "is what a solver must take with every parameter at its default.",
+                table(["program", "name", "what it finds", "needs"], rows),
+                contents,
+            ]
+        )
+        + "\n"
+    )
+
+
+def _page(page: Page, folder: Path) -> str:
+    meanings = {parameter.name: parameter.meaning for parameter in page.parameters}
+    stated, sources, said = markdown_page(page.text, meanings).rstrip().partition("## Sources")
+    parts = [
+        stated + sources + cited(said),
+        "## Parameters",
+        _parameters(page),
+        "## Solvers",
+        _solvers(page),
+        "## Boosting",
+        _boosting(page),
+        "## In CVXPY",
+        "\n\n".join(_code(page, folder)),
+        "## See also",
+        _links(page),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def _parameters(page: Page) -> str:
+    rows = [[f"`{one.name}`", escaped(one.meaning), escaped(one.domain.text), _default(one)] for one in page.parameters]
+    about = [
+        f"The margin matrix has {COUNTED[page.formulation.columns]}." if page.formulation.columns else "",
+        "Multiplicities `c` are taken as everywhere.",
+        "So is a reference distribution `d0`, proportional to `c` by default."
+        if page.formulation.takes_reference
+        else "There is no reference distribution `d0`.",
+    ]
+    words = " ".join(filter(None, about))
+    return f"{table(['parameter', 'meaning', 'domain', 'default'], rows)}\n\n{words}" if rows else f"None. {words}"
+
+
+def _default(parameter: Parameter) -> str:
+    if parameter.required:
+        return "must be given"
+    if isinstance(parameter.default, float) and math.isnan(parameter.default):
+        return "follows from the others"
+    return f"`{parameter.default}`"
+
+
+def _solvers(page: Page) -> str:
+    """Say what a solver must take, also where a parameter is infinite, and which do."""
+    usual = _bound(page)
+    lines = [f"A solver must take {_listed([CONES[cone] for cone in _in_order(usual)])}: {_takers(usual)}."]
+    for one in page.parameters:
+        if one.domain.kind == "number" and one.domain.contains(math.inf, usual.examples) and one.default != math.inf:
+            lines.append(_other_cones(page, usual, one.name, math.inf))
+        if one.default == math.inf:
+            lines.append(_other_cones(page, usual, one.name, VALUES[0]))
+    return "\n\n".join(filter(None, lines))
+
+
+def _other_cones(page: Page, usual: Program, name: str, value: float) -> str:
+    other = _bound(page, **{name: value})
+    if other.cones == usual.cones:
+        return ""
+    condition = f"`{name} = {value:g}`" if math.isinf(value) else f"a finite `{name}`"
+    return f"With {condition} these are {_listed([CONES[cone] for cone in _in_order(other)])}: {_takers(other)}."
+
+
+def _in_order(program: Program) -> list[str]:
+    return sorted(program.cones, key=list(CONES).index)
+
+
+def _takers(program: Program) -> str:
+    names = [name for name in boostopt.list_backends() if boostopt.get_backend(name).takes(program.cones)]
+    return _listed([f"`{name}`" for name in names]) or "none that is installed"
+
+
+def _boosting(page: Page) -> str:
+    """Say how column generation stops, how final weights are taken, and what bounds the rounds."""
+    formulation = page.formulation
+    rules = [f"*{rule}*" for rule in formulation.stopping_rules]
+    words = f"Rule{'s' if len(rules) > 1 else ''} of stopping: {_listed(rules)}." if rules else "No rule of stopping."
+    return f"{words} Final weights: *{formulation.final_weights}*. {_rounds(page)}"
+
+
+def _rounds(page: Page) -> str:
+    if type(page.formulation).iteration_bound is Formulation.iteration_bound:
+        return "No bound of the rounds is known."
+    usual = _bound(page)
+    values = {name: getattr(usual.parameters, name) for name in page.formulation.parameters}
+    at = ", ".join(f"`{name} = {value:g}`" for name, value in values.items() if not isinstance(value, bool))
+    bound = page.formulation.iteration_bound(usual.parameters, usual.examples)
+    if math.isinf(bound):
+        return f"No bound of the rounds is known at N = {N}, {at}; `iteration_bound` says where there is one."
+    return f"At most {math.floor(bound):,} hypotheses at N = {N}, {at}; elsewhere ask `iteration_bound`."
+
+
+def _bound(page: Page, **values: float) -> Program:
+    """Return the page bound to N examples, every parameter without a default at some value of its domain."""
+    formulation = page.formulation
+    U = np.zeros((N, formulation.columns or 3))
+    given: dict[str, Any] = {
+        name: value for name, value in (("nu", NU), ("epsilon", EPSILON)) if name in formulation.parameters
+    }
+    examples = Examples(np.ones(N), np.full(N, 1 / N))
+    for one in page.parameters:
+        if one.required and one.name not in given:
+            given[one.name] = (
+                np.zeros(N)
+                if one.domain.kind == "per example"
+                else next(value for value in VALUES if one.domain.contains(value, examples))
+            )
+    return formulation.bind(U, **{**given, **values})
+
+
+def _code(page: Page, folder: Path) -> Iterator[str]:
+    """Yield the problems as printed, and the functions of the folder that they are written with."""
+    yield "The problems as printed, from the source; labels are the names of the multipliers."
+    shown: dict[str, Callable[..., Any]] = {}
+    for side in ("primal", "dual"):
+        function = getattr(type(page.formulation), side)
+        if function is getattr(Formulation, side):
+            yield f"The {side} is the derived one."
+            continue
+        shown[function.__qualname__] = function
+    for function in list(shown.values()):
+        shown |= {helper.__qualname__: helper for helper in _helpers(function)}
+    for function in shown.values():
+        source = Path(inspect.getsourcefile(function) or "").resolve().relative_to(ROOT)
+        yield fenced(
+            "literalinclude",
+            f"/{source.as_posix()}",
+            pyobject=function.__qualname__,
+            dedent="",
+            caption=source.as_posix(),
+        )
+
+
+def _helpers(function: Callable[..., Any]) -> Iterator[Callable[..., Any]]:
+    """Yield the functions of the folder that a function calls, and that these call."""
+    for name in _names(function.__code__):
+        found = function.__globals__.get(name)
+        if inspect.isfunction(found) and found.__module__.startswith(FORMULATIONS):
+            yield found
+            yield from _helpers(found)
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
+
+
+def _links(page: Page) -> str:
+    """Link F and G, the pages that this one builds on, and what holds for all."""
+    program = _bound(page)
+    module = sys.modules[type(page.formulation).__module__]
+    used = {getattr(member, "__module__", "") for member in vars(module).values()} - {module.__name__}
+    names = sorted(name.rpartition(".")[2] for name in used if name.startswith(f"{FORMULATIONS}."))
+    lines = [
+        f"F: {_api(type(program.regularizer))}, G: {_api(type(program.edge_function))}",
+        *(f"built on the page [{escaped(Page.of(name).text.title)}]({name}.md)" for name in names),
+        "[the template](../template.md), [conventions](../conventions.md), [errata](../errata.md)",
+    ]
+    return "\n".join(f"- {line}" for line in lines)
+
+
+def _api(cls: type) -> str:
+    import boostopt.authoring
+
+    public = cls.__name__ in boostopt.authoring.__all__
+    return f"{{py:class}}`~boostopt.authoring.{cls.__name__}`" if public else f"`{cls.__name__}`"
+
+
+def _listed(words: list[str]) -> str:
+    return f"{', '.join(words[:-1])} and {words[-1]}" if len(words) > 1 else "".join(words)

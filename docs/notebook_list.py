@@ -1,0 +1,19 @@
+"""The page that lists the notebooks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from markup import fenced, write_folder
+
+ABOUT = (
+    "They are run from their source each time these pages are built, and what they claim is asserted in their cells: a "
+    "claim that does not hold fails the build."
+)
+
+
+def write_notebook_list(folder: Path, notebooks: Path) -> None:
+    """Write the list of the notebooks that are there."""
+    names = sorted(path.stem for path in notebooks.glob("*.md"))
+    contents = fenced("toctree", body="\n" + "\n".join(f"/notebooks/{name}" for name in names))
+    write_folder(folder, {"index": f"# Notebooks\n\n{ABOUT if names else 'There is none yet.'}\n\n{contents}\n"})

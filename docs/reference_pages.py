@@ -1,0 +1,183 @@
+"""The reference of the public names: one section for each module that defines some, headed by its docstring."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import itertools
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from markup import escaped, fenced, table, write_folder
+
+from boostopt.formulation import Domain
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page of the reference.
+
+    Attributes
+    ----------
+    file
+        Its name.
+    title
+        Its heading.
+    module
+        From where its names are imported.
+    part
+        The package, below `boostopt`, that defines them; "" for all that the other pages of the module leave.
+    about
+        What they are for, as Markdown.
+    also
+        Classes that the public functions return, by the module that defines them.
+    """
+
+    file: str
+    title: str
+    module: str
+    part: str
+    about: str
+    also: tuple[str, ...] = ()
+
+
+PAGES = (
+    Page(
+        "boostopt",
+        "boostopt",
+        "boostopt",
+        "",
+        "What `import boostopt` gives. Names are loaded on first use.",
+        also=(
+            "comparison.comparing.Row",
+            "explanation.Condition",
+            "explanation.Explanation",
+            "formulation.Parameter",
+            "recovery.Recovery",
+        ),
+    ),
+    Page(
+        "authoring",
+        "boostopt.authoring: formulations",
+        "boostopt.authoring",
+        "",
+        "What a page of `formulations/` is written with. `Array` and `Float` are for annotations with shapes.",
+    ),
+    Page(
+        "regularizers",
+        "boostopt.authoring: regularizers",
+        "boostopt.authoring",
+        "regularizers",
+        "The functions F of the [template](../template.md), and what one of your own must do.",
+        also=("regularizers.base.Stationarity",),
+    ),
+    Page(
+        "edges",
+        "boostopt.authoring: edge functions",
+        "boostopt.authoring",
+        "edges",
+        "The functions G of the [template](../template.md), and what one of your own must do.",
+    ),
+    Page(
+        "backends",
+        "boostopt.authoring: backends",
+        "boostopt.authoring",
+        "backends",
+        "What a solver of your own is connected with.",
+    ),
+    Page("checks", "boostopt.checks", "boostopt.checks", "", "What a piece of your own is tried with."),
+    Page("instances", "boostopt.instances", "boostopt.instances", "", "Problems with known answers."),
+)
+
+ANNOTATIONS = "boostopt.shapes"
+
+
+def write_reference_pages(folder: Path) -> None:
+    """Write the reference of every public name, each on the first page that has it."""
+    written: set[int] = set()
+    contents = fenced("toctree", body="\n" + "\n".join(page.file for page in PAGES))
+    pages = {"index": f"# Reference\n\n{contents}\n"}
+    for page in PAGES:
+        homes = {
+            home: {path: value for path, value in objects.items() if id(value) not in written}
+            for home, objects in _by_home(page).items()
+        }
+        written |= {id(value) for objects in homes.values() for value in objects.values()}
+        pages[page.file] = _page(page, {home: objects for home, objects in homes.items() if objects})
+    write_folder(folder, pages)
+
+
+def _by_home(page: Page) -> dict[str, dict[str, Any]]:
+    """Return the names of a page, as users write them, with what they stand for, by the module that defines them."""
+    module = import_module(page.module)
+    other_parts = {other.part for other in PAGES if other.module == page.module and other.part}
+    found: dict[str, dict[str, Any]] = {}
+    for node in ast.walk(ast.parse(inspect.getsource(module))):
+        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("boostopt."):
+            continue
+        home = str(node.module)
+        part = home.split(".")[1]
+        if home == ANNOTATIONS or not (part == page.part if page.part else part not in other_parts):
+            continue
+        for name in sorted({alias.name for alias in node.names} & set(module.__all__)):
+            value = getattr(module, name)
+            # A package hands on what one of its modules defines.
+            defining = getattr(value, "__module__", home) if callable(value) else home
+            found.setdefault(defining, {})[f"{page.module}.{name}"] = value
+    for path in page.also:
+        home, _, name = f"boostopt.{path}".rpartition(".")
+        found.setdefault(home, {})[f"{home}.{name}"] = getattr(import_module(home), name)
+    return dict(sorted(found.items()))
+
+
+def _page(page: Page, homes: dict[str, dict[str, Any]]) -> str:
+    parts = [f"# {page.title}", page.about]
+    for home, objects in homes.items():
+        parts += [f"## {home.removeprefix('boostopt.')}", *_about(home), *_section(home, objects)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _about(home: str) -> Iterator[str]:
+    """Yield the docstring of a module as Markdown; an indented paragraph is a display."""
+    for paragraph in inspect.cleandoc(sys.modules[home].__doc__ or "").split("\n\n"):
+        display = paragraph[:1].isspace()
+        yield fenced("code-block", "text", inspect.cleandoc(paragraph)) if display else escaped(paragraph)
+
+
+def _section(home: str, objects: dict[str, Any]) -> Iterator[str]:
+    """Yield the domains as a table, then every other object with its docstring."""
+    domains = {path: value for path, value in objects.items() if isinstance(value, Domain)}
+    if domains:
+        rows = [[f"`{path.rpartition('.')[2]}`", escaped(value.text)] for path, value in domains.items()]
+        yield table(["domain of a parameter", "values"], rows)
+    for path, value in objects.items():
+        if path not in domains:
+            yield fenced("eval-rst", body="\n".join(_directive(home, path, value)))
+
+
+def _directive(home: str, path: str, value: Any) -> Iterator[str]:
+    if inspect.isclass(value):
+        yield f".. {'autoexception' if issubclass(value, Exception) else 'autoclass'}:: {path}"
+        yield "   :members:"
+    elif inspect.isfunction(value):
+        yield f".. autofunction:: {path}"
+    else:
+        yield f".. py:data:: {path}"
+        yield f"   :value: {value!r}"
+        yield ""
+        yield f"   {_said_of(home, path.rpartition('.')[2])}"
+
+
+def _said_of(home: str, name: str) -> str:
+    """Return the string below an assignment."""
+    body = ast.parse(inspect.getsource(sys.modules[home])).body
+    for assignment, said in itertools.pairwise(body):
+        targets = [assignment.target] if isinstance(assignment, ast.AnnAssign) else getattr(assignment, "targets", [])
+        named = any(isinstance(target, ast.Name) and target.id == name for target in targets)
+        if named and isinstance(said, ast.Expr) and isinstance(said.value, ast.Constant):
+            return inspect.cleandoc(str(said.value.value))
+    raise ValueError(f"expected a string below {home}.{name}, which is public, that says what it is; found none.")

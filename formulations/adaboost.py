@@ -1,0 +1,50 @@
+r"""AdaBoost: the corrective step, the nearest distribution under which the newest hypothesis has no edge.
+
+Primal   min_d       sum_n d_n ln(d_n / d0_n)
+         s.t.  u . d = 0 : alpha,   sum d = 1 : beta
+
+Dual     max_alpha   -ln sum_n d0_n exp(-alpha u_n),   alpha free in sign
+
+KKT      ln(d_n / d0_n) + alpha u_n + beta = 0,   u . d = 0
+
+The margin matrix is one column, u = y h(x) of the newest hypothesis; d0 is the last distribution d^(t-1), the answer
+the next one, and alpha, the one entry of w, the step. It is the entropy projection at rho = 0. The value of the dual is
+-ln Z_t, Z_t the factor by which the step lowers the exponential loss.
+
+With u in {-1, +1} and r = u . d0:   alpha = artanh r = (1/2) ln((1 + r) / (1 - r)),   d_n = d0_n / (1 + u_n r),
+the classic reweighting exp(-alpha) where the hypothesis is right and exp(alpha) where it is wrong. As a map from d to d
+the last formula keeps sum d = 1 in exact arithmetic only (Rudin, Daubechies and Schapire say automatically): an error
+of the sum grows by 1 / (1 - r^2) each round, so that it must be renormalized.
+
+A hypothesis that is right, or wrong, on all live examples has no such projection: the program is infeasible, the step
+unbounded. The classifier is the sum of the steps, alpha_t h_t; where a run is a cycle, its margins are those of the
+normalized steps (printed: of the normalized edges, which is the same only where these are all equal).
+
+Sources: Freund and Schapire 1997; Kivinen and Warmuth 1999; Glocer 2009, sections 6.1 (the update is printed with
+w_(t-1) u^(t-1) for w_t u^t) and 6.4; Rudin, Daubechies, Schapire 2004.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from boostopt.formulations.entropy_projection import EntropyProjection
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """AdaBoost's step has no parameter."""
+
+
+class AdaBoost(EntropyProjection):
+    """The entropy projection of one column at rho = 0."""
+
+    name = "adaboost"
+    title = "AdaBoost"
+    sources = ("Freund and Schapire 1997", "Kivinen and Warmuth 1999", "Glocer 2009, sections 6.1, 6.4")
+    Parameters = Parameters
+    columns = 1
+    final_weights = "steps"
+
+    def target(self, p: Parameters) -> float:
+        return 0.0

@@ -1,0 +1,103 @@
+r"""AdaBoost_REG: its update of the distribution, AdaBoost's with a penalty on the examples that were heavy for long.
+
+Primal   min_d   sum_n d_n ln(d_n / d0_n) + sum_n penalty_n d_n + (b/2) u . d
+         s.t.  sum d = 1 : beta
+
+Dual     max_w   -ln sum_n d0_n exp(-w u_n - penalty_n)
+         s.t.  w = b / 2
+
+KKT      ln(d_n / d0_n) + penalty_n + (b/2) u_n + beta = 0
+
+The margin matrix is one column, u = y h_t(x) of the newest hypothesis, d0 the last distribution (the paper's w_t) and
+b > 0 the step of the hypothesis, which is given: the answer is d proportional to d0 exp(-(b/2) u - penalty). How b is
+found is no convex program, nor is the run of AdaBoost_REG; what is a Fenchel pair is this update alone.
+
+penalty_n = (C/2) (zeta_t |b^t| - zeta_(t-1) |b^(t-1)|) at example n, where |b^t| = sum_{r <= t} b_r and
+zeta_t = mu_t^p with mu_t = sum_{r <= t} (b_r / |b^t|) w_r(z_n), the average of the weights that a copy of the example
+has had (w_r(z_n) = d_n / c_n of round r; all of it is 0 at t = 0). Then, with I = 1 where h_t is wrong,
+
+    w_(t+1) proportional to w_t exp(b_t I - penalty),   for p = 1:   penalty_n = (C/2) b_t w_t(z_n),
+
+printed for p = 1 with C zeta_t |b^t| in place of this increment, and for p = 2 with C in place of C/2; only with the
+half and the increment do they agree with the functional sum_i exp(-rho~(z_i, b^t) / 2) that the step minimizes, where
+rho~(z, b^t) = sum_r b_r y h_r(x) + C |b^t| mu_t(z)^p. Better than the recursion: keep S = sum_r b_r u_r and
+A = sum_r b_r w_r for each example and B = sum_r b_r; then the next distribution is proportional to
+c exp(-(S + C B (A / B)^p) / 2) if the first one was to c.
+
+For p = 1 the step b that minimizes the functional is itself an entropy projection, of d0 onto v . d = 0 for the column
+v = u + C w_t (scaled into [-1, 1]): b / 2 is its alpha. It needs an example with C w_t(z_n) < 1 on which h_t is wrong;
+otherwise the functional falls for ever. For p = 2 the functional need not be convex in b and may have several minima
+(printed: a unique one, by the sign of a first derivative).
+
+Sources: Raetsch, Onoda, Mueller 2001, (12)-(19), figure 10.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from boostopt.authoring import (
+    PER_EXAMPLE,
+    POSITIVE,
+    Array,
+    Examples,
+    Float,
+    Formulation,
+    LinearEdges,
+    RelativeEntropy,
+    Tilted,
+    maximize,
+    minimize,
+    parameter,
+)
+from boostopt.formulations.erlpboost import dead_at_zero, log_mean_exp, relative_entropy
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Parameters:
+    """The parameters of AdaBoost_REG's update."""
+
+    b: float = parameter("the step of the newest hypothesis", POSITIVE)
+    penalty: Float[Array, " N"] = parameter(  # noqa: RUF009 - it makes a field, as for a number
+        "the growth of (C/2) zeta |b| in this round, what an example loses for its past weights", PER_EXAMPLE
+    )
+
+
+class AdaBoostREG(Formulation[Parameters]):
+    """F = relative entropy to d0 on the simplex + <penalty, d>, G = (b/2) e."""
+
+    name = "adaboost_reg"
+    title = "AdaBoost_REG"
+    sources = ("Raetsch, Onoda, Mueller 2001, (12)-(19), figure 10",)
+    Parameters = Parameters
+    takes_reference = True
+    columns = 1
+    final_weights = "steps"
+
+    def regularizer(self, p: Parameters, examples: Examples) -> Tilted:
+        return Tilted(RelativeEntropy.capped(np.ones(examples.N), 1.0, 1.0, examples.d0), p.penalty)
+
+    def edge_function(self, p: Parameters) -> LinearEdges:
+        return LinearEdges(p.b / 2.0)
+
+    def primal(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
+        import cvxpy as cp
+
+        N, _ = U.shape
+        d = cp.Variable(N, name="d")
+        return minimize(
+            relative_entropy(d, examples.d0) + p.penalty @ d + (p.b / 2) * (U[:, 0] @ d),
+            subject_to={"beta": cp.sum(d) == 1, **dead_at_zero(d, examples.d0)},
+        )
+
+    def dual(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
+        import cvxpy as cp
+
+        w = cp.Variable(1, name="w")
+        return maximize(
+            -log_mean_exp(-(U @ w) - p.penalty, examples.d0),
+            subject_to={"w = b / 2": w == p.b / 2},
+        )

@@ -1,0 +1,52 @@
+r"""Approximate coordinate ascent: AdaBoost's step shortened by the smooth margin of the classifier so far.
+
+Primal   min_d       sum_n d_n ln(d_n / d0_n)
+         s.t.  u . d = rho : alpha,   sum d = 1 : beta          with rho = max(0, G(lambda_t))
+
+Dual     max_alpha   -ln sum_n d0_n exp(-alpha u_n) - rho alpha,   alpha free in sign
+
+KKT      ln(d_n / d0_n) + alpha u_n + beta = 0,   u . d = rho
+
+The margin matrix is one column, u = y h(x) of the newest hypothesis; d0 is the last distribution and alpha the one
+entry of w. G is the smooth margin of the steps lambda taken so far,
+
+    G(lambda) = -(1 / ||lambda||_1) ln sum_n exp(-(U lambda)_n),
+    mu(lambda) - ln N / ||lambda||_1 <= G(lambda) < mu(lambda) = min_n (U lambda)_n / ||lambda||_1,
+
+below every bound for small steps and not defined at lambda = 0, where AdaBoost's step is taken: pass -inf.
+
+With u in {-1, +1} and r = u . d0:   alpha = artanh r - artanh max(0, G(lambda_t)),
+between the steps of arc-gv and of AdaBoost. Once G is positive each step increases it.
+
+Sources: Rudin, Daubechies, Schapire 2004, (3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from boostopt.authoring import Domain, parameter
+from boostopt.formulations.entropy_projection import EntropyProjection
+
+BELOW_A_MARGIN = Domain("[-inf, 1]", lambda value, examples: value <= 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameter of the step."""
+
+    smooth_margin: float = parameter("the smooth margin G of the steps taken so far", BELOW_A_MARGIN)
+
+
+class ApproximateCoordinateAscent(EntropyProjection):
+    """The entropy projection of one column at rho = max(0, G)."""
+
+    name = "approximate_coordinate_ascent"
+    title = "Approximate coordinate ascent"
+    sources = ("Rudin, Daubechies, Schapire 2004, (3)",)
+    Parameters = Parameters
+    columns = 1
+    final_weights = "steps"
+
+    def target(self, p: Parameters) -> float:
+        return max(0.0, p.smooth_margin)

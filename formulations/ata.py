@@ -1,0 +1,51 @@
+r"""ATA: AdaBoost with the error phi as its target, the corrective step after which the newest hypothesis errs by phi.
+
+Primal   min_d       sum_n d_n ln(d_n / d0_n)
+         s.t.  u . d = rho : alpha,   sum d = 1 : beta          with rho = 1 - 2 phi
+
+Dual     max_alpha   -ln sum_n d0_n exp(-alpha u_n) - rho alpha,   alpha free in sign
+
+KKT      ln(d_n / d0_n) + alpha u_n + beta = 0,   u . d = rho
+
+The margin matrix is one column, u = y h(x) of the newest hypothesis; d0 is the last distribution, alpha the one entry
+of w. phi = 1/2 is AdaBoost.
+
+With u in {-1, +1} and epsilon = (1 - u . d0) / 2, the weighted error, the step of the paper is b_t = 2 alpha:
+
+    alpha = artanh(u . d0) - artanh rho,   b_t = ln((1 - epsilon) / epsilon) - ln((1 - phi) / phi),
+
+and d is proportional to d0 exp(-b_t) where the hypothesis is right. The functional that b_t minimizes is
+sum_i exp(-rho(z_i, b) / 2 + |b| (1/2 - phi)) with rho(z, b) = sum_r b_r y h_r(x). Printed without the half of
+rho(z, b), it is not the one that gives this step. The error of h_t under the next distribution is phi (printed: 1/2).
+The step is negative for epsilon > phi, where the algorithm stops instead.
+
+Sources: Raetsch, Onoda, Mueller 2001, figure 1, (1)-(6).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from boostopt.authoring import FRACTION, parameter
+from boostopt.formulations.entropy_projection import EntropyProjection
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameter of ATA's step."""
+
+    phi: float = parameter("the weighted error that the hypothesis has after the step", FRACTION)
+
+
+class ATA(EntropyProjection):
+    """The entropy projection of one column at rho = 1 - 2 phi."""
+
+    name = "ata"
+    title = "ATA"
+    sources = ("Raetsch, Onoda, Mueller 2001, figure 1, (1)-(6)",)
+    Parameters = Parameters
+    columns = 1
+    final_weights = "steps"
+
+    def target(self, p: Parameters) -> float:
+        return 1.0 - 2.0 * p.phi

@@ -1,0 +1,138 @@
+r"""Corrective ERLPBoost: ERLPBoost on two columns, the mixture so far and the new hypothesis.
+
+Primal   min_{d, gamma}   gamma + (1/eta) sum_n d_n ln(d_n / d0_n)
+         s.t.  v . d <= gamma : w_v,   u . d <= gamma : w_u,   sum d = 1 : beta,   d <= c / nu : psi
+
+Dual     max_{w_u, psi}   -(1/eta) ln sum_n d0_n exp(-eta (v_n + w_u (u_n - v_n) + psi_n)) - (1/nu) sum_n c_n psi_n
+         s.t.  0 <= w_u <= 1,   psi >= 0
+
+KKT      (1/eta) ln(d_n / d0_n) + m_n + psi_n + beta = 0,   psi_n (c_n / nu - d_n) = 0,
+         w_v (gamma - v . d) = 0,   w_u (gamma - u . d) = 0
+
+Printed  min_d   u . d + (1/eta) sum_n d_n ln(d_n / d0_n)
+         s.t.  v . d - u . d = 0 : w_v,   sum d = 1 : beta,   d <= c / nu : psi,   with the dual above, w_u free in sign
+
+The margin matrix has two columns: v, column 0, the margins of the mixture so far, and u, column 1, those of the new
+hypothesis. Multipliers are named after the colon; m = w_v v + w_u u with w_v = 1 - w_u. The next mixture has the
+margins m, the weights (w_v w^(t-1), w_u).
+
+With `segment` (the default) the dual is the exact line search between v and u. It is at least as good as the step
+clip(x . d(v) / (eta max |x|^2), 0, 1), x = u - v, of algorithm 4.1 (printed without the square), and so keeps its
+bound of 16 eta / epsilon hypotheses. Without `segment` it is the program as printed, (4.6) and (4.7). There w_u may
+leave [0, 1], and the mixture the convex hull of the hypotheses; nor is the uniform distribution feasible, as is said:
+some d has equal edges if and only if neither u - v nor v - u has a soft margin above 0, and no bound of the rounds is
+known.
+
+For a class closed under negation pass u with the sign of its edge. The start is w_v = 0: the first mixture is the first
+hypothesis (printed: weights 0, whose sum then never reaches 1).
+
+Sources: Glocer 2009, algorithm 4.1, (4.6), (4.7); Shalev-Shwartz and Singer 2008, figure 1. c are multiplicities; the
+sources have c = 1 and uniform d0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from boostopt.authoring import (
+    CANONICAL,
+    COUNT,
+    FLAG,
+    POSITIVE,
+    Array,
+    Examples,
+    Float,
+    Formulation,
+    MaximumEdge,
+    Regularizer,
+    RelativeEntropy,
+    TiedEdges,
+    maximize,
+    minimize,
+    parameter,
+)
+from boostopt.formulations.erlpboost import canonical_eta, dead_at_zero, log_mean_exp, most_rounds, relative_entropy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of Corrective ERLPBoost."""
+
+    nu: float = parameter("the number of examples that must at least share the weight: the cap is c / nu", COUNT)
+    epsilon: float = parameter("the accuracy of the soft margin at which boosting stops", POSITIVE, 0.01)
+    eta: float = parameter("the inverse strength of the entropy", POSITIVE, CANONICAL)
+    segment: bool = parameter("whether the new weight stays in [0, 1]; without, the program is as printed", FLAG, True)
+
+
+class CorrectiveERLPBoost(Formulation[Parameters]):
+    """F = (1/eta) relative entropy + I[d in C_nu], G = max, or as printed e_u + I[e_u = e_v]."""
+
+    name = "corrective_erlpboost"
+    title = "Corrective ERLPBoost"
+    sources = ("Glocer 2009, algorithm 4.1, (4.6), (4.7)", "Shalev-Shwartz and Singer 2008, figure 1")
+    Parameters = Parameters
+    takes_reference = True
+    columns = 2
+    stopping_rules = ("direct", "regularized")
+    final_weights = "program"
+
+    def canonical(self, p: Parameters, examples: Examples) -> Parameters:
+        if not math.isnan(p.eta):
+            return p
+        return replace(p, eta=canonical_eta(self.regularizer(replace(p, eta=1.0), examples), p.epsilon))
+
+    def iteration_bound(self, p: Parameters, examples: Examples) -> float:
+        return most_rounds(p.eta, p.epsilon) if p.segment else math.inf
+
+    def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:
+        return RelativeEntropy.capped(examples.c, p.nu, p.eta, examples.d0)
+
+    def edge_function(self, p: Parameters) -> MaximumEdge | TiedEdges:
+        return MaximumEdge() if p.segment else TiedEdges()
+
+    def primal(self, U: Float[Array, "N 2"], p: Parameters, examples: Examples) -> Any:
+        import cvxpy as cp
+
+        d = cp.Variable(examples.N, name="d")
+        edge, of_edges = common_edge(U, d, p.segment)
+        return minimize(
+            edge + (1 / p.eta) * relative_entropy(d, examples.d0),
+            subject_to={
+                **of_edges,
+                "beta": cp.sum(d) == 1,
+                "psi": d <= examples.c / p.nu,
+                **dead_at_zero(d, examples.d0),
+            },
+        )
+
+    def dual(self, U: Float[Array, "N 2"], p: Parameters, examples: Examples) -> Any:
+        import cvxpy as cp
+
+        m, of_weight = mixture(U, p.segment)
+        psi = cp.Variable(examples.N, name="psi")
+        return maximize(
+            -(1 / p.eta) * log_mean_exp(-p.eta * (m + psi), examples.d0) - (1 / p.nu) * (examples.c @ psi),
+            subject_to={**of_weight, "psi >= 0": psi >= 0},
+        )
+
+
+def common_edge(U: Float[Array, "N 2"], d: Any, segment: bool) -> tuple[Any, dict[str, Any]]:
+    """Return what stands for the edges in the primal: the larger one, or the one that both must have."""
+    import cvxpy as cp
+
+    v, u = U.T
+    if not segment:
+        return u @ d, {"w_v": v @ d - u @ d == 0}
+    gamma = cp.Variable(name="gamma")
+    return gamma, {"w_v": v @ d <= gamma, "w_u": u @ d <= gamma}
+
+
+def mixture(U: Float[Array, "N 2"], segment: bool) -> tuple[Any, dict[str, Any]]:
+    """Return the margins v + w_u (u - v) and the constraints on w_u."""
+    import cvxpy as cp
+
+    v, u = U.T
+    w_u = cp.Variable(name="w_u")
+    return v + w_u * (u - v), {"w_u >= 0": w_u >= 0, "w_v >= 0": w_u <= 1} if segment else {}

@@ -1,0 +1,79 @@
+r"""LP-AdaBoost: the largest hard margin of a convex combination of hypotheses.
+
+Primal   min_{d, gamma}   gamma
+         s.t.  Uᵀd <= gamma : w,   sum d = 1 : beta,   d >= 0
+
+Dual     max_{w, rho}     rho
+         s.t.  U w >= rho : d,   sum w = 1 : gamma,   w >= 0
+
+KKT      w_q (gamma - e_q) = 0,   d_n (m_n - rho) = 0
+
+Multipliers are named after the colon; e = Uᵀd, m = Uw, beta = -rho. The dual is the smallest margin of w, the value of
+the matrix game between examples and hypotheses. Two-sided, the primal bounds |Uᵀd| by gamma (multipliers w+ and w-,
+w = w+ - w-) and the dual holds w to ||w||_1 <= 1. A copy of an example changes nothing, so that multiplicities do not
+enter: it is LPBoost at nu = 1 where every c is at least 1.
+
+Sources: Grove and Schuurmans 1998; Raetsch, Onoda, Mueller 2001, (20), (21).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from boostopt.authoring import (
+    FLAG,
+    POSITIVE,
+    AbsoluteEdge,
+    Array,
+    Cap,
+    Examples,
+    Float,
+    Formulation,
+    MaximumEdge,
+    maximize,
+    minimize,
+    parameter,
+    simplex,
+)
+from boostopt.formulations.lpboost import edges_below, largest_edge, of_weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of LP-AdaBoost."""
+
+    epsilon: float = parameter("the accuracy of the margin at which boosting stops", POSITIVE, 0.01)
+    two_sided: bool = parameter("whether edges count without their sign, weights of hypotheses having one", FLAG, False)
+
+
+class LPAdaBoost(Formulation[Parameters]):
+    """F = I[d in the simplex], G = max or max | |."""
+
+    name = "lp_adaboost"
+    title = "LP-AdaBoost"
+    sources = ("Raetsch, Onoda, Mueller 2001, (20), (21)",)
+    Parameters = Parameters
+    stopping_rules = ("direct",)
+
+    def regularizer(self, p: Parameters, examples: Examples) -> Cap:
+        return simplex(examples.c)
+
+    def edge_function(self, p: Parameters) -> MaximumEdge | AbsoluteEdge:
+        return largest_edge(p.two_sided)
+
+    def primal(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
+        import cvxpy as cp
+
+        N, _ = U.shape
+        d, gamma = cp.Variable(N, name="d"), cp.Variable(name="gamma")
+        return minimize(
+            gamma, subject_to={**edges_below(gamma, U.T @ d, p.two_sided), "beta": cp.sum(d) == 1, "d >= 0": d >= 0}
+        )
+
+    def dual(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
+        import cvxpy as cp
+
+        _, t = U.shape
+        w, rho = cp.Variable(t, name="w"), cp.Variable(name="rho")
+        return maximize(rho, subject_to={"d": U @ w >= rho, **of_weights(w, p.two_sided)})

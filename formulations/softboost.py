@@ -1,0 +1,112 @@
+r"""SoftBoost: the distribution nearest to d0 under which every hypothesis has an edge below a bound.
+
+Primal   min_d         sum_n d_n ln(d_n / d0_n)
+         s.t.  Uᵀd <= gamma : w,   sum d = 1 : beta,   d <= c / nu : psi
+
+Dual     max_{w, psi}  -ln sum_n d0_n exp(-((U w)_n + psi_n)) - gamma sum_q w_q - (1/nu) sum_n c_n psi_n
+         s.t.  w >= 0,   psi >= 0
+
+KKT      ln(d_n / d0_n) + m_n + psi_n + beta = 0,   psi_n (c_n / nu - d_n) = 0,   w_q (gamma - e_q) = 0
+
+Multipliers are named after the colon; e = Uᵀd, m = Uw. gamma is a parameter, the smallest edge that the oracle has
+returned less epsilon. The beta of the KKT system is that of the unnormalised entropy, 1 above the one of the primal as
+printed. The weights w are free in their sum: the dual of lemma 3.1 is printed with sum w = 1 and with factors eta in
+its proof; both are wrong, there is neither. With kappa = sum w and D_eta ERLPBoost's dual value,
+
+    D(w) = kappa (D_kappa(w / kappa) - gamma):
+
+SoftBoost is ERLPBoost whose eta the dual chooses.
+
+The program is infeasible if and only if the soft margin P_LP that LPBoost finds is above gamma, and that is the normal
+end of boosting: then some w / sum w has a soft margin above gamma, and that w is the proof. (It is printed that the
+uniform distribution is always feasible, and that the multipliers of this last program are the final weights; it has
+none.) At gamma = P_LP the optimum need not be attained in the dual.
+
+Each round raises the optimum by epsilon^2 / 2 or more, so that boosting ends after at most
+floor(2 C_Delta / epsilon^2) + 1 hypotheses, C_Delta <= ln(N / nu) the range of the entropy on C_nu (printed with a
+ceiling, and with no round at all for nu = N: it is one).
+
+Sources: Warmuth, Glocer, Raetsch 2007, algorithm 2, theorem 2; Glocer 2009, (3.1), algorithm 3.1, lemma 3.1, theorem
+3.2. c are multiplicities; the sources have c = 1 and uniform d0.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from boostopt.authoring import (
+    COUNT,
+    EDGE,
+    POSITIVE,
+    Array,
+    BoundedEdges,
+    Examples,
+    Float,
+    Formulation,
+    Regularizer,
+    RelativeEntropy,
+    maximize,
+    minimize,
+    parameter,
+)
+from boostopt.formulations.erlpboost import dead_at_zero, entropy_range, log_mean_exp, relative_entropy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of SoftBoost."""
+
+    nu: float = parameter("the number of examples that must at least share the weight: the cap is c / nu", COUNT)
+    gamma: float = parameter("the bound of the edges: the smallest that the oracle has returned less epsilon", EDGE)
+    epsilon: float = parameter("the accuracy of the soft margin at which boosting stops", POSITIVE, 0.01)
+
+
+class SoftBoost(Formulation[Parameters]):
+    """F = relative entropy + I[d in C_nu], G = I[e <= gamma]."""
+
+    name = "softboost"
+    title = "SoftBoost"
+    sources = (
+        "Warmuth, Glocer, Raetsch 2007, algorithm 2, theorem 2",
+        "Glocer 2009, (3.1), algorithm 3.1, theorem 3.2",
+    )
+    Parameters = Parameters
+    takes_reference = True
+    stopping_rules = ("direct", "infeasible")
+    final_weights = "normalized"
+
+    def iteration_bound(self, p: Parameters, examples: Examples) -> float:
+        return math.floor(2.0 * entropy_range(self.regularizer(p, examples)) / p.epsilon**2) + 1.0
+
+    def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:
+        return RelativeEntropy.capped(examples.c, p.nu, 1.0, examples.d0)
+
+    def edge_function(self, p: Parameters) -> BoundedEdges:
+        return BoundedEdges(p.gamma)
+
+    def primal(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
+        import cvxpy as cp
+
+        N, _ = U.shape
+        d = cp.Variable(N, name="d")
+        return minimize(
+            relative_entropy(d, examples.d0),
+            subject_to={
+                "w": U.T @ d <= p.gamma,
+                "beta": cp.sum(d) == 1,
+                "psi": d <= examples.c / p.nu,
+                **dead_at_zero(d, examples.d0),
+            },
+        )
+
+    def dual(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
+        import cvxpy as cp
+
+        N, t = U.shape
+        w, psi = cp.Variable(t, name="w"), cp.Variable(N, name="psi")
+        return maximize(
+            -log_mean_exp(-(U @ w + psi), examples.d0) - p.gamma * cp.sum(w) - (1 / p.nu) * (examples.c @ psi),
+            subject_to={"w >= 0": w >= 0, "psi >= 0": psi >= 0},
+        )

@@ -1,0 +1,50 @@
+"""Cones that a solver takes by name and is not given."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from problems import REFERENCE_U
+
+from boostopt import SolverNotFound, get_backend, get_formulation, list_backends
+from boostopt.authoring import CONES
+from boostopt.backends.cvxpy import CvxpyBackend
+from boostopt.backends.profiles import PROFILES, Profile
+
+
+def test_highs_takes_linear_programs_and_no_quadratic_objective() -> None:
+    highs = get_backend("cvxpy:highs")
+    assert highs.takes(frozenset({"linear"}))
+    able = highs.takes(frozenset({"linear", "quadratic"}))
+    assert not able
+    assert able.reason == (
+        "HIGHS is not given a quadratic objective: HiGHS's quadratic solver has been seen to abort the process"
+    )
+
+
+def test_what_a_solver_lacks_is_said_before_what_is_withheld() -> None:
+    able = get_backend("cvxpy:highs").takes(frozenset({"linear", "quadratic", "exponential"}))
+    assert able.reason == "HIGHS does not take exponential cones, which the program needs"
+
+
+def test_every_reason_in_the_table_names_a_cone_and_is_given() -> None:
+    for solver, profile in PROFILES.items():
+        for cone, why in profile.withheld.items():
+            assert cone in CONES
+            assert why in CvxpyBackend(solver).takes(frozenset({cone})).reason
+
+
+def test_a_solver_without_a_profile_is_withheld_nothing() -> None:
+    assert not Profile().withheld
+
+
+def test_a_quadratic_program_is_refused_by_highs_and_solved_by_the_others() -> None:
+    program = get_formulation("qp_reg_adaboost").bind(REFERENCE_U, C=0.4)
+    with pytest.raises(SolverNotFound, match=r"HiGHS's quadratic solver has been seen to abort the process.*clarabel"):
+        program.solve("cvxpy:highs")
+    solution = program.solve(tol=1e-7)
+    assert solution.certificate.scaled_gap <= 1e-7
+    assert "cvxpy:highs" not in solution.path
+    np.testing.assert_allclose(solution.w, [0.25, 0.35, 0.0], atol=1e-3)
+    able = [name for name in list_backends() if get_backend(name).takes(program.cones)]
+    assert {"cvxpy:clarabel", "cvxpy:scs"} <= set(able)

@@ -1,0 +1,76 @@
+"""`boostopt check`: exit statuses, and what goes to which stream."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from boostopt.cli import app
+
+WRONG_PAGE = '''
+"""LPBoost with a dual that forgets the slacks, and that talks."""
+
+import cvxpy as cp
+
+from boostopt.authoring import maximize
+from boostopt.formulations.lpboost import LPBoost
+
+
+class Forgetful(LPBoost):
+    name = "forgetful"
+
+    def dual(self, U, p, examples):
+        print("building the dual")
+        w, rho = cp.Variable(U.shape[1], name="w"), cp.Variable(name="rho")
+        return maximize(rho, subject_to={"d": U @ w >= rho, "gamma": cp.sum(w) == 1, "w >= 0": w >= 0})
+'''
+
+
+@pytest.fixture(autouse=True)
+def few_instances(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command line is tested here, not the pages."""
+    monkeypatch.setattr("boostopt.checks.pages.INSTANCES", 1)
+
+
+def run(*arguments: object) -> Any:
+    return CliRunner().invoke(app, ["check", *map(str, arguments)], catch_exceptions=False)
+
+
+def test_a_page_that_passes_exits_with_0() -> None:
+    result = run("lpboost", "--set", "nu=2.5")
+    assert result.exit_code == 0
+    assert result.stdout.startswith("lpboost: all 45 checks passed\n")
+    assert result.stderr == ""
+
+
+def test_a_page_that_fails_exits_with_1_and_names_what_failed(tmp_path: Path) -> None:
+    page = tmp_path / "forgetful.py"
+    page.write_text(WRONG_PAGE)
+    result = run(page, "--set", "two_sided=0")
+    assert result.exit_code == 1
+    failed = {line.split()[1] for line in result.stdout.splitlines() if line.startswith("FAILED")}
+    assert failed >= {"strong-duality", "literal-dual", "printed-dual-at-w"}
+    assert "building the dual" not in result.stdout
+
+
+def test_the_seed_can_be_chosen() -> None:
+    assert run("lpboost", "--random-state", 1).stdout != run("lpboost", "--random-state", 2).stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    (
+        (("lpbost",), "unknown formulation 'lpbost'"),
+        (("nowhere.py",), "there is no file nowhere.py"),
+        (("lpboost", "--set", "mu=1"), "unknown parameter of lpboost 'mu'"),
+        (("lpboost", "--set", "nu=many"), "--set takes name=value with a number"),
+    ),
+)
+def test_bad_input_exits_with_2(arguments: tuple[str, ...], message: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert message in result.stderr

@@ -1,0 +1,131 @@
+"""Reports: what they say, how they look, what they raise."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostopt import BoostoptError
+from boostopt.checks import Check, CheckReport, ChecksFailed, check_edge, check_formulation, check_regularizer
+from boostopt.checks.measuring import Measured, Measurements, NotAsked, PieceFailed, Remark, made
+from boostopt.errors import OptionError
+
+GOOD = Check("gaps", True, 2.5e-16, 1e-9, "40 compared")
+BAD = Check("span", False, 0.25, 1e-9, "3 of 12 compared fail; worst: F(d) exceeds the span <0.5>: 0.25 > 1e-09")
+UNASKED = Check("gradient", True, np.nan, np.nan, "not asked: F* is an upper bound only")
+
+
+def test_a_report_is_a_frozen_sequence_of_checks() -> None:
+    report = CheckReport("Cap", (GOOD, BAD, UNASKED))
+    assert list(report) == [GOOD, BAD, UNASKED]
+    assert len(report) == 3
+    assert report["span"] is BAD
+    assert report.failures == (BAD,)
+    assert not report.passed
+    with pytest.raises(KeyError, match="no check 'room' in this report; it has gaps, span, gradient"):
+        report["room"]
+    with pytest.raises(FrozenInstanceError):
+        report.subject = "other"  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_raise_if_failed_returns_a_report_that_passed() -> None:
+    report = CheckReport("Cap", (GOOD, UNASKED))
+    assert report.raise_if_failed() is report
+
+
+def test_raise_if_failed_names_every_failure() -> None:
+    with pytest.raises(ChecksFailed, match=r"expected Cap to pass 2 checks; 1 failed:\n  span: 3 of 12") as caught:
+        CheckReport("Cap", (GOOD, BAD)).raise_if_failed()
+    assert isinstance(caught.value, BoostoptError)
+
+
+def test_the_text_is_a_table_of_plain_characters() -> None:
+    lines = str(CheckReport("Cap", (GOOD, BAD, UNASKED))).splitlines()
+    assert lines[0] == "Cap: 1 of 3 failed"
+    assert lines[1].split() == ["ok", "gaps", "2.5e-16", "1.0e-09", "40", "compared"]
+    assert lines[2].startswith("FAILED  span")
+    assert lines[-1].startswith("-       gradient")
+    assert str(CheckReport("Cap", (GOOD,))).startswith("Cap: all 1 checks passed")
+
+
+def test_long_words_are_wrapped_under_themselves() -> None:
+    report = CheckReport("Cap", (Check("gaps", True, 0.0, 1.0, "word " * 60),))
+    first, second = str(report).splitlines()[1:3]
+    assert first.index("word") == second.index("word")
+
+
+def test_html_is_self_contained_and_escaped() -> None:
+    report = CheckReport("<script>", (BAD,))
+    html = report._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert "<script>" not in html
+    assert "the span &lt;0.5&gt;" in html
+    assert html.startswith("<table>") and html.endswith("</table>")
+    assert not re.search("src=|href=|class=", html)
+
+
+def stream(*items: Measured | Remark | NotAsked | PieceFailed) -> Measurements:
+    for item in items:
+        if isinstance(item, PieceFailed):
+            raise item
+        yield item
+
+
+def test_the_worst_is_the_largest_in_proportion_to_its_tolerance() -> None:
+    check = made("gaps", stream(Measured(1.0, 10.0, "large"), Measured(0.5, 1.0, "larger"), Measured(0.0, 1.0, "none")))
+    assert check == Check("gaps", True, 0.5, 1.0, "3 compared")
+
+
+def test_a_failure_is_told_with_its_argument() -> None:
+    at = {"z": np.array([0.25, -1.0]), "eta": 4.0}
+    check = made("gaps", stream(Measured(0.0, 1.0, "fine"), Measured(2.0, 1e-9, "a gap is negative", at)))
+    assert not check.passed
+    assert check.words == ("1 of 2 compared fail; worst: a gap is negative: 2 > 1e-09, at z = [ 0.25, -1.  ], eta = 4")
+
+
+def test_nan_is_never_within_a_tolerance() -> None:
+    check = made("gaps", stream(Measured(0.0, 1.0, "fine"), Measured(np.nan, 1.0, "not a number")))
+    assert not check.passed
+    assert np.isnan(check.worst)
+
+
+def test_a_check_that_compared_nothing_has_not_passed() -> None:
+    assert not made("gaps", stream()).passed
+    check = made("gaps", stream(Remark("no solver found the supremum"), Remark("no solver found the supremum")))
+    assert not check.passed
+    assert check.words == "nothing could be compared; no solver found the supremum"
+
+
+def test_what_is_not_asked_is_said() -> None:
+    check = made("gaps", stream(NotAsked("no dual"), NotAsked("no dual")))
+    assert check.passed
+    assert np.isnan(check.worst)
+    assert check.words == "not asked: no dual"
+
+
+def test_remarks_are_said_once_and_counted() -> None:
+    found = stream(Remark("one slope", 3, 4), Measured(0.0, 1.0, "fine"), Remark("one slope", 1, 4))
+    assert made("gaps", found).words == "1 compared; one slope at 4 of 8"
+
+
+def test_an_exception_keeps_what_was_found_before_it() -> None:
+    check = made("gaps", stream(Measured(2.0, 1.0, "a gap is negative"), PieceFailed("F.gaps raised")))
+    assert not check.passed
+    assert check.words == "F.gaps raised; before that a gap is negative: 2 > 1"
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    (
+        (lambda: check_regularizer("lpboost"), "expected a Regularizer; got 'lpboost'"),
+        (lambda: check_edge(3.0), "expected an EdgeFunction; got 3.0"),
+        (lambda: check_formulation("lpbost"), "unknown formulation 'lpbost'. Did you mean 'lpboost'"),
+        (lambda: check_formulation("lpboost", mu=1.0), "unknown parameter of lpboost 'mu'"),
+    ),
+)
+def test_bad_input_is_refused(call: Any, message: str) -> None:
+    with pytest.raises(OptionError, match=re.escape(message)):
+        call()

@@ -1,0 +1,136 @@
+"""Every regularizer, every edge function and every page that comes with boostopt passes every check."""
+
+from __future__ import annotations
+
+import inspect
+import math
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import boostopt.authoring
+from boostopt import list_formulations
+from boostopt.authoring import (
+    AbsoluteEdge,
+    BinaryEntropy,
+    BoundedEdges,
+    Cap,
+    CappedSimplex,
+    DescribedEdges,
+    DescribedRegularizer,
+    EdgeFunction,
+    FixedEdges,
+    Hinge,
+    LinearEdges,
+    LogarithmicLoss,
+    MaximumEdge,
+    NormBall,
+    NormPenalty,
+    Regularizer,
+    RelativeEntropy,
+    Separable,
+    SeparableSum,
+    SquaredEdges,
+    SquaredPositiveEdges,
+    Squares,
+    TiedEdges,
+    Tilted,
+    UnnormalizedRelativeEntropy,
+    simplex,
+)
+from boostopt.checks import check_edge, check_formulation, check_regularizer
+
+N = 8
+C = np.random.default_rng(0).uniform(0.5, 2.0, N)
+D0 = np.random.default_rng(1).dirichlet(np.ones(N))
+SPARSE = np.where(np.arange(N) == 2, 0.0, D0) / (1.0 - D0[2])
+ONES = np.ones(N)
+
+
+def entropy(eta: float = 4.0, nu: float = 3.0, d0: np.ndarray = D0) -> RelativeEntropy:
+    return RelativeEntropy.capped(C, nu, eta, d0)
+
+
+def on_simplex() -> RelativeEntropy:
+    return RelativeEntropy.capped(ONES, 1.0, 3.0, D0)
+
+
+REGULARIZERS: dict[str, Regularizer] = {
+    "cap": Cap(CappedSimplex(C, 3.0)),
+    "cap at full support": Cap(CappedSimplex(C, float(C.sum()))),
+    "simplex": simplex(C),
+    "entropy": entropy(),
+    "entropy, sharp, with a zero in d0": entropy(eta=200.0, nu=1.0, d0=SPARSE),
+    "entropy, hardly regularized": entropy(eta=1e5),
+    "unnormalized entropy": UnnormalizedRelativeEntropy.capped(C, 2.0, 4.0, D0),
+    "binary entropy": BinaryEntropy(C / 2.0, 2.0, C / C.sum()),
+    "binary entropy with fixed weights": BinaryEntropy(np.maximum(SPARSE, 0.2), 2.0, SPARSE),
+    "logarithmic loss": LogarithmicLoss.of(C, 3.0),
+    "hinge": Hinge(C, 0.7),
+    "squares": Squares(C, 2.0),
+    "tilted entropy": Tilted(entropy(), np.linspace(-1.0, 1.0, N)),
+    "tilted cap": Tilted(Cap(CappedSimplex(C, 3.0)), np.linspace(-1.0, 1.0, N)),
+    "sum": SeparableSum((RelativeEntropy.capped(C[:3], 1.5, 4.0, ONES[:3] / 3.0), Squares(C[:3], 2.0))),
+    "ball, p = 2": NormBall(simplex(C), C, 2.0, 0.45),
+    "ball, p = 3/2": NormBall(simplex(C), C, 1.5, 0.6),
+    "ball that does not bind": NormBall(simplex(ONES), ONES, 2.0, 2.0),
+    "ball with entropy": NormBall(on_simplex(), C, 2.0, 0.45),
+    "penalty, p = 3": NormPenalty(simplex(C), C, 3.0, 0.45),
+    "penalty, p = inf": NormPenalty(simplex(C), C, math.inf, 0.45),
+    "penalty with entropy": NormPenalty(on_simplex(), C, 2.0, 0.5),
+    "penalty with entropy, p = inf": NormPenalty(on_simplex(), C, math.inf, 0.5),
+    "described squares": DescribedRegularizer(CappedSimplex(C, 3.0), cp.sum_squares, C / C.sum()),
+    "described entropy in a ball": DescribedRegularizer(
+        CappedSimplex(C, 3.0),
+        lambda d: cp.sum(cp.rel_entr(d, D0)) / 4.0,
+        C / C.sum(),
+        lambda d: [cp.norm2(d) <= 0.5],
+        4.0,
+    ),
+}
+
+EDGES: dict[str, tuple[EdgeFunction, int]] = {
+    "maximum": (MaximumEdge(), 3),
+    "maximum of one": (MaximumEdge(), 1),
+    "absolute": (AbsoluteEdge(), 3),
+    "bounded": (BoundedEdges(0.1), 3),
+    "bounded below 0": (BoundedEdges(-0.3), 1),
+    "fixed": (FixedEdges(0.2), 3),
+    "fixed, one": (FixedEdges(-0.2), 1),
+    "tied": (TiedEdges(), 2),
+    "squares": (SquaredEdges(), 4),
+    "positive squares": (SquaredPositiveEdges(), 3),
+    "linear": (LinearEdges(0.7), 2),
+    "described": (DescribedEdges(cp.log_sum_exp), 3),
+}
+
+
+@pytest.mark.parametrize("name", REGULARIZERS)
+def test_regularizers_pass(name: str) -> None:
+    check_regularizer(REGULARIZERS[name]).raise_if_failed()
+
+
+@pytest.mark.parametrize("name", EDGES)
+def test_edge_functions_pass(name: str) -> None:
+    G, t = EDGES[name]
+    check_edge(G, t).raise_if_failed()
+
+
+@pytest.mark.parametrize("name", list_formulations())
+def test_pages_pass(name: str) -> None:
+    check_formulation(name).raise_if_failed()
+
+
+def test_nothing_that_is_exported_to_authors_is_left_out() -> None:
+    exported = [getattr(boostopt.authoring, name) for name in boostopt.authoring.__all__]
+    kinds = {kind for kind in exported if isinstance(kind, type) and not inspect.isabstract(kind)}
+    families = {kind for kind in kinds if issubclass(kind, Regularizer | EdgeFunction)} - {Separable}
+    assert families == {type(F) for F in REGULARIZERS.values()} | {type(G) for G, _ in EDGES.values()}
+
+
+def test_the_same_seed_draws_the_same_points() -> None:
+    assert check_regularizer(entropy()) == check_regularizer(entropy())
+    assert check_regularizer(entropy()) != check_regularizer(entropy(), random_state=1)
+    # Solvers are not asked to repeat themselves to the last digit.
+    assert [check.passed for check in check_formulation("lpboost", nu=2.5)] == [True] * 44

@@ -1,0 +1,60 @@
+"""Errata of Warmuth, Glocer, Raetsch 2007 (SoftBoost). The page is docs/errata.md."""
+
+from __future__ import annotations
+
+import numpy as np
+from errata.independent import entropy, lpboost, softboost, uniform
+
+
+def adaboost_star(V: np.ndarray, accuracy: float, rounds: int) -> np.ndarray:
+    """The normalized weights of AdaBoost* after each of the rounds, for entries of +-1."""
+    N, t = V.shape
+    d, lam, smallest, weights = uniform(N), np.zeros(t), 1.0, np.empty((rounds, t))
+    for k in range(rounds):
+        e = V.T @ d
+        q = int(e.argmax())
+        smallest = min(smallest, float(e[q]))
+        alpha = np.arctanh(e[q]) - np.arctanh(smallest - accuracy)
+        lam[q] += alpha
+        d = d * np.exp(-alpha * V[:, q])
+        d /= d.sum()
+        weights[k] = lam / lam.sum()
+    return weights
+
+
+def test_N1_rounds_of_adaboost_star_grow_with_the_squared_accuracy() -> None:
+    N, accuracy = 20, 0.05
+    printed, corrected = int(np.ceil(2 * np.log(N / accuracy**2))), int(np.ceil(2 * np.log(N) / accuracy**2))
+    assert (printed, corrected) == (18, 2397)
+    for seed in range(3):
+        V = np.random.default_rng(seed).choice([-1.0, 1.0], size=(N, 40))
+        best = lpboost(V, 1).value
+        margins = (V @ adaboost_star(V, accuracy, corrected).T).min(axis=0)
+        assert margins[printed - 1] < best - 0.25
+        assert margins[-1] >= best - accuracy
+
+
+def test_N2_examples_below_and_at_the_soft_margin() -> None:
+    more_than_printed = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        V, nu = rng.uniform(-1, 1, size=(20, 6)), rng.choice([3, 4.5, 7])
+        m = V @ lpboost(V, nu).w
+        rho = np.sort(m)[int(np.ceil(nu)) - 1]
+        below, up_to = int((m < rho - 1e-9).sum()), int((m <= rho + 1e-9).sum())
+        assert below <= nu <= up_to
+        # Printed: N - nu examples have margin at least rho. Ties at rho make them more.
+        more_than_printed += 20 - below >= 20 - nu + 2
+    assert more_than_printed >= 15
+
+
+def test_N4_the_last_projection_of_the_proof_does_not_exist() -> None:
+    V, epsilon, nu = np.random.default_rng(7).choice([-1.0, 1.0], size=(24, 20)), 0.1, 4.0
+    run = softboost(V, nu, epsilon)
+    T = len(run.columns)
+    # The linear program proves that nothing satisfies the T constraints of which d^T would be the projection.
+    assert lpboost(V[:, run.columns], nu).value > run.gamma
+    assert len(run.distributions) == T >= 4
+    potentials = [entropy(d, uniform(24)) for d in run.distributions]
+    assert (T - 1) * epsilon**2 / 2 <= potentials[-1] <= np.log(24 / nu)
+    assert len(softboost(V, 24.0, epsilon).columns) == 1 > 2 / epsilon**2 * np.log(24 / 24)

@@ -1,0 +1,117 @@
+"""AdaBoost*'s step: the page against the package, its closed form, and the bound of its rounds."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from problems import REFERENCE_D0, REFERENCE_U
+
+from boostopt import Outcome, ProblemError, Program, get_formulation
+
+AGREES = 1e-6
+"""Clarabel ends up to 2e-7 from the optimum of a log-sum-exp over one column, whatever is asked of it."""
+
+
+def star(u: object, **parameters: object) -> Program:
+    return get_formulation("adaboost_star").bind(np.asarray(u)[:, np.newaxis], **parameters)  # pyright: ignore[reportArgumentType]
+
+
+def bound(program: Program) -> float:
+    return get_formulation("adaboost_star").iteration_bound(program.parameters, program.examples)
+
+
+def test_structure_by_hand() -> None:
+    """N = 3, u = (1, -1, 1), d0 = (1/4, 1/2, 1/4), smallest edge 0.4, accuracy 0.1.
+
+    Primal  min sum d ln(d / d0)   s.t.  d1 - d2 + d3 = 0.3,  d1 + d2 + d3 = 1
+    Dual    max -ln[ exp(-alpha) / 2 + exp(alpha) / 2 ] - 0.3 alpha
+    """
+    program = star([1.0, -1.0, 1.0], smallest_edge=0.4, accuracy=0.1, c=[1, 2, 1])
+    primal, dual = program.cvxpy("primal", "literal"), program.cvxpy("dual", "literal")
+    assert [c.label for c in primal.constraints] == ["w", "beta"]
+    primal.var_dict["d"].value = [0.2, 0.5, 0.3]
+    assert primal.constraints[0].residual == pytest.approx(0.3)
+    dual.var_dict["w"].value = [0.3]
+    assert dual.objective.value == pytest.approx(-math.log(math.cosh(0.3)) - 0.09)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
+def test_literal_derived_and_certified_values_agree(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    program = star(
+        rng.uniform(-1, 1, 40), d0=rng.dirichlet(np.ones(40)), smallest_edge=rng.uniform(0, 0.5), accuracy=0.1
+    )
+    certificates = [program.solve(backend, tol=1e-9).certificate for backend in ("cvxpy:clarabel", "cvxpy:scs")]
+    assert max(certificate.scaled_gap for certificate in certificates) <= 1e-9
+    assert certificates[0].overlaps(certificates[1])
+    for side in ("primal", "dual"):
+        for form in ("derived", "literal"):
+            problem = program.cvxpy(side, form)
+            problem.solve("CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+            assert problem.solution.opt_val == pytest.approx(certificates[0].upper, abs=AGREES)
+
+
+@pytest.mark.parametrize("edge", (0.05, 0.3, 0.8))
+def test_closed_form_of_the_step(edge: float) -> None:
+    rng = np.random.default_rng(1)
+    u, d0 = rng.choice([-1.0, 1.0], 30), rng.dirichlet(np.ones(30))
+    certificate = star(u, d0=d0, smallest_edge=edge, accuracy=0.1).certify(
+        w=[math.atanh(u @ d0) - math.atanh(edge - 0.1)]
+    )
+    assert certificate.gap <= 1e-11
+    assert u @ certificate.d == pytest.approx(edge - 0.1, abs=1e-13)
+
+
+@pytest.mark.parametrize("c", (None, np.array([2.0, 1.0, 0.5, 1.0, 3.0, 1.0, 1.0, 1.0])))
+def test_the_margin_is_within_the_accuracy_after_the_bound(c: np.ndarray | None) -> None:
+    rng = np.random.default_rng(2)
+    U, accuracy = np.where(rng.random((8, 12)) < 0.6, 1.0, -1.0), 0.2
+    counts = np.ones(8) if c is None else c
+    d, steps, smallest, most = counts / counts.sum(), np.zeros(12), 1.0, 0
+    first = star(U[:, 0], c=c, smallest_edge=1.0, accuracy=accuracy)
+    most = math.ceil(bound(first))
+    assert bound(first) == pytest.approx(2 * math.log(8.0 if c is None else 10.5 / 0.5) / accuracy**2)
+    for _ in range(most):
+        q = int(np.argmax(U.T @ d))
+        r = float(U[:, q] @ d)
+        smallest = min(smallest, r)
+        alpha = math.atanh(r) - math.atanh(smallest - accuracy)
+        assert alpha > 0
+        certificate = star(U[:, q], d0=d, c=c, smallest_edge=smallest, accuracy=accuracy).certify(w=[alpha])
+        assert certificate.gap <= 1e-9
+        assert certificate.lower >= accuracy**2 / 2 - 1e-9  # Pinsker's inequality: the progress of a round
+        d, steps[q] = certificate.d, steps[q] + alpha
+    best = get_formulation("lp_adaboost").bind(U).solve("cvxpy:highs").certificate
+    margin = float((U @ steps).min() / steps.sum())
+    assert best.lower - accuracy <= smallest - accuracy <= margin <= best.upper + 1e-12
+
+
+def test_a_smallest_edge_equal_to_the_accuracy_is_adaboost() -> None:
+    ours = star(REFERENCE_U[:, 0], d0=REFERENCE_D0, smallest_edge=0.25, accuracy=0.25)
+    theirs = get_formulation("adaboost").bind(REFERENCE_U[:, :1], d0=REFERENCE_D0)
+    assert ours.edge_function == theirs.edge_function
+
+
+def test_a_target_below_every_margin_of_the_hypothesis_is_infeasible() -> None:
+    solution = star([0.5, -0.1, 0.3], smallest_edge=0.1, accuracy=0.5).solve("cvxpy:clarabel")
+    assert solution.outcome is Outcome.INFEASIBLE
+    assert solution.certificate.excess == pytest.approx(0.3, abs=1e-12)
+
+
+def test_k_copies_of_an_example_are_multiplicity_k() -> None:
+    c = np.array([1, 3, 1, 2, 1, 1])
+    given = {"smallest_edge": 0.2, "accuracy": 0.1}
+    merged = star(REFERENCE_U[:, 0], c=c, **given).solve("cvxpy:clarabel", tol=1e-12)
+    copies = star(np.repeat(REFERENCE_U[:, 0], c), **given).solve("cvxpy:clarabel", tol=1e-12)
+    assert merged.certificate.overlaps(copies.certificate)
+    np.testing.assert_allclose(np.repeat(merged.d / c, c), copies.d, atol=1e-6)
+
+
+def test_both_parameters_are_needed_and_checked() -> None:
+    with pytest.raises(ProblemError, match="adaboost_star needs accuracy"):
+        star(REFERENCE_U[:, 0], smallest_edge=0.1)
+    with pytest.raises(ProblemError, match="accuracy must lie in"):
+        star(REFERENCE_U[:, 0], smallest_edge=0.1, accuracy=0.0)

@@ -1,0 +1,108 @@
+"""Arc-gv's step: the page against the package, its closed form, and the order of the steps."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from problems import REFERENCE_D0, REFERENCE_U
+
+from boostopt import ProblemError, Program, get_formulation
+
+AGREES = 1e-6
+"""Clarabel ends up to 2e-7 from the optimum of a log-sum-exp over one column, whatever is asked of it."""
+
+
+def step(rule: str, u: object, **parameters: object) -> Program:
+    return get_formulation(rule).bind(np.asarray(u)[:, np.newaxis], **parameters)  # pyright: ignore[reportArgumentType]
+
+
+def smooth_margin(U: np.ndarray, steps: np.ndarray) -> float:
+    return -math.log(np.exp(-U @ steps).sum()) / float(steps.sum())
+
+
+def test_structure_by_hand() -> None:
+    """N = 3, u = (1, -1, 1), d0 = (1/4, 1/2, 1/4), mu = 0.3.
+
+    Primal  min sum d ln(d / d0)   s.t.  d1 - d2 + d3 = 0.3,  d1 + d2 + d3 = 1
+    Dual    max -ln[ exp(-alpha) / 2 + exp(alpha) / 2 ] - 0.3 alpha
+    """
+    program = step("arc_gv", [1.0, -1.0, 1.0], minimum_margin=0.3, c=[1, 2, 1])
+    primal, dual = program.cvxpy("primal", "literal"), program.cvxpy("dual", "literal")
+    assert [c.label for c in primal.constraints] == ["w", "beta"]
+    primal.var_dict["d"].value = [0.2, 0.5, 0.3]
+    assert primal.constraints[0].residual == pytest.approx(0.3)
+    dual.var_dict["w"].value = [0.3]
+    assert dual.objective.value == pytest.approx(-math.log(math.cosh(0.3)) - 0.09)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.filterwarnings("ignore:Solution may be inaccurate")
+def test_literal_derived_and_certified_values_agree(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    program = step(
+        "arc_gv", rng.uniform(-1, 1, 40), d0=rng.dirichlet(np.ones(40)), minimum_margin=rng.uniform(-0.3, 0.5)
+    )
+    certificates = [program.solve(backend, tol=1e-9).certificate for backend in ("cvxpy:clarabel", "cvxpy:scs")]
+    assert max(certificate.scaled_gap for certificate in certificates) <= 1e-9
+    assert certificates[0].overlaps(certificates[1])
+    for side in ("primal", "dual"):
+        for form in ("derived", "literal"):
+            problem = program.cvxpy(side, form)
+            problem.solve("CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+            assert problem.solution.opt_val == pytest.approx(certificates[0].upper, abs=AGREES)
+
+
+@pytest.mark.parametrize("mu", (-0.4, 0.0, 0.25, 0.7))
+def test_closed_form_of_the_step(mu: float) -> None:
+    rng = np.random.default_rng(1)
+    u, d0 = rng.choice([-1.0, 1.0], 30), rng.dirichlet(np.ones(30))
+    program = step("arc_gv", u, d0=d0, minimum_margin=mu)
+    certificate = program.certify(w=[math.atanh(u @ d0) - math.atanh(max(mu, 0.0))])
+    assert certificate.gap <= 1e-11
+    assert u @ certificate.d == pytest.approx(max(mu, 0.0), abs=1e-13)
+
+
+def test_without_a_positive_margin_it_is_adaboost() -> None:
+    ours = step("arc_gv", REFERENCE_U[:, 0], d0=REFERENCE_D0, minimum_margin=-0.2)
+    theirs = step("adaboost", REFERENCE_U[:, 0], d0=REFERENCE_D0)
+    assert ours.edge_function == theirs.edge_function
+    assert ours.certify(w=[0.2]).lower == theirs.certify(w=[0.2]).lower
+
+
+def test_a_run_approaches_the_largest_margin_and_its_steps_are_the_shortest() -> None:
+    """On the game of three, whose largest margin is 1/3."""
+    U, d, steps = np.ones((3, 3)) - 2 * np.eye(3), np.array([0.5, 0.3, 0.2]), np.zeros(3)
+    for k in range(150):
+        q = int(np.argmax(U.T @ d))
+        u, r = U[:, q], float(U[:, q] @ d)
+        mu = float((U @ steps).min() / steps.sum()) if steps.any() else -1.0
+        smooth = smooth_margin(U, steps) if steps.any() else -math.inf
+        assert smooth < mu or not steps.any()
+        targets = {"arc_gv": max(mu, 0.0), "approximate_coordinate_ascent": max(smooth, 0.0), "adaboost": 0.0}
+        alphas = [math.atanh(r) - math.atanh(target) for target in targets.values()]
+        assert 0 < alphas[0] <= alphas[1] <= alphas[2]
+        certificates = [step("arc_gv", u, d0=d, minimum_margin=mu).certify(w=alphas[:1])]
+        if k % 10 == 0:
+            others = (
+                step("approximate_coordinate_ascent", u, d0=d, smooth_margin=smooth).certify(w=alphas[1:2]),
+                step("adaboost", u, d0=d).certify(w=alphas[2:]),
+            )
+            certificates.extend(others)
+        assert max(certificate.gap for certificate in certificates) <= 1e-10
+        d, steps[q] = certificates[0].d, steps[q] + alphas[0]
+    assert 0.3 < (U @ steps).min() / steps.sum() < 1 / 3
+
+
+def test_k_copies_of_an_example_are_multiplicity_k() -> None:
+    c = np.array([1, 3, 1, 2, 1, 1])
+    merged = step("arc_gv", REFERENCE_U[:, 0], c=c, minimum_margin=0.1).solve("cvxpy:clarabel", tol=1e-12)
+    copies = step("arc_gv", np.repeat(REFERENCE_U[:, 0], c), minimum_margin=0.1).solve("cvxpy:clarabel", tol=1e-12)
+    assert merged.certificate.overlaps(copies.certificate)
+    np.testing.assert_allclose(np.repeat(merged.d / c, c), copies.d, atol=1e-6)
+
+
+def test_the_minimum_margin_is_one() -> None:
+    with pytest.raises(ProblemError, match=r"minimum_margin must lie in \[-1, 1\]"):
+        step("arc_gv", REFERENCE_U[:, 0], minimum_margin=2.0)

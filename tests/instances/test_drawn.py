@@ -1,0 +1,165 @@
+"""Drawn data: labels follow their rule, the noise is the number of labels it says, seeds repeat."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from boostopt import Dataset, ProblemError
+from boostopt.instances import banana, hypercube, softboost_synthetic
+
+
+def content(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    assert data.X is not None
+    assert data.y is not None
+    return data.X, data.y
+
+
+def majority(X: np.ndarray, coordinates: list[int]) -> np.ndarray:
+    """By counting the ones, row by row."""
+    return np.array([1 if sum(row[j] == 1 for j in coordinates) > len(coordinates) / 2 else -1 for row in X])
+
+
+def hidden(data: Dataset) -> list[int]:
+    """The relevant coordinates that the name lists."""
+    found = re.fullmatch(r"majority of coordinates ([\d, ]+) of \d+, label noise [\d.]+", data.name)
+    assert found is not None
+    return [int(number) for number in found[1].split(", ")]
+
+
+@pytest.mark.parametrize(("N", "dimension", "relevant"), [(200, 100, 5), (50, 7, 7), (1, 1, 1), (301, 20, 3)])
+def test_the_label_on_the_hypercube_is_the_majority_of_the_first_coordinates(
+    N: int, dimension: int, relevant: int
+) -> None:
+    data = hypercube(N, dimension, 3, relevant=relevant)
+    X, y = content(data)
+    assert X.shape == (N, dimension)
+    assert set(np.unique(X)) <= {-1.0, 1.0}
+    assert y.dtype == np.int8
+    np.testing.assert_array_equal(y, majority(X, list(range(relevant))))
+    assert hidden(data) == list(range(relevant))
+
+
+def test_the_hypercube_has_100_dimensions_five_of_them_relevant_and_no_noise_by_default() -> None:
+    X, y = content(hypercube(400))
+    assert X.shape == (400, 100)
+    np.testing.assert_array_equal(y, majority(X, [0, 1, 2, 3, 4]))
+
+
+@pytest.mark.parametrize(("N", "noise"), [(200, 0.1), (1000, 0.25), (7, 0.49), (30, 0.0), (3, 0.1)])
+def test_exactly_the_rounded_fraction_of_labels_is_wrong(N: int, noise: float) -> None:
+    for data in (hypercube(N, noise=noise), softboost_synthetic(N, noise=noise)):
+        X, y = content(data)
+        assert (y != majority(X, hidden(data))).sum() == round(noise * N)
+    points, right = content(banana(N))
+    same, y = content(banana(N, noise))
+    np.testing.assert_array_equal(points, same)
+    assert (y != right).sum() == round(noise * N)
+
+
+def test_the_wrong_labels_are_drawn_among_all_examples() -> None:
+    wrong = np.zeros(20)
+    for seed in range(200):
+        X, y = content(hypercube(20, 5, seed, noise=0.25))
+        wrong += y != majority(X, [0, 1, 2, 3, 4])
+    # 50 expected at each place, standard deviation 6.1
+    assert wrong.min() > 25
+    assert wrong.max() < 75
+
+
+def test_points_of_the_hypercube_are_uniform() -> None:
+    X, _ = content(hypercube(4000, 10))
+    # Means have standard deviation 0.016; so have correlations.
+    assert np.abs(X.mean(axis=0)).max() < 0.08
+    assert np.abs(X.T @ X / 4000 - np.eye(10)).max() < 0.08
+
+
+def test_equal_weights_on_the_relevant_coordinates_give_right_labels_their_margin() -> None:
+    data = softboost_synthetic(500, 1)
+    X, y = content(data)
+    relevant = hidden(data)
+    m = y * X[:, relevant].mean(axis=1)
+    assert len(relevant) == 11
+    assert np.abs(m).min() >= 1 / 11 - 1e-15
+    assert (m < 0).sum() == 50
+
+
+def test_the_relevant_coordinates_of_the_synthetic_data_are_drawn() -> None:
+    drawn = [tuple(hidden(softboost_synthetic(3, seed, relevant=3, dimension=6))) for seed in range(300)]
+    assert len(set(drawn)) == 20  # every one of the 20 triples
+    assert all(a < b < c for a, b, c in drawn)
+
+
+def test_the_arcs_of_the_banana_reach_into_each_other() -> None:
+    X, y = content(banana(501, spread=1e-9))
+    assert (y == 1).sum() == 251
+    first, second = X[y == 1], np.array([1, 0.5]) - X[y == -1]
+    for points in (first, second):
+        np.testing.assert_allclose(np.hypot(points[:, 0], points[:, 1]), 1, atol=1e-7)
+        assert points[:, 1].min() > -1e-7
+        assert points[:, 0].min() < -0.9
+        assert points[:, 0].max() > 0.9
+
+
+def test_the_points_of_the_banana_spread_about_their_arcs() -> None:
+    on_arc, _ = content(banana(2000, spread=1e-12))
+    away, _ = content(banana(2000, spread=0.3))
+    # Standard errors are 0.0067 and 0.0047.
+    np.testing.assert_allclose((away - on_arc).mean(axis=0), 0, atol=0.035)
+    np.testing.assert_allclose((away - on_arc).std(axis=0), 0.3, atol=0.025)
+
+
+def synthetic_in_ten(N: int, seed: int | np.random.Generator) -> Dataset:
+    return softboost_synthetic(N, seed, dimension=12)
+
+
+def cube_in_ten(N: int, seed: int | np.random.Generator) -> Dataset:
+    return hypercube(N, 12, seed, noise=0.1)
+
+
+def noisy_banana(N: int, seed: int | np.random.Generator) -> Dataset:
+    return banana(N, 0.16, seed)
+
+
+@pytest.mark.parametrize("draw", [synthetic_in_ten, cube_in_ten, noisy_banana])
+def test_equal_seeds_give_equal_data_and_others_do_not(draw: Callable[..., Dataset]) -> None:
+    X, y = content(draw(40, 5))
+    for seed in (5, np.random.default_rng(5)):
+        again, labels = content(draw(40, seed))
+        np.testing.assert_array_equal(X, again)
+        np.testing.assert_array_equal(y, labels)
+    assert not np.array_equal(X, content(draw(40, 6))[0])
+
+
+@pytest.mark.parametrize(
+    "data", [banana(60, 0.09), hypercube(60, noise=0.1), softboost_synthetic(60)], ids=lambda d: d.name
+)
+def test_stumps_can_be_drawn_on_them(data: Dataset) -> None:
+    U = data.margin_matrix(t=10, random_state=0)
+    assert U.shape == (60, 10)
+    np.testing.assert_array_equal(U[:, 0], -U[:, 1])
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: hypercube(0), "N must be a whole number, at least 1; got 0. Ask for one example"),
+        (lambda: hypercube(10, relevant=4), "relevant must be odd; got 4. An even number of coordinates may be tied."),
+        (lambda: hypercube(10, relevant=-1), "relevant must be a whole number, at least 1; got -1. One coordinate"),
+        (lambda: hypercube(10, 3), "dimension must be a whole number, at least 5; got 3. Raise it, or lower relevant."),
+        (lambda: hypercube(10, noise=0.5), "noise must lie strictly between 0 and 0.5; got 0.5. Pass 0 for right"),
+        (lambda: softboost_synthetic(10, -3), "random_state must be a whole number, at least 0; got -3. Pass a seed"),
+        (lambda: softboost_synthetic(10, noise=-0.1), "noise must lie strictly between 0 and 0.5; got -0.1."),
+        (lambda: softboost_synthetic(10, relevant=12), "relevant must be odd; got 12."),
+        (lambda: banana(1), "N must be a whole number, at least 2; got 1. Ask for an example of each class."),
+        (lambda: banana(10, float("nan")), "noise must lie strictly between 0 and 0.5; got nan."),
+        (lambda: banana(10, spread=0.0), "spread must lie strictly between 0 and 10; got 0.0. Try 0.15."),
+    ],
+)
+def test_bad_arguments_are_refused(make: object, message: str) -> None:
+    assert callable(make)
+    with pytest.raises(ProblemError, match=re.escape(message)):
+        make()
