@@ -61,7 +61,8 @@ class Certificate:
     slack
         Bound of the rounding error of either end.
     d, w
-        The feasible pair: d of shape (N,), w of shape (t,).
+        The feasible pair: d of shape (N,), w of shape (t,). Where `upper` is inf, no d near the answer was found whose
+        edges are allowed: then d lies in the domain of F alone.
     d_is
         Where d came from: "d(w)", the maximizer of F* at the margins of w, or "repaired", the given d made feasible.
     example_gaps, hypothesis_gaps

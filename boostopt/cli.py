@@ -144,7 +144,7 @@ def list_command() -> None:
     with _errors():
         pages = [get_formulation(name) for name in list_formulations()]
         backends = [get_backend(name) for name in list_backends()]
-        cones = {page.name: _smallest(page).cones for page in pages}
+        cones = {page.name: page.smallest().cones for page in pages}
         support = {name: {b.name: b.takes(needs) for b in backends} for name, needs in cones.items()}
         _out().print(support_table(pages, support, backends))
 
@@ -202,11 +202,6 @@ def _setting(text: str, page: Formulation[Any]) -> tuple[str, float]:
         return name.strip(), float(value)
     except ValueError:
         raise OptionError(f"--set takes name=value with a number; got {text!r}.") from None
-
-
-def _smallest(page: Formulation[Any]) -> Program:
-    """Bind a page to the smallest instance, every required parameter 1, to see what it needs of a solver."""
-    return page.bind([[1.0], [-1.0]], **{name: 1.0 for name, p in page.parameters.items() if p.required})
 
 
 def _progress(console: Console) -> Any:

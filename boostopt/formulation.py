@@ -41,11 +41,14 @@ class Domain:
         Whether a value that was read lies there.
     kind
         "number" for a float, "flag" for a bool, "per example" for a float64 array of shape (N,).
+    typical
+        A value that every instance takes, for trying a formulation out.
     """
 
     text: str
     contains: Callable[[Any, Examples], bool]
     kind: Literal["number", "flag", "per example"] = "number"
+    typical: float = 1.0
 
 
 SMALLEST, LARGEST = 1e-100, 1e100
@@ -53,8 +56,8 @@ SMALLEST, LARGEST = 1e-100, 1e100
 
 POSITIVE = Domain(f"[{SMALLEST:g}, {LARGEST:g}]", lambda value, examples: SMALLEST <= value <= LARGEST)
 REAL = Domain(f"[{-LARGEST:g}, {LARGEST:g}]", lambda value, examples: -LARGEST <= value <= LARGEST)
-EDGE = Domain("[-1, 1]", lambda value, examples: -1.0 <= value <= 1.0)
-FRACTION = Domain("(0, 1)", lambda value, examples: 0.0 < value < 1.0)
+EDGE = Domain("[-1, 1]", lambda value, examples: -1.0 <= value <= 1.0, typical=0.0)
+FRACTION = Domain("(0, 1)", lambda value, examples: 0.0 < value < 1.0, typical=0.5)
 POSITIVE_OR_INFINITE = Domain(
     f"[{SMALLEST:g}, {LARGEST:g}] or inf", lambda value, examples: value == math.inf or SMALLEST <= value <= LARGEST
 )
@@ -179,6 +182,12 @@ class Formulation(ABC, Generic[P]):
         """Return the number of hypotheses after which column generation must have stopped; inf if none is known."""
         return math.inf
 
+    def smallest(self) -> Program:
+        """Return a program of two examples with typical parameters: it shows what the formulation needs of a solver."""
+        U = np.tile([[1.0], [-1.0]], self.columns or 1)
+        needed = {name: known.domain for name, known in self.parameters.items() if known.required}
+        return self.bind(U, **{name: _typical(domain, len(U)) for name, domain in needed.items()})
+
     def bind(
         self,
         U: npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix | Margins,
@@ -246,6 +255,11 @@ def _if_fraction(domain: Domain, value: float, examples: Examples) -> str:
     """Return what to do if a count was meant as a fraction."""
     is_fraction = domain is COUNT and 0 < value < 1
     return f" If {value:.10g} is a fraction, pass {value * examples.total:.10g}." if is_fraction else ""
+
+
+def _typical(domain: Domain, N: int) -> Any:
+    """Return a value of a domain."""
+    return np.zeros(N) if domain.kind == "per example" else domain.typical
 
 
 def _read(parameter: Parameter, value: Any, N: int) -> Any:

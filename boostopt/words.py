@@ -28,15 +28,15 @@ def _outward(value: float, direction: int) -> str:
 
 
 def parameters_in_words(parameters: Any) -> str:
-    """Write a record of parameters: numbers with six digits, flags as they are, arrays by their shape."""
+    """Write a record of parameters: numbers with six digits, flags that are set by their name, arrays by their size."""
     values = {field.name: getattr(parameters, field.name) for field in dataclasses.fields(parameters)}
-    return ", ".join(f"{name} = {_value(value)}" for name, value in values.items())
+    return ", ".join(_setting(name, value) for name, value in values.items() if value is not False)
 
 
-def _value(value: Any) -> str:
+def _setting(name: str, value: Any) -> str:
     if isinstance(value, np.ndarray):
-        return f"array of {value.size}"
-    return str(value) if isinstance(value, bool) else f"{value:.6g}"
+        return f"{name} = array of {value.size}"
+    return name if value is True else f"{name} = {value:.6g}"
 
 
 def html_table(title: str, rows: Iterable[Sequence[object]], header: Sequence[str] = ()) -> str:

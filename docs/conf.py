@@ -35,6 +35,7 @@ nb_execution_raise_on_error = True
 nb_execution_timeout = 30
 nb_kernel_rgx_aliases = {".*": "python3"}
 nb_merge_streams = True
+nb_render_markdown_format = "myst"  # outputs may hold tables and formulas
 nb_ipywidgets_js: dict[str, Any] = {}
 
 autodoc_inherit_docstrings = False

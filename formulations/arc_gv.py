@@ -7,6 +7,8 @@ Dual     max_alpha   -ln sum_n d0_n exp(-alpha u_n) - rho alpha,   alpha free in
 
 KKT      ln(d_n / d0_n) + alpha u_n + beta = 0,   u . d = rho
 
+Symbols  mu : smallest margin under the steps taken so far
+
 The margin matrix is one column, u = y h(x) of the newest hypothesis; d0 is the last distribution, alpha the one entry
 of w, and mu = min_n (U lambda)_n / ||lambda||_1 the smallest margin under the steps lambda taken so far.
 

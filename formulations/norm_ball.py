@@ -13,6 +13,8 @@ KKT      s = mu times the gradient of ||d||_p: s_n = mu (d_n / (c_n ||d||_p))^(p
          (1/eta) ln(d_n / d0_n) + m_n + s_n + beta = 0,   w_q (gamma - e_q) = 0,
          for eta = inf   s_n = max(0, rho - m_n),   d_n (m_n + s_n - rho) = 0,   beta = -rho
 
+Symbols  mu : multiplier of the bound on the norm
+
 Multipliers are named after the colon; e = Uᵀd, m = Uw, 1/p + 1/q = 1. The norms are those of the copies of the
 examples: ||d||_p^p = sum_n c_n (d_n / c_n)^p and ||s||_q^q = sum_n c_n |s_n|^q. The ball meets the simplex if and only
 if r >= (sum c)^(1/p - 1), and for r >= 1 (c = 1) it says nothing. p = inf is the cap, with r = 1 / nu: LPBoost, and

@@ -31,6 +31,15 @@ def test_the_example_runs_and_says_what_the_readme_says(capsys: pytest.CaptureFi
     assert 0 <= int(example) < 569
 
 
+def test_the_regularizer_of_ones_own_solves() -> None:
+    (block,) = re.findall(r"```py\n(.*?)```", README, re.DOTALL)
+    scope: dict[str, object] = {}
+    exec(block, scope)
+    page = boostopt.get_formulation(scope["tsallis"])
+    program = page.bind([[1, -1, 1], [1, 1, -1], [-1, 1, 1], [1, 1, 1]], nu=2, eta=2)
+    assert program.solve(tol=1e-6).certificate.gap <= 1e-6
+
+
 def test_the_table_of_formulations_is_complete() -> None:
     table = README.split("| formulation | F(d) |")[1].split("\n\n")[0]
     first_cells = [line.split("|")[1] for line in table.splitlines()[2:]]

@@ -12,33 +12,27 @@ from boostopt.checks.measuring import (
     Measurements,
     NotAsked,
     ask,
+    number,
     optimum,
     scale_of,
+    vector,
 )
 from boostopt.checks.modelling import violation
 from boostopt.checks.points import FAR, AskedRegularizer
-from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
-
-
-def outside(F: Regularizer, d: Float[Array, " N"]) -> float:
-    """By how much d leaves the domain of F, by F's own word; inf for an array that is no weights."""
-    if d.shape != (F.N,) or not np.isfinite(d).all():
-        return np.inf
-    return max(ask(F.residuals, d).values(), default=0.0)
 
 
 def domain(asked: AskedRegularizer) -> Measurements:
     """The points that `project` returns, whatever it is given; and whether there are any."""
     F = asked.F
     for q in (None, *asked.junk):
-        d = np.asarray(ask(F.project, q))
-        yield Measured(outside(F, d), FEASIBLE, "project(q) violates the domain", {"q": q, "project(q)": d})
+        d = asked.project(q)
+        yield Measured(asked.outside(d), FEASIBLE, "project(q) violates the domain", {"q": q, "project(q)": d})
         if F.on_simplex and d.shape == (F.N,):
             miss = max(abs(float(d.sum()) - 1.0), -float(d.min()))
             yield Measured(miss, FEASIBLE, "project(q) is no distribution", {"q": q, "project(q)": d})
     for d in asked.weights:
-        moved = np.abs(ask(F.project, d) - d).max()
+        moved = np.abs(asked.project(d) - d).max()
         yield Measured(float(moved), FEASIBLE * scale_of(asked.size), "project moves a point of the domain", {"d": d})
     distribution = [asked.variable >= 0, asked.variable.sum() == 1] if F.on_simplex else []
     import cvxpy as cp
@@ -52,7 +46,7 @@ def residuals(asked: AskedRegularizer) -> Measurements:
     """The residuals are 0 in the domain and see how far a point lies outside."""
     F, rng = asked.F, asked.rng(3)
     for d in asked.weights:
-        yield Measured(outside(F, d), FEASIBLE, "residuals at a point of the domain", {"d": d})
+        yield Measured(asked.outside(d), FEASIBLE, "residuals at a point of the domain", {"d": d})
         # The last two keep the sum, so that other conditions are violated alone.
         here, there = np.eye(F.N)[rng.permutation(F.N)[:2]]
         shifted = (2.0 * d + asked.size, d - asked.size, d + asked.size * rng.normal(size=F.N))
@@ -74,27 +68,27 @@ def _extremes(asked: AskedRegularizer) -> list[tuple[Float[Array, " N"], Float[A
     for z in asked.directions[: asked.solves]:
         largest = asked.largest.at(z)
         if largest is not None and np.isfinite(largest):
-            found.append((z, ask(asked.F.project, asked.variable.value), largest))
+            found.append((z, asked.project(asked.variable.value), largest))
     return found
 
 
 def span(asked: AskedRegularizer) -> Measurements:
     """F is at most the span on the domain."""
-    F, bound = asked.F, float(ask(lambda: asked.F.span))
+    F, bound = asked.F, number(ask(lambda: asked.F.span), "span")
     if bound != bound and not F.exact:
         yield NotAsked("the span is not known (nan)")
         return
     # At large arguments the maximizers are vertices.
-    vertices = [ask(F.conjugate_at, FAR * z).d for z in asked.directions] if F.exact else []
+    vertices = [asked.conjugate_at(FAR * z).d for z in asked.directions] if F.exact else []
     for d in (*asked.weights, *vertices, *(vertex for _, vertex, _ in _extremes(asked))):
-        value = ask(F.value, d)
+        value = asked.value(d)
         yield Measured(value - bound, ROUNDING * scale_of(value), f"F(d) exceeds the span {bound:.9g}", {"d": d})
 
 
 def support(asked: AskedRegularizer) -> Measurements:
     """The support is finite and at least the maximum of <z, d> over the domain."""
     for z, _, largest in _extremes(asked):
-        claimed = float(ask(asked.F.support, z))
+        claimed = number(ask(asked.F.support, z), "support")
         what = f"the maximum of <z, d> over the domain is {largest:.9g}, above support(z) = {claimed:.9g}"
         yield Measured(largest - claimed, SOLVED * scale_of(largest), what, {"z": z})
         if not np.isfinite(claimed):
@@ -103,7 +97,7 @@ def support(asked: AskedRegularizer) -> Measurements:
 
 def mass(asked: AskedRegularizer) -> Measurements:
     """The sum of |d_n| is at most the mass."""
-    bound = float(ask(lambda: asked.F.mass))
+    bound = number(ask(lambda: asked.F.mass), "mass")
     for d in (*asked.weights, *(vertex for _, vertex, _ in _extremes(asked))):
         total = float(np.abs(d).sum())
         yield Measured(total - bound, ROUNDING * scale_of(total), f"sum |d_n| exceeds the mass {bound:.9g}", {"d": d})
@@ -113,7 +107,7 @@ def room(asked: AskedRegularizer) -> Measurements:
     """Moves within the room stay in the domain."""
     F, rng = asked.F, asked.rng(5)
     for d in asked.weights:
-        free = np.asarray(ask(F.room, d))
+        free = vector(ask(F.room, d), F.N, "room")
         yield Measured(-float(free.min()), FEASIBLE, "room is negative", {"d": d, "room": free})
         for _ in range(3):
             move = free * rng.choice([-1.0, 1.0, 0.3], size=F.N)
@@ -121,7 +115,7 @@ def room(asked: AskedRegularizer) -> Measurements:
                 # Of the moves up and those down the larger sum is cut to the smaller.
                 up, down = float(move[move > 0].sum()), -float(move[move < 0].sum())
                 move = np.where(move > 0, move * _share(down, up), move * _share(up, down))
-            left = max(outside(F, d + move), violation(F.cvxpy_value, d + move))
+            left = max(asked.outside(d + move), violation(F.cvxpy_value, d + move))
             what = "d leaves the domain by a move within its room"
             yield Measured(left, FEASIBLE * scale_of(asked.size), what, {"d": d, "move": move})
 

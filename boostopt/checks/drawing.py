@@ -28,7 +28,7 @@ from boostopt.shapes import Array, Float
 ATTEMPTS = 40
 """Draws before it is said that no instance can be bound: some parameters fit few examples."""
 
-COLUMNS = (3, 2, 4, 1)
+COLUMNS = (3, 2, 1)
 """Hypotheses of one instance after the other, where the page leaves their number open."""
 
 EXPONENTS = (2.0, math.inf, 1.5, 3.0, 1.25)
@@ -104,15 +104,15 @@ def _is_infeasible(program: Program) -> bool:
 def _draw(
     page: Formulation[Any], rng: np.random.Generator, k: int, parameters: Mapping[str, Any], zeros: bool
 ) -> Instance:
-    """Draw the k-th instance: real entries in turn with signs, even c and d0 in turn with uneven ones."""
+    """Draw the k-th instance: real entries or signs; even c and d0, then uneven ones, then a zero in d0 as well."""
     N = int(rng.integers(8, 11))
     t = page.columns or COLUMNS[k % len(COLUMNS)]
     U = _margins(rng, N, t, signs=k % 2 == 1)
-    c = rng.uniform(0.4, 2.5, N) if k % 4 in (1, 2) else None
+    c = rng.uniform(0.4, 2.5, N) if k % 3 else None
     d0 = None
-    if page.takes_reference and k % 4 in (1, 3):
+    if page.takes_reference and k % 3:
         d0 = rng.dirichlet(np.full(N, 8.0))
-        d0[0] = 0.0 if k % 4 == 3 and zeros else d0[0]
+        d0[0] = 0.0 if k % 3 == 2 and zeros else d0[0]
         d0 /= d0.sum()
     examples = Examples(np.ones(N) if c is None else c, np.full(N, 1.0 / N) if d0 is None else d0)
     given = dict(parameters)

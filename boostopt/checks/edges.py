@@ -17,6 +17,7 @@ from boostopt.checks.measuring import (
     Measured,
     Measurements,
     NotAsked,
+    PieceFailed,
     Remark,
     apart,
     ask,
@@ -29,7 +30,6 @@ from boostopt.checks.points import AskedEdges, beyond
 from boostopt.checks.report import Check, CheckReport
 from boostopt.edges.base import EdgeFunction
 from boostopt.errors import OptionError
-from boostopt.shapes import Array, Float
 
 OFF = 0.05
 """Residual from which hypothesis weights count as outside the domain of G*: their supremum grows by as much."""
@@ -75,26 +75,21 @@ def edge_checks(G: EdgeFunction, t: int, random_state: int, solves: int) -> tupl
     return tuple(made(name, check(asked)) for name, check in EDGE_CHECKS.items())
 
 
-def _off(G: EdgeFunction, w: Float[Array, " t"]) -> float:
-    """By how much w leaves the domain of G*, by G's own word."""
-    return max(ask(G.residuals, w).values(), default=0.0)
-
-
 def _project(asked: AskedEdges) -> Measurements:
-    G, t = asked.G, asked.t
+    t = asked.t
     mixed = asked.rng(2).normal(size=t)
     mixed[0] = np.nan
     junk = [np.full(t, x) for x in (np.nan, np.inf, -np.inf, 0.0, -1.0, 1e300, -1e300, 1e-300)]
     meaningful = 0
     for w in (*junk, mixed, *asked.raw_weights):
-        v = ask(G.project, w)
+        v = asked.project(w)
         if v is None:
             continue
         meaningful += 1
-        yield Measured(_off(G, v), FEASIBLE, "project(w) violates the domain of G*", {"w": w, "project(w)": v})
+        yield Measured(asked.off(v), FEASIBLE, "project(w) violates the domain of G*", {"w": w, "project(w)": v})
     yield Measured(0.0 if meaningful else np.inf, FEASIBLE, "project returns None whatever w is")
     for w in asked.weights:
-        again = ask(G.project, w)
+        again = asked.project(w)
         moved = np.inf if again is None else float(np.abs(again - w).max())
         tolerance = FEASIBLE * scale_of(float(np.abs(w).max()))
         yield Measured(moved, tolerance, "project moves a point of the domain of G*", {"w": w})
@@ -104,8 +99,8 @@ def _residuals(asked: AskedEdges) -> Measurements:
     """The residuals are 0 where G* is finite and positive where it is not."""
     G = asked.G
     for w in asked.weights:
-        yield Measured(_off(G, w), FEASIBLE, "residuals at a point of the domain of G*", {"w": w})
-    not_finite = _off(G, np.full(asked.t, np.nan))
+        yield Measured(asked.off(w), FEASIBLE, "residuals at a point of the domain of G*", {"w": w})
+    not_finite = asked.off(np.full(asked.t, np.nan))
     yield Measured(0.0 if not_finite == np.inf else np.inf, FEASIBLE, "residuals of nan must be inf")
     if not G.exact:
         yield Remark("where G* is infinite was not asked: a bound on [-1, 1] is finite everywhere")
@@ -115,7 +110,7 @@ def _residuals(asked: AskedEdges) -> Measurements:
         if near is None or far is None:
             yield Remark("no solver found the supremum at one argument")
             continue
-        grows, off = (far - near) / (9.0 * asked.box), _off(G, w)
+        grows, off = (far - near) / (9.0 * asked.box), asked.off(w)
         if off >= OFF:
             what = f"residuals call w infeasible by {off:.3g}, yet sup <w, e> - G(e) stays finite"
             yield Measured(off * 1e-3 - grows, FEASIBLE, what, {"w": w})
@@ -125,9 +120,8 @@ def _residuals(asked: AskedEdges) -> Measurements:
 
 
 def _fenchel_young(asked: AskedEdges) -> Measurements:
-    G = asked.G
     for e in asked.edges:
-        value = ask(G.value, e)
+        value = asked.value(e)
         for w, conjugate in zip(asked.weights, asked.conjugates, strict=True):
             scale = scale_of(value, conjugate, float(np.abs(w) @ np.abs(e)))
             gap = value + conjugate - float(w @ e)
@@ -137,11 +131,10 @@ def _fenchel_young(asked: AskedEdges) -> Measurements:
 
 def _subgradient(asked: AskedEdges) -> Measurements:
     """The best answer w to e attains Fenchel-Young where e satisfies the conditions with equality, or has w = 0."""
-    G = asked.G
     for e in asked.edges:
-        w = ask(G.subgradient, e)
-        yield Measured(_off(G, w), FEASIBLE, "the subgradient leaves the domain of G*", {"e": e, "w": w})
-        value, conjugate = ask(G.value, e), ask(G.conjugate, w, e)
+        w = asked.subgradient(e)
+        yield Measured(asked.off(w), FEASIBLE, "the subgradient leaves the domain of G*", {"e": e, "w": w})
+        value, conjugate = asked.value(e), asked.conjugate(w, e)
         scale = scale_of(value, conjugate, float(np.abs(w) @ np.abs(e)))
         gap = abs(value + conjugate - float(w @ e))
         yield Measured(gap, ROUNDING * scale, "|G(e) + G*(w) - <w, e>| at the subgradient w", {"e": e, "w": w})
@@ -166,8 +159,8 @@ def _convexity(asked: AskedEdges) -> Measurements:
     G, rng = asked.G, asked.rng(3)
     for _ in range(20):
         e, f = (asked.edges[k] for k in rng.integers(len(asked.edges), size=2))
-        ends = 0.5 * (ask(G.value, e) + ask(G.value, f))
-        above = ask(G.value, 0.5 * (e + f)) - ends
+        ends = 0.5 * (asked.value(e) + asked.value(f))
+        above = asked.value(0.5 * (e + f)) - ends
         yield Measured(
             above, ROUNDING * scale_of(ends), "G at the middle exceeds the mean at the ends", {"e": e, "f": f}
         )
@@ -175,24 +168,20 @@ def _convexity(asked: AskedEdges) -> Measurements:
             continue
         v, w = (asked.weights[k] for k in rng.integers(len(asked.weights), size=2))
         middle = 0.5 * (v + w)
-        yield Measured(_off(G, middle), FEASIBLE * scale_of(), "the domain of G* is not convex", {"v": v, "w": w})
-        ends = 0.5 * (ask(G.conjugate, v) + ask(G.conjugate, w))
-        above = ask(G.conjugate, middle) - ends
+        yield Measured(asked.off(middle), FEASIBLE * scale_of(), "the domain of G* is not convex", {"v": v, "w": w})
+        ends = 0.5 * (asked.conjugate(v) + asked.conjugate(w))
+        above = asked.conjugate(middle) - ends
         yield Measured(
             above, ROUNDING * scale_of(ends), "G* at the middle exceeds the mean at the ends", {"v": v, "w": w}
         )
 
 
 def _gaps(asked: AskedEdges) -> Measurements:
-    G = asked.G
     for e in asked.edges:
-        value = ask(G.value, e)
+        value = asked.value(e)
         for w in asked.weights:
-            gaps = np.asarray(ask(G.gaps, e, w))
-            if gaps.shape != (asked.t,):
-                yield Measured(np.inf, FEASIBLE, f"gaps must have shape ({asked.t},); got {gaps.shape}")
-                continue
-            conjugate = ask(G.conjugate, w, e)
+            gaps = asked.gaps(e, w)
+            conjugate = asked.conjugate(w, e)
             scale = scale_of(value, conjugate, float(np.abs(w) @ np.abs(e)))
             yield Measured(-float(gaps.min()), ROUNDING * scale, "a gap is negative", {"e": e, "w": w, "gaps": gaps})
             expected = value + conjugate - float(w @ e)
@@ -232,7 +221,10 @@ def _active(asked: AskedEdges) -> Measurements:
     G, rng = asked.G, asked.rng(4)
     for e in asked.edges:
         active = ask(G.active, e, TIE)
-        value = ask(G.value, e)
+        value = asked.value(e)
+        if active.directions.shape[:-1] != (asked.t,) or active.offset.shape != (asked.t,):
+            shapes = f"{active.directions.shape} and {active.offset.shape}"
+            raise PieceFailed(f"active must return directions and an offset of {asked.t} rows; got {shapes}")
         k = active.directions.shape[1]
         for _ in range(3):
             x = rng.normal(size=k) if active.signed else rng.exponential(size=k)
@@ -240,13 +232,13 @@ def _active(asked: AskedEdges) -> Measurements:
                 total = active.total * (rng.uniform() if active.at_most else 1.0)
                 x = x + (total - x.sum()) / k if active.signed else x * (total / x.sum())
             w = active.offset + active.directions @ x
-            yield Measured(_off(G, w), FEASIBLE * 10, "an active w leaves the domain of G*", {"e": e, "w": w})
-            conjugate = ask(G.conjugate, w, e)
+            yield Measured(asked.off(w), FEASIBLE * 10, "an active w leaves the domain of G*", {"e": e, "w": w})
+            conjugate = asked.conjugate(w, e)
             gap = abs(value + conjugate - float(w @ e))
             scale = scale_of(value, conjugate, float(np.abs(w) @ np.abs(e)))
             what = "|G(e) + G*(w) - <w, e>| at an active w: complementary slackness fails"
             yield Measured(gap, 10 * ROUNDING * scale, what, {"e": e, "w": w})
-        rest = ask(G.subgradient, e) - active.offset
+        rest = asked.subgradient(e) - active.offset
         left = rest - active.directions @ np.linalg.lstsq(active.directions, rest)[0] if k else rest
         what = "the subgradient is no combination of the active directions: left over"
         yield Measured(float(np.abs(left).max()), ROUNDING * scale_of(float(np.abs(rest).max())), what, {"e": e})
@@ -259,7 +251,7 @@ def _cvxpy_value(asked: AskedEdges) -> Measurements:
     for fault in curvature_faults(*modelled(G.cvxpy_value, cp.Variable(asked.t))):
         yield Measured(np.inf, FEASIBLE, fault)
     for e in asked.edges:
-        value, theirs = ask(G.value, e), minimum(G.cvxpy_value, e)
+        value, theirs = asked.value(e), minimum(G.cvxpy_value, e)
         if theirs is None:
             yield Remark("no solver found the value at one argument")
             continue
@@ -284,7 +276,7 @@ def _cvxpy_conjugate(asked: AskedEdges) -> Measurements:
         missed = violation(G.cvxpy_conjugate, w)
         yield Measured(missed, FEASIBLE * 10, "cvxpy_conjugate forbids a point of the domain of G*", {"w": w})
     for w in asked.raw_weights:
-        off, forbidden = _off(G, w), violation(G.cvxpy_conjugate, w)
+        off, forbidden = asked.off(w), violation(G.cvxpy_conjugate, w)
         if off >= OFF and minimum(G.cvxpy_conjugate, w) != np.inf:
             what = f"w outside the domain of G* by {off:.3g} satisfies the constraints of cvxpy_conjugate"
             yield Measured(off - 1e3 * forbidden, FEASIBLE, what, {"w": w})

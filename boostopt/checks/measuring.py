@@ -16,6 +16,7 @@ from typing import Any, ParamSpec, TypeVar
 import numpy as np
 
 from boostopt.checks.report import Check
+from boostopt.shapes import Array, Float
 
 ROUNDING = 1e-9
 """Relative size of what counts as rounding: closed forms are right to 1e-12 or so, mistakes are seldom below 1e-4."""
@@ -74,6 +75,38 @@ def ask(method: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
             return method(*args, **kwargs)
     except Exception as failure:
         raise PieceFailed(f"{_place(failure) or _name(method)} raised {in_words(failure)}") from failure
+
+
+def record(answer: R, kind: type[Any], whose: str) -> R:
+    """Return an answer that is to be of a kind."""
+    if not isinstance(answer, kind):
+        raise PieceFailed(f"{whose} must return a {kind.__name__}; got {answer!r}"[:300])
+    return answer
+
+
+def number(answer: Any, whose: str) -> float:
+    """Return an answer that is to be a number."""
+    try:
+        return float(answer)
+    except (TypeError, ValueError):
+        raise PieceFailed(f"{whose} must return a number; got {answer!r}"[:300]) from None
+
+
+def vector(answer: Any, length: int, whose: str) -> Float[Array, " n"]:
+    """Return an answer that is to be so many numbers."""
+    array = np.asarray(answer)
+    if array.shape != (length,) or array.dtype.kind not in "biuf":
+        raise PieceFailed(
+            f"{whose} must return {length} numbers, shape ({length},); got shape {array.shape} of {array.dtype}"
+        )
+    return array.astype(np.float64)
+
+
+def largest_of(residuals: Any, whose: str) -> float:
+    """Return the largest of residuals by name, 0 for none."""
+    if not isinstance(residuals, Mapping):
+        raise PieceFailed(f"{whose} must return numbers by the name of the constraint; got {residuals!r}"[:300])
+    return max((number(value, whose) for value in residuals.values()), default=0.0)
 
 
 def made(name: str, measurements: Measurements) -> Check:
@@ -182,7 +215,8 @@ def _place(failure: Exception) -> str:
     if len(frames) < 2:  # the first is `ask` itself
         return ""
     frame, line = frames[-1]
-    return f"{frame.f_code.co_qualname} ({Path(frame.f_code.co_filename).name}, line {line})"
+    name = frame.f_code.co_qualname.rpartition("<locals>.")[2]
+    return f"{name} ({Path(frame.f_code.co_filename).name}, line {line})"
 
 
 def _written(filename: str) -> bool:

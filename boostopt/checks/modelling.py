@@ -18,9 +18,12 @@ def modelled(model: Model, x: Any) -> tuple[Any, list[Any]]:
     """Return the expression and its constraints, those of its atoms' domains among them (d >= 0 for an entropy)."""
     import cvxpy as cp
 
-    expression, constraints = ask(model, x)
-    expression = cp.Constant(0.0) + expression
-    return expression, [*constraints, *ask(lambda: expression.domain)]
+    def taken() -> tuple[Any, list[Any]]:
+        expression, constraints = model(x)
+        expression = cp.Constant(0.0) + expression
+        return expression, [*constraints, *expression.domain]
+
+    return ask(taken)
 
 
 def minimum(model: Model, x: Float[Array, " n"]) -> float | None:

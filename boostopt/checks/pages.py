@@ -23,7 +23,7 @@ from boostopt.checks.measuring import (
     made,
     scale_of,
 )
-from boostopt.checks.points import AskedEdges, AskedRegularizer
+from boostopt.checks.points import AskedRegularizer
 from boostopt.checks.printed import AskedPage
 from boostopt.checks.regularizers import REGULARIZER_CHECKS
 from boostopt.checks.report import Check, CheckReport
@@ -32,11 +32,8 @@ from boostopt.formulation import Formulation
 from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
 
-INSTANCES = 4
-"""Random instances of a page."""
-
-SOLVES = 2
-"""Arguments at which a solver is asked, for F and G of one instance."""
+INSTANCES = 3
+"""Random instances of a page: `drawing` has as many kinds."""
 
 
 def check_formulation(which: object, random_state: int = 0, **parameters: Any) -> CheckReport:
@@ -74,14 +71,12 @@ def _checks(page: Formulation[Any], random_state: int, parameters: dict[str, Any
         return (Check("binds", False, np.inf, 0.0, str(failure)),)
     asked = [AskedPage(page, instance, random_state + k) for k, instance in enumerate(instances)]
     found = [Check("binds", True, 0.0, 0.0, f"{len(instances)} instances")]
-    of_F = [AskedRegularizer(a.program.regularizer, a.seed, SOLVES) for a in asked]
-    of_G = [AskedEdges(a.program.edge_function, a.program.margins.t, a.seed, SOLVES) for a in asked]
     for name, check in REGULARIZER_CHECKS.items():
-        found.append(made(f"F: {name}", _over(asked, map(check, of_F))))
+        found.append(made(f"F: {name}", _over(asked, (check(one.F) for one in asked))))
     for name, check in EDGE_CHECKS.items():
-        found.append(made(f"G: {name}", _over(asked, map(check, of_G))))
+        found.append(made(f"G: {name}", _over(asked, (check(one.G) for one in asked))))
     for name, check in PAGE_CHECKS.items():
-        found.append(made(name, _over(asked, map(check, asked))))
+        found.append(made(name, _over(asked, (check(one) for one in asked))))
     return tuple(found)
 
 
@@ -142,11 +137,11 @@ def _alike(
         values = [AskedRegularizer(f, 0, 0).supremum.at(x) for f, x in ((F, z), (other, others_z))]
         yield from printed.compared("F* of the examples and of the others", values[0], values[1])
         return
-    one, many = ask(F.conjugate_at, z), ask(other.conjugate_at, others_z)
+    one, many = AskedRegularizer(F, 0, 0).conjugate_at(z), AskedRegularizer(other, 0, 0).conjugate_at(others_z)
     tolerance = ROUNDING * scale_of(one.value, float(np.abs(z).max()))
     what = f"F* is {one.value:.9g} of the examples and {many.value:.9g} of the others; apart"
     yield Measured(apart(one.value, many.value), tolerance, what, at)
-    gap = float(np.sum(ask(F.gaps, back(many.d), z, one)))
+    gap = float(AskedRegularizer(F, 0, 0).gaps(back(many.d), z, one).sum())
     yield Measured(gap, tolerance, "the weights of the others, brought back, are no maximizer: gap", at)
 
 

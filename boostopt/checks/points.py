@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.checks.measuring import FEASIBLE, ask, scale_of
+from boostopt.checks.measuring import FEASIBLE, ask, largest_of, number, record, scale_of, vector
 from boostopt.checks.modelling import Supremum, modelled
 from boostopt.edges.base import EdgeFunction, Polyhedron
 from boostopt.regularizers.base import ConjugatePoint, Regularizer
@@ -31,10 +31,39 @@ class AskedRegularizer:
         """A generator of its own for each use: no check depends on which ran before."""
         return np.random.default_rng([self._seed, stream])
 
+    def value(self, d: Float[Array, " N"]) -> float:
+        """F(d)."""
+        return number(ask(self.F.value, d), "value")
+
+    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+        """F* at z."""
+        at = ask(self.F.conjugate_at, z) if near is None else ask(self.F.conjugate_at, z, near)
+        record(at, ConjugatePoint, "conjugate_at")
+        number(at.value, "conjugate_at")
+        vector(at.d, self.F.N, "conjugate_at")
+        return at
+
+    def project(self, q: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        """The point of the domain that F makes of q."""
+        return vector(ask(self.F.project, q), self.F.N, "project")
+
+    def outside(self, d: Float[Array, " N"]) -> float:
+        """By how much d leaves the domain, by F's own word; inf for what is not finite."""
+        return largest_of(ask(self.F.residuals, d), "residuals") if np.isfinite(d).all() else np.inf
+
+    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
+        """The terms of F(d) + F*(z) - <d, z>."""
+        return vector(ask(self.F.gaps, d, z, at), self.F.N, "gaps")
+
+    @property
+    def unit(self) -> Float[Array, " N"]:
+        """Natural sizes of the weights."""
+        return vector(ask(lambda: self.F.unit), self.F.N, "unit")
+
     @cached_property
     def size(self) -> float:
         """Natural size of the weights, for draws where no simplex sets it."""
-        return float(np.abs(np.asarray(ask(lambda: self.F.unit))).sum())
+        return float(np.abs(self.unit).sum())
 
     @cached_property
     def junk(self) -> list[Float[Array, " N"]]:
@@ -60,7 +89,7 @@ class AskedRegularizer:
     @cached_property
     def weights(self) -> list[Float[Array, " N"]]:
         """Points of the domain, inside and on its boundary."""
-        N, rng, unit = self.F.N, self.rng(1), np.asarray(ask(lambda: self.F.unit))
+        N, rng, unit = self.F.N, self.rng(1), self.unit
         raw = [
             None,
             *(unit * rng.exponential(size=N) for _ in range(2)),
@@ -68,13 +97,13 @@ class AskedRegularizer:
             *(self.size * rng.exponential(size=N) * (rng.random(N) < 0.4) for _ in range(2)),
             self.size * np.eye(N)[rng.integers(N)],
         ]
-        return [ask(self.F.project, q) for q in raw]
+        return [self.project(q) for q in raw]
 
     @cached_property
     def directions(self) -> list[Float[Array, " N"]]:
         """Arguments of F*: of the size of margins, smaller, larger, with ties."""
         N, rng = self.F.N, self.rng(2)
-        rate = float(ask(lambda: self.F.rate))
+        rate = number(ask(lambda: self.F.rate), "rate")
         return [
             rng.uniform(-1, 1, N),
             rng.normal(size=N) * 3.0,
@@ -87,7 +116,7 @@ class AskedRegularizer:
     @cached_property
     def at(self) -> list[ConjugatePoint]:
         """F* at the directions."""
-        return [ask(self.F.conjugate_at, z) for z in self.directions]
+        return [self.conjugate_at(z) for z in self.directions]
 
     @cached_property
     def variable(self) -> Any:
@@ -126,10 +155,35 @@ class AskedEdges:
     def rng(self, stream: int) -> np.random.Generator:
         return np.random.default_rng([self._seed, stream])
 
+    def value(self, e: Float[Array, " t"]) -> float:
+        """G(e)."""
+        return number(ask(self.G.value, e), "value")
+
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+        """G*(w)."""
+        return number(ask(self.G.conjugate, w) if near is None else ask(self.G.conjugate, w, near), "conjugate")
+
+    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        """The best answer to e."""
+        return vector(ask(self.G.subgradient, e), self.t, "subgradient")
+
+    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        """The point of the domain of G* that G makes of w, None where it makes none."""
+        projected = ask(self.G.project, w)
+        return None if projected is None else vector(projected, self.t, "project")
+
+    def off(self, w: Float[Array, " t"]) -> float:
+        """By how much w leaves the domain of G*, by G's own word."""
+        return largest_of(ask(self.G.residuals, w), "residuals")
+
+    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+        """The terms of G(e) + G*(w) - <w, e>."""
+        return vector(ask(self.G.gaps, e, w), self.t, "gaps")
+
     @cached_property
     def domain(self) -> Polyhedron | None:
         """The domain of G; None for all of R^t."""
-        return ask(self.G.domain, self.t)
+        return record(ask(self.G.domain, self.t), Polyhedron | None, "domain")
 
     @cached_property
     def raw_edges(self) -> list[Float[Array, " t"]]:
@@ -170,8 +224,8 @@ class AskedEdges:
     @cached_property
     def weights(self) -> list[Float[Array, " t"]]:
         """Hypothesis weights in the domain of G*."""
-        projected = [ask(self.G.project, w) for w in self.raw_weights]
-        best = [ask(self.G.subgradient, e) for e in self.edges]
+        projected = [self.project(w) for w in self.raw_weights]
+        best = [self.subgradient(e) for e in self.edges]
         return [*(w for w in projected if w is not None), *best]
 
     @cached_property
@@ -192,7 +246,7 @@ class AskedEdges:
     @cached_property
     def conjugates(self) -> list[float]:
         """G* at the weights."""
-        return [ask(self.G.conjugate, w) for w in self.weights]
+        return [self.conjugate(w) for w in self.weights]
 
     def _within(self, R: float) -> Supremum:
         import cvxpy as cp

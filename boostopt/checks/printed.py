@@ -29,10 +29,14 @@ from boostopt.checks.measuring import (
     optimum,
     scale_of,
 )
+from boostopt.checks.points import AskedEdges, AskedRegularizer
 from boostopt.formulation import Formulation
 from boostopt.program import Program
 from boostopt.shapes import Array, Float
 from boostopt.solving import solve
+
+SOLVES = 2
+"""Arguments at which a solver is asked, for F and G of one instance."""
 
 OFF = 0.05
 """Residual from which hypothesis weights count as outside the domain of G*."""
@@ -53,6 +57,16 @@ class AskedPage:
     @property
     def program(self) -> Program:
         return self.instance.program
+
+    @cached_property
+    def F(self) -> AskedRegularizer:
+        """The regularizer of the instance."""
+        return AskedRegularizer(self.program.regularizer, self.seed, SOLVES)
+
+    @cached_property
+    def G(self) -> AskedEdges:
+        """Its edge function."""
+        return AskedEdges(self.program.edge_function, self.program.margins.t, self.seed, SOLVES)
 
     @cached_property
     def U(self) -> Float[Array, "N t"]:
@@ -97,10 +111,10 @@ class AskedPage:
     @cached_property
     def weights(self) -> list[Float[Array, " t"]]:
         """Hypothesis weights, random ones and such as lie far outside the domain of G*."""
-        rng, G, t = np.random.default_rng([self.seed, 10]), self.program.edge_function, self.program.margins.t
+        rng, t = np.random.default_rng([self.seed, 10]), self.program.margins.t
         raw = [rng.exponential(size=t), rng.normal(size=t), rng.dirichlet(np.ones(t))]
-        inside = [w for w in (ask(G.project, w) for w in raw) if w is not None]
-        outside = [w for w in (1.4 * inside[0] + 0.2, inside[0] - 0.7, *raw) if self.off(w) >= OFF]
+        inside = [w for w in (self.G.project(w) for w in raw) if w is not None]
+        outside = [w for w in (1.4 * inside[0] + 0.2, inside[0] - 0.7, *raw) if self.G.off(w) >= OFF]
         return [*inside, *outside[:2]]
 
     @cached_property
@@ -109,9 +123,9 @@ class AskedPage:
         found = with_edges(self.primal, self.U)
         return [dual_function(found, w) for w in self.weights]
 
-    def off(self, w: Float[Array, " t"]) -> float:
-        """By how much w leaves the domain of G*."""
-        return max(ask(self.program.edge_function.residuals, w).values(), default=0.0)
+    def closed(self, w: Float[Array, " t"]) -> float:
+        """The dual value -F*(-Uw) - G*(w), for w in the domain of G*."""
+        return -self.F.conjugate_at(-(self.U @ w)).value - self.G.conjugate(w)
 
     def tolerance(self, *values: float) -> float:
         """What two optimal values may differ by."""
@@ -228,31 +242,29 @@ def printed_dual(asked: AskedPage) -> Measurements:
 
 def closed_dual(asked: AskedPage) -> Measurements:
     """The closed form -F*(-Uw) - G*(w), -inf outside the domain of G*, is the dual function of the printed primal."""
-    F, G = asked.program.regularizer, asked.program.edge_function
-    if not (F.exact and G.exact):
+    if not (asked.F.F.exact and asked.G.G.exact):
         yield from _bounds(asked)
         return
     for w, mechanical in zip(asked.weights, asked.mechanical, strict=True):
         if mechanical is None:
             yield Remark("no solver found a value at one w")
             continue
-        inside = asked.off(w) < OFF
-        closed = -ask(F.conjugate_at, -(asked.U @ w)).value - ask(G.conjugate, w) if inside else -np.inf
+        inside = asked.G.off(w) < OFF
+        closed = asked.closed(w) if inside else -np.inf
         what = f"at w -F*(-Uw) - G*(w) is {closed:.9g} and the dual function of the printed primal {mechanical:.9g}"
         yield Measured(apart(closed, mechanical), asked.tolerance(closed, mechanical), f"{what}; apart", {"w": w})
 
 
 def _bounds(asked: AskedPage) -> Measurements:
     """Where F* or G* is an upper bound only, -F*(-Uw) - G*(w) is held below the optimum."""
-    F, G = asked.program.regularizer, asked.program.edge_function
     value = asked.solved_primal[0]
     if value is None:
         yield Remark("no solver found a value in one instance")
         return
     yield Remark("F* or G* is an upper bound only: the value at w was held below the optimum")
     for w in asked.weights:
-        bound = -ask(F.conjugate_at, -(asked.U @ w)).value - ask(G.conjugate, w)
-        if asked.off(w) < OFF:
+        bound = asked.closed(w)
+        if asked.G.off(w) < OFF:
             what = f"at w -F*(-Uw) - G*(w) is {bound:.9g}, above the optimum {value:.9g} by"
             yield Measured(bound - value, asked.tolerance(bound, value), what, {"w": w})
 
@@ -265,7 +277,7 @@ def multiplier_w(asked: AskedPage) -> Measurements:
         yield NotAsked("no constraint is labelled w in a primal that was solved")
         return
     w = np.sum(found, axis=0)
-    yield Measured(asked.off(w), MULTIPLIER * scale_of(float(np.abs(w).max())), "the multiplier is no w", {"w": w})
+    yield Measured(asked.G.off(w), MULTIPLIER * scale_of(float(np.abs(w).max())), "the multiplier is no w", {"w": w})
     lower = ask(asked.program.certify, None, w).lower
     what = f"the multiplier proves {lower:.9g} of the optimum {value:.9g}, short by"
     yield Measured(value - lower, MULTIPLIER * scale_of(value), what, {"w": w})
@@ -278,8 +290,9 @@ def multiplier_d(asked: AskedPage) -> Measurements:
         yield NotAsked("no constraint is labelled d in a dual that was solved")
         return
     d = multipliers["d"]
-    off = max(ask(asked.program.regularizer.residuals, d).values(), default=0.0)
-    yield Measured(off, MULTIPLIER * scale_of(float(np.abs(d).max())), "the multiplier is no d", {"d": d})
+    yield Measured(
+        asked.F.outside(d), MULTIPLIER * scale_of(float(np.abs(d).max())), "the multiplier is no d", {"d": d}
+    )
     upper = ask(asked.program.certify, d, None).upper
     what = f"the multiplier proves {upper:.9g} of the optimum {value:.9g}, beyond it by"
     yield Measured(upper - value, MULTIPLIER * scale_of(value), what, {"d": d})

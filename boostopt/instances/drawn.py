@@ -16,37 +16,34 @@ from boostopt.shapes import Array, Int8
 
 
 def softboost_synthetic(
-    N: int,
+    N: int = 2000,
     random_state: int | np.random.Generator = 0,
     noise: float = 0.1,
     dimension: int = 100,
-    relevant: int = 11,
+    informative: int = 10,
 ) -> Dataset:
-    """Draw points of the hypercube whose label is the majority of a few coordinates hidden among many, with noise.
+    """Draw uniform features of which a few are shifted for one class, with wrong labels.
 
-    Hypotheses are meant to be the coordinates: weighting the relevant ones equally gives every example with a
-    right label a margin of 1 / relevant or more.
-
-    The kind of data (high dimension, few relevant coordinates, wrong labels) is that of the paper's synthetic
-    experiment; it is no copy of that. Ours are the uniform distribution, the majority with equal weights, the random
-    choice of the relevant coordinates, and the numbers: 11 of 100 coordinates, 0.1 of the labels.
+    Every feature is uniform on [0, 1]; for the first half of the examples, class 1, the first `informative` features
+    are raised by 1/2 and rescaled to [0, 1]. Hypotheses are meant to be the features and their negations, rescaled to
+    [-1, 1]. No single feature separates the classes, many together nearly do; the wrong labels call for a soft margin.
 
     Parameters
     ----------
     N
-        Number of examples, at least 1.
+        Number of examples, at least 2; the paper has 2000, of which it trains on 500.
     random_state
         Seed or generator; equal seeds give equal data.
     noise
-        Fraction of wrong labels, 0 <= noise < 1/2.
+        Fraction of wrong labels, 0 <= noise < 1/2; the paper has 0.1.
     dimension
-        Number of coordinates, at least `relevant`.
-    relevant
-        Number of coordinates that decide, odd.
+        Number of features, at least `informative`; the paper has 100.
+    informative
+        Number of features that tell the classes apart: the first ones; the paper has 10.
 
     Returns
     -------
-    Dataset with X of shape (N, dimension), entries -1.0 or 1.0, and y. Its name lists the relevant coordinates.
+    Dataset with X of shape (N, dimension), entries in [0, 1], and y, the first ceil(N / 2) of class 1 but for noise.
 
     Raises
     ------
@@ -55,11 +52,18 @@ def softboost_synthetic(
 
     References
     ----------
-    Warmuth, Glocer, Raetsch 2007, the experiments on synthetic data.
+    Warmuth, Glocer, Raetsch 2007, section 5.
     """
+    checked_count("N", N, 2, "Ask for an example of each class.")
+    checked_count("informative", informative, 1, "One feature at least must tell the classes apart.")
+    checked_count("dimension", dimension, informative, "Raise it, or lower informative.")
     rng = checked_generator(random_state)
-    _check_majority(N, dimension, relevant)
-    return _majority(N, dimension, np.sort(rng.permutation(dimension)[:relevant]), noise, rng)
+    X = rng.uniform(size=(N, dimension))
+    y = np.where(np.arange(N) < (N + 1) // 2, 1, -1).astype(np.int8)
+    # Raised by 1/2 the values of class 1 lie in [1/2, 3/2]: all are divided by 3/2.
+    X[:, :informative] = (X[:, :informative] + 0.5 * (y == 1)[:, np.newaxis]) / 1.5
+    name = f"{informative} informative features of {dimension}, label noise {noise:g}"
+    return Dataset(name, X, _with_noise(y, noise, rng))
 
 
 def hypercube(

@@ -191,14 +191,16 @@ class NormBall(_Normed):
         return replace(at, normals=self.normal(d)[:, np.newaxis]) if on_sphere else at
 
     def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
-        found = self.base.residuals(d)
-        finite = bool(np.isfinite(d).all())
-        return {**found, "norm d <= r": max(0.0, self.norm(np.abs(d)) - self.r) if finite else np.inf}
+        with np.errstate(over="ignore", invalid="ignore"):  # what is huge is as wrong as inf says
+            norm = self.norm(d)
+        return {**self.base.residuals(d), "norm d <= r": max(0.0, norm - self.r) if np.isfinite(norm) else np.inf}
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         """Return the projection onto the simplex, mixed with the point of smallest norm as far as needed."""
         if self.single:
             return self.center
+        if d is None:
+            return self.conjugate_at(np.zeros(self.N)).d
         d = self.base.project(d)
         norm, smallest = self.norm(d), self.norm(self.center)
         if norm <= self.r:
@@ -308,9 +310,7 @@ class NormPenalty(_Normed):
         return replace(at, upper=height * self.c, total=self.r * height)
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
-        if d is None and not isinstance(self.base, RelativeEntropy):
-            return self.center
-        return self.base.project(d)
+        return self.conjugate_at(np.zeros(self.N)).d if d is None else self.base.project(d)
 
     def dual_value(self, s: Float[Array, " N"]) -> float:
         return 0.0

@@ -111,13 +111,16 @@ def test_every_form_is_the_same_program(form: Form, case: str) -> None:
 
 
 def test_capabilities_are_what_cvxpy_does() -> None:
-    """Asking says the same as trying, for every formulation and installed backend."""
+    """Asking says the same as trying, for every formulation and installed backend, but for what is withheld."""
     from cvxpy.error import SolverError
 
     for name in list_formulations():
-        program = bound(name, REFERENCE_U, nu=2.5)
+        program = get_formulation(name).smallest()
         for backend in list_backends():
             able = bool(get_backend(backend).takes(program.cones))
+            if backend == "cvxpy:highs" and "quadratic" in program.cones:
+                assert not able
+                continue
             problem = program.cvxpy("primal")
             try:
                 problem.get_problem_data(backend.removeprefix("cvxpy:").upper(), solver_opts={})

@@ -5,6 +5,7 @@ Several mistakes are misprints of the papers; they are named after the equation 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -277,6 +278,15 @@ class PsiWithMinForMax(Cap):
 
     def _box_multipliers(self, y: Any) -> Any:
         return np.minimum(y, 0.0), np.maximum(-y, 0.0)
+
+
+@caught_by("stationarity")
+class SlopesWithTheWrongSign(RelativeEntropy):
+    """The conditions of a maximum with minus the slope."""
+
+    def stationarity(self, d: Any, floor: float) -> Any:
+        right = super().stationarity(d, floor)
+        return replace(right, slopes=-right.slopes)
 
 
 @caught_by("minimizer")
@@ -583,9 +593,27 @@ def test_a_piece_that_raises_is_a_failed_check_in_words() -> None:
 
     found = check_edge(Raises())
     assert [check.name for check in found.failures] == ["gaps"]
-    assert "Raises.gaps raised ZeroDivisionError: no gaps today" in found["gaps"].words
+    said = r"Raises\.gaps \(test_wrong_pieces\.py, line \d+\) raised ZeroDivisionError: no gaps today"
+    assert re.fullmatch(said, found["gaps"].words)
 
 
 def test_what_is_not_convex_is_refused_in_words() -> None:
     assert "not convex by CVXPY's rules" in report(NotConvex)["cvxpy-value"].words
     assert "misses the simplex" in report(MissesTheSimplex)["domain"].words
+
+
+@pytest.mark.parametrize("answer", (None, "0", np.zeros(2), np.zeros((N, 1)), np.array(["a"] * N)), ids=repr)
+@pytest.mark.parametrize("method", ("value", "project", "gaps", "residuals", "room", "support", "unit", "cvxpy_value"))
+def test_an_answer_of_another_kind_is_a_failed_check_and_no_exception(method: str, answer: Any) -> None:
+    wrong = type("Wrong", (Hinge,), {method: property(lambda self: answer) if method == "unit" else lambda *_: answer})
+    found = report(wrong)
+    assert not found.passed
+    assert all(check.words for check in found)
+
+
+@pytest.mark.parametrize("answer", (None, "0", np.zeros(2), np.zeros((3, 1))), ids=repr)
+@pytest.mark.parametrize("method", ("value", "conjugate", "subgradient", "gaps", "residuals", "active", "cvxpy_value"))
+def test_likewise_of_an_edge_function(method: str, answer: Any) -> None:
+    found = report(type("Wrong", (SquaredEdges,), {method: lambda *_: answer}))
+    assert not found.passed
+    assert all(check.words for check in found)

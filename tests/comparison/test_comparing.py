@@ -300,7 +300,7 @@ def test_the_facts_say_what_was_solved() -> None:
     facts = compare(program, [unable()], tol=1e-5).facts()
     assert facts == {
         "formulation": "lpboost",
-        "parameters": {"nu": 2.5, "epsilon": 0.01},
+        "parameters": {"nu": 2.5, "epsilon": 0.01, "two_sided": False},
         "examples": 6,
         "examples_with_multiplicity": 7.0,
         "hypotheses": 3,

@@ -337,7 +337,7 @@ def test_support_is_yes_or_a_number_that_stands_for_a_reason() -> None:
 def test_parameters_that_may_be_left_out_stand_in_brackets() -> None:
     page, backend = get_formulation("erlpboost"), get_backend("cvxpy:clarabel")
     text = shown(support_table([page], {page.name: {backend.name: Capability(True)}}, [backend]))
-    assert cells(text, "erlpboost")[1] == "nu, [epsilon], [eta]"
+    assert cells(text, "erlpboost")[1] == "nu, [epsilon], [eta], [two_sided]"
     assert "clarabel" in text and backend.version in text
 
 

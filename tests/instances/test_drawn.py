@@ -51,9 +51,11 @@ def test_the_hypercube_has_100_dimensions_five_of_them_relevant_and_no_noise_by_
 
 @pytest.mark.parametrize(("N", "noise"), [(200, 0.1), (1000, 0.25), (7, 0.49), (30, 0.0), (3, 0.1)])
 def test_exactly_the_rounded_fraction_of_labels_is_wrong(N: int, noise: float) -> None:
-    for data in (hypercube(N, noise=noise), softboost_synthetic(N, noise=noise)):
-        X, y = content(data)
-        assert (y != majority(X, hidden(data))).sum() == round(noise * N)
+    cube = hypercube(N, noise=noise)
+    X, y = content(cube)
+    assert (y != majority(X, hidden(cube))).sum() == round(noise * N)
+    _, y = content(softboost_synthetic(N, noise=noise))
+    assert (y != np.where(np.arange(N) < (N + 1) // 2, 1, -1)).sum() == round(noise * N)
     points, right = content(banana(N))
     same, y = content(banana(N, noise))
     np.testing.assert_array_equal(points, same)
@@ -77,20 +79,18 @@ def test_points_of_the_hypercube_are_uniform() -> None:
     assert np.abs(X.T @ X / 4000 - np.eye(10)).max() < 0.08
 
 
-def test_equal_weights_on_the_relevant_coordinates_give_right_labels_their_margin() -> None:
-    data = softboost_synthetic(500, 1)
-    X, y = content(data)
-    relevant = hidden(data)
-    m = y * X[:, relevant].mean(axis=1)
-    assert len(relevant) == 11
-    assert np.abs(m).min() >= 1 / 11 - 1e-15
-    assert (m < 0).sum() == 50
-
-
-def test_the_relevant_coordinates_of_the_synthetic_data_are_drawn() -> None:
-    drawn = [tuple(hidden(softboost_synthetic(3, seed, relevant=3, dimension=6))) for seed in range(300)]
-    assert len(set(drawn)) == 20  # every one of the 20 triples
-    assert all(a < b < c for a, b, c in drawn)
+def test_the_first_features_of_the_synthetic_data_tell_the_classes_apart() -> None:
+    X, y = content(softboost_synthetic(4000, 1, noise=0.0))
+    assert X.shape == (4000, 100)
+    assert X.min() >= 0
+    assert X.max() <= 1
+    apart = X[y == 1].mean(axis=0) - X[y == -1].mean(axis=0)
+    # A shift of 1/2 divided by 3/2; standard errors are at most 0.01.
+    np.testing.assert_allclose(apart[:10], 1 / 3, atol=0.04)
+    np.testing.assert_allclose(apart[10:], 0, atol=0.04)
+    alone = [(np.sign(X[:, j] - 0.5) == y).mean() for j in range(100)]
+    assert max(alone) < 0.8
+    assert ((X[:, :10].mean(axis=1) > 0.5) == (y == 1)).mean() > 0.95
 
 
 def test_the_arcs_of_the_banana_reach_into_each_other() -> None:
@@ -153,7 +153,8 @@ def test_stumps_can_be_drawn_on_them(data: Dataset) -> None:
         (lambda: hypercube(10, noise=0.5), "noise must lie strictly between 0 and 0.5; got 0.5. Pass 0 for right"),
         (lambda: softboost_synthetic(10, -3), "random_state must be a whole number, at least 0; got -3. Pass a seed"),
         (lambda: softboost_synthetic(10, noise=-0.1), "noise must lie strictly between 0 and 0.5; got -0.1."),
-        (lambda: softboost_synthetic(10, relevant=12), "relevant must be odd; got 12."),
+        (lambda: softboost_synthetic(1), "N must be a whole number, at least 2; got 1."),
+        (lambda: softboost_synthetic(10, dimension=5), "dimension must be a whole number, at least 10; got 5."),
         (lambda: banana(1), "N must be a whole number, at least 2; got 1. Ask for an example of each class."),
         (lambda: banana(10, float("nan")), "noise must lie strictly between 0 and 0.5; got nan."),
         (lambda: banana(10, spread=0.0), "spread must lie strictly between 0 and 10; got 0.0. Try 0.15."),

@@ -224,7 +224,7 @@ def test_the_search_ends_where_rounding_hides_its_target() -> None:
 
 
 def test_a_reference_within_rounding_of_all_caps_is_solved() -> None:
-    """nu = N and d0 uniform but for the twelfth digit: a third of the weights count as free, with no room."""
+    """At nu = N, d0 uniform but for the twelfth digit: a third of the weights count as free, with no room."""
     N = 232
     d0 = np.where(np.arange(N) % 3 == 0, 1 - 1.9e-12, 1 + 0.9e-12) / N
     U = np.random.default_rng(175).uniform(-1, 1, (N, 2))
