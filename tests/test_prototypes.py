@@ -176,7 +176,11 @@ def test_what_cannot_be_bounded_is_refused(change: dict[str, Any], message: str)
 
     from boostopt.authoring import CappedSimplex
 
-    made: dict[str, Any] = {"f": lambda cp, d: cp.sum_squares(d), "inside": np.ones(6) / 6, "constraints": lambda d: []} | change
+    made: dict[str, Any] = {
+        "f": lambda cp, d: cp.sum_squares(d),
+        "inside": np.ones(6) / 6,
+        "constraints": lambda d: [],
+    } | change
     with pytest.raises(boostopt.ProblemError, match=message):
         DescribedRegularizer(
             CappedSimplex(np.ones(6), 2.0), lambda d: made["f"](cp, d), made["inside"], made["constraints"]

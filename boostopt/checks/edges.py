@@ -22,13 +22,15 @@ from boostopt.checks.measuring import (
     apart,
     ask,
     made,
+    number,
     optimum,
+    record,
     scale_of,
 )
 from boostopt.checks.modelling import cones_used, curvature_faults, minimum, modelled, violation
 from boostopt.checks.points import AskedEdges, beyond
 from boostopt.checks.report import Check, CheckReport
-from boostopt.edges.base import EdgeFunction
+from boostopt.edges.base import Active, EdgeFunction
 from boostopt.errors import OptionError
 
 OFF = 0.05
@@ -210,7 +212,7 @@ def _domain(asked: AskedEdges) -> Measurements:
     within = modelled(G.cvxpy_value, e)[1]
     for w in asked.weights[: asked.solves]:
         for ray in ask(G.rays, w):
-            claimed, largest = ask(G.support, ray), optimum(cp.Problem(cp.Maximize(ray @ e), within))
+            claimed, largest = number(ask(G.support, ray), "support"), optimum(cp.Problem(cp.Maximize(ray @ e), within))
             if largest is not None:
                 what = f"support(ray) = {claimed:.9g}, the maximum of <ray, e> over the domain is {largest:.9g}; off by"
                 yield Measured(apart(claimed, largest), SOLVED * scale_of(claimed), what, {"w": w, "ray": ray})
@@ -220,7 +222,7 @@ def _active(asked: AskedEdges) -> Measurements:
     """Every w that `active` allows is optimal for e, and the subgradient is one of them."""
     G, rng = asked.G, asked.rng(4)
     for e in asked.edges:
-        active = ask(G.active, e, TIE)
+        active = record(ask(G.active, e, TIE), Active, "active")
         value = asked.value(e)
         if active.directions.shape[:-1] != (asked.t,) or active.offset.shape != (asked.t,):
             shapes = f"{active.directions.shape} and {active.offset.shape}"
@@ -286,11 +288,11 @@ def _sizes(asked: AskedEdges) -> Measurements:
     G = asked.G
     for e in asked.edges:
         for w in asked.weights[:3]:
-            magnitude = float(ask(G.magnitude, e, w, 1.0))
+            magnitude = number(ask(G.magnitude, e, w, 1.0), "magnitude")
             right = 0.0 <= magnitude < np.inf
             what = "magnitude must be finite and not negative"
             yield Measured(0.0 if right else np.inf, FEASIBLE, what, {"e": e, "w": w, "magnitude": magnitude})
-        told = np.array([float(x) for x in ask(G.multipliers, e).values()])
+        told = ask(lambda e=e: np.array([float(x) for x in G.multipliers(e).values()]))
         bad = float(np.count_nonzero(~np.isfinite(told)))
         yield Measured(bad, 0.5, "multipliers that are not finite", {"e": e})
 

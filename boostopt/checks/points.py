@@ -183,7 +183,8 @@ class AskedEdges:
     @cached_property
     def domain(self) -> Polyhedron | None:
         """The domain of G; None for all of R^t."""
-        return record(ask(self.G.domain, self.t), Polyhedron | None, "domain")
+        allowed = ask(self.G.domain, self.t)
+        return None if allowed is None else record(allowed, Polyhedron, "domain")
 
     @cached_property
     def raw_edges(self) -> list[Float[Array, " t"]]:

@@ -23,6 +23,8 @@ from boostopt.checks.measuring import (
     apart,
     ask,
     made,
+    number,
+    record,
     scale_of,
     vector,
 )
@@ -254,7 +256,7 @@ def _finite(asked: AskedRegularizer) -> Measurements:
         at = asked.conjugate_at(z)
         d = asked.weights[1]
         gaps = asked.gaps(d, z, at)
-        told = np.concatenate([np.ravel(np.asarray(x, dtype=np.float64)) for x in at.multipliers.values()] or [[]])
+        told = ask(lambda at=at: np.concatenate([[0.0], *(np.ravel(np.asarray(x)) for x in at.multipliers.values())]))
         for name, part in (("F*(z)", np.array([at.value])), ("d", at.d), ("gaps", gaps), ("multipliers", told)):
             bad = float(np.count_nonzero(~np.isfinite(part)))
             yield Measured(bad, 0.5, f"entries of {name} that are not finite", {"z": z, name: part})
@@ -267,14 +269,14 @@ def _finite(asked: AskedRegularizer) -> Measurements:
 
 
 def _sizes(asked: AskedRegularizer) -> Measurements:
-    F = asked.F
-    unit = np.asarray(ask(lambda: F.unit), dtype=np.float64)
-    shaped = unit.shape == (F.N,) and bool(np.isfinite(unit).all()) and bool((unit > 0).all())
-    yield Measured(0.0 if shaped else np.inf, FEASIBLE, "unit must be N positive finite numbers", {"unit": unit})
-    numbers = {"rate": ask(lambda: F.rate), "mass": ask(lambda: F.mass), "magnitude": ask(lambda: F.magnitude)}
-    for name, number in numbers.items():
-        right = np.isfinite(number) and (number >= 0.0 if name == "magnitude" else number > 0.0)
-        yield Measured(0.0 if right else np.inf, FEASIBLE, f"{name} must be finite and not negative", {name: number})
+    F, unit = asked.F, asked.unit
+    positive = bool(np.isfinite(unit).all()) and bool((unit > 0).all())
+    yield Measured(0.0 if positive else np.inf, FEASIBLE, "unit must be positive and finite", {"unit": unit})
+    sizes = {"rate": ask(lambda: F.rate), "mass": ask(lambda: F.mass), "magnitude": ask(lambda: F.magnitude)}
+    for name, answer in sizes.items():
+        size = number(answer, name)
+        right = np.isfinite(size) and (size >= 0.0 if name == "magnitude" else size > 0.0)
+        yield Measured(0.0 if right else np.inf, FEASIBLE, f"{name} must be finite and not negative", {name: size})
 
 
 def _cones(asked: AskedRegularizer) -> Measurements:

@@ -27,6 +27,7 @@ STANDARD: Mapping[str, str] = {
     "beta": "multiplier of sum d = 1",
     "psi": "multipliers of the cap on d, slacks of the margins",
     "zeta": "multipliers of d >= 0",
+    "lambda": "multipliers of further constraints",
     "xi": "slacks of the margins",
     "s": "multipliers of the norm, slacks of the margins",
     "r": "radius of a norm ball, or strength of a norm",

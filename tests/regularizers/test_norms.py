@@ -111,7 +111,7 @@ def test_no_two_weights_can_be_traded_at_the_maximizer(seed: int) -> None:
         def worth(x: float, F: Normed = F) -> float:
             d = np.array([x, 1 - x])
             if isinstance(F, NormBall) and norm_of_copies(d, c, p) > F.r:
-                return -math.inf
+                return -1e6 * norm_of_copies(d, c, p)  # worse than any value, and the worse the farther outside
             return float(z @ d) - value(F, d)
 
         grid = np.linspace(0.0, 1.0, 401).tolist()
@@ -120,7 +120,7 @@ def test_no_two_weights_can_be_traded_at_the_maximizer(seed: int) -> None:
         for _ in range(80):
             left, right = high - 0.6180339887 * (high - low), low + 0.6180339887 * (high - low)
             low, high = (low, right) if worth(left) > worth(right) else (left, high)
-        found = max(worth(best), worth(0.5 * (low + high)))
+        found = max(worth(x) for x in (best, low, high))
         assert F.conjugate_at(z).value == pytest.approx(found, abs=1e-7)
 
 
@@ -219,17 +219,18 @@ def test_at_and_near_the_smallest_radius(seed: int) -> None:
     smallest, _ = norm_ends(c[B.domain.c > 0], p)
     center = np.where(B.domain.c > 0, c, 0.0) / c[B.domain.c > 0].sum()
     for beyond in (-1e-13, 0.0, 1e-16):
-        F, at = (ball := NormBall(B, c, p, smallest * (1 + beyond))), ball.conjugate_at(z)
-        assert at.value == pytest.approx(z @ center - value(F, center), abs=1e-12 * (1 + F.magnitude))
+        touching = NormBall(B, c, p, smallest * (1 + beyond))
+        at = touching.conjugate_at(z)
+        assert at.value == pytest.approx(z @ center - value(touching, center), abs=1e-12 * (1 + touching.magnitude))
         np.testing.assert_allclose(at.d, center, atol=1e-15)
-        np.testing.assert_allclose(F.project(rng.random(N)), center, atol=1e-15)
-        assert F.gaps(at.d, z, at).sum() <= 1e-15
+        np.testing.assert_allclose(touching.project(rng.random(N)), center, atol=1e-15)
+        assert touching.gaps(at.d, z, at).sum() <= 1e-15
     for beyond in (1e-12, 1e-10, 1e-8):
-        F = NormBall(B, c, p, smallest * (1 + beyond))
-        inside, at = feasible(F, rng), F.conjugate_at(z)
-        assert_conjugate(F, z, lambda d, F=F: value(F, d), inside, accuracy=2e-8)
-        worst = max(float(d @ z) - value(F, d) - at.value for d in inside)
-        assert worst <= 1e-14 * (1 + F.magnitude)  # a bound of F* from above, whatever the accuracy
+        ball = NormBall(B, c, p, smallest * (1 + beyond))
+        inside, at = feasible(ball, rng), ball.conjugate_at(z)
+        assert_conjugate(ball, z, lambda d, F=ball: value(F, d), inside, accuracy=2e-8)
+        worst = max(float(d @ z) - value(ball, d) - at.value for d in inside)
+        assert worst <= 1e-14 * (1 + ball.magnitude)  # a bound of F* from above, whatever the accuracy
 
 
 def test_a_large_ball_is_no_constraint() -> None:
