@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from boostopt.backends import get_backend, list_backends
     from boostopt.catalogue import get_formulation, list_formulations
     from boostopt.certificate import KKT, Certificate
+    from boostopt.checks import Check, CheckReport, check_edge, check_formulation, check_regularizer
     from boostopt.comparison import Comparison, compare
     from boostopt.datasets import Dataset, load_dataset
     from boostopt.errors import (
@@ -28,10 +29,12 @@ if TYPE_CHECKING:
         SolverFailed,
         SolverNotFound,
     )
+    from boostopt.explanation import Explanation
     from boostopt.formulation import Formulation
     from boostopt.margins import Margins
     from boostopt.oracles.stumps import stump_matrix
     from boostopt.program import Program
+    from boostopt.recovery import Recovery
     from boostopt.regularizers.capped_simplex import project_capped_simplex
     from boostopt.solving import Outcome, Solution, Verdict, solve
 
@@ -41,19 +44,26 @@ _HOME = {
     "KKT": "certificate",
     "BoostoptError": "errors",
     "Certificate": "certificate",
+    "Check": "checks",
+    "CheckReport": "checks",
     "Comparison": "comparison",
     "DataError": "errors",
     "Dataset": "datasets",
+    "Explanation": "explanation",
     "Formulation": "formulation",
     "Margins": "margins",
     "OptionError": "errors",
     "Outcome": "solving",
     "ProblemError": "errors",
     "Program": "program",
+    "Recovery": "recovery",
     "Solution": "solving",
     "SolverFailed": "errors",
     "SolverNotFound": "errors",
     "Verdict": "solving",
+    "check_edge": "checks",
+    "check_formulation": "checks",
+    "check_regularizer": "checks",
     "compare": "comparison",
     "get_backend": "backends",
     "get_formulation": "catalogue",
@@ -70,19 +80,26 @@ __all__ = [
     "KKT",
     "BoostoptError",
     "Certificate",
+    "Check",
+    "CheckReport",
     "Comparison",
     "DataError",
     "Dataset",
+    "Explanation",
     "Formulation",
     "Margins",
     "OptionError",
     "Outcome",
     "ProblemError",
     "Program",
+    "Recovery",
     "Solution",
     "SolverFailed",
     "SolverNotFound",
     "Verdict",
+    "check_edge",
+    "check_formulation",
+    "check_regularizer",
     "compare",
     "get_backend",
     "get_formulation",
@@ -97,6 +114,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load a public name from its module on first use."""
+    if name == "instances":
+        return import_module("boostopt.instances")
     if name not in _HOME:
         raise AttributeError(f"module 'boostopt' has no attribute {name!r}")
     value = getattr(import_module(f"boostopt.{_HOME[name]}"), name)

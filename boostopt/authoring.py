@@ -8,7 +8,8 @@ from boostopt.edges.linear import LinearEdges
 from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.edges.squared import SquaredEdges, SquaredPositiveEdges
 from boostopt.edges.tied import TiedEdges
-from boostopt.formulation import (
+from boostopt.formulation import Formulation
+from boostopt.parameters import (
     CANONICAL,
     COUNT,
     EDGE,
@@ -20,7 +21,6 @@ from boostopt.formulation import (
     POSITIVE_OR_INFINITE,
     REAL,
     Domain,
-    Formulation,
     parameter,
 )
 from boostopt.printed import maximize, minimize

@@ -9,8 +9,8 @@ import dataclasses
 import math
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from collections.abc import Mapping
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -20,91 +20,13 @@ from boostopt.edges.base import EdgeFunction
 from boostopt.errors import ProblemError, unknown_name
 from boostopt.forms import Form, derive
 from boostopt.margins import Margins
+from boostopt.parameters import LARGEST, POSITIVE, SMALLEST, Parameter, check_values, per_example, read, typical
 from boostopt.program import Examples, Program
 from boostopt.regularizers.base import Regularizer
-from boostopt.regularizers.capped_simplex import FULL_SUPPORT
 from boostopt.shapes import Array, Float
 from boostopt.typesetting import latex_display
 
 P = TypeVar("P")
-
-
-@dataclasses.dataclass(frozen=True)
-class Domain:
-    """The values a parameter may take: in words, as a test that may look at the examples, and how they are read.
-
-    Attributes
-    ----------
-    text
-        Where the values lie, as it stands in a message.
-    contains
-        Whether a value that was read lies there.
-    kind
-        "number" for a float, "flag" for a bool, "per example" for a float64 array of shape (N,).
-    typical
-        A value that every instance takes, for trying a formulation out.
-    """
-
-    text: str
-    contains: Callable[[Any, Examples], bool]
-    kind: Literal["number", "flag", "per example"] = "number"
-    typical: float = 1.0
-
-
-SMALLEST, LARGEST = 1e-100, 1e100
-"""Ends of the positive numbers that are taken: their products and quotients neither overflow nor vanish."""
-
-POSITIVE = Domain(f"[{SMALLEST:g}, {LARGEST:g}]", lambda value, examples: SMALLEST <= value <= LARGEST)
-REAL = Domain(f"[{-LARGEST:g}, {LARGEST:g}]", lambda value, examples: -LARGEST <= value <= LARGEST)
-EDGE = Domain("[-1, 1]", lambda value, examples: -1.0 <= value <= 1.0, typical=0.0)
-FRACTION = Domain("(0, 1)", lambda value, examples: 0.0 < value < 1.0, typical=0.5)
-POSITIVE_OR_INFINITE = Domain(
-    f"[{SMALLEST:g}, {LARGEST:g}] or inf", lambda value, examples: value == math.inf or SMALLEST <= value <= LARGEST
-)
-EXPONENT = Domain("[1.01, 100] or inf", lambda value, examples: value == math.inf or 1.01 <= value <= 100.0)
-FLAG = Domain("{False, True}", lambda value, examples: isinstance(value, bool), "flag")
-PER_EXAMPLE = Domain(
-    f"[{-LARGEST:g}, {LARGEST:g}], one for each example",
-    lambda values, examples: bool((np.abs(values) <= LARGEST).all()),
-    "per example",
-)
-COUNT = Domain("[1, sum of c]", lambda value, examples: 1.0 <= value <= examples.total * (1 + FULL_SUPPORT))
-
-CANONICAL: float = math.nan
-"""Default of a parameter whose value follows from the others and from the examples: `Formulation.canonical`."""
-
-
-@dataclasses.dataclass(frozen=True)
-class Parameter:
-    """One parameter of a formulation, as its record declares it.
-
-    Attributes
-    ----------
-    name
-        The paper's symbol, spelled out.
-    meaning
-        What it does, in a sentence.
-    domain
-        Where it may lie.
-    default
-        Value when it is not given: a number, `CANONICAL` (nan) for a value that follows from the others and from
-        the examples, or `dataclasses.MISSING` if it must be given.
-    """
-
-    name: str
-    meaning: str
-    domain: Domain
-    default: Any
-
-    @property
-    def required(self) -> bool:
-        """Whether it must be given."""
-        return self.default is dataclasses.MISSING
-
-
-def parameter(meaning: str, domain: Domain, default: Any = dataclasses.MISSING) -> Any:
-    """Declare a field of a parameter record; the default `CANONICAL` leaves it to `Formulation.canonical`."""
-    return dataclasses.field(default=default, metadata={"meaning": meaning, "domain": domain})
 
 
 class Formulation(ABC, Generic[P]):
@@ -186,7 +108,7 @@ class Formulation(ABC, Generic[P]):
         """Return a program of two examples with typical parameters: it shows what the formulation needs of a solver."""
         U = np.tile([[1.0], [-1.0]], self.columns or 1)
         needed = {name: known.domain for name, known in self.parameters.items() if known.required}
-        return self.bind(U, **{name: _typical(domain, len(U)) for name, domain in needed.items()})
+        return self.bind(U, **{name: typical(domain, len(U)) for name, domain in needed.items()})
 
     def bind(
         self,
@@ -235,7 +157,7 @@ class Formulation(ABC, Generic[P]):
             if value is not None and name not in self.parameters:
                 raise unknown_name(f"parameter of {self.name}", name, self.parameters)
         given = {
-            name: _read(self.parameters[name], value, margins.N)
+            name: read(self.parameters[name], value, margins.N)
             for name, value in parameters.items()
             if value is not None
         }
@@ -245,58 +167,15 @@ class Formulation(ABC, Generic[P]):
                     f"{self.name} needs {known.name}, {known.meaning}, in {known.domain.text}; got none. "
                     f"Pass {known.name}=..."
                 )
-        _check(self, given, examples)
+        check_values(self.parameters, given, examples)
         p = self.canonical(self.Parameters(**given), examples)
-        _check(self, {name: getattr(p, name) for name in self.parameters}, examples)
+        check_values(self.parameters, {name: getattr(p, name) for name in self.parameters}, examples)
         return Program(self, p, examples, margins, self.regularizer(p, examples), self.edge_function(p))
-
-
-def _if_fraction(domain: Domain, value: float, examples: Examples) -> str:
-    """Return what to do if a count was meant as a fraction."""
-    is_fraction = domain is COUNT and 0 < value < 1
-    return f" If {value:.10g} is a fraction, pass {value * examples.total:.10g}." if is_fraction else ""
-
-
-def _typical(domain: Domain, N: int) -> Any:
-    """Return a value of a domain."""
-    return np.zeros(N) if domain.kind == "per example" else domain.typical
-
-
-def _read(parameter: Parameter, value: Any, N: int) -> Any:
-    """Return a parameter as what its domain holds."""
-    name, kind = parameter.name, parameter.domain.kind
-    if kind == "per example":
-        return _per_example(name, value, N)
-    if kind == "flag":
-        if value not in (0, 1):
-            raise ProblemError(f"{name} must be True or False; got {value!r}. It is {parameter.meaning}.")
-        return bool(value)
-    try:
-        return float(value)
-    except (TypeError, ValueError):
-        raise ProblemError(f"{name} must be a real number; got {value!r}.") from None
-
-
-def _check(page: Formulation[Any], values: Mapping[str, Any], examples: Examples) -> None:
-    """Raise ProblemError for a value outside its domain."""
-    for name, value in values.items():
-        parameter = page.parameters[name]
-        if not parameter.domain.contains(value, examples):
-            got = f"{value:.10g}" if parameter.domain.kind == "number" else f"{value!r}"
-            raise ProblemError(
-                f"{name} must lie in {parameter.domain.text}{_with_total(parameter.domain, examples)}; "
-                f"got {got}. It is {parameter.meaning}.{_if_fraction(parameter.domain, value, examples)}"
-            )
-
-
-def _with_total(domain: Domain, examples: Examples) -> str:
-    """The numbers of a domain that depends on the examples."""
-    return f" = [1, {examples.total:.10g}]" if domain is COUNT else ""
 
 
 def _examples(page: Formulation[Any], N: int, c: npt.ArrayLike | None, d0: npt.ArrayLike | None) -> Examples:
     """Return the checked multiplicities and reference distribution."""
-    counts = np.ones(N) if c is None else _per_example("c", c, N)
+    counts = np.ones(N) if c is None else per_example("c", c, N)
     if not ((counts >= SMALLEST) & (counts <= LARGEST)).all():
         n = int(np.argmin((counts >= SMALLEST) & (counts <= LARGEST)))
         raise ProblemError(
@@ -310,23 +189,10 @@ def _examples(page: Formulation[Any], N: int, c: npt.ArrayLike | None, d0: npt.A
             f"{page.name} has no reference distribution d0. To weight examples pass multiplicities c, "
             "to leave examples out drop their rows."
         )
-    reference = _per_example("d0", d0, N)
+    reference = per_example("d0", d0, N)
     if not ((reference >= 0) & (reference <= 2)).all():
         n = int(np.argmin((reference >= 0) & (reference <= 2)))
         raise ProblemError(f"d0 must be non-negative with sum 1; got {reference[n]:.6g} at {n}.")
     if abs(reference.sum() - 1.0) > 1e-8:
         raise ProblemError(f"d0 must sum to 1; got {reference.sum():.10g}. Divide it by its sum.")
     return Examples(counts, reference / reference.sum())
-
-
-def _per_example(name: str, values: npt.ArrayLike, N: int) -> Float[Array, " N"]:
-    """Return one finite number for each example."""
-    array = np.asarray(values)
-    if array.dtype.kind not in "biuf" or array.shape != (N,):
-        raise ProblemError(
-            f"{name} must be one number for each example, shape ({N},); got shape {array.shape} of {array.dtype}."
-        )
-    if not np.isfinite(array).all():
-        n = int(np.argmin(np.isfinite(array)))
-        raise ProblemError(f"{name} must be finite; got {array[n]} at {n}.")
-    return array.astype(np.float64)

@@ -14,7 +14,7 @@ from typing import Any
 
 from markup import escaped, fenced, table, write_folder
 
-from boostopt.formulation import Domain
+from boostopt.parameters import Domain
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,7 @@ PAGES = (
         also=(
             "comparison.comparing.Row",
             "explanation.Condition",
-            "explanation.Explanation",
-            "formulation.Parameter",
-            "recovery.Recovery",
+            "parameters.Parameter",
         ),
     ),
     Page(

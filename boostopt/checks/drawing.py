@@ -11,7 +11,8 @@ import numpy as np
 
 from boostopt.checks.measuring import PieceFailed, ask, in_words, optimum, shown
 from boostopt.errors import ProblemError
-from boostopt.formulation import (
+from boostopt.formulation import Formulation
+from boostopt.parameters import (
     COUNT,
     EDGE,
     EXPONENT,
@@ -20,7 +21,6 @@ from boostopt.formulation import (
     POSITIVE_OR_INFINITE,
     REAL,
     Domain,
-    Formulation,
 )
 from boostopt.program import Examples, Program
 from boostopt.shapes import Array, Float

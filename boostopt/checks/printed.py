@@ -27,6 +27,7 @@ from boostopt.checks.measuring import (
     apart,
     ask,
     optimum,
+    record,
     scale_of,
 )
 from boostopt.checks.points import AskedEdges, AskedRegularizer
@@ -75,13 +76,18 @@ class AskedPage:
     @cached_property
     def primal(self) -> Any:
         """The primal as printed."""
-        return ask(self.program.cvxpy, "primal", "literal")
+        return self._printed("primal")
 
     @cached_property
     def dual(self) -> Any | None:
         """The dual as printed; None where none is and none can be derived."""
         derivable = "dual" in self.program.sides
-        return ask(self.program.cvxpy, "dual", "literal") if self.prints_dual or derivable else None
+        return self._printed("dual") if self.prints_dual or derivable else None
+
+    def _printed(self, side: str) -> Any:
+        import cvxpy as cp
+
+        return record(ask(self.program.cvxpy, side, "literal"), cp.Problem, side)
 
     @property
     def prints_primal(self) -> bool:

@@ -1,0 +1,215 @@
+"""Sums of separable regularizers, the squares, and a linear term."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from twins import (
+    Value,
+    assert_conjugate,
+    assert_copies,
+    assert_gradient,
+    assert_junk_is_repaired,
+    assert_modelled,
+    binary_entropy,
+    maximizer_by_bisection,
+    norm_of_copies,
+    points,
+    relative_entropy,
+)
+
+from boostopt import ProblemError
+from boostopt.regularizers.binary_entropy import BinaryEntropy
+from boostopt.regularizers.cap import Cap
+from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.regularizers.described import DescribedRegularizer
+from boostopt.regularizers.hinge import Hinge
+from boostopt.regularizers.norms import NormBall, simplex
+from boostopt.regularizers.relative_entropy import RelativeEntropy
+from boostopt.regularizers.separable import Separable
+from boostopt.regularizers.squares import Squares
+from boostopt.regularizers.sums import SeparableSum
+from boostopt.regularizers.tilted import Tilted
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+def squares(d: np.ndarray, c: np.ndarray, mu: float) -> float:
+    return 0.5 * mu * sum(x * x / k for x, k in zip(d.tolist(), c.tolist(), strict=True))
+
+
+def drawn(rng: np.random.Generator) -> tuple[Separable, Value, np.ndarray]:
+    """A sum of two or three pieces, its value by definition, an argument."""
+    N = int(rng.integers(1, 7))
+    c, z = rng.uniform(0.4, 3.0, N), rng.uniform(-1, 1, N)
+    mu, eta = np.exp(rng.uniform(-3, 3, 2)).tolist()
+    nu = float(rng.uniform(min(1.0, 0.8 * c.sum()), 0.8 * c.sum()))
+    d0 = 0.7 * c / c.sum() + 0.3 * points(rng, c / nu, 1)[0]
+    pieces: list[tuple[Separable, Value]] = [
+        (Cap(CappedSimplex(c, nu)), lambda d: 0.0),
+        (RelativeEntropy.capped(c, nu, eta, d0), lambda d: relative_entropy(d, d0) / eta),
+        (BinaryEntropy(c / nu, eta, np.minimum(d0, c / nu)), lambda d: binary_entropy(d, d0, c / nu) / eta),
+    ]
+    first, value = pieces[int(rng.integers(3))]
+    if rng.random() < 0.3:
+        third, of_third = pieces[1]
+        return (
+            first + third + Squares(c, mu),
+            lambda d: value(d) + of_third(d) + squares(d, c, mu),
+            z,
+        )
+    return first + Squares(c, mu), lambda d: value(d) + squares(d, c, mu), z
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(seeds)
+def test_the_gap_of_a_sum_is_the_fenchel_young_gap(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    F, value, z = drawn(rng)
+    assert_conjugate(F, z, value, points(rng, F.upper))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_maximizer_is_bisection_on_the_slope(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    c, z, mu, eta = rng.uniform(0.5, 2, 4), rng.uniform(-1, 1, 4), 3.0, 5.0
+    nu, d0 = 0.6 * float(c.sum()), c / c.sum()
+    entropy, binary = RelativeEntropy.capped(c, nu, eta, d0), BinaryEntropy(c / nu, eta, d0)
+
+    def of_entropy(n: int, x: float) -> float:
+        return math.log(x / d0[n]) / eta + mu * x / c[n] if x > 0 else -math.inf
+
+    def of_binary(n: int, x: float) -> float:
+        u = float(c[n]) / nu
+        if x in (0.0, u):
+            return -math.inf if x == 0.0 else math.inf
+        return (math.log(x / d0[n]) - math.log((u - x) / (u - d0[n]))) / eta + mu * x / c[n]
+
+    def of_cap(n: int, x: float) -> float:
+        return mu * x / c[n]
+
+    for piece, slope in ((entropy, of_entropy), (binary, of_binary), (Cap(CappedSimplex(c, nu)), of_cap)):
+        d = (piece + Squares(c, mu)).conjugate_at(z).d
+        np.testing.assert_allclose(d, maximizer_by_bisection(slope, c / nu, z), atol=1e-9)
+
+
+def test_the_gradient_of_the_conjugate_is_the_maximizer() -> None:
+    for seed in range(4):
+        F, _, z = drawn(np.random.default_rng(seed))
+        assert_gradient(F, z)
+
+
+def test_multiplicity_k_is_k_copies() -> None:
+    rng = np.random.default_rng(0)
+    counts, d0 = np.array([3, 1, 2]), np.array([0.5, 0.2, 0.3])
+    c, many, index = counts.astype(float), np.ones(6), np.repeat(np.arange(3), counts)
+    merged = RelativeEntropy.capped(c, 2.5, 4.0, d0) + Squares(c, 2.0)
+    copies = RelativeEntropy.capped(many, 2.5, 4.0, (d0 / counts)[index]) + Squares(many, 2.0)
+    assert_copies(merged, copies, counts, rng.uniform(-1, 1, 3), points(rng, c / 2.5))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_model_for_solvers_is_an_infimal_convolution(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    F, _, z = drawn(rng)
+    assert_modelled(F, z, points(rng, F.upper))
+
+
+def test_a_sum_without_the_simplex() -> None:
+    """The hinge and the squares: d = clip((1 + z) c / mu), example by example."""
+    c, z, mu, C = np.array([1.0, 2.0, 0.5, 1.0]), np.array([0.3, -0.9, -1.5, 2.0]), 4.0, 0.3
+    F = Hinge(c, C) + Squares(c, mu)
+    assert not F.on_simplex
+    expected = np.clip((1 + z) * c / mu, 0.0, np.minimum(C * c, 1.0))
+    np.testing.assert_allclose(F.conjugate_at(z).d, expected, atol=1e-15)
+    assert_conjugate(F, z, lambda d: -d.sum() + squares(d, c, mu), [np.zeros(4), 0.5 * C * c, C * c])
+    assert_junk_is_repaired(F)
+
+
+@pytest.mark.parametrize("eta", (1e-6, 1e5, 1e9))
+def test_weights_that_underflow_leave_the_gaps_finite(eta: float) -> None:
+    """At large eta most maximizers are 0 in floating point, where the slope of the entropy is infinite."""
+    rng = np.random.default_rng(0)
+    N = 300
+    c, d0, z = np.ones(N), np.full(N, 1 / N), rng.uniform(-1, 1, N)
+    F = RelativeEntropy.capped(c, 30.0, eta, d0) + Squares(c, 4.0)
+    at = F.conjugate_at(z)
+    assert abs(at.d.sum() - 1) <= 1e-12
+    assert F.gaps(at.d, z, at).sum() < 1e-9
+    gaps = F.gaps(d0, z, at)
+    assert np.isfinite(gaps).all()
+    assert gaps.sum() == pytest.approx(F.value(d0) + at.value - d0 @ z, abs=1e-12 * (1 + F.magnitude))
+
+
+def test_the_smallest_weights_are_found_to_all_their_digits() -> None:
+    F = RelativeEntropy.capped(np.ones(2), 1.0, 500.0, np.array([0.5, 0.5])) + Squares(np.ones(2), 1e-300)
+    d = F.maximizers(np.array([-1.0, 0.0]))
+    assert d[0] == pytest.approx(0.5 * math.exp(-500.0), rel=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_junk_is_repaired(seed: int) -> None:
+    assert_junk_is_repaired(drawn(np.random.default_rng(seed))[0], seed)
+
+
+def test_what_does_not_add_up_is_refused() -> None:
+    with pytest.raises(ProblemError, match=r"of the same examples; got N = \[2, 3\]"):
+        Squares(np.ones(2), 1.0) + Squares(np.ones(3), 1.0)
+    with pytest.raises(ProblemError, match="got N = no piece"):
+        SeparableSum(())
+    at_its_cap = BinaryEntropy(np.full(3, 0.4), 1.0, np.array([0.4, 0.3, 0.3]))
+    with pytest.raises(ProblemError, match="got a lower end that is not 0"):
+        at_its_cap + Squares(np.ones(3), 1.0)
+
+
+def test_the_squares_alone() -> None:
+    """(mu/2) d^2 / c on [0, 1]: z^2 c / (2 mu) while the maximizer is inside."""
+    c, mu = np.array([1.0, 2.0, 4.0]), 2.0
+    F = Squares(c, mu)
+    z = np.array([-0.5, 0.5, 3.0])
+    at = F.conjugate_at(z)
+    np.testing.assert_allclose(at.d, [0.0, 0.5, 1.0])
+    assert at.value == pytest.approx(0.125 + 0.125 + (3.0 - 0.25) - 0.125, abs=1e-15)
+    assert_conjugate(F, z, lambda d: squares(d, c, mu), [np.zeros(3), np.ones(3), np.array([0.2, 0.9, 0.4])])
+    assert_modelled(F, z, [np.zeros(3), np.ones(3), np.array([0.2, 0.9, 0.4])])
+    assert_junk_is_repaired(F)
+    assert F.value(np.ones(3)) == F.span
+
+
+@settings(max_examples=40, deadline=None, derandomize=True)
+@given(seeds)
+def test_a_linear_term_shifts_the_argument(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    base, value, z = drawn(rng)
+    tilt = rng.normal(size=base.N)
+    F = Tilted(base, tilt)
+    assert F.conjugate_at(z).value == base.conjugate_at(z - tilt).value
+    assert_conjugate(F, z, lambda d: value(d) + float(tilt @ d), points(rng, base.upper))
+    assert max(value(d) + tilt @ d for d in points(rng, base.upper)) <= F.span + 1e-12 * (1 + F.magnitude)
+
+
+def test_a_tilted_ball_and_a_tilted_entropy() -> None:
+    rng = np.random.default_rng(3)
+    c, z, tilt = np.ones(4), rng.uniform(-1, 1, 4), np.array([0.5, -2.0, 0.0, 1.0])
+    ball = Tilted(NormBall(simplex(c), c, 2.0, 0.7), tilt)
+    inside = [d for d in points(rng, np.ones(4), 12) if norm_of_copies(d, c, 2.0) <= 0.7]
+    assert inside
+    assert_conjugate(ball, z, lambda d: float(tilt @ d), inside)
+    entropy = Tilted(RelativeEntropy.capped(c, 1.5, 6.0, c / 4), tilt)
+    for F in (ball, entropy):
+        assert_modelled(F, z, inside)
+        assert_junk_is_repaired(F)
+        assert_gradient(F, z, accuracy=1e-6)
+
+
+def test_a_tilted_description_is_as_inexact_as_its_base() -> None:
+    """Its dual cannot be modelled: it must not be offered to solvers."""
+    import cvxpy as cp
+
+    base = DescribedRegularizer(CappedSimplex(np.ones(4), 2.0), lambda d: cp.sum_squares(d), np.full(4, 0.25))
+    assert Tilted(base, np.ones(4)).exact is False
+    assert Tilted(Cap(base.domain), np.ones(4)).exact is True
