@@ -4,16 +4,16 @@ Primal   min_{d, gamma}    gamma + (1/eta) sum_n [ d_n ln(d_n / d0_n)
                                                   + (c_n / nu - d_n) ln((c_n / nu - d_n) / (c_n / nu - d0_n)) ]
          s.t.  v . d <= gamma : w_v,   u . d <= gamma : w_u,   sum d = 1 : beta
 
-Dual     max_{w_u, beta}   -(1/(eta nu)) sum_n c_n ln(1 - p_n + p_n exp(-eta (v_n + w_u (u_n - v_n) + beta))) - beta
-         s.t.  0 <= w_u <= 1
+Dual     max_{w, beta}     -(1/(eta nu)) sum_n c_n ln(1 - p_n + p_n exp(-eta (w_v v_n + w_u u_n + beta))) - beta
+         s.t.  w_v + w_u = 1 : gamma,   w >= 0
 
 KKT      (1/eta) [ ln(d_n / d0_n) - ln((c_n / nu - d_n) / (c_n / nu - d0_n)) ] + m_n + beta = 0,
          w_v (gamma - v . d) = 0,   w_u (gamma - u . d) = 0
 
-Printed  u . d in place of gamma, v . d - u . d = 0 : w_v in place of the two bounds, and w_u free in sign
+Printed  u . d in place of gamma, v . d - u . d = 0 : w_v in place of the two bounds, and w free in sign
 
 Columns, names and the meaning of `segment` are those of Corrective ERLPBoost, p_n = nu d0_n / c_n and the caps those
-of Binary ERLPBoost. The next mixture has the margins m = w_v v + w_u u, w_v = 1 - w_u, and beta is found anew in each
+of Binary ERLPBoost. The next mixture has the margins m = w_v v + w_u u, and beta is found anew in each
 round: the last inequality of section 4.3, with beta kept from the round before, does not hold. Without `segment` the
 program, (4.12) and (4.13), is infeasible where u - v or v - u has a positive soft margin, and the dual has no psi
 (4.15 is printed with one).

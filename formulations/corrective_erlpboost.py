@@ -3,18 +3,18 @@ r"""Corrective ERLPBoost: ERLPBoost on two columns, the mixture so far and the n
 Primal   min_{d, gamma}   gamma + (1/eta) sum_n d_n ln(d_n / d0_n)
          s.t.  v . d <= gamma : w_v,   u . d <= gamma : w_u,   sum d = 1 : beta,   d <= c / nu : psi
 
-Dual     max_{w_u, psi}   -(1/eta) ln sum_n d0_n exp(-eta (v_n + w_u (u_n - v_n) + psi_n)) - (1/nu) sum_n c_n psi_n
-         s.t.  0 <= w_u <= 1,   psi >= 0
+Dual     max_{w, psi}     -(1/eta) ln sum_n d0_n exp(-eta (w_v v_n + w_u u_n + psi_n)) - (1/nu) sum_n c_n psi_n
+         s.t.  w_v + w_u = 1 : gamma,   w >= 0,   psi >= 0
 
 KKT      (1/eta) ln(d_n / d0_n) + m_n + psi_n + beta = 0,   psi_n (c_n / nu - d_n) = 0,
          w_v (gamma - v . d) = 0,   w_u (gamma - u . d) = 0
 
 Printed  min_d   u . d + (1/eta) sum_n d_n ln(d_n / d0_n)
-         s.t.  v . d - u . d = 0 : w_v,   sum d = 1 : beta,   d <= c / nu : psi,   with the dual above, w_u free in sign
+         s.t.  v . d - u . d = 0 : w_v,   sum d = 1 : beta,   d <= c / nu : psi,   with the dual above, w free in sign
 
 The margin matrix has two columns: v, column 0, the margins of the mixture so far, and u, column 1, those of the new
-hypothesis. Multipliers are named after the colon; m = w_v v + w_u u with w_v = 1 - w_u. The next mixture has the
-margins m, the weights (w_v w^(t-1), w_u).
+hypothesis. Multipliers are named after the colon; w = (w_v, w_u) and m = w_v v + w_u u (in print w_v is 1 - w_u). The
+next mixture has the margins m, the weights (w_v w^(t-1), w_u).
 
 With `segment` (the default) the dual is the exact line search between v and u. It is at least as good as the step
 clip(x . d(v) / (eta max |x|^2), 0, 1), x = u - v, of algorithm 4.1 (printed without the square), and so keeps its
@@ -130,9 +130,8 @@ def common_edge(U: Float[Array, "N 2"], d: Any, segment: bool) -> tuple[Any, dic
 
 
 def mixture(U: Float[Array, "N 2"], segment: bool) -> tuple[Any, dict[str, Any]]:
-    """Return the margins v + w_u (u - v) and the constraints on w_u."""
+    """Return the margins w_v v + w_u u and the constraints on w = (w_v, w_u)."""
     import cvxpy as cp
 
-    v, u = U.T
-    w_u = cp.Variable(name="w_u")
-    return v + w_u * (u - v), {"w_u >= 0": w_u >= 0, "w_v >= 0": w_u <= 1} if segment else {}
+    w = cp.Variable(2, name="w")
+    return U @ w, {"gamma": cp.sum(w) == 1, **({"w >= 0": w >= 0} if segment else {})}

@@ -10,6 +10,7 @@ import copy
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -183,6 +184,7 @@ def _keep_iterate(chain: Any, raw: Any, inverse: Any) -> Any:
         return chain.invert(raw, inverse)
 
 
+@cache
 def _found() -> list[str]:
     """Names of the solvers that CVXPY finds."""
     import cvxpy as cp
@@ -190,6 +192,7 @@ def _found() -> list[str]:
     return list(cp.installed_solvers())
 
 
+@cache
 def _cones(solver: str) -> frozenset[str]:
     """What a solver takes, asked of CVXPY's (private) table of interfaces."""
     import cvxpy as cp

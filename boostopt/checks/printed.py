@@ -121,7 +121,7 @@ class AskedPage:
         raw = [rng.exponential(size=t), rng.normal(size=t), rng.dirichlet(np.ones(t))]
         inside = [w for w in (self.G.project(w) for w in raw) if w is not None]
         outside = [w for w in (1.4 * inside[0] + 0.2, inside[0] - 0.7, *raw) if self.G.off(w) >= OFF]
-        return [*inside, *outside[:2]]
+        return [*inside[:2], *outside[:2]]
 
     @cached_property
     def mechanical(self) -> list[float | None]:

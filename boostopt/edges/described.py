@@ -74,10 +74,14 @@ class DescribedEdges(EdgeFunction):
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
         variable, G = self._model(len(e))
         variable.value = e
-        gradient = G.grad[variable]
+        try:
+            gradient = G.grad.get(variable, np.zeros(len(e)))
+        except NotImplementedError:  # a few atoms, norm_inf among them, have none in CVXPY
+            gradient = None
         if gradient is None:
             raise ProblemError(
-                "the edge function must have a subgradient everywhere on [-1, 1]; it has none at some e."
+                "CVXPY must know a subgradient of the edge function everywhere on [-1, 1]; it has none at some e. "
+                "Write it with other atoms: max(abs(e)) instead of norm_inf(e)."
             )
         dense = gradient.toarray() if scipy.sparse.issparse(gradient) else np.asarray(gradient, dtype=np.float64)
         return np.asarray(dense, dtype=np.float64).ravel()

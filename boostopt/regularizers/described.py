@@ -178,8 +178,9 @@ class DescribedRegularizer(Regularizer):
         found = Cap(self.domain).residuals(d)
         if not self._h:
             return found
-        worst = float(self._constraint_values(d).max()) if np.isfinite(d).all() else np.inf
-        return {**found, "h(d) <= 0": max(0.0, worst)}
+        with np.errstate(over="ignore", invalid="ignore"):  # what is huge is as wrong as inf says
+            worst = float(self._constraint_values(d).max()) if np.isfinite(d).all() else np.inf
+        return {**found, "h(d) <= 0": np.inf if np.isnan(worst) else max(0.0, worst)}
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         """Return the entropic projection onto C_nu, mixed with the inner point as far as the constraints need."""
@@ -283,17 +284,22 @@ class DescribedRegularizer(Regularizer):
         return np.concatenate([np.ravel(h.value) for h in self._h]) if self._h else np.zeros(0)
 
     def _linearized_constraints(self, d: Float[Array, " N"]) -> tuple[Float[Array, "k N"], Float[Array, " k"]]:
-        """Return (A, b) with h(d') >= A d' - b for all d', equal at d."""
+        """Return (A, b) with h(d') >= A d' - b for all d', equal at d or as near to d as there is a gradient."""
         if not self._h:
             return np.zeros((0, self.N)), np.zeros(0)
-        rows = list[Any]()
-        for h in self._h:
-            slopes = _gradient(h, self._d, d)
-            if slopes is None:
-                slopes = _gradient(h, self._d, self.inside)
-            rows.append(np.atleast_2d(np.zeros((h.size, self.N)) if slopes is None else slopes.reshape(h.size, self.N)))
-        A = np.concatenate(rows)
-        return A, A @ d - self._constraint_values(d)
+        tangents = [self._tangent_of(h, d) for h in self._h]
+        return np.concatenate([A for A, _ in tangents]), np.concatenate([b for _, b in tangents])
+
+    def _tangent_of(self, h: Any, d: Float[Array, " N"]) -> tuple[Float[Array, "k N"], Float[Array, " k"]]:
+        """Return (A, b) for one constraint; zeros, which bound nothing, where h has no gradient at all."""
+        for share in (*MIXING, 1.0):
+            at = (1.0 - share) * d + share * self.inside
+            slopes = _gradient(h, self._d, at)
+            if slopes is not None and np.isfinite(h.value).all():
+                A = slopes.reshape(h.size, self.N)
+                # The tangent at the point whose gradient it is: with the value at another it may lie above h.
+                return A, A @ at - np.ravel(h.value)
+        return np.zeros((h.size, self.N)), np.zeros(h.size)
 
     def _constraint_multipliers(
         self, y: Float[Array, " N"], A: Float[Array, "k N"], b: Float[Array, " k"]
@@ -322,7 +328,10 @@ def _left_side(constraint: Any) -> Any:
 def _gradient(expression: Any, variable: Any, at: Float[Array, " N"]) -> Any:
     """Return the gradient of an expression of size k as an array of shape (k N,), k rows; None where there is none."""
     variable.value = at
-    gradients = expression.grad
+    try:
+        gradients = expression.grad
+    except NotImplementedError:  # a few atoms, norm_inf among them, have none in CVXPY
+        return None
     if variable not in gradients:
         return np.zeros(expression.size * variable.size)
     gradient = gradients[variable]

@@ -307,7 +307,7 @@ class NormPenalty(_Normed):
             return replace(at, slopes=at.slopes + self.r * self.normal(d))
         # r max (d / c) is a cap at its own height whose multipliers, times d, sum to r times that height.
         height = self.norm(d)
-        return replace(at, upper=height * self.c, total=self.r * height)
+        return replace(at, upper=np.minimum(at.upper, height * self.c), total=self.r * height)
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         return self.conjugate_at(np.zeros(self.N)).d if d is None else self.base.project(d)

@@ -81,10 +81,7 @@ class Separable(Regularizer):
             if middle in (low, high):
                 break
             low, high = (middle, high) if self.maximizers(z - middle).sum() > 1.0 else (low, middle)
-        above, below = self.maximizers(z - low), self.maximizers(z - high)
-        excess = above.sum() - below.sum()
-        share = (1.0 - below.sum()) / excess if excess > 0 else 1.0
-        return high, below + min(max(share, 0.0), 1.0) * (above - below)
+        return high, mixed(self.maximizers(z - high), self.maximizers(z - low))
 
     @property
     def mass(self) -> float:
@@ -143,3 +140,10 @@ class Separable(Regularizer):
         psi = np.maximum(y - self.derivatives(self.upper), 0.0)
         zeta = np.maximum(self.derivatives(self.lower) - y, 0.0)
         return psi, zeta
+
+
+def mixed(below: Float[Array, " N"], above: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return the point between two maximizers whose sum is 1, for sums on both sides of 1."""
+    excess = float(above.sum() - below.sum())
+    share = (1.0 - float(below.sum())) / excess if excess > 0 else 1.0
+    return below + min(max(share, 0.0), 1.0) * (above - below)

@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from boostopt.errors import ProblemError
-from boostopt.regularizers.capped_simplex import CappedSimplex
-from boostopt.regularizers.separable import Separable
+from boostopt.regularizers.capped_simplex import SUM_ROUNDING, CappedSimplex
+from boostopt.regularizers.powers import root
+from boostopt.regularizers.separable import FARTHEST, Separable, mixed
 from boostopt.shapes import Array, Float
 
 HALVINGS = 64
@@ -88,17 +89,43 @@ class SeparableSum(Separable):
         return np.sum([piece.derivatives(d) for piece in self.pieces], axis=0)
 
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        return self._between(y, np.zeros(self.N), self.upper)
+
+    def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+        # Each trial of beta bisects all weights: a root finder needs few, and what is found bounds what comes next.
+        high = 1.0 + float(np.abs(z).max())
+        low = -high
+        above, below = self.maximizers(z - low), self.maximizers(z - high)
+        while above.sum() < 1.0 - SUM_ROUNDING and low > -FARTHEST:
+            low, above = 2.0 * low, self.maximizers(z - 2.0 * low)
+        while below.sum() > 1.0 and high < FARTHEST:
+            high, below = 2.0 * high, self.maximizers(z - 2.0 * high)
+
+        def shortage(beta: float) -> float:
+            nonlocal low, high, above, below
+            x = self._between(z - beta, below, above)
+            missing = 1.0 - float(x.sum())
+            if missing <= 0.0:
+                low, above = beta, x
+            else:
+                high, below = beta, x
+            return missing
+
+        return root(shortage, low, high), mixed(below, above)
+
+    def _between(self, y: Float[Array, " N"], low: Float[Array, " N"], high: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return the maximizers at y, known to lie between low and high."""
         # Non-negative doubles are ordered as their bits are: halving those finds the smallest weights as fast as any.
-        low, high = np.zeros(self.N, dtype=np.int64), self.upper.view(np.int64)
-        at_upper = self.derivatives(self.upper) <= y
+        a, b = low.view(np.int64), high.view(np.int64)
+        at_high = self.derivatives(high) <= y
         for _ in range(HALVINGS):
-            middle = low + (high - low) // 2
-            if np.all((middle == low) | at_upper):
+            middle = a + (b - a) // 2
+            if np.all((middle == a) | at_high):
                 break
             rising = self.derivatives(middle.view(np.float64)) > y
-            low, high = np.where(rising, low, middle), np.where(rising, middle, high)
-        # Below the slope at 0 the bisection ends at 0, with `low` never moved.
-        return np.where(at_upper, self.upper, low.view(np.float64))
+            a, b = np.where(rising, a, middle), np.where(rising, middle, b)
+        # Below the slope at 0 the bisection ends at 0, with `a` never moved.
+        return np.where(at_high, high, a.view(np.float64))
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         if d is None:

@@ -51,12 +51,6 @@ def caught_by(*names: str, **parameters: Any) -> Callable[[Page], Page]:
     return enter
 
 
-@pytest.fixture(autouse=True)
-def few_instances(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Two of the instances are enough for gross mistakes: with even and with uneven multiplicities."""
-    monkeypatch.setattr("boostopt.checks.pages.INSTANCES", 2)
-
-
 def simplex_dual(U: Any, objective: Callable[[Any, Any], Any], further: Any = None) -> Any:
     """A dual in w of the simplex and psi >= 0, or what is further said of them."""
     N, t = U.shape
@@ -374,7 +368,14 @@ class CannotBeBound(LPBoost):
 
 @functools.cache
 def checked(page: type[Formulation[Any]]) -> CheckReport:
-    return check_formulation(page(), **next(parameters for kind, _, parameters in CATALOGUE if kind is page))
+    """Check a page on two instances, enough for gross mistakes; F and G only where the mistake is theirs."""
+    names, parameters = next((names, parameters) for kind, names, parameters in CATALOGUE if kind is page)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("boostopt.checks.pages.INSTANCES", 2)
+        for side, registry in (("F", "REGULARIZER_CHECKS"), ("G", "EDGE_CHECKS")):
+            if not any(name.startswith(f"{side}: ") for name in names):
+                patch.setattr(f"boostopt.checks.pages.{registry}", {})
+        return check_formulation(page(), **parameters)
 
 
 @pytest.mark.parametrize(

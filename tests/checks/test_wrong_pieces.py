@@ -602,7 +602,7 @@ def test_what_is_not_convex_is_refused_in_words() -> None:
     assert "misses the simplex" in report(MissesTheSimplex)["domain"].words
 
 
-@pytest.mark.parametrize("answer", (None, "0", np.zeros(2), np.zeros((N, 1)), np.array(["a"] * N)), ids=repr)
+@pytest.mark.parametrize("answer", (None, np.zeros((N, 1)), np.array(["a"] * N)), ids=("none", "column", "words"))
 @pytest.mark.parametrize("method", ("value", "project", "gaps", "residuals", "room", "support", "unit", "cvxpy_value"))
 def test_an_answer_of_another_kind_is_a_failed_check_and_no_exception(method: str, answer: Any) -> None:
     wrong = type("Wrong", (Hinge,), {method: property(lambda self: answer) if method == "unit" else lambda *_: answer})
@@ -611,7 +611,7 @@ def test_an_answer_of_another_kind_is_a_failed_check_and_no_exception(method: st
     assert all(check.words for check in found)
 
 
-@pytest.mark.parametrize("answer", (None, "0", np.zeros(2), np.zeros((3, 1))), ids=repr)
+@pytest.mark.parametrize("answer", (None, np.zeros((3, 1))), ids=("none", "column"))
 @pytest.mark.parametrize("method", ("value", "conjugate", "subgradient", "gaps", "residuals", "active", "cvxpy_value"))
 def test_likewise_of_an_edge_function(method: str, answer: Any) -> None:
     found = report(type("Wrong", (SquaredEdges,), {method: lambda *_: answer}))

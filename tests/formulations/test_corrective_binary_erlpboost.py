@@ -51,8 +51,8 @@ def test_structure_by_hand() -> None:
         + math.log(0.6 + 0.4 * math.exp(-3 * (1 - 0.75 + 0.2)))
     )
     for segment, of_primal, of_dual in (
-        (True, ["w_v", "w_u", "beta"], ["w_u >= 0", "w_v >= 0"]),
-        (False, ["w_v", "beta"], []),
+        (True, ["w_v", "w_u", "beta"], ["gamma", "w >= 0"]),
+        (False, ["w_v", "beta"], ["gamma"]),
     ):
         program = corrective(U, nu=2, eta=3, c=[1, 2, 1], d0=d0, segment=segment)
         primal, dual = program.cvxpy("primal", "literal"), program.cvxpy("dual", "literal")
@@ -62,7 +62,7 @@ def test_structure_by_hand() -> None:
         if segment:
             primal.var_dict["gamma"].value = 0.4
         assert primal.objective.value == pytest.approx((0.4 if segment else -0.25 + 0.5) + entropy / 3)
-        dual.var_dict["w_u"].value, dual.var_dict["beta"].value = 0.75, 0.2
+        dual.var_dict["w"].value, dual.var_dict["beta"].value = np.array([0.25, 0.75]), 0.2
         assert dual.objective.value == pytest.approx(-terms / 6 - 0.2)
 
 

@@ -42,14 +42,14 @@ def test_structure_by_hand() -> None:
     Primal  min gamma + (1/3) sum d ln(d / d0)   s.t.  d1 - d2/2 + d3 <= gamma,  -d1 + d2 <= gamma and ERLPBoost's;
             printed  min -d1 + d2 + (1/3) sum d ln(d / d0)   s.t.  2 d1 - 3/2 d2 + d3 = 0 in place of the two
     Dual    max -(1/3) ln[ exp(-3 (1 - 2 w_u + psi1)) / 4 + exp(-3 (-1/2 + 3/2 w_u + psi2)) / 2
-                + exp(-3 (1 - w_u + psi3)) / 4 ] - (psi1 + 2 psi2 + psi3) / 2      s.t.  0 <= w_u <= 1,  psi >= 0;
-            printed  w_u free
+                + exp(-3 (1 - w_u + psi3)) / 4 ] - (psi1 + 2 psi2 + psi3) / 2
+            s.t.  w_v = 1 - w_u,  0 <= w_u <= 1,  psi >= 0;   printed  w_u free
     """
     U = np.array([[1.0, -1.0], [-0.5, 1.0], [1.0, 0.0]])
     segment, printed = (corrective(U, nu=2, eta=3, c=[1, 2, 1], segment=flag) for flag in (True, False))
     primal, dual = segment.cvxpy("primal", "literal"), segment.cvxpy("dual", "literal")
     assert [c.label for c in primal.constraints] == ["w_v", "w_u", "beta", "psi"]
-    assert [c.label for c in dual.constraints] == ["w_u >= 0", "w_v >= 0", "psi >= 0"]
+    assert [c.label for c in dual.constraints] == ["gamma", "w >= 0", "psi >= 0"]
     d, d0 = np.array([0.2, 0.5, 0.3]), np.array([0.25, 0.5, 0.25])
     entropy = sum(d * np.log(d / d0))
     primal.var_dict["d"].value, primal.var_dict["gamma"].value = d, 0.4
@@ -64,16 +64,16 @@ def test_structure_by_hand() -> None:
         + 0.25 * math.exp(-3 * (1 - 0.75 + 0.0))
     )
     value = -math.log(inside) / 3 - (0.6 + 2 * 0.1 + 0.0) / 2
-    dual.var_dict["w_u"].value, dual.var_dict["psi"].value = w_u, psi
+    dual.var_dict["w"].value, dual.var_dict["psi"].value = np.array([1 - w_u, w_u]), psi
     assert dual.objective.value == pytest.approx(value)
 
     primal, dual = printed.cvxpy("primal", "literal"), printed.cvxpy("dual", "literal")
     assert [c.label for c in primal.constraints] == ["w_v", "beta", "psi"]
-    assert [c.label for c in dual.constraints] == ["psi >= 0"]
+    assert [c.label for c in dual.constraints] == ["gamma", "psi >= 0"]
     primal.var_dict["d"].value = d
     assert primal.objective.value == pytest.approx(-0.2 + 0.5 + entropy / 3)
     assert primal.constraints[0].residual == pytest.approx(abs(2 * 0.2 - 1.5 * 0.5 + 0.3))
-    dual.var_dict["w_u"].value, dual.var_dict["psi"].value = w_u, psi
+    dual.var_dict["w"].value, dual.var_dict["psi"].value = np.array([1 - w_u, w_u]), psi
     assert dual.objective.value == pytest.approx(value)
 
 

@@ -65,7 +65,7 @@ def drawn(rng: np.random.Generator) -> tuple[Separable, Value, np.ndarray]:
     return first + Squares(c, mu), lambda d: value(d) + squares(d, c, mu), z
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=30, deadline=None, derandomize=True)
 @given(seeds)
 def test_the_gap_of_a_sum_is_the_fenchel_young_gap(seed: int) -> None:
     rng = np.random.default_rng(seed)
@@ -98,7 +98,7 @@ def test_the_maximizer_is_bisection_on_the_slope(seed: int) -> None:
 
 
 def test_the_gradient_of_the_conjugate_is_the_maximizer() -> None:
-    for seed in range(4):
+    for seed in range(2):
         F, _, z = drawn(np.random.default_rng(seed))
         assert_gradient(F, z)
 
@@ -158,12 +158,12 @@ def test_any_junk_is_repaired(seed: int) -> None:
 
 def test_what_does_not_add_up_is_refused() -> None:
     with pytest.raises(ProblemError, match=r"of the same examples; got N = \[2, 3\]"):
-        Squares(np.ones(2), 1.0) + Squares(np.ones(3), 1.0)
+        SeparableSum((Squares(np.ones(2), 1.0), Squares(np.ones(3), 1.0)))
     with pytest.raises(ProblemError, match="got N = no piece"):
         SeparableSum(())
     at_its_cap = BinaryEntropy(np.full(3, 0.4), 1.0, np.array([0.4, 0.3, 0.3]))
     with pytest.raises(ProblemError, match="got a lower end that is not 0"):
-        at_its_cap + Squares(np.ones(3), 1.0)
+        SeparableSum((at_its_cap, Squares(np.ones(3), 1.0)))
 
 
 def test_the_squares_alone() -> None:
@@ -180,7 +180,7 @@ def test_the_squares_alone() -> None:
     assert F.value(np.ones(3)) == F.span
 
 
-@settings(max_examples=40, deadline=None, derandomize=True)
+@settings(max_examples=15, deadline=None, derandomize=True)
 @given(seeds)
 def test_a_linear_term_shifts_the_argument(seed: int) -> None:
     rng = np.random.default_rng(seed)

@@ -1,0 +1,231 @@
+"""Regularizers known by a CVXPY expression alone: bounds by tangents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import scipy.optimize
+from twins import junk, optimum, points, program
+
+from boostopt import ProblemError
+from boostopt.edges.maximum import MaximumEdge
+from boostopt.regularizers.cap import Cap
+from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.regularizers.described import DescribedRegularizer
+from boostopt.regularizers.relative_entropy import RelativeEntropy
+from boostopt.regularizers.squares import Squares
+
+N = 8
+RNG = np.random.default_rng(0)
+C = RNG.uniform(0.5, 2.0, N)
+DOMAIN = CappedSimplex(C, 0.3 * float(C.sum()))
+INSIDE = C / C.sum()
+D0 = 0.5 * INSIDE + 0.5 * RNG.dirichlet(np.ones(N))
+Q = (lambda A: A @ A.T / N + 0.1 * np.eye(N))(RNG.normal(size=(N, N)))
+GROUP = (np.arange(N) < 3).astype(float)
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "entropy": lambda d: cp.sum(cp.rel_entr(d, D0)) / 5.0,
+    "Tsallis 1.5": lambda d: cp.sum(cp.power(d, 1.5)),
+    "Tsallis 0.5": lambda d: -cp.sum(cp.power(d, 0.5)) / 10.0,
+    "quadratic": lambda d: cp.quad_form(d, cp.psd_wrap(Q)),
+    "linear": lambda d: D0 @ d,
+    "zero": lambda d: 0.0,
+    "norm": lambda d: 0.3 * cp.norm2(d),
+}
+CONSTRAINTS: dict[str, Callable[[Any], list[Any]]] = {
+    "none": lambda d: [],
+    "group": lambda d: [GROUP @ d <= 0.5],
+    "several": lambda d: [GROUP @ d <= 0.6, cp.norm2(d) <= 0.55, -d[0] <= -0.01],
+}
+
+
+def described(f: str, constraints: str = "none") -> DescribedRegularizer:
+    return DescribedRegularizer(DOMAIN, FUNCTIONS[f], INSIDE, CONSTRAINTS[constraints])
+
+
+def feasible(F: DescribedRegularizer, constraints: str, rng: np.random.Generator) -> list[np.ndarray]:
+    """Points of C_nu, drawn to the inner point until CVXPY finds the constraints satisfied."""
+    d, found = cp.Variable(N), list[np.ndarray]()
+    conditions = CONSTRAINTS[constraints](d)
+    for point in points(rng, DOMAIN.upper, 6):
+        for share in (0.0, 0.1, 0.3, 0.6, 1.0):
+            d.value = (1 - share) * point + share * INSIDE
+            if all(float(np.max(condition.violation())) <= 1e-14 for condition in conditions):
+                found.append(np.asarray(d.value))
+                break
+    return found
+
+
+def supremum(F: DescribedRegularizer, z: np.ndarray) -> tuple[float, np.ndarray]:
+    """A solver's maximum of <z, d> - F(d) and where."""
+    d = cp.Variable(N)
+    value, constraints = F.cvxpy_value(d)
+    return optimum(cp.Problem(cp.Maximize(z @ d - value), constraints)), np.asarray(d.value)
+
+
+@pytest.mark.parametrize("constraints", CONSTRAINTS)
+@pytest.mark.parametrize("f", FUNCTIONS)
+def test_the_tangent_bounds_the_conjugate_wherever_it_is_taken(f: str, constraints: str) -> None:
+    rng = np.random.default_rng(1)
+    F, z = described(f, constraints), rng.uniform(-1, 1, N)
+    inside = feasible(F, constraints, rng)
+    best, d = supremum(F, z)
+    scale = 1e-12 * (1 + F.magnitude)
+    for near in (*inside, F.project(d), F.project(None), None):
+        at = F.conjugate_at(z, near)
+        assert at.value >= best - 1e-7
+        assert max(F.residuals(at.d).values()) <= 1e-12
+        for point in inside:
+            gaps, gap = F.gaps(point, z, at), F.value(point) + at.value - point @ z
+            assert (gaps >= 0).all()
+            assert gap >= -scale
+            assert gaps.sum() == pytest.approx(gap, abs=10 * scale)
+
+
+@pytest.mark.parametrize("constraints", CONSTRAINTS)
+@pytest.mark.parametrize("f", FUNCTIONS)
+def test_the_bound_is_tight_where_it_is_told_a_maximizer(f: str, constraints: str) -> None:
+    F = described(f, constraints)
+    z = np.random.default_rng(2).uniform(-1, 1, N)
+    best, d = supremum(F, z)
+    assert F.conjugate_at(z, F.project(d)).value <= best + 1e-5
+    assert F.conjugate_at(z).value <= best + 1e-5  # it finds one by itself
+    assert z @ F.maximizer(z) - F.value(F.maximizer(z)) >= best - 1e-6
+
+
+def test_an_entropy_that_is_described_is_that_of_the_closed_form() -> None:
+    exact, F = RelativeEntropy(DOMAIN, 5.0, D0), described("entropy")
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        z = rng.uniform(-1, 1, N)
+        at = exact.conjugate_at(z)
+        bound = F.conjugate_at(z, at.d)
+        assert at.value - 1e-13 <= bound.value <= at.value + 1e-9
+        for d in points(rng, DOMAIN.upper):
+            assert F.value(d) == pytest.approx(exact.value(d), abs=1e-13)
+            assert F.conjugate_at(z, d).value >= at.value - 1e-13
+
+
+def test_squares_that_are_described_are_those_of_the_closed_form() -> None:
+    exact = Cap(DOMAIN) + Squares(C, 4.0)
+    F = DescribedRegularizer(DOMAIN, lambda d: 2.0 * cp.sum(cp.multiply(1 / C, cp.square(d))), INSIDE)
+    for seed in range(5):
+        z = np.random.default_rng(seed).uniform(-1, 1, N)
+        at = exact.conjugate_at(z)
+        assert at.value - 1e-13 <= F.conjugate_at(z, at.d).value <= at.value + 1e-9
+
+
+@pytest.mark.parametrize("constraints", CONSTRAINTS)
+@pytest.mark.parametrize("f", ("entropy", "quadratic", "norm"))
+def test_any_junk_is_repaired(f: str, constraints: str) -> None:
+    F = described(f, constraints)
+    for q in junk(N, np.random.default_rng(3)):
+        d = F.project(q)
+        assert np.isfinite(d).all()
+        assert max(F.residuals(d).values()) <= 1e-12
+        assert np.isfinite(F.value(d))
+        assert min(F.residuals(q).values()) >= 0.0
+        if not np.isfinite(q).all():
+            assert set(F.residuals(q).values()) == {np.inf}
+        assert F.conjugate_at(np.zeros(N), d).value >= -F.value(d) - 1e-13
+
+
+def test_a_point_of_the_domain_is_left_where_it_is() -> None:
+    F = described("quadratic", "several")
+    for d in feasible(F, "several", np.random.default_rng(4)):
+        np.testing.assert_allclose(F.project(d), d, atol=1e-14)
+
+
+def test_the_worst_constraint_is_measured() -> None:
+    F = described("zero", "group")
+    d = np.where(np.arange(N) < 3, 1 / 3, 0.0)
+    assert F.residuals(d)["h(d) <= 0"] == pytest.approx(0.5)
+    repaired = F.project(d)
+    assert GROUP @ repaired <= 0.5 + 1e-15
+    assert GROUP @ repaired == pytest.approx(0.5, abs=1e-12)  # drawn no farther in than needed
+
+
+@pytest.mark.parametrize(
+    ("f", "constraints", "cones"),
+    [
+        ("zero", "group", {"linear"}),
+        ("quadratic", "none", {"linear", "quadratic"}),
+        ("entropy", "none", {"linear", "exponential"}),
+        ("norm", "none", {"linear", "second_order"}),
+        ("zero", "several", {"linear", "second_order"}),
+        ("Tsallis 1.5", "none", {"linear", "power"}),
+    ],
+)
+def test_the_cones_are_read_from_the_expression(f: str, constraints: str, cones: set[str]) -> None:
+    found = described(f, constraints).cones
+    # CVXPY writes 3/2-th powers with cones of the second order where it can.
+    assert found == cones or (f == "Tsallis 1.5" and found == {"linear", "second_order"})
+
+
+def test_stationarity_holds_the_gradient_and_the_normals_of_active_constraints() -> None:
+    F = described("quadratic", "several")
+    active = F.project(np.where(np.arange(N) < 3, 1.0, 0.0))
+    at = F.stationarity(active, 1e-6)
+    np.testing.assert_allclose(at.slopes, 2 * Q @ active, atol=1e-5)  # taken 1e-6 of the way inside
+    assert at.normals.shape[1] >= 1
+    inner = F.stationarity(INSIDE, 1e-6)
+    assert inner.normals.shape == (N, 0)
+    np.testing.assert_allclose(inner.slopes, 2 * Q @ INSIDE, atol=1e-12)
+
+
+def test_what_is_not_known_is_said() -> None:
+    F = described("entropy")
+    assert not F.exact
+    assert np.isnan(F.span)
+    with pytest.raises(ProblemError, match="conjugate of a described regularizer is not known in closed form"):
+        F.cvxpy_conjugate(np.zeros(N))
+
+
+def test_the_support_bounds_linear_functions_on_the_domain() -> None:
+    rng = np.random.default_rng(5)
+    F = described("entropy", "several")
+    for _ in range(5):
+        z = rng.normal(size=N)
+        assert max(d @ z for d in feasible(F, "several", rng)) <= F.support(z) + 1e-14
+
+
+def test_one_example() -> None:
+    F = DescribedRegularizer(CappedSimplex(np.ones(1), 1.0), lambda d: cp.sum_squares(d), np.ones(1))
+    at = F.conjugate_at(np.array([0.3]))
+    assert at.value == pytest.approx(0.3 - 1.0, abs=1e-9)
+    np.testing.assert_array_equal(at.d, [1.0])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_constraint_without_a_gradient_at_zero_weights(seed: int) -> None:
+    """A ball of the relative entropy: its gradient is infinite at zeros, and the tangent is taken beside them.
+
+    The supremum is that of the one-dimensional dual, min over mu of mu kappa + mu ln sum d0 exp(z / mu).
+    """
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(3, 8))
+    d0, z, kappa = np.full(n, 1 / n), rng.uniform(-1, 1, n), float(rng.uniform(0.5, 0.9) * np.log(n))
+    inside = 0.8 * d0 + 0.2 * rng.dirichlet(np.full(n, 0.5))
+    F = DescribedRegularizer(
+        CappedSimplex(np.ones(n), 1.0), lambda d: 0.0, inside, lambda d: [cp.sum(cp.rel_entr(d, d0)) <= kappa]
+    )
+
+    def dual(log_mu: float) -> float:
+        mu = np.exp(log_mu)
+        return float(mu * kappa + mu * np.log((d0 * np.exp((z - z.max()) / mu)).sum()) + z.max())
+
+    answer: Any = scipy.optimize.minimize_scalar(dual, bounds=(-8, 6), method="bounded", options={"xatol": 1e-10})
+    for d in points(rng, np.ones(n), 20):
+        assert F.conjugate_at(z, F.project(d)).value >= answer.fun - 1e-9
+    U = rng.uniform(-1, 1, (n, 2))
+    pair = program(U, F, MaximumEdge())
+    best = pair.solve("cvxpy:clarabel", tol=1e-5).certificate
+    for d in points(rng, np.ones(n), 10):
+        certificate = pair.certify(d=d, w=rng.dirichlet(np.ones(2)))
+        assert certificate.lower <= best.upper
+        assert certificate.upper >= best.lower
