@@ -73,7 +73,7 @@ def _load(path: Path) -> ModuleType:
     sys.modules[spec.name] = module  # dataclasses look their module up there
     try:
         spec.loader.exec_module(module)
-    except Exception as failure:
+    except (Exception, SystemExit) as failure:
         del sys.modules[spec.name]
         raise OptionError(
             f"the page {path} must run as Python; it ends with {type(failure).__name__}: {failure}. Mend the page."

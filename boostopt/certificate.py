@@ -19,11 +19,15 @@ from functools import cached_property
 import numpy as np
 
 from boostopt.edges.base import EdgeFunction
+from boostopt.errors import ProblemError
 from boostopt.feasibility import meet
 from boostopt.margins import Margins
 from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
 from boostopt.words import html_table, interval
+
+MASS = 1e-9
+"""By how much the weights may sum to more than 1 where an edge function is known on [-1, 1] only."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,8 @@ class Certificate:
         The feasible pair: d of shape (N,), w of shape (t,). Where `upper` is inf, no d near the answer was found whose
         edges are allowed: then d lies in the domain of F alone.
     d_is
-        Where d came from: "d(w)", the maximizer of F* at the margins of w, or "repaired", the given d made feasible.
+        Where d came from: "d(w)", the maximizer of F* at the margins of w; "repaired", the given d made feasible;
+        "start", the minimizer of F, where no d was given or nothing in it was a finite positive number.
     example_gaps, hypothesis_gaps
         The non-negative terms of the gap, shapes (N,) and (t,): who is to blame.
     multipliers
@@ -106,12 +111,19 @@ class Certificate:
             return 0.0
         if not np.isfinite([self.lower, self.upper]).all():
             return np.inf
-        return float(self.example_gaps.sum() + self.hypothesis_gaps.sum()) + 2.0 * self.slack
+        terms = float(self.example_gaps.sum() + self.hypothesis_gaps.sum()) + 2.0 * self.slack
+        # A repaired d may be worth a little more than its terms say.
+        return max(terms, self.upper - self.lower)
 
     def __repr__(self) -> str:
         if self.infeasible:
             return f"Certificate(infeasible, excess={self.excess:.2e})"
         return f"Certificate(lower={self.lower!r}, upper={self.upper!r}, gap={self.gap:.2e}, d_is={self.d_is!r})"
+
+    @property
+    def words(self) -> str:
+        """What is proved about the optimum: an interval rounded outward, or that there is none."""
+        return f"infeasible, proved by {self.excess:.3g}" if self.infeasible else interval(self.lower, self.upper)
 
     def _repr_html_(self) -> str:
         if self.infeasible:
@@ -164,6 +176,11 @@ def certify(
     A missing or meaningless w is replaced by the best answer to d (for the maximum edge: the best single
     hypothesis), a missing d by d(w).
     """
+    if not G.exact and F.mass > 1.0 + MASS:
+        raise ProblemError(
+            f"a described edge function takes edges in [-1, 1]; the weights of this regularizer sum to {F.mass:.6g}. "
+            "Use it with weights on the simplex."
+        )
     repaired = F.project(d)
     feasible_w = None if w is None or (d is not None and not G.exact) else G.project(w)
     # Without G* in closed form the only w whose bound is tight is a subgradient.
@@ -173,12 +190,14 @@ def certify(
         return proof
     m = U.margins(v)
     at = F.conjugate_at(-m, None if d is None else repaired)
-    answer, given = _Candidate.meeting(U, F, G, at.d, "d(w)"), _Candidate.meeting(U, F, G, repaired, "repaired")
+    meaningful = d is not None and bool((np.isfinite(d) & (d > 0)).any())
+    origin = "repaired" if meaningful else "start"
+    answer, given = _Candidate.meeting(U, F, G, at.d, "d(w)"), _Candidate.meeting(U, F, G, repaired, origin)
     best = answer if answer.value <= given.value else given
     slack = _rounding_slack(U, F, G, best.e, v) + (best.cost if np.isfinite(best.cost) else 0.0)
     # The conditions are judged on what was given, not on what it was replaced by.
     raw_e = U.edges(repaired)
-    return Certificate(
+    certificate = Certificate(
         lower=float(-at.value - G.conjugate(v, best.e) - slack),
         upper=float(best.value + slack),
         slack=slack,
@@ -191,6 +210,12 @@ def certify(
         kkt=KKT(_residuals(U, F, G, d, w, F.gaps(repaired, -m, at), G.gaps(raw_e, v))),
         span=F.span,
     )
+    if certificate.lower > certificate.upper:
+        raise ProblemError(
+            f"the bounds contradict each other: lower = {certificate.lower!r} > upper = {certificate.upper!r}. F or G "
+            "is not what it says: run check_regularizer and check_edge. If they are boostopt's own, please report it."
+        )
+    return certificate
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,9 @@ DEFAULT_TIME_LIMIT = 60.0
 PIPE_WIDTH = 160
 """Columns of a table where the output is not a terminal."""
 
+FLAGS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
+"""Words that set a flag."""
+
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__, rich_markup_mode=None
 )
@@ -199,9 +202,10 @@ def _setting(text: str, page: Formulation[Any]) -> tuple[str, float]:
     if name.strip() not in page.parameters:
         raise unknown_name(f"parameter of {page.name}", name.strip(), page.parameters)
     try:
-        return name.strip(), float(value)
+        word = value.strip().lower()
+        return name.strip(), FLAGS[word] if word in FLAGS else float(value)
     except ValueError:
-        raise OptionError(f"--set takes name=value with a number; got {text!r}.") from None
+        raise OptionError(f"--set takes name=value with a number, true or false; got {text!r}.") from None
 
 
 def _progress(console: Console) -> Any:
@@ -222,7 +226,8 @@ def _progress(console: Console) -> Any:
 
 def _out() -> Console:
     """The standard output; wide where it is not a terminal, so that a table in a file is whole."""
-    return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    return Console(highlight=False, width=None if terminal else PIPE_WIDTH)
 
 
 @contextlib.contextmanager
@@ -236,6 +241,11 @@ def _errors() -> Generator[None]:
     except KeyboardInterrupt:
         typer.echo("interrupted", err=True)
         raise typer.Exit(130) from None
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        typer.echo(f"error: the output cannot be written: {error}.", err=True)
+        raise typer.Exit(2) from None
 
 
 def main() -> None:

@@ -18,6 +18,13 @@ from boostopt.words import html_table, interval
 NAMED = 3
 """How many examples or hypotheses are named."""
 
+PROOFS = {
+    "d(w)": "d(w), computed from w",
+    "repaired": "the given d, made feasible",
+    "start": "the minimizer of F, for no d was given",
+}
+"""What an upper end may be proved by, in words."""
+
 PRESENT = 1e-9
 """Weight, relative to the largest, above which an example or a hypothesis counts as present."""
 
@@ -51,7 +58,9 @@ class Condition:
     @property
     def amount(self) -> str:
         """By how much it fails, in words."""
-        return "not given" if self.violation == np.inf else f"{self.violation:.2e}"
+        if np.isnan(self.violation):
+            return "no number says by how much"
+        return "not given or not finite" if self.violation == np.inf else f"{self.violation:.2e}"
 
 
 @dataclass(frozen=True)
@@ -81,9 +90,10 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         rows = [(one.name, one.mark, one.amount, one.where) for one in self.conditions]
-        return html_table(self.headline, rows, ("condition", "", "violation", "where")) + html_table(
-            "The answer", [(fact,) for fact in self.facts]
-        )
+        answer = html_table("The answer", [(fact,) for fact in self.facts])
+        if not rows:
+            return html_table("Conclusion", [(self.headline,)]) + answer
+        return html_table(self.headline, rows, ("condition", "", "violation", "where")) + answer
 
 
 def explain(program: Program, certificate: Certificate, tol: float) -> Explanation:
@@ -99,7 +109,7 @@ def explain(program: Program, certificate: Certificate, tol: float) -> Explanati
         else f"Not shown to be optimal within {tol:g}: the optimum lies in {words}, of width {certificate.gap:.2e}."
     )
     conditions = [
-        Condition(f"as it was given, {name}", bool(residual <= tol), float(residual), "")
+        Condition(f"as it was given, {name}", bool(residual <= tol * scale), float(residual), "")
         for name, residual in certificate.kkt.residuals.items()
     ]
     conditions += [
@@ -112,9 +122,7 @@ def explain(program: Program, certificate: Certificate, tol: float) -> Explanati
     ]
     if not np.isfinite(certificate.upper):
         conditions.append(
-            Condition(
-                "the edges of d are allowed", False, np.inf, "no d near the answer satisfies the edge constraints"
-            )
+            Condition("some d near the answer has edges that are allowed", False, np.nan, "none was found")
         )
     return Explanation(headline, tuple(conditions), _facts(program, certificate))
 
@@ -146,12 +154,10 @@ def _facts(program: Program, certificate: Certificate) -> tuple[str, ...]:
     """Who has weight, and where the upper end comes from."""
     d, w = certificate.d, certificate.w
     psi = np.asarray(certificate.multipliers.get("psi", np.zeros(len(d))))
-    facts = [
-        f"{_present(d)} of {len(d)} examples and {_present(w)} of {len(w)} hypotheses have weight.",
-        "The upper end is proved by "
-        + ("d(w), computed from w in closed form." if certificate.d_is == "d(w)" else "the given d, made feasible."),
-        f"Rounding is {certificate.slack:.1e} of each end.",
-    ]
+    facts = [f"{_present(d)} of {len(d)} examples and {_present(w)} of {len(w)} hypotheses have weight."]
+    if np.isfinite(certificate.upper):
+        facts.append(f"The upper end is proved by {PROOFS[certificate.d_is]}.")
+    facts.append(f"Rounding is {certificate.slack:.1e} of each end.")
     if (psi > 0).any():
         facts.insert(
             1, f"{int((psi > 0).sum())} examples press against their cap, the most example {int(psi.argmax())}."

@@ -23,6 +23,12 @@ MOVES = 40
 LARGEST_MOVE = 0.9
 """Share of its room that a weight may move in one step: the boundary is approached, never crossed."""
 
+PATIENCE = 6
+"""Steps without progress after which the search is given up."""
+
+MOST = 200
+"""Conditions looked at in one step, the most violated ones where more fail."""
+
 PATTERNS = 20
 """Rounds in which it is settled which weights are lowered."""
 
@@ -38,23 +44,28 @@ def edge_rounding(U: Margins, F: Regularizer) -> float:
 def meet(U: Margins, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
     """Return (d', cost): weights near d, a point of F's domain, with edges in the domain of G.
 
-    There is an exactly feasible point at which F is at most F(d') + cost; cost is 0 where d' is one itself, and inf
-    where none was found.
+    There is an exactly feasible point at which F + G is at most its value at d' plus cost; cost is 0 where d' is one
+    itself, and inf where none was found. G must be linear on its domain.
     """
     allowed = G.domain(U.t)
     if allowed is None:
         return d, 0.0
-    return _Search(U, F, allowed).run(d)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # what is not finite in the end is no answer
+        try:
+            met, cost = _Search(U, F, G, allowed).run(d)
+        except np.linalg.LinAlgError:
+            return d, np.inf
+    return (met, cost) if np.isfinite(met).all() else (d, np.inf)
 
 
 class _Search:
     """Weighted least squares on the conditions that fail."""
 
-    def __init__(self, U: Margins, F: Regularizer, allowed: Polyhedron) -> None:
-        self.U, self.F, self.allowed = U, F, allowed
-        self.A = allowed.rows(U.t)
+    def __init__(self, U: Margins, F: Regularizer, G: EdgeFunction, allowed: Polyhedron) -> None:
+        self.U, self.F, self.G, self.allowed = U, F, G, allowed
+        self.A = allowed.A
         self.equation = allowed.low == allowed.high
-        self.rounding = edge_rounding(U, F) * np.abs(self.A).sum(axis=1)
+        self.rounding = edge_rounding(U, F) * (np.ones(U.t) if self.A is None else np.abs(self.A).sum(axis=1))
         spare = np.where(self.equation, 0.0, SPARE * self.rounding)
         self.low, self.high = allowed.low + spare, allowed.high - spare
         # A move lands beside its target by less than a rounding error: half of what is spare is left for that.
@@ -66,7 +77,8 @@ class _Search:
             - bounds
         )
         self.target = np.zeros(len(bounds)) if F.on_simplex else allowed.high[self.equation]
-        self.by_face = np.zeros(len(self.A), dtype=bool)
+        self.by_face = np.zeros(len(self.low), dtype=bool)
+        self.looked_at = np.zeros(len(self.low), dtype=bool)
 
     def run(self, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
         if not self.F.on_simplex:
@@ -81,12 +93,23 @@ class _Search:
     def _search(self, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
         """Move d until no condition fails."""
         used = self.equation & ~self.by_face
+        smallest, since = np.inf, 0
         for _ in range(MOVES):
-            excess = self._excess(d)
-            failing = np.abs(excess) > self._tolerated(d)
+            if self.F.on_simplex:
+                d = self.F.project(d)  # a move that loses mass would meet any bound
+            failing = np.abs(self._excess(d)) > self._tolerated(d)
+            failing &= ~self._always_holding(failing)
             if not failing.any():
                 return d, self._cost(d)
+            excess = self._excess(d)
+            largest = float(np.abs(excess).max())
+            smallest, since = (largest, 0) if largest < 0.9 * smallest else (smallest, since + 1)
+            if since > PATIENCE:
+                break
             used |= failing
+            if used.sum() > MOST:
+                used = np.abs(excess) >= np.partition(np.abs(excess), -MOST)[-MOST]
+                used &= np.cumsum(used) <= MOST
             moved = self._moved(d, excess, used)
             if moved is None:
                 break
@@ -100,6 +123,15 @@ class _Search:
         excess[self.equation] = d @ self.terms - self.target
         return np.where(self.by_face, 0.0, excess)
 
+    def _always_holding(self, failing: np.ndarray) -> np.ndarray:
+        """Mark the inequalities that no distribution violates, though a sum of rounded terms seems to; return them."""
+        for k in np.flatnonzero(failing & ~self.equation & ~self.looked_at) if self.F.on_simplex else ():
+            self.looked_at[k] = True
+            terms = self._terms(int(k))
+            if terms.max() <= self.allowed.high[k] and terms.min() >= self.allowed.low[k]:
+                self.low[k], self.high[k] = -np.inf, np.inf
+        return np.isinf(self.high) & np.isinf(self.low)
+
     def _tolerated(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
         """By how much a condition may be exceeded: an equation by its rounding error at d."""
         tolerated = self.tolerated.copy()
@@ -110,7 +142,7 @@ class _Search:
     def _on_faces(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return d on the faces that conditions force, and mark those conditions: they hold exactly there."""
         possible = np.ones(len(d), dtype=bool)
-        for k in range(len(self.A)):
+        for k in range(len(self.low)):
             terms = self._terms(k)
             for bound, end in ((self.allowed.low[k], terms[d > 0].max()), (self.allowed.high[k], terms[d > 0].min())):
                 on_face = possible & (terms == bound)
@@ -131,7 +163,7 @@ class _Search:
 
         For weights at the ends of their boxes, which leave no room to both sides.
         """
-        used = np.zeros(len(self.A), dtype=bool)
+        used = np.zeros(len(self.low), dtype=bool)
         for _ in range(MOVES):
             excess = np.maximum(self.allowed.image(self.U.edges(d)) - self.high, 0.0)
             if not excess.any():
@@ -150,18 +182,16 @@ class _Search:
 
     def _terms(self, k: int) -> Float[Array, " N"]:
         """Return what each example contributes to a condition per unit of weight."""
-        return self.U.column(k) if self.allowed.A is None else self.U.margins(self.A[k])
-
-    def _matrix(self, d: Float[Array, " N"], used: np.ndarray) -> tuple[Float[Array, "N k"], Float[Array, "N k"]]:
-        """Return the conditions in use as functions of d, the sum among them, plain and weighted by the room."""
-        columns = [self.U.margins(row) for row in self.A[used]]
-        conditions = np.column_stack([*columns, np.ones(self.F.N)] if self.F.on_simplex else columns)
-        return conditions, self.F.room(d)[:, np.newaxis] * conditions
+        return self.U.column(k) if self.A is None else self.U.margins(self.A[k])
 
     def _moved(self, d: Float[Array, " N"], excess: Float[Array, " k"], used: np.ndarray) -> Float[Array, " N"] | None:
         """Return d after one step, None where no move helps."""
-        conditions, weighted = self._matrix(d, used)
-        wanted = np.append(excess[used], d.sum() - 1.0) if self.F.on_simplex else excess[used]
+        columns = [self._terms(int(k)) for k in np.flatnonzero(used)]
+        conditions, wanted = np.column_stack(columns), excess[used]
+        if self.F.on_simplex:
+            conditions, wanted = np.column_stack([conditions, np.ones(self.F.N)]), np.append(wanted, d.sum() - 1.0)
+        conditions, wanted = _scaled(conditions, wanted)
+        weighted = self.F.room(d)[:, np.newaxis] * conditions
         x = conditions @ np.linalg.lstsq(conditions.T @ weighted, wanted, rcond=1e-14)[0]
         longest = float(np.abs(x).max())
         if not np.isfinite(longest) or longest == 0.0:
@@ -169,17 +199,54 @@ class _Search:
         return d - self.F.room(d) * x * min(1.0, LARGEST_MOVE / longest)
 
     def _cost(self, d: Float[Array, " N"]) -> float:
-        """How much larger F may be at the exactly feasible point near d: 0 without equations.
+        """How much larger F + G may be at the exactly feasible point near d: 0 without equations.
 
-        That point is d - room * x with |x_n| <= share_n.
+        That point is d - room * x with |x_n| <= share_n, where x = C y, C' room C y = what is left of the equations C.
+        With B near the inverse of that matrix, y = B s with s = left + (I - matrix B) s: it exists where |I - matrix B|
+        shrinks what is left.
         """
-        moved = self.equation & ~self.by_face
-        if not moved.any():
+        room = self.F.room(d)
+        kept = [k for k in self._independent((d != 0.0) | (room > 0.0)) if self._tells(d, int(k))]
+        if not kept:
             return 0.0
-        conditions, weighted = self._matrix(d, moved)
-        inverse = np.linalg.pinv(conditions.T @ weighted, rcond=1e-14)
-        left = (np.abs(self._excess(d)) + self._tolerated(d))[moved]
+        conditions = self.terms[:, kept]
+        left = (np.abs(self._excess(d)) + self._tolerated(d))[self.equation][kept]
         if self.F.on_simplex:
+            conditions = np.column_stack([conditions, np.ones(self.F.N)])
             left = np.append(left, 4.0 * edge_rounding(self.U, self.F))
-        share = np.abs(conditions @ inverse) @ left
-        return self.F.rise(d, share) if float(share.max()) < 1.0 else np.inf
+        conditions, left = _scaled(conditions, left)
+        matrix = conditions.T @ (room[:, np.newaxis] * conditions)
+        inverse = np.linalg.pinv(matrix, rcond=1e-14)
+        missed = float((np.abs(np.eye(len(matrix)) - matrix @ inverse) @ left / left).max())
+        share = np.abs(conditions @ inverse) @ left / max(1.0 - missed, 1e-300)
+        # Where the conditions are nearly dependent or the weights have no room, no exactly feasible point is known.
+        if missed >= 0.5 or float(share.max()) >= 1.0:
+            return np.inf
+        slope = self.U.margins(self.G.subgradient(self.U.edges(d)))
+        return self.F.rise(d, share) + float(share @ (room * np.abs(slope)))
+
+    def _tells(self, d: Float[Array, " N"], k: int) -> bool:
+        """Whether an equation distinguishes points of F's domain by more than rounding: not where there is one only."""
+        terms = self.terms[:, k]
+        width = self.F.support(terms) + self.F.support(-terms)
+        return width > 2.0 * float(self._tolerated(d)[self.equation][k])
+
+    def _independent(self, held: np.ndarray) -> np.ndarray:
+        """Return indices of the equations: none that hold by themselves, one of those that are equal but for the sign.
+
+        What counts is the examples that have or may get weight.
+        """
+        moved = np.flatnonzero(~self.by_face[self.equation])
+        rows = np.vstack([self.terms[held][:, moved], self.target[moved]])
+        first = rows[np.argmax(rows != 0.0, axis=0), np.arange(len(moved))]
+        _, kept = np.unique(rows * np.sign(first) + 0.0, axis=1, return_index=True)
+        return moved[kept[first[kept] != 0.0]]
+
+
+def _scaled(
+    conditions: Float[Array, "N k"], right: Float[Array, " k"]
+) -> tuple[Float[Array, "N k"], Float[Array, " k"]]:
+    """Return the equations with largest coefficient 1: none is negligible because its numbers are small."""
+    largest = np.abs(conditions).max(axis=0)
+    scale = np.where(largest > 0, largest, 1.0)
+    return conditions / scale, right / scale

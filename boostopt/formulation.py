@@ -8,8 +8,9 @@ from __future__ import annotations
 import dataclasses
 import math
 import sys
+import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt.edges.base import EdgeFunction
-from boostopt.errors import ProblemError, unknown_name
+from boostopt.errors import BoostoptError, ProblemError, unknown_name
 from boostopt.forms import Form, derive
 from boostopt.margins import Margins
 from boostopt.parameters import LARGEST, POSITIVE, SMALLEST, Parameter, check_values, per_example, read, typical
@@ -27,6 +28,7 @@ from boostopt.shapes import Array, Float
 from boostopt.typesetting import latex_display
 
 P = TypeVar("P")
+T = TypeVar("T")
 
 
 class Formulation(ABC, Generic[P]):
@@ -67,6 +69,12 @@ class Formulation(ABC, Generic[P]):
     @property
     def parameters(self) -> Mapping[str, Parameter]:
         """The parameters by name, with meaning, domain and default."""
+        for field in dataclasses.fields(self.Parameters):
+            if "domain" not in field.metadata:
+                raise ProblemError(
+                    f"the parameter {field.name} of {self.name} must be declared by parameter(meaning, domain, "
+                    "default); it is not. Mend the page."
+                )
         return {
             field.name: Parameter(field.name, field.metadata["meaning"], field.metadata["domain"], field.default)
             for field in dataclasses.fields(self.Parameters)
@@ -170,7 +178,25 @@ class Formulation(ABC, Generic[P]):
         check_values(self.parameters, given, examples)
         p = self.canonical(self.Parameters(**given), examples)
         check_values(self.parameters, {name: getattr(p, name) for name in self.parameters}, examples)
-        return Program(self, p, examples, margins, self.regularizer(p, examples), self.edge_function(p))
+        F = self._made(lambda: self.regularizer(p, examples), Regularizer)
+        G = self._made(lambda: self.edge_function(p), EdgeFunction)
+        return Program(self, p, examples, margins, F, G)
+
+    def _made(self, make: Callable[[], Any], kind: type[T]) -> T:
+        """Return what the page makes; a fault of the page is a ProblemError that says so."""
+        try:
+            made = make()
+        except BoostoptError:
+            raise
+        except Exception as failure:
+            at = traceback.extract_tb(failure.__traceback__)[-1]
+            raise ProblemError(
+                f"{self.name} must make its {kind.__name__}; it raises {type(failure).__name__}: {failure} "
+                f"({at.filename}, line {at.lineno}). Mend the page."
+            ) from failure
+        if not isinstance(made, kind):
+            raise ProblemError(f"{self.name} must make a {kind.__name__}; it made {made!r}. Mend the page.")
+        return made
 
 
 def _examples(page: Formulation[Any], N: int, c: npt.ArrayLike | None, d0: npt.ArrayLike | None) -> Examples:

@@ -122,6 +122,11 @@ def _stored(U: Any) -> Any:
             f"U must be a matrix of real numbers; got dtype {matrix.dtype}. "
             "Pass the margins y_n h_q(x_n) as floats or as integers -1, 0, 1."
         )
+    if matrix.dtype.kind == "b":
+        raise ProblemError(
+            "U must hold margins in [-1, 1]; got True and False. Where they say whether a hypothesis is right, pass "
+            "2.0 * U - 1."
+        )
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise ProblemError(
             f"U must have shape (N, t) with at least one example and one hypothesis; got shape {matrix.shape}. "

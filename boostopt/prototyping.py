@@ -8,6 +8,7 @@ from typing import Any
 
 from boostopt.edges.base import EdgeFunction
 from boostopt.edges.maximum import MaximumEdge
+from boostopt.errors import ProblemError
 from boostopt.formulation import Formulation
 from boostopt.program import Examples
 from boostopt.regularizers.base import Regularizer
@@ -35,7 +36,17 @@ def prototype(
         Makes G from p; the largest edge by default.
     **parameters
         The parameters by name, each made by `parameter(meaning, domain, default)`.
+
+    Raises
+    ------
+    ProblemError
+        A parameter is not made by `parameter`.
     """
+    for key, field in parameters.items():
+        if not isinstance(field, dataclasses.Field) or "domain" not in field.metadata:
+            raise ProblemError(
+                f"the parameter {key} of {name} must be made by parameter(meaning, domain, default); got {field!r}."
+            )
     fields = [(key, Any, field) for key, field in parameters.items()]
     record = dataclasses.make_dataclass("Parameters", fields, frozen=True, kw_only=True)
 

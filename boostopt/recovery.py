@@ -95,7 +95,7 @@ class Recovery:
     @property
     def unique(self) -> bool:
         """Whether the equations leave no freedom to the multipliers."""
-        return self.rank == self.unknowns
+        return self.rank == self.unknowns and not self.certificate.infeasible
 
     def __repr__(self) -> str:
         return (
@@ -110,6 +110,8 @@ class Recovery:
 
     def __str__(self) -> str:
         """Return the report in words."""
+        if self.certificate.infeasible:
+            return f"The program is infeasible and has no multipliers; the proof is w ({self.certificate!r})."
         N, t = len(self.psi), len(self.w)
         lines = [
             f"Multipliers by {self.method}, active within {self.within:g}",
@@ -120,10 +122,11 @@ class Recovery:
             + ("unique" if self.unique else "not unique, any solution serves"),
         ]
         if len(self.doubtful_examples) or len(self.doubtful_hypotheses):
-            lines.append(
-                f"  cannot be told at this accuracy: {_listed('example', self.doubtful_examples)}"
-                f"{_listed('hypothesis', self.doubtful_hypotheses)}"
-            )
+            named = [
+                _listed("example", self.doubtful_examples),
+                _listed("hypothesis", self.doubtful_hypotheses),
+            ]
+            lines.append(f"  cannot be told at this accuracy: {'; '.join(filter(None, named))}")
         lines.append(f"  certified gap with these w: {self.certificate.gap:.2e}")
         return "\n".join(lines)
 
@@ -257,7 +260,9 @@ class _System:
     def rank(self) -> tuple[int, int]:
         """Rank of the equations, number of unknowns."""
         matrix, _ = self._with_extra(self.matrix[self.inside], self.right[self.inside], 1.0)
-        return (int(np.linalg.matrix_rank(matrix)) if matrix.size else 0), self.matrix.shape[1]
+        # A hypothesis that may have weight of either sign has two columns and is one unknown.
+        twice = self.k - len(np.unique(np.abs(self.active.directions), axis=1).T)
+        return (int(np.linalg.matrix_rank(matrix)) if matrix.size else 0), self.matrix.shape[1] - twice
 
     def _solve(self, rows: Bool[Array, " N"], lower: Float[Array, " k"]) -> Float[Array, " k"]:
         from scipy.optimize import lsq_linear
@@ -300,4 +305,4 @@ def _listed(kind: str, indices: Sequence[int] | Array) -> str:
     if not len(indices):
         return ""
     few = ", ".join(str(int(n)) for n in indices[:5])
-    return f"{kind} {few}{f' and {len(indices) - 5} more' if len(indices) > 5 else ''}; "
+    return f"{kind} {few}{f' and {len(indices) - 5} more' if len(indices) > 5 else ''}"

@@ -182,6 +182,7 @@ def solve(
         The backend is not installed or cannot take the program.
     """
     check_limits(tol, time_limit)
+    check_program(program)
     deadline = Deadline.after(time_limit)
     backends = _in_order(program) if backend == "auto" else [_able(get_backend(backend), program)]
     times: dict[str, float] = {phase: 0.0 for phase in PHASES}
@@ -220,10 +221,20 @@ def solve(
 
 def check_limits(tol: float, time_limit: float | None = None) -> None:
     """Raise OptionError unless 0 < tol < 1 and the time limit is positive or None."""
-    if not 0 < tol < 1:
+    if not _is_number(tol) or not 0 < tol < 1:
         raise OptionError(f"tol must lie in (0, 1); got {tol}. It is the gap over max(1, |lower|, |upper|).")
-    if time_limit is not None and not time_limit > 0:
-        raise OptionError(f"time_limit must be a positive number of seconds or None; got {time_limit}.")
+    if time_limit is not None and (not _is_number(time_limit) or not time_limit > 0):
+        raise OptionError(f"time_limit must be a positive number of seconds or None; got {time_limit!r}.")
+
+
+def check_program(program: object) -> None:
+    """Raise OptionError unless it is a program."""
+    if not isinstance(program, Program):
+        raise OptionError(f"expected a program; got {type(program).__name__}. Make one with formulation.bind(U, ...).")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float)
 
 
 class _Best:

@@ -390,8 +390,8 @@ def test_arrays_that_describe_no_problem_are_an_error(
         (["--epsilon", "0"], r"epsilon must lie in \[1e-100, 1e\+100\]; got 0"),
         (["--eta", "1"], r"unknown parameter of lpboost 'eta'\. Known: epsilon, nu"),
         (["--set", "epsilonn=1"], r"unknown parameter of lpboost 'epsilonn'\. Did you mean 'epsilon'\?"),
-        (["--set", "epsilon"], "--set takes name=value with a number; got 'epsilon'"),
-        (["--set", "epsilon=x"], "--set takes name=value with a number; got 'epsilon=x'"),
+        (["--set", "epsilon"], "--set takes name=value with a number, true or false; got 'epsilon'"),
+        (["--set", "epsilon=x"], "--set takes name=value with a number, true or false; got 'epsilon=x'"),
         (["--set", "=1"], "unknown parameter of lpboost ''"),
         # Names of the arguments of `bind`, which are no parameters of a formulation.
         (["--set", "c=1"], "unknown parameter of lpboost 'c'"),

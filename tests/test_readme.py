@@ -38,6 +38,7 @@ def test_the_regularizer_of_ones_own_solves() -> None:
     page = boostopt.get_formulation(scope["tsallis"])
     program = page.bind([[1, -1, 1], [1, 1, -1], [-1, 1, 1], [1, 1, 1]], nu=2, eta=2)
     assert program.solve(tol=1e-6).certificate.gap <= 1e-6
+    boostopt.check_formulation(page).raise_if_failed()
 
 
 def test_the_table_of_formulations_is_complete() -> None:

@@ -27,6 +27,7 @@ from boostopt.typesetting import (
     symbol_table,
     symbols,
 )
+from boostopt.typesetting.layout import WIDEST
 
 PAIRS = [
     # the objectives and constraints of the papers
@@ -443,5 +444,5 @@ def test_markdown_shows_the_prose_as_it_was_typed(name: str) -> None:
     stacked = "**Primal**" in text
     assert shown.count("DISPLAY") == 2 + stacked + len(page.further)
     widths = [max(map(len, problem.expressions)) for problem in (page.primal, page.dual)]
-    assert stacked == (sum(widths) > 115)
+    assert stacked == (sum(widths) > WIDEST)
     assert {meaning for _, meaning in symbol_table(page, meanings(name))} <= set(shown)

@@ -223,3 +223,48 @@ def program(
 def exact_edges(U: np.ndarray, d: Sequence[Fraction]) -> list[Fraction]:
     """The edges without rounding."""
     return [sum((Fraction(float(u)) * x for u, x in zip(column, d, strict=True)), Fraction(0)) for column in U.T]
+
+
+def assert_edge_gap(G: EdgeFunction, e: np.ndarray, w: np.ndarray, value: float) -> None:
+    """Assert that the gaps are those of Fenchel and Young for w in the domain of G*, e in that of G."""
+    gaps, scale = G.gaps(e, w), 1e-14 * (1 + G.magnitude(e, w, 1.0) + np.abs(w).sum())
+    assert gaps.shape == e.shape
+    assert (gaps >= 0).all()
+    assert G.value(e) == pytest.approx(value, abs=scale)
+    assert gaps.sum() == pytest.approx(value + G.conjugate(w, e) - w @ e, abs=scale)
+
+
+def assert_edges_modelled(G: EdgeFunction, e: np.ndarray, w: np.ndarray, reach: float = 50.0) -> None:
+    """Assert that the CVXPY expressions of G and G* have the values of the closed forms, e and w in their domains."""
+    import cvxpy as cp
+
+    x = cp.Variable(len(e))
+    value, in_domain = G.cvxpy_value(x)
+    x.value = e
+    assert float(value.value) == pytest.approx(G.value(e), abs=1e-12)
+    assert all(float(np.max(constraint.violation())) <= 1e-12 for constraint in in_domain)
+    supremum = optimum(cp.Problem(cp.Maximize(w @ x - value), [*in_domain, cp.norm_inf(x) <= reach]))
+    assert supremum == pytest.approx(G.conjugate(w), abs=1e-6)
+    y = cp.Variable(len(w))
+    conjugate, of_w = G.cvxpy_conjugate(y)
+    y.value = w
+    assert float(conjugate.value) == pytest.approx(G.conjugate(w), abs=1e-12)
+    assert all(float(np.max(constraint.violation())) <= 1e-12 for constraint in of_w)
+    biconjugate = optimum(cp.Problem(cp.Maximize(e @ y - conjugate), [*of_w, cp.norm_inf(y) <= reach]))
+    assert biconjugate == pytest.approx(G.value(e), abs=1e-6)
+
+
+def assert_weights_are_repaired(G: EdgeFunction, t: int, seed: int = 0) -> None:
+    """Assert that whatever is projected lies in the domain of G*, or tells nothing, and that residuals see it."""
+    for v in junk(t, np.random.default_rng(seed)):
+        residuals = G.residuals(v)
+        assert min(residuals.values()) >= 0.0
+        if not np.isfinite(v).all():
+            assert set(residuals.values()) == {np.inf}
+        w = G.project(v)
+        if w is not None:
+            assert np.isfinite(w).all()
+            assert max(G.residuals(w).values()) <= 1e-15 * max(1.0, float(np.abs(w).sum()))
+            again = G.project(w)
+            assert again is not None
+            np.testing.assert_allclose(again, w, rtol=1e-12)

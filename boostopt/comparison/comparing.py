@@ -17,7 +17,8 @@ from boostopt.backends.base import Backend
 from boostopt.certificate import Certificate
 from boostopt.errors import OptionError, SolverNotFound
 from boostopt.program import Program
-from boostopt.solving import PHASES, Solution, check_limits, solve
+from boostopt.solving import PHASES, Solution, check_limits, check_program, solve
+from boostopt.words import html_table
 
 TEXT_WIDTH = 120
 """Columns of a comparison as text."""
@@ -84,10 +85,22 @@ class Comparison:
 
         from boostopt.comparison.tables import ComparisonTable
 
-        console = Console(width=TEXT_WIDTH, highlight=False, color_system=None)
+        console = Console(width=TEXT_WIDTH, highlight=False, color_system=None, force_jupyter=False)
         with console.capture() as capture:
             console.print(ComparisonTable(self))
         return capture.get()
+
+    def _repr_html_(self) -> str:
+        rows = list[tuple[object, ...]]()
+        for row in self.rows:
+            if row.solution is None:
+                rows.append((row.backend, "unable", row.reason, "", "", ""))
+                continue
+            s, c = row.solution, row.solution.certificate
+            verdict = s.verdict.name.lower()
+            rows.append((row.backend, verdict, c.words, f"{c.gap:.1e}", s.times["total"], s.solver_status))
+        header = ("backend", "verdict", "certified about the optimum", "gap", "seconds", "the solver says")
+        return html_table(self.program.headline, rows, header)
 
     @property
     def reached(self) -> bool:
@@ -160,9 +173,9 @@ def certificate_json(program: Program, certificate: Certificate, tol: float) -> 
     return _json(document)
 
 
-def _bounds(certificate: Certificate | None) -> dict[str, float | None]:
+def _bounds(certificate: Certificate | None) -> dict[str, Any]:
     """What a certificate proves, as the fields of a record; None for no certificate."""
-    fields = ("lower", "upper", "gap", "scaled_gap", "relative_gap")
+    fields = ("lower", "upper", "gap", "scaled_gap", "relative_gap", "infeasible", "excess")
     return {name: getattr(certificate, name) if certificate else None for name in fields}
 
 
@@ -207,6 +220,7 @@ def compare(
     OptionError
         A backend of unknown name, none or one twice, or a tolerance or time limit out of range.
     """
+    check_program(program)
     one = isinstance(backends, str | Backend)
     wanted = list_backends() if backends is None else [backends] if one else list(backends)
     names = [backend if isinstance(backend, str) else backend.name for backend in wanted]

@@ -14,6 +14,7 @@ from rich.text import Text
 from boostopt.backends.base import Backend, Capability
 from boostopt.certificate import Certificate
 from boostopt.comparison.comparing import Comparison, Row
+from boostopt.explanation import PROOFS
 from boostopt.formulation import Formulation
 from boostopt.program import Program
 from boostopt.solving import PHASES
@@ -58,11 +59,11 @@ def certificate_table(program: Program, certificate: Certificate, tol: float) ->
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     narrow = certificate.scaled_gap <= tol
-    table.add_row("optimum certified in", Text(certified(certificate)))
+    table.add_row("optimum certified in", Text(certificate.words))
     table.add_row("gap", f"{certificate.gap:.2e}  (relative {certificate.relative_gap:.2e}, slack included)")
     table.add_row(f"as narrow as {tol:g}", Text("yes" if narrow else "no", style="green" if narrow else "red"))
     if not certificate.infeasible:
-        table.add_row("upper end proved by", "d(w)" if certificate.d_is == "d(w)" else "the given d, repaired")
+        table.add_row("upper end proved by", PROOFS[certificate.d_is] if np.isfinite(certificate.upper) else "nothing")
     for condition, residual in certificate.kkt.residuals.items():
         words = f"{residual:.2e}" if np.isfinite(residual) else "not given or not finite"
         table.add_row(Text(f"violates {condition} by"), words)
@@ -94,13 +95,6 @@ def support_table(
     return Group(table, *(Text(f"({k + 1}) {reason}") for k, reason in enumerate(reasons)))
 
 
-def certified(certificate: Certificate) -> str:
-    """Write what a certificate proves about the optimum."""
-    if certificate.infeasible:
-        return f"infeasible, proved by {certificate.excess:.3g}"
-    return interval(certificate.lower, certificate.upper)
-
-
 def _cells(comparison: Comparison, row: Row) -> list[RenderableType]:
     """The cells of a row; `Text` where the words are not ours, for rich reads brackets in a string as its markup."""
     if row.solution is None:
@@ -111,7 +105,7 @@ def _cells(comparison: Comparison, row: Row) -> list[RenderableType]:
     return [
         Text(row.backend),
         Text(verdict, STYLES[verdict]),
-        Text(certified(certificate)),
+        Text(certificate.words),
         f"{certificate.gap:.1e}",
         f"{solution.times['total']:.3f}",
         Text(f"NO: {', '.join(clashes)}", "bold red") if clashes else Text("yes", "green"),
@@ -156,6 +150,8 @@ def _conclusions(comparison: Comparison) -> list[RenderableType]:
         fastest = min(reached, key=lambda row: row.solution.times["total"] if row.solution else np.inf)
         lines.append(Text(f"Certified to {comparison.tol:g}: {', '.join(row.backend for row in reached)}."))
         lines.append(Text(f"Fastest of them in this one run: {fastest.backend}."))
+    if lower < upper == np.inf:
+        lines.append(Text("No d near the answers has edges that are allowed: the program is at its limit.", "yellow"))
     short = [row.backend for row in able if not row.reached]
     if short:
         lines.append(Text(f"Not as narrow as {comparison.tol:g}: {', '.join(short)}.", "yellow"))

@@ -10,6 +10,7 @@ It is tight where e' is a maximizer, that is where w is in the subdifferential a
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -133,7 +134,8 @@ class DescribedEdges(EdgeFunction):
         e, G = self._model(len(w))
         problem = cp.Problem(cp.Maximize(w @ e - G), [e <= 1, e >= -1])
         try:
-            problem.solve(ignore_dpp=True)
+            with warnings.catch_warnings(action="ignore"):  # that it may be inaccurate: it need not be accurate
+                problem.solve("CLARABEL", ignore_dpp=True)
         except SolverError:
             return np.zeros(len(w))
         return np.zeros(len(w)) if e.value is None else np.clip(e.value, -1.0, 1.0)

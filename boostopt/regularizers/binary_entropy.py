@@ -71,6 +71,11 @@ class BinaryEntropy(Separable):
                 f"the binary entropy needs d0 <= c / nu; got d0 = {self.d0[n]:.6g} > {self.caps[n]:.6g} at {n}. "
                 "Lower nu, or use a reference distribution within the caps."
             )
+        # Caps that sum to less than 1 by rounding leave no point; a d0 above its cap by rounding stands at it.
+        total = float(self.caps.sum())
+        if self.on_simplex and total < 1.0:
+            object.__setattr__(self, "caps", self.caps / total)
+        object.__setattr__(self, "d0", np.minimum(self.d0, self.caps))
 
     @property
     def N(self) -> int:
@@ -87,7 +92,7 @@ class BinaryEntropy(Separable):
     @cached_property
     def free(self) -> Bool[Array, " N"]:
         """Which weights can move: those whose reference is neither 0 nor at its cap."""
-        return (self.d0 > 0) & (self.d0 < self.caps * (1 - FULL_SUPPORT))
+        return (self.d0 > 0) & (self.d0 < self.caps)
 
     @cached_property
     def fixed(self) -> Float[Array, " N"]:

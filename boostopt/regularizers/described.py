@@ -12,6 +12,8 @@ A subclass that overrides `conjugate_at` and `gaps` with closed forms is faster,
 
 from __future__ import annotations
 
+import textwrap
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -29,6 +31,9 @@ from boostopt.shapes import Array, Float
 
 MIXING = (0.0, 1e-12, 1e-9, 1e-6)
 """Shares of the inner point that are tried until a gradient exists: that of an entropy does not at a zero weight."""
+
+BELOW = 1e-9
+"""By how much of its size f may lie below a tangent and still count as convex."""
 
 POLISHING_STEPS = 5
 """Newton steps that improve the tangent point, each as long as the bound gets tighter."""
@@ -90,6 +95,7 @@ class DescribedRegularizer(Regularizer):
     _d: Any = field(init=False, repr=False)
     _f: Any = field(init=False, repr=False)
     _h: Sequence[Any] = field(init=False, repr=False)
+    _natural: Sequence[Any] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         import cvxpy as cp
@@ -103,9 +109,14 @@ class DescribedRegularizer(Regularizer):
             raise ProblemError(f"f must be a scalar expression; got one of shape {f.shape}. Sum it over the examples.")
         if not f.is_convex():
             raise ProblemError(
-                f"f must be convex by the rules of disciplined convex programming; CVXPY finds {f.curvature} in {f}. "
-                "Write it with atoms whose convexity CVXPY knows (power, rel_entr, quad_form, log_sum_exp, ...)."
+                f"f must be convex by the rules of disciplined convex programming; CVXPY finds {f.curvature} in "
+                f"{textwrap.shorten(str(f), 120)}. Write it with atoms whose convexity CVXPY knows: power, rel_entr, "
+                "quad_form, log_sum_exp, ..."
             )
+        # Outside its natural domain CVXPY may give f a value: that of 1 / x is negative left of 0.
+        natural = [_left_side(constraint) for h in (f, *self._h) for constraint in h.domain]
+        object.__setattr__(self, "_natural", [h for h in natural if _may_fail(h, d, self.domain)])
+        object.__setattr__(self, "_h", [*self._h, *self._natural])
         self._check_inside()
 
     def _check_inside(self) -> None:
@@ -166,7 +177,11 @@ class DescribedRegularizer(Regularizer):
 
     def value(self, d: Float[Array, " N"]) -> float:
         self._d.value = d
-        return float(self._f.value)
+        with np.errstate(all="ignore"):  # at the ends of its natural domain
+            if any(not float(np.max(h.value)) <= 0.0 for h in self._natural):
+                return np.inf
+            value = float(self._f.value)
+        return np.inf if np.isnan(value) else value
 
     def support(self, z: Float[Array, " N"]) -> float:
         return Cap(self.domain).support(z)
@@ -192,20 +207,23 @@ class DescribedRegularizer(Regularizer):
         return d if share == 0.0 else self.domain.normalized((1.0 - share) * d + share * self.inside)
 
     def maximizer(self, z: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return a point near argmax <z, d> - F(d), by whatever solver CVXPY picks; the inner point if it fails."""
+        """Return a point near argmax <z, d> - F(d), by Clarabel; the inner point if it fails."""
         import cvxpy as cp
         from cvxpy.error import SolverError
 
         value, constraints = self.cvxpy_value(self._d)
         problem = cp.Problem(cp.Maximize(z @ self._d - value), constraints)
         try:
-            problem.solve(ignore_dpp=True)
+            with warnings.catch_warnings(action="ignore"):  # that it may be inaccurate: it need not be accurate
+                problem.solve("CLARABEL", ignore_dpp=True)
         except SolverError:
             return self.project(None)
         return self.project(None if self._d.value is None else self._d.value)
 
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
-        best = self._bound_at(self.maximizer(z) if near is None else near, z)
+        # A tangent at the end of the domain may be steep and bound nothing; the one inside never is.
+        points = (self.maximizer(z) if near is None else near, self.inside)
+        best = min((self._bound_at(point, z) for point in points), key=lambda bound: bound.value)
         for _ in range(POLISHING_STEPS):
             better = self._bound_at(self._polished(best, z), z)
             if better.value >= best.value:
@@ -219,8 +237,20 @@ class DescribedRegularizer(Regularizer):
         multipliers = self._constraint_multipliers(z - slope, A, b)
         y = z - slope - multipliers @ A
         cap = Cap(self.domain).conjugate_at(y)
+        self._check_tangent(at, slope, cap.d)
         value = cap.value + float(slope @ at) - self.value(at) + float(multipliers @ b)
         return _Linearized(value, self.project(at), {**cap.multipliers, "lambda": multipliers}, at, slope, A, b, y)
+
+    def _check_tangent(self, at: Float[Array, " N"], slope: Float[Array, " N"], end: Float[Array, " N"]) -> None:
+        """Raise ProblemError where f lies below its tangent: CVXPY's gradients of a few atoms are no subgradients."""
+        start = self.value(at)
+        for x in (self.inside, self.project(end), 0.5 * (at + self.inside)):
+            below = start + float(slope @ (x - at)) - self.value(x)
+            if below > BELOW * (1.0 + abs(start) + float(np.abs(slope) @ np.abs(x - at))):
+                raise ProblemError(
+                    f"f must lie above its tangents; it falls below one by {below:.3g}. It is not convex, or CVXPY's "
+                    "gradient of one of its atoms is wrong. Write it with other atoms."
+                )
 
     def _tangent_at(
         self, d: Float[Array, " N"], least: float = 0.0
@@ -281,7 +311,8 @@ class DescribedRegularizer(Regularizer):
 
     def _constraint_values(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
         self._d.value = d
-        return np.concatenate([np.ravel(h.value) for h in self._h]) if self._h else np.zeros(0)
+        with np.errstate(all="ignore"):  # at the ends of its natural domain
+            return np.concatenate([np.ravel(h.value) for h in self._h]) if self._h else np.zeros(0)
 
     def _linearized_constraints(self, d: Float[Array, " N"]) -> tuple[Float[Array, "k N"], Float[Array, " k"]]:
         """Return (A, b) with h(d') >= A d' - b for all d', equal at d or as near to d as there is a gradient."""
@@ -295,7 +326,7 @@ class DescribedRegularizer(Regularizer):
         for share in (*MIXING, 1.0):
             at = (1.0 - share) * d + share * self.inside
             slopes = _gradient(h, self._d, at)
-            if slopes is not None and np.isfinite(h.value).all():
+            if slopes is not None and np.isfinite(np.asarray(h.value, dtype=np.float64)).all():
                 A = slopes.reshape(h.size, self.N)
                 # The tangent at the point whose gradient it is: with the value at another it may lie above h.
                 return A, A @ at - np.ravel(h.value)
@@ -311,6 +342,16 @@ class DescribedRegularizer(Regularizer):
         box = np.column_stack([np.zeros(self.N), self.domain.upper])
         answer: Any = linprog(-y, A_ub=A, b_ub=b, A_eq=ones, b_eq=[1.0], bounds=box, method="highs")
         return np.maximum(-answer.ineqlin.marginals, 0.0) if answer.status == 0 else np.zeros(len(b))
+
+
+def _may_fail(h: Any, d: Any, domain: CappedSimplex) -> bool:
+    """Whether h(d) <= 0 may fail on the capped simplex; d >= 0 and the like cannot."""
+    center = domain.c / domain.c.sum()
+    d.value = center
+    if not h.is_affine() or (rows := h.grad.get(d)) is None:
+        return True
+    # h(d') = h(center) + <rows, d' - center> is largest at a vertex, for rows <= 0 at most where d' = 0.
+    return bool(scipy.sparse.csr_array(rows).max() > 0.0 or np.max(np.ravel(h.value) - center @ rows) > 0.0)
 
 
 def _left_side(constraint: Any) -> Any:
@@ -329,7 +370,8 @@ def _gradient(expression: Any, variable: Any, at: Float[Array, " N"]) -> Any:
     """Return the gradient of an expression of size k as an array of shape (k N,), k rows; None where there is none."""
     variable.value = at
     try:
-        gradients = expression.grad
+        with np.errstate(all="ignore"):  # at the ends of the natural domain, where there is none
+            gradients = expression.grad
     except NotImplementedError:  # a few atoms, norm_inf among them, have none in CVXPY
         return None
     if variable not in gradients:

@@ -11,8 +11,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt.errors import ProblemError
 from boostopt.regularizers.separable import Separable
 from boostopt.shapes import Array, Float
+
+LARGEST_MASS = 1e120
+"""Largest sum of the weights: edge functions square it."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +29,22 @@ class Hinge(Separable):
         Multiplicities, shape (N,), positive.
     C
         Penalty of a unit of slack for one example, positive.
+
+    Raises
+    ------
+    ProblemError
+        C times the sum of c is too large to be squared.
     """
 
     c: Float[Array, " N"]
     C: float
+
+    def __post_init__(self) -> None:
+        if self.mass > LARGEST_MASS:
+            raise ProblemError(
+                f"C times the sum of the multiplicities must be at most {LARGEST_MASS:g}, or squares overflow; got "
+                f"{self.mass:.6g}. Lower C."
+            )
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
     on_simplex: ClassVar[bool] = False

@@ -32,8 +32,14 @@ from boostopt.shapes import Array, Float
 SHRINK = 4e-16
 """By how much a point scaled into a ball is pulled further in, so that rounding leaves it there."""
 
-TOUCHING = 4e-15
-"""Relative distance from the smallest radius within which a ball counts as touching the simplex in one point."""
+TOUCHING = 1e-12
+"""Relative distance to the smallest radius within which the ball counts as touching the simplex in one point."""
+
+NARROW = 1e-6
+"""Relative distance to the smallest radius from which on the common part of ball and simplex is computed with."""
+
+NORM_ROUNDING = 4.4e-16
+"""Relative rounding error of a norm for each step of its pairwise sum."""
 
 LARGEST_LOG = 600.0
 """Logarithm beyond which a root counts as lying at 0 or at infinity."""
@@ -163,17 +169,24 @@ class NormBall(_Normed):
 
     def __post_init__(self) -> None:
         smallest = self.norm(self.center)
-        if self.r < smallest * (1 - 1e-12):
+        if self.r < smallest * (1 - TOUCHING):
             raise ProblemError(
                 f"the ball does not meet the simplex: r must be at least {smallest:.10g}, the {self.p:g}-norm of the "
                 f"uniform distribution; got {self.r:.10g}. Raise r."
             )
-        object.__setattr__(self, "r", max(self.r, smallest))
+        # A radius larger by a relative x leaves a part of the simplex of size sqrt(x): between touching and this, the
+        # set is too small to be computed in, and not one point either.
+        if smallest * (1 + TOUCHING) < self.r < smallest * (1 + NARROW):
+            raise ProblemError(
+                f"r must be {smallest:.17g}, where the ball touches the simplex in one point, or at least "
+                f"{smallest * (1 + NARROW):.17g}; got {self.r:.17g}. Choose one of them."
+            )
+        object.__setattr__(self, "r", smallest if self.r <= smallest * (1 + TOUCHING) else self.r)
 
     @cached_property
     def single(self) -> bool:
         """Whether the ball and the simplex have one point in common, that of smallest norm."""
-        return self.r <= self.norm(self.center) * (1 + TOUCHING)
+        return self.r <= self.norm(self.center)
 
     @property
     def span(self) -> float:
@@ -203,9 +216,11 @@ class NormBall(_Normed):
             return self.conjugate_at(np.zeros(self.N)).d
         d = self.base.project(d)
         norm, smallest = self.norm(d), self.norm(self.center)
-        if norm <= self.r:
+        # Within the sphere by the rounding of a norm: what is outside in exact arithmetic proves nothing.
+        inner = self.r * (1.0 - NORM_ROUNDING * (8.0 + np.log2(self.N)))
+        if norm <= inner:
             return d
-        share = (norm - self.r) / (norm - smallest) if norm > smallest else 1.0
+        share = (norm - inner) / (norm - smallest) if norm > smallest else 1.0
         share = min(share + SHRINK, 1.0)
         return (1.0 - share) * d + share * self.center
 
@@ -352,7 +367,8 @@ class NormPenalty(_Normed):
         s = positive(rho)
         power = (s / max(float(s.max()), 1e-300)) ** (self.q - 1.0) if np.isfinite(self.p) else np.where(s > 0, 1.0, 0)
         d = self.c * power
-        return d / d.sum(), s
+        # Whatever the root is off by, s must be a number and d a distribution; any s gives a bound.
+        return (d / d.sum(), s) if float(d.sum()) > 0.0 else (self.center, s)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         value, constraints = self.base.cvxpy_value(d)

@@ -11,7 +11,7 @@ from boostopt.typesetting.pages import PageText, Problem, Statements, parse_page
 from boostopt.typesetting.symbols import symbol_table
 
 SUBJECT_TO = r"\text{s.t.}"
-WIDEST = 115
+WIDEST = 100
 """Characters as typed, of the widest row of either problem, that fit a page of documentation beside each other."""
 
 
@@ -143,7 +143,7 @@ def latex_display(docstring: str, meanings: Mapping[str, str]) -> str | None:
     page = parse_page(docstring)
     rows = [rf"{latex(symbol)} & \text{{{_in_text(meaning)}}}" for symbol, meaning in symbol_table(page, meanings)]
     table = "\\begin{array}{ll}\n" + " \\\\\n".join(rows) + "\n\\end{array}"
-    return f"{_display(latex_side_by_side(page))}\n\n{_display(table)}"
+    return _display(f"\\begin{{array}}{{l}}\n{latex_side_by_side(page)} \\\\[3ex]\n{table}\n\\end{{array}}")
 
 
 def _in_text(words: str) -> str:

@@ -372,6 +372,8 @@ def test_a_row_holds_the_certificate_the_attempts_and_the_times() -> None:
         "seconds_canonicalize": 0.0,
         "seconds_solve": 0.75,
         "seconds_recover": 0.0,
+        "infeasible": False,
+        "excess": 0.0,
     }
     assert {key: record[key] for key in expected} == expected
     assert record.keys() - expected.keys() == {"seconds_certify"}

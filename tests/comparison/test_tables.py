@@ -19,6 +19,7 @@ from boostopt import Certificate, Comparison, Program, Solution, Verdict, get_ba
 from boostopt.backends.base import Attempt, Backend, Capability, Deadline
 from boostopt.comparison.comparing import Row
 from boostopt.comparison.tables import BLAMED, STYLES, ComparisonTable, certificate_table, interval, support_table
+from boostopt.explanation import PROOFS
 
 
 @dataclass(frozen=True)
@@ -288,7 +289,7 @@ def test_a_missing_side_is_called_missing() -> None:
     assert cells(text, "violates sum w = 1 by")[1] == "0.00e+00"
 
 
-@pytest.mark.parametrize("d_is, named", [("d(w)", "d(w)"), ("repaired", "the given d, repaired")])
+@pytest.mark.parametrize("d_is, named", list(PROOFS.items()))
 def test_it_says_which_d_proves_the_upper_end(d_is: str, named: str) -> None:
     text = shown(certificate_table(reference_lpboost(), certificate(d_is=d_is), 1e-6))
     assert cells(text, "upper end proved by")[1] == named

@@ -8,7 +8,7 @@ tsallis = prototype(
     "tsallis",
     lambda p, examples: DescribedRegularizer(
         domain=CappedSimplex(examples.c, p.nu),
-        f=lambda d: cp.sum(cp.multiply(examples.c ** (1 - p.q), cp.power(d, p.q))) / p.eta,
+        f=lambda d: cp.sum(cp.multiply(examples.c ** (1 - p.q), cp.power(d, p.q, approx=False))) / p.eta,
         inside=examples.c / examples.total,
     ),
     nu=parameter("the number of examples that must at least share the weight", COUNT),

@@ -1,0 +1,90 @@
+"""The largest absolute edge."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from problems import draw
+from twins import assert_edge_gap, assert_edges_modelled, assert_weights_are_repaired, program
+
+from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
+from boostopt.regularizers.cap import Cap
+from boostopt.regularizers.capped_simplex import CappedSimplex
+
+G = AbsoluteEdge()
+seeds = st.integers(0, 2**32 - 1)
+
+
+def drawn(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Edges with ties and zeros, weights of any sign in the ball of the 1-norm, on its boundary and inside."""
+    t = int(rng.integers(1, 8))
+    e = np.round(rng.uniform(-1, 1, t), int(rng.integers(1, 4)))
+    w = rng.dirichlet(np.ones(t)) * rng.choice([-1.0, 1.0], t) * rng.choice([0.0, 0.3, 1.0])
+    return e, w
+
+
+@settings(max_examples=200, deadline=None, derandomize=True)
+@given(seeds)
+def test_the_gap_is_the_fenchel_young_gap(seed: int) -> None:
+    e, w = drawn(np.random.default_rng(seed))
+    assert_edge_gap(G, e, w, max(abs(x) for x in e.tolist()))
+    best = G.subgradient(e)
+    assert max(G.residuals(best).values()) == 0.0
+    assert G.gaps(e, best).sum() == pytest.approx(0.0, abs=1e-15)
+
+
+def test_the_part_of_the_ball_that_is_not_used_counts() -> None:
+    """Sum |w_q| (G - sgn(w_q) e_q) + (1 - ||w||_1) G."""
+    e, w = np.array([0.5, -0.25]), np.array([-0.5, -0.25])
+    np.testing.assert_allclose(G.gaps(e, w), [0.5 * 1.0 + 0.0625, 0.25 * 0.25 + 0.0625])
+    assert G.gaps(e, np.zeros(2)).sum() == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_model_for_solvers(seed: int) -> None:
+    e, w = drawn(np.random.default_rng(seed))
+    assert_edges_modelled(G, e, w)
+
+
+def test_any_junk_is_repaired() -> None:
+    assert_weights_are_repaired(G, 5)
+    for w in ([3.0, -4.0], [1e308, -1e308], [1.5, 0.0]):
+        projected = G.project(np.array(w))
+        assert projected is not None
+        assert np.abs(projected).sum() <= 1.0
+        assert np.abs(projected).sum() >= 1.0 - 1e-14
+        np.testing.assert_array_equal(np.sign(projected), np.sign(w))
+    np.testing.assert_array_equal(G.project(np.array([0.3, -0.2])), [0.3, -0.2])
+    np.testing.assert_array_equal(G.project(np.array([np.nan, np.inf])), [0.0, 0.0])  # 0 lies in the ball
+
+
+def test_residuals_name_what_is_violated() -> None:
+    assert G.residuals(np.array([0.75, -0.75])) == {"sum |w| <= 1": 0.5}
+    assert G.residuals(np.array([0.5, -0.5])) == {"sum |w| <= 1": 0.0}
+    assert G.residuals(np.array([np.nan, 0.0])) == {"sum |w| <= 1": np.inf}
+
+
+def test_what_complementary_slackness_leaves() -> None:
+    """Only edges of the largest size may have weight, with their sign; at e = 0 the sum may be less than 1."""
+    at = G.active(np.array([0.5, -0.5, 0.2]), 1e-9)
+    np.testing.assert_array_equal(at.directions, [[1, 0], [0, -1], [0, 0]])
+    assert (at.signed, at.total, at.at_most) == (False, 1.0, False)
+    at_zero = G.active(np.zeros(2), 1e-9)
+    assert at_zero.at_most
+    assert at_zero.directions.shape == (2, 4)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_it_is_the_maximum_over_the_columns_and_their_negatives(seed: int) -> None:
+    """A class closed under negation with weights in the simplex: the same optimum."""
+    problem = draw(np.random.default_rng(seed), largest_N=20, largest_t=4)
+    c = np.ones(len(problem.U)) if problem.c is None else problem.c
+    F = Cap(CappedSimplex(c, problem.nu if problem.d0 is None else 1.0))
+    both = np.column_stack([problem.U, -problem.U])
+    one = program(problem.U, F, G, c).solve("cvxpy:clarabel", tol=1e-8).certificate
+    other = program(both, F, MaximumEdge(), c).solve("cvxpy:clarabel", tol=1e-8).certificate
+    assert one.gap <= 1e-7
+    assert other.gap <= 1e-7
+    assert one.overlaps(other)

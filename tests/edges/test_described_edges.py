@@ -1,0 +1,106 @@
+"""Edge functions known by a CVXPY expression alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from twins import assert_edge_gap, assert_weights_are_repaired, optimum, program
+
+from boostopt import ProblemError
+from boostopt.edges.described import DescribedEdges
+from boostopt.edges.maximum import MaximumEdge
+from boostopt.edges.squared import SquaredPositiveEdges
+from boostopt.regularizers.cap import Cap
+from boostopt.regularizers.capped_simplex import CappedSimplex
+
+FUNCTIONS: dict[str, Callable[[Any], Any]] = {
+    "smooth maximum": lambda e: cp.log_sum_exp(20 * e) / 20,
+    "maximum": lambda e: cp.max(e),
+    "squares": lambda e: 0.25 * cp.sum_squares(cp.pos(e)),
+    "two largest": lambda e: cp.sum_largest(e, 2) / 2,
+    "constant": lambda e: 0.0,
+    "linear": lambda e: 0.5 * cp.sum(e),
+}
+
+
+def conjugate(name: str, w: np.ndarray) -> float:
+    """A solver's max <w, e> - G(e) over the box."""
+    e = cp.Variable(len(w))
+    return optimum(cp.Problem(cp.Maximize(w @ e - FUNCTIONS[name](e)), [cp.norm_inf(e) <= 1]))
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_tangent_bounds_the_conjugate_wherever_it_is_taken(name: str) -> None:
+    rng = np.random.default_rng(0)
+    G = DescribedEdges(FUNCTIONS[name])
+    for _ in range(5):
+        w = rng.normal(size=4) * rng.choice([0.2, 2.0])
+        best = conjugate(name, w)
+        for e in (np.round(rng.uniform(-1, 1, 4), 1), np.zeros(4), np.ones(4)):
+            assert G.conjugate(w, e) >= best - 1e-7
+            assert_edge_gap(G, e, w, float((cp.Constant(0.0) + FUNCTIONS[name](cp.Constant(e))).value))
+        assert best - 1e-7 <= G.conjugate(w)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_the_bound_is_tight_at_a_subgradient(name: str) -> None:
+    rng = np.random.default_rng(1)
+    G = DescribedEdges(FUNCTIONS[name])
+    for _ in range(5):
+        e = rng.uniform(-1, 1, 4)
+        w = G.subgradient(e)
+        assert G.gaps(e, w).sum() == 0.0
+        assert G.conjugate(w, e) == pytest.approx(conjugate(name, w), abs=1e-6)
+        for other in rng.uniform(-1, 1, (20, 4)):  # it is a subgradient
+            assert G.value(other) >= G.value(e) + w @ (other - e) - 1e-12
+
+
+@pytest.mark.parametrize(("name", "exact"), [("maximum", MaximumEdge()), ("squares", SquaredPositiveEdges())])
+def test_a_described_edge_function_is_its_closed_form(name: str, exact: MaximumEdge | SquaredPositiveEdges) -> None:
+    """The same optimum, from the same pair; d is enough, for w is a subgradient there."""
+    rng = np.random.default_rng(2)
+    U, F = rng.uniform(-1, 1, (25, 4)), Cap(CappedSimplex(np.ones(25), 5.0))
+    known = program(U, F, exact).solve("cvxpy:clarabel", tol=1e-8).certificate
+    mine = program(U, F, DescribedEdges(FUNCTIONS[name]))
+    assert mine.sides == ("primal",)
+    certificate = mine.certify(d=known.d)
+    assert certificate.lower <= known.upper
+    assert certificate.upper == pytest.approx(known.upper, abs=1e-12)
+    if name == "squares":
+        assert certificate.gap < 1e-6
+    for _ in range(5):
+        noise = mine.certify(d=rng.dirichlet(np.ones(25)), w=rng.normal(size=4))
+        assert noise.lower <= known.upper
+        assert noise.upper >= known.lower
+
+
+def test_any_junk_is_repaired() -> None:
+    assert_weights_are_repaired(DescribedEdges(FUNCTIONS["maximum"]), 5)
+
+
+def test_the_cones_are_read_from_the_expression() -> None:
+    assert DescribedEdges(FUNCTIONS["maximum"]).cones == {"linear"}
+    assert DescribedEdges(FUNCTIONS["smooth maximum"]).cones == {"linear", "exponential"}
+    assert DescribedEdges(FUNCTIONS["squares"]).cones == {"linear", "quadratic"}
+
+
+@pytest.mark.parametrize("G", [lambda e: -cp.sum_squares(e), lambda e: e, lambda e: cp.sqrt(e[0] + 2)])
+def test_what_is_no_convex_scalar_is_refused(G: Callable[[Any], Any]) -> None:
+    with pytest.raises(ProblemError, match="must be a convex scalar expression"):
+        DescribedEdges(G).value(np.zeros(3))
+
+
+def test_an_atom_whose_subgradient_cvxpy_does_not_know_is_named() -> None:
+    with pytest.raises(ProblemError, match=r"must know a subgradient.*max\(abs\(e\)\) instead of norm_inf\(e\)"):
+        DescribedEdges(lambda e: cp.norm_inf(e)).subgradient(np.array([0.1, -0.5]))
+    G = DescribedEdges(lambda e: cp.max(cp.abs(e)))
+    np.testing.assert_allclose(G.subgradient(np.array([0.1, -0.5])), [0.0, -1.0])
+
+
+def test_the_conjugate_has_no_model() -> None:
+    with pytest.raises(ProblemError, match="conjugate of a described edge function is not known in closed form"):
+        DescribedEdges(FUNCTIONS["maximum"]).cvxpy_conjugate(cp.Variable(2))

@@ -1,0 +1,61 @@
+"""The notebooks are tests that the documentation runs; here only that they claim what they are there to claim."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+import boostopt
+
+FOLDER = Path(__file__).parents[1] / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.md"))
+VERIFIED = FOLDER / "duality_and_kkt.md"
+
+FRONT_MATTER = re.compile(r"---\nfile_format: mystnb\nkernelspec:\n(?:  .+\n)*?  name: python3\n---\n")
+CELL = re.compile(r"^```\{code-cell\} ipython3\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+CLAIMING = {"verify", "zero"}
+"""Functions of the notebooks that assert."""
+
+
+def cells(notebook: Path) -> list[ast.Module]:
+    """The code cells, parsed: a cell that is no Python fails here."""
+    return [ast.parse(source) for source in CELL.findall(notebook.read_text(encoding="utf-8"))]
+
+
+def asserts(cell: ast.Module) -> bool:
+    """Whether a cell asserts something when it runs, itself or by the functions that are there for it."""
+    run = [statement for statement in cell.body if not isinstance(statement, ast.FunctionDef | ast.ClassDef)]
+    nodes = [node for statement in run for node in ast.walk(statement)]
+    called = {node.func.id for node in nodes if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    return any(isinstance(node, ast.Assert) for node in nodes) or bool(called & CLAIMING)
+
+
+def strings(cell: ast.Module) -> set[str]:
+    return {node.value for node in ast.walk(cell) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+
+
+def test_there_are_notebooks() -> None:
+    assert VERIFIED in NOTEBOOKS
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_is_one_that_the_documentation_runs(notebook: Path) -> None:
+    text = notebook.read_text(encoding="utf-8")
+    assert FRONT_MATTER.match(text)
+    assert len(cells(notebook)) == text.count("```{code-cell}")
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_notebook_asserts_what_it_claims(notebook: Path) -> None:
+    """Two cells of three assert something; the others import, define and show."""
+    claiming = [cell for cell in cells(notebook) if asserts(cell)]
+    assert len(claiming) >= 2 / 3 * len(cells(notebook))
+
+
+def test_every_formulation_is_verified_by_name() -> None:
+    named = set[str]().union(*map(strings, cells(VERIFIED)))
+    assert set(boostopt.list_formulations()) <= named
