@@ -15,6 +15,7 @@ import numpy as np
 from boostopt.edges.base import EdgeFunction, Polyhedron
 from boostopt.margins import Margins
 from boostopt.regularizers.base import Regularizer
+from boostopt.regularizers.capped_simplex import SUM_ROUNDING
 from boostopt.shapes import Array, Float
 
 MOVES = 40
@@ -23,8 +24,8 @@ MOVES = 40
 LARGEST_MOVE = 0.9
 """Share of its room that a weight may move in one step: the boundary is approached, never crossed."""
 
-PATIENCE = 6
-"""Steps without progress after which the search is given up."""
+PATIENCE = 12
+"""Steps without progress by a tenth after which the search is given up."""
 
 MOST = 200
 """Conditions looked at in one step, the most violated ones where more fail."""
@@ -87,15 +88,17 @@ class _Search:
             found, cost = self._search(d)
             return (found, cost) if np.isfinite(cost) else self._search(self._shrunk(self._trimmed(d), self.high))
         found, cost = self._search(d)
-        on_face = d if np.isfinite(cost) else self._on_faces(d)
-        return self._search(on_face) if self.by_face.any() else (found, cost)
+        if np.isfinite(cost):
+            return found, cost
+        on_face = self._on_faces(d)
+        return (found, cost) if np.array_equal(on_face, d) else self._search(on_face)
 
     def _search(self, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
         """Move d until no condition fails."""
         used = self.equation & ~self.by_face
         smallest, since = np.inf, 0
         for _ in range(MOVES):
-            if self.F.on_simplex:
+            if self.F.on_simplex and abs(float(d.sum()) - 1.0) > SUM_ROUNDING:
                 d = self.F.project(d)  # a move that loses mass would meet any bound
             failing = np.abs(self._excess(d)) > self._tolerated(d)
             failing &= ~self._always_holding(failing)

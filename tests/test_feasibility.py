@@ -141,6 +141,21 @@ def test_bounded_edges_are_met_exactly_however_near_the_least_bound(name: str, b
         assert np.abs(found - off).max() <= max(10 * beyond, 1e-8)  # it is near
 
 
+def test_a_bound_that_holds_but_for_rounding_is_met_in_fractions() -> None:
+    """The edges in floating point do not exceed the bound: those in rational arithmetic must not either."""
+    rng, exceeded = np.random.default_rng(3), 0
+    for _ in range(40):
+        U, F = rng.uniform(-1, 1, (12, 2)), REGULARIZERS["cap"](12)
+        d = F.project(0.5 * points(rng, F.upper, 1)[0] + 0.5 / 12)
+        gamma = float(boostopt.Margins(U).edges(d).max())
+        exceeded += max(exact_edges(U, [Fraction(float(x)) for x in d])) > Fraction(gamma)
+        found, cost = meet(boostopt.Margins(U), F, BoundedEdges(gamma), d)
+        assert cost == 0.0
+        assert max(exact_edges(U, [Fraction(float(x)) for x in found])) <= Fraction(gamma)
+        np.testing.assert_allclose(found, d, atol=1e-12)
+    assert exceeded > 5  # it is not for nothing
+
+
 @pytest.mark.parametrize("name", REGULARIZERS)
 def test_below_the_least_bound_nothing_is_claimed(name: str) -> None:
     for seed in range(4):

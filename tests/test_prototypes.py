@@ -168,7 +168,7 @@ def test_a_prototype_on_the_command_line() -> None:
         ({"inside": np.ones(5) / 5}, "inside must be 6 finite numbers"),
         ({"constraints": lambda d: [d[0] <= 1 / 6]}, "inside must satisfy every constraint strictly"),
         ({"constraints": lambda d: [d[0] == 0.1]}, r"must be an inequality h\(d\) <= 0 with convex h"),
-        ({"f": lambda cp, d: cp.sum(cp.inv_pos(d - 0.2))}, "f must be finite and differentiable at inside"),
+        ({"f": lambda cp, d: cp.sum(cp.inv_pos(d - 0.2))}, "inside must satisfy every constraint strictly"),
     ],
 )
 def test_what_cannot_be_bounded_is_refused(change: dict[str, Any], message: str) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linprog
 
 from boostopt.checks.measuring import PieceFailed, ask, in_words, optimum, shown
 from boostopt.errors import ProblemError
@@ -27,6 +28,9 @@ from boostopt.shapes import Array, Float
 
 ATTEMPTS = 40
 """Draws before it is said that no instance can be bound: some parameters fit few examples."""
+
+ROOM = 1e-3
+"""Smallest weight that some point with the edges wanted must have everywhere."""
 
 COLUMNS = (3, 2, 1)
 """Hypotheses of one instance after the other, where the page leaves their number open."""
@@ -84,7 +88,7 @@ def draw_instances(
                 refused = str(refusal)
                 continue
             hopeless = _is_infeasible(instance.program)
-            if not (infeasible and hopeless):
+            if not (infeasible and hopeless) and (hopeless or _has_room(instance.program)):
                 break
         if instance is None:
             raise PieceFailed(f"no random instance can be bound; the last of {ATTEMPTS} was refused: {refused}")
@@ -99,6 +103,29 @@ def _is_infeasible(program: Program) -> bool:
         return optimum(ask(program.cvxpy, "primal")) == math.inf
     except PieceFailed:
         return False
+
+
+def _has_room(program: Program) -> bool:
+    """Whether equations for the edges hold for some weights that are all positive.
+
+    Where they force weights to 0 the dual optimum is not attained, and there is no upper end to be checked.
+    """
+    allowed = program.edge_function.domain(program.margins.t)
+    if allowed is None or not (allowed.low == allowed.high).any():
+        return True
+    equation, U = allowed.low == allowed.high, program.margins.to_array()
+    live = program.examples.d0 > 0
+    A = (allowed.rows(program.margins.t)[equation] @ U.T)[:, live]
+    n = A.shape[1]
+    answer: Any = linprog(
+        np.append(np.zeros(n), -1.0),
+        A_ub=np.column_stack([-np.eye(n), np.ones(n)]),
+        b_ub=np.zeros(n),
+        A_eq=np.block([[A, np.zeros((len(A), 1))], [np.ones(n), np.zeros(1)]]),
+        b_eq=np.append(allowed.high[equation], 1.0),
+        bounds=(None, None),
+    )
+    return answer.status == 0 and float(answer.x[-1]) > ROOM
 
 
 def _draw(

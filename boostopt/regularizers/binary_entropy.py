@@ -25,6 +25,9 @@ from boostopt.regularizers.capped_simplex import FULL_SUPPORT, CappedSimplex
 from boostopt.regularizers.separable import Separable
 from boostopt.shapes import Array, Bool, Float
 
+AT_CAP = 1e-15
+"""Relative distance to its cap within which a reference weight counts as standing there: the rounding of c / nu."""
+
 ROOT_STEPS = 300
 """Steps of the search for beta: more than any has taken, for each is a Newton step or halves a bracket."""
 
@@ -71,11 +74,11 @@ class BinaryEntropy(Separable):
                 f"the binary entropy needs d0 <= c / nu; got d0 = {self.d0[n]:.6g} > {self.caps[n]:.6g} at {n}. "
                 "Lower nu, or use a reference distribution within the caps."
             )
-        # Caps that sum to less than 1 by rounding leave no point; a d0 above its cap by rounding stands at it.
+        # Caps that sum to less than 1 by rounding leave no point; a d0 at its cap but for rounding stands at it.
         total = float(self.caps.sum())
         if self.on_simplex and total < 1.0:
             object.__setattr__(self, "caps", self.caps / total)
-        object.__setattr__(self, "d0", np.minimum(self.d0, self.caps))
+        object.__setattr__(self, "d0", np.where(self.d0 >= self.caps * (1 - AT_CAP), self.caps, self.d0))
 
     @property
     def N(self) -> int:

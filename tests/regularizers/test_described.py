@@ -201,7 +201,7 @@ def test_one_example() -> None:
     np.testing.assert_array_equal(at.d, [1.0])
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", (6, 9, 12))
 def test_a_constraint_without_a_gradient_at_zero_weights(seed: int) -> None:
     """A ball of the relative entropy: its gradient is infinite at zeros, and the tangent is taken beside them.
 
