@@ -289,7 +289,7 @@ def test_no_answer_however_bad_breaks_a_bound(name: str, G: EdgeFunction) -> Non
     pair = program(rng.uniform(-1, 1, (12, 2)), REGULARIZERS[name](12), G)
     best = pair.solve("cvxpy:clarabel", tol=1e-9).certificate
     assert best.gap < 1e-8
-    for d in (*junk(12, rng), *points(rng, np.full(12, 1 / 3.6), 2), None):
+    for d in (*junk(12, rng)[::2], *points(rng, np.full(12, 1 / 3.6), 2), None):
         for w in (junk(2, rng)[0], rng.normal(size=2)):
             certificate = pair.certify(d=d, w=w)
             assert certificate.lower <= certificate.upper
