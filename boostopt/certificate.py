@@ -141,16 +141,19 @@ class Certificate:
         return html_table("Certificate", rows)
 
     @property
+    def scale(self) -> float:
+        """max(1, |lower|, |upper|): a gap of `tol` times this is within `tol`."""
+        return max(1.0, abs(self.lower), abs(self.upper))
+
+    @property
     def scaled_gap(self) -> float:
-        """The gap over max(1, |lower|, |upper|): what `tol` means everywhere."""
-        if self.infeasible or not np.isfinite(self.gap):
-            return self.gap
-        return self.gap / max(1.0, abs(self.lower), abs(self.upper))
+        """The gap over `scale`: what `tol` means everywhere."""
+        return self.gap / self.scale if np.isfinite(self.gap) else self.gap
 
     @property
     def relative_gap(self) -> float:
         """The gap over max(|upper|, C_Delta / eta): small objectives count in full; inf where that scale is 0."""
-        if self.infeasible or not np.isfinite(self.gap):
+        if not np.isfinite(self.gap):
             return self.gap
         scale = max(abs(self.upper), self.span)
         return self.gap / scale if scale > 0 else np.inf
@@ -182,9 +185,10 @@ def certify(
             "Use it with weights on the simplex."
         )
     repaired = F.project(d)
+    e = U.edges(repaired)
     feasible_w = None if w is None or (d is not None and not G.exact) else G.project(w)
     # Without G* in closed form the only w whose bound is tight is a subgradient.
-    v = G.subgradient(U.edges(repaired)) if feasible_w is None else feasible_w
+    v = G.subgradient(e) if feasible_w is None else feasible_w
     proof = _infeasible(U, F, G, v, d, w)
     if proof is not None:
         return proof
@@ -192,11 +196,13 @@ def certify(
     at = F.conjugate_at(-m, None if d is None else repaired)
     meaningful = d is not None and bool((np.isfinite(d) & (d > 0)).any())
     origin = "repaired" if meaningful else "start"
-    answer, given = _Candidate.meeting(U, F, G, at.d, "d(w)"), _Candidate.meeting(U, F, G, repaired, origin)
+    answer = _Candidate.meeting(U, F, G, at.d, U.edges(at.d), "d(w)")
+    given = _Candidate.meeting(U, F, G, repaired, e, origin)
     best = answer if answer.value <= given.value else given
     slack = _rounding_slack(U, F, G, best.e, v) + (best.cost if np.isfinite(best.cost) else 0.0)
     # The conditions are judged on what was given, not on what it was replaced by.
-    raw_e = U.edges(repaired)
+    raw_gaps = F.gaps(repaired, -m, at), G.gaps(e, v)
+    gaps = raw_gaps if best.d is repaired else (F.gaps(best.d, -m, at), G.gaps(best.e, v))
     certificate = Certificate(
         lower=float(-at.value - G.conjugate(v, best.e) - slack),
         upper=float(best.value + slack),
@@ -204,10 +210,10 @@ def certify(
         d=best.d,
         w=v,
         d_is=best.origin,
-        example_gaps=F.gaps(best.d, -m, at),
-        hypothesis_gaps=G.gaps(best.e, v),
+        example_gaps=gaps[0],
+        hypothesis_gaps=gaps[1],
         multipliers={"w": v, **at.multipliers, **G.multipliers(best.e)},
-        kkt=KKT(_residuals(U, F, G, d, w, F.gaps(repaired, -m, at), G.gaps(raw_e, v))),
+        kkt=KKT(_residuals(U, F, G, d, w, *raw_gaps)),
         span=F.span,
     )
     if certificate.lower > certificate.upper:
@@ -229,9 +235,12 @@ class _Candidate:
     origin: str
 
     @classmethod
-    def meeting(cls, U: Margins, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"], origin: str) -> _Candidate:
+    def meeting(
+        cls, U: Margins, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"], e: Float[Array, " t"], origin: str
+    ) -> _Candidate:
+        """Return the candidate near d, whose edges are e."""
         met, cost = meet(U, F, G, d)
-        e = U.edges(met)
+        e = e if met is d else U.edges(met)
         return cls(met, e, cost, F.value(met) + G.value(e) if np.isfinite(cost) else np.inf, origin)
 
 

@@ -6,6 +6,7 @@ hypothesis gap). Each is a number; this module says them in words and names the 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -100,7 +101,7 @@ def explain(program: Program, certificate: Certificate, tol: float) -> Explanati
     """Say why the pair of a certificate is optimal within tol, or which condition fails and where."""
     if certificate.infeasible:
         return _infeasible(program, certificate)
-    scale = max(1.0, abs(certificate.lower), abs(certificate.upper))
+    allowed = tol * certificate.scale
     narrow = certificate.scaled_gap <= tol
     words = interval(certificate.lower, certificate.upper)
     headline = (
@@ -109,15 +110,21 @@ def explain(program: Program, certificate: Certificate, tol: float) -> Explanati
         else f"Not shown to be optimal within {tol:g}: the optimum lies in {words}, of width {certificate.gap:.2e}."
     )
     conditions = [
-        Condition(f"as it was given, {name}", bool(residual <= tol * scale), float(residual), "")
+        Condition(f"as it was given, {name}", bool(residual <= allowed), float(residual), "")
         for name, residual in certificate.kkt.residuals.items()
     ]
     conditions += [
         _gap_condition(
-            "d is the best answer to w", certificate.example_gaps, tol * scale, _examples(certificate, program)
+            "d is the best answer to w",
+            certificate.example_gaps,
+            allowed,
+            lambda named: _examples(program, certificate, named),
         ),
         _gap_condition(
-            "w is the best answer to d", certificate.hypothesis_gaps, tol * scale, _hypotheses(certificate, program)
+            "w is the best answer to d",
+            certificate.hypothesis_gaps,
+            allowed,
+            lambda named: _hypotheses(program, certificate, named),
         ),
     ]
     if not np.isfinite(certificate.upper):
@@ -127,26 +134,26 @@ def explain(program: Program, certificate: Certificate, tol: float) -> Explanati
     return Explanation(headline, tuple(conditions), _facts(program, certificate))
 
 
-def _gap_condition(name: str, gaps: Float[Array, " n"], allowed: float, where: list[str]) -> Condition:
+def _gap_condition(
+    name: str, gaps: Float[Array, " n"], allowed: float, describe: Callable[[Sequence[int]], list[str]]
+) -> Condition:
     total = float(gaps.sum())
-    worst = np.argsort(-gaps)[:NAMED]
-    named = "; ".join(where[int(k)] for k in worst if gaps[k] > 0.1 * total) if total > allowed else ""
-    return Condition(name, total <= allowed, total, named)
+    if total <= allowed:
+        return Condition(name, True, total, "")
+    worst = [int(k) for k in np.argsort(-gaps)[:NAMED] if gaps[k] > 0.1 * total]
+    return Condition(name, False, total, "; ".join(describe(worst)))
 
 
-def _examples(certificate: Certificate, program: Program) -> list[str]:
-    m = program.margins.margins(certificate.w)
+def _examples(program: Program, certificate: Certificate, named: Sequence[int]) -> list[str]:
+    d, m, gaps = certificate.d, program.margins.margins(certificate.w), certificate.example_gaps
+    return [f"example {n}: weight {d[n]:.3g} at margin {m[n]:.3g} costs {gaps[n]:.1e}" for n in named]
+
+
+def _hypotheses(program: Program, certificate: Certificate, named: Sequence[int]) -> list[str]:
+    w, e, gaps = certificate.w, program.margins.edges(certificate.d), certificate.hypothesis_gaps
     return [
-        f"example {n}: weight {d:.3g} at margin {margin:.3g} costs {gap:.1e}"
-        for n, (d, margin, gap) in enumerate(zip(certificate.d, m, certificate.example_gaps, strict=True))
-    ]
-
-
-def _hypotheses(certificate: Certificate, program: Program) -> list[str]:
-    e = program.margins.edges(certificate.d)
-    return [
-        f"hypothesis {q}: weight {w:.3g} at edge {edge:.3g} (largest {e.max():.3g}) costs {gap:.1e}"
-        for q, (w, edge, gap) in enumerate(zip(certificate.w, e, certificate.hypothesis_gaps, strict=True))
+        f"hypothesis {q}: weight {w[q]:.3g} at edge {e[q]:.3g} (largest {e.max():.3g}) costs {gaps[q]:.1e}"
+        for q in named
     ]
 
 

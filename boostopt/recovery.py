@@ -241,7 +241,7 @@ class _System:
             violation = np.where(self.inside, np.abs(error), 0.0)
             violation = np.where(self.at_cap, np.maximum(error, 0.0), violation)
             violation = np.where(self.at_zero, np.maximum(-error, 0.0), violation)
-            size = float(violation @ violation)
+            size = float(np.linalg.norm(violation))
             if size < smallest:
                 best, smallest = x, size
             following = self.inside | (violation > 0.0)

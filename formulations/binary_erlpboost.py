@@ -43,7 +43,7 @@ class BinaryERLPBoost(ERLPBoost):
     sources = ("Glocer 2009, (3.25), (3.26), (3.27), algorithm 3.3, theorem 3.21",)
 
     def regularizer(self, p: Parameters, examples: Examples) -> BinaryEntropy:
-        return BinaryEntropy(examples.c / p.nu, p.eta, examples.d0)
+        return BinaryEntropy.capped(examples.c, p.nu, p.eta, examples.d0)
 
     def primal(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
         import cvxpy as cp

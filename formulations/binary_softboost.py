@@ -37,7 +37,7 @@ class BinarySoftBoost(SoftBoost):
     sources = ("Glocer 2009, (3.1) with the entropy of (3.25)",)
 
     def regularizer(self, p: Parameters, examples: Examples) -> BinaryEntropy:
-        return BinaryEntropy(examples.c / p.nu, 1.0, examples.d0)
+        return BinaryEntropy.capped(examples.c, p.nu, 1.0, examples.d0)
 
     def primal(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
         import cvxpy as cp

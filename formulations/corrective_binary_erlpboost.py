@@ -38,7 +38,7 @@ class CorrectiveBinaryERLPBoost(CorrectiveERLPBoost):
     sources = ("Glocer 2009, algorithm 4.3, (4.12), (4.13)",)
 
     def regularizer(self, p: Parameters, examples: Examples) -> BinaryEntropy:
-        return BinaryEntropy(examples.c / p.nu, p.eta, examples.d0)
+        return BinaryEntropy.capped(examples.c, p.nu, p.eta, examples.d0)
 
     def primal(self, U: Float[Array, "N 2"], p: Parameters, examples: Examples) -> Any:
         import cvxpy as cp

@@ -9,6 +9,8 @@ import pytest
 from problems import REFERENCE_U, draw, independent_bracket, noisy_stumps, reference_erlpboost, reference_lpboost
 
 from boostopt import Certificate, ProblemError, Program, get_formulation
+from boostopt.certificate import certify
+from boostopt.margins import Margins
 
 NAMES = ("lpboost", "erlpboost")
 
@@ -213,6 +215,31 @@ def test_a_subnormal_reference_weight_keeps_the_interval_finite(tiny: float) -> 
     certificate = program.solve("cvxpy:clarabel").certificate
     assert np.isfinite([certificate.lower, certificate.upper]).all()
     assert certificate.lower <= certificate.upper
+
+
+def test_a_proof_of_infeasibility_is_narrow() -> None:
+    program = reference_lpboost()
+    for span in (program.regularizer.span, np.nan):
+        proof = replace(program.certify(), lower=np.inf, upper=np.inf, excess=0.25, span=span)
+        assert proof.gap == proof.scaled_gap == proof.relative_gap == 0.0
+
+
+def test_edges_are_summed_once_for_each_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At large N the passes over U are what certifying costs."""
+    program, summed = reference_erlpboost(), list[np.ndarray]()
+    d = program.solve("cvxpy:clarabel", tol=1e-12).d
+    edges = Margins.edges
+
+    def counted(U: Margins, d: np.ndarray) -> np.ndarray:
+        summed.append(d)
+        return edges(U, d)
+
+    monkeypatch.setattr(Margins, "edges", counted)
+    answers = (d, np.array([1.0, 0.0, 0.0])), (d, None), (None, None)
+    for answer in answers:
+        summed.clear()
+        certify(program.margins, program.regularizer, program.edge_function, *answer)
+        assert len(summed) == 2
 
 
 def test_an_interval_that_is_not_finite_is_never_narrow() -> None:

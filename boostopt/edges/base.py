@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.shapes import Array, Float
+from boostopt.shapes import Array, Bool, Float
 
 LARGEST_WEIGHT = 1e15
 """Hypothesis weights beyond this are scaled down to it where their sum is free: their products must stay finite."""
@@ -38,6 +38,68 @@ class Polyhedron:
     def image(self, e: Float[Array, " t"]) -> Float[Array, " k"]:
         """Return A e."""
         return e if self.A is None else self.A @ e
+
+
+@dataclass(frozen=True)
+class Epigraph:
+    """G by linear inequalities and a quadratic: what solvers of linear and quadratic programs ask for.
+
+    G(e) = <slope, e> + min over x of <g, x> + (1/2) <x, Q x> subject to A e + B x <= b, with = in place of <= where
+    `equality`. The hypothesis weights are w = A'v + slope, with the multipliers v of the rows.
+
+    Attributes
+    ----------
+    A
+        Shape (k, t); None for the identity.
+    B
+        Shape (k, j), of the j further variables x.
+    b
+        Shape (k,).
+    equality
+        Which rows are equations, shape (k,).
+    g, Q
+        Shapes (j,) and (j, j), Q positive semidefinite.
+    slope
+        Shape (t,).
+    """
+
+    A: Float[Array, "k t"] | None
+    B: Float[Array, "k j"]
+    b: Float[Array, " k"]
+    equality: Bool[Array, " k"]
+    g: Float[Array, " j"]
+    Q: Float[Array, "j j"]
+    slope: Float[Array, " t"]
+
+    def rows(self, e: Float[Array, " t"]) -> Float[Array, " k"]:
+        """Return A e."""
+        return e if self.A is None else self.A @ e
+
+    def weights(self, v: Float[Array, " k"]) -> Float[Array, " t"]:
+        """Return A'v, the hypothesis weights but for the slope."""
+        return v if self.A is None else self.A.T @ v
+
+    @classmethod
+    def of_rows(
+        cls,
+        t: int,
+        b: Float[Array, " k"],
+        A: Float[Array, "k t"] | None = None,
+        equality: bool = False,
+        largest: bool = False,
+        slope: Float[Array, " t"] | None = None,
+    ) -> Epigraph:
+        """Return rows A e <= b or = b; `largest` subtracts one variable gamma from each and minimizes it."""
+        j, k = int(largest), len(b)
+        return cls(
+            A,
+            -np.ones((k, j)),
+            b,
+            np.full(k, equality),
+            np.ones(j),
+            np.zeros((j, j)),
+            np.zeros(t) if slope is None else slope,
+        )
 
 
 @dataclass(frozen=True)
@@ -123,6 +185,10 @@ class EdgeFunction(ABC):
         Each edge is a sum of terms whose sizes add up to `mass`: where G amplifies their rounding, it counts here.
         """
         return 0.0
+
+    def epigraph(self, t: int) -> Epigraph | None:
+        """Return G by linear rows and a quadratic, None if it has no such form."""
+        return None
 
     def domain(self, t: int) -> Polyhedron | None:
         """Return the domain of G if it is not all of R^t."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.edges.base import Active, EdgeFunction, Polyhedron, finite, violations
+from boostopt.edges.base import Active, EdgeFunction, Epigraph, Polyhedron, finite, violations
 from boostopt.shapes import Array, Float
 
 
@@ -67,6 +67,9 @@ class BoundedEdges(EdgeFunction):
 
     def support(self, ray: Float[Array, " t"]) -> float:
         return self.gamma * float(ray.sum())
+
+    def epigraph(self, t: int) -> Epigraph | None:
+        return Epigraph.of_rows(t, np.full(t, self.gamma))
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         import cvxpy as cp
@@ -131,6 +134,9 @@ class FixedEdges(EdgeFunction):
 
     def support(self, ray: Float[Array, " t"]) -> float:
         return self.rho * float(ray.sum())
+
+    def epigraph(self, t: int) -> Epigraph | None:
+        return Epigraph.of_rows(t, np.full(t, self.rho), equality=True)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         import cvxpy as cp

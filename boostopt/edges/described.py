@@ -10,17 +10,16 @@ It is tight where e' is a maximizer, that is where w is in the subdifferential a
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse
 
 from boostopt.edges.base import Active, EdgeFunction, finite, violations
 from boostopt.errors import ProblemError
+from boostopt.expressions import cones_of, gradient, solve_roughly
 from boostopt.shapes import Array, Float
 
 
@@ -52,15 +51,7 @@ class DescribedEdges(EdgeFunction):
         import cvxpy as cp
 
         e, G = self._model(2)
-        data = cp.Problem(cp.Minimize(G), [e <= 1, e >= -1]).get_problem_data("CLARABEL", solver_opts={})[0]
-        dims, quadratic = data["dims"], data.get("P")
-        found = {
-            "second_order": len(dims.soc) > 0,
-            "quadratic": quadratic is not None and quadratic.nnz > 0,
-            "exponential": dims.exp > 0,
-            "power": len(dims.p3d) > 0,
-        }
-        return frozenset({"linear", *(cone for cone, needed in found.items() if needed)})
+        return cones_of(cp.Problem(cp.Minimize(G), [e <= 1, e >= -1]))
 
     def value(self, e: Float[Array, " t"]) -> float:
         variable, G = self._model(len(e))
@@ -74,18 +65,13 @@ class DescribedEdges(EdgeFunction):
 
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
         variable, G = self._model(len(e))
-        variable.value = e
-        try:
-            gradient = G.grad.get(variable, np.zeros(len(e)))
-        except NotImplementedError:  # a few atoms, norm_inf among them, have none in CVXPY
-            gradient = None
-        if gradient is None:
+        slopes = gradient(G, variable, e)
+        if slopes is None:
             raise ProblemError(
                 "CVXPY must know a subgradient of the edge function everywhere on [-1, 1]; it has none at some e. "
                 "Write it with other atoms: max(abs(e)) instead of norm_inf(e)."
             )
-        dense = gradient.toarray() if scipy.sparse.issparse(gradient) else np.asarray(gradient, dtype=np.float64)
-        return np.asarray(dense, dtype=np.float64).ravel()
+        return slopes[0]
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
         return finite(w)
@@ -129,13 +115,7 @@ class DescribedEdges(EdgeFunction):
     def _maximizer(self, w: Float[Array, " t"]) -> Float[Array, " t"]:
         """Return edges near argmax <w, e> - G(e) over the box; any edges give a bound."""
         import cvxpy as cp
-        from cvxpy.error import SolverError
 
         e, G = self._model(len(w))
-        problem = cp.Problem(cp.Maximize(w @ e - G), [e <= 1, e >= -1])
-        try:
-            with warnings.catch_warnings(action="ignore"):  # that it may be inaccurate: it need not be accurate
-                problem.solve("CLARABEL", ignore_dpp=True)
-        except SolverError:
-            return np.zeros(len(w))
-        return np.zeros(len(w)) if e.value is None else np.clip(e.value, -1.0, 1.0)
+        found = solve_roughly(cp.Problem(cp.Maximize(w @ e - G), [e <= 1, e >= -1]), e)
+        return np.zeros(len(w)) if found is None else np.clip(found, -1.0, 1.0)

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.edges.base import Active, EdgeFunction, violations
+from boostopt.edges.base import Active, EdgeFunction, Epigraph, violations
 from boostopt.shapes import Array, Float
 
 
@@ -56,6 +56,9 @@ class LinearEdges(EdgeFunction):
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
         return abs(self.slope) * len(e) * mass
+
+    def epigraph(self, t: int) -> Epigraph | None:
+        return Epigraph.of_rows(t, np.zeros(0), np.zeros((0, t)), slope=np.full(t, self.slope))
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         import cvxpy as cp

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.edges.base import Active, EdgeFunction, violations
+from boostopt.edges.base import Active, EdgeFunction, Epigraph, violations
 from boostopt.shapes import Array, Float
 
 
@@ -52,6 +52,9 @@ class MaximumEdge(EdgeFunction):
 
     def active(self, e: Float[Array, " t"], within: float) -> Active:
         return Active(np.eye(len(e))[:, e >= e.max() - within], False, 1.0, False, np.zeros(len(e)))
+
+    def epigraph(self, t: int) -> Epigraph | None:
+        return Epigraph.of_rows(t, np.zeros(t), largest=True)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         import cvxpy as cp
@@ -106,6 +109,10 @@ class AbsoluteEdge(EdgeFunction):
         largest, none = self.value(e), np.zeros(len(e))
         both = np.concatenate([np.eye(len(e))[:, e >= largest - within], -np.eye(len(e))[:, -e >= largest - within]], 1)
         return Active(both, False, 1.0, largest <= within, none)
+
+    def epigraph(self, t: int) -> Epigraph | None:
+        # Plus and minus of one edge after the other: what belongs to a further edge comes last.
+        return Epigraph.of_rows(t, np.zeros(2 * t), np.kron(np.eye(t), [[1.0], [-1.0]]), largest=True)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         import cvxpy as cp

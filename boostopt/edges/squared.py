@@ -11,52 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.edges.base import Active, EdgeFunction, finite, violations
+from boostopt.edges.base import Active, EdgeFunction, Epigraph, finite, violations
 from boostopt.shapes import Array, Float
-
-
-@dataclass(frozen=True)
-class SquaredPositiveEdges(EdgeFunction):
-    """A quarter of the sum of the squares of the positive edges."""
-
-    cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
-
-    def value(self, e: Float[Array, " t"]) -> float:
-        return 0.25 * float((np.maximum(e, 0.0) ** 2).sum())
-
-    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
-        return float((w**2).sum())
-
-    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
-        return 0.5 * np.maximum(e, 0.0)
-
-    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
-        return finite(w).clip(min=0.0)
-
-    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
-        return violations(w, {"w >= 0": float(-w.min())})
-
-    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
-        return (0.5 * np.maximum(e, 0.0) - w) ** 2 + w * np.maximum(-e, 0.0)
-
-    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
-        return {}
-
-    def active(self, e: Float[Array, " t"], within: float) -> Active:
-        return Active(np.zeros((len(e), 0)), False, None, False, self.subgradient(e))
-
-    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
-        return float((0.25 * e**2 + w**2 + 0.5 * mass * np.abs(e)).sum())
-
-    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
-        return 0.25 * cp.sum_squares(cp.pos(e)), []
-
-    def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
-        return cp.sum_squares(w), [w >= 0]
 
 
 @dataclass(frozen=True)
@@ -92,6 +48,9 @@ class SquaredEdges(EdgeFunction):
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
         return float((0.25 * e**2 + w**2 + 0.5 * mass * np.abs(e)).sum())
 
+    def epigraph(self, t: int) -> Epigraph | None:
+        return _of_squares(t, equality=True)
+
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         import cvxpy as cp
 
@@ -101,3 +60,41 @@ class SquaredEdges(EdgeFunction):
         import cvxpy as cp
 
         return cp.sum_squares(w), []
+
+
+@dataclass(frozen=True)
+class SquaredPositiveEdges(SquaredEdges):
+    """A quarter of the sum of the squares of the positive edges."""
+
+    def value(self, e: Float[Array, " t"]) -> float:
+        return super().value(np.maximum(e, 0.0))
+
+    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        return super().subgradient(np.maximum(e, 0.0))
+
+    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        return finite(w).clip(min=0.0)
+
+    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+        return violations(w, {"w >= 0": float(-w.min())})
+
+    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+        return super().gaps(np.maximum(e, 0.0), w) + w * np.maximum(-e, 0.0)
+
+    def epigraph(self, t: int) -> Epigraph | None:
+        return _of_squares(t, equality=False)
+
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        import cvxpy as cp
+
+        return super().cvxpy_value(cp.pos(e))
+
+    def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
+        value, _ = super().cvxpy_conjugate(w)
+        return value, [w >= 0]
+
+
+def _of_squares(t: int, equality: bool) -> Epigraph:
+    """Return the rows e - p = 0 or e - p <= 0 with a quarter of the squares of p to be minimized."""
+    none = np.zeros(t)
+    return Epigraph(None, -np.eye(t), none, np.full(t, equality), none, 0.5 * np.eye(t), none)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.edges.base import Active, EdgeFunction, Polyhedron, finite, violations
+from boostopt.edges.base import Active, EdgeFunction, Epigraph, Polyhedron, finite, violations
 from boostopt.shapes import Array, Float
 
 DIFFERENCE = np.array([-1.0, 1.0])
@@ -58,6 +58,9 @@ class TiedEdges(EdgeFunction):
 
     def support(self, ray: Float[Array, " t"]) -> float:
         return 0.0
+
+    def epigraph(self, t: int) -> Epigraph | None:
+        return Epigraph.of_rows(t, np.zeros(1), DIFFERENCE[np.newaxis], equality=True, slope=np.array([0.0, 1.0]))
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         return e[1], [e[1] == e[0]]

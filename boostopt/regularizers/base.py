@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -55,6 +55,27 @@ class Stationarity:
     upper: Float[Array, " N"]
     normals: Float[Array, "N k"]
     total: float | None = None
+
+
+@dataclass(frozen=True)
+class Pointwise:
+    """F as a sum over the examples, F(d) = sum f_n(d_n) on lower <= d <= upper: what second-order methods ask for.
+
+    Attributes
+    ----------
+    lower, upper
+        Ends of the box, shape (N,).
+    derivatives, curvatures
+        f_n'(d_n) and f_n''(d_n) for d inside the box, shape (N,).
+    on_simplex
+        Whether the weights must sum to 1.
+    """
+
+    lower: Float[Array, " N"]
+    upper: Float[Array, " N"]
+    derivatives: Callable[[Float[Array, " N"]], Float[Array, " N"]]
+    curvatures: Callable[[Float[Array, " N"]], Float[Array, " N"]]
+    on_simplex: bool
 
 
 class Regularizer(ABC):
@@ -151,6 +172,10 @@ class Regularizer(ABC):
 
         At tiny weights the slope of an entropy is the noise of a solver.
         """
+
+    def pointwise(self) -> Pointwise | None:
+        """Return F as a sum of functions of one weight each, None if it is none."""
+        return None
 
     @abstractmethod
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:

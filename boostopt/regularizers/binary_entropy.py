@@ -8,6 +8,9 @@ On the simplex, u = c / nu, it is the regularizer of Binary ERLPBoost, whose cap
 d_n = u_n sigmoid(logit(d0_n / u_n) + eta (z_n - beta)) [Glocer 2009, (3.25), (3.27)]. Without the simplex, u = c and
 d0 = c / 2, its conjugate is the logarithmic loss (1/eta) sum_n c_n ln((1 + exp(eta z_n)) / 2) [Shalev-Shwartz and
 Singer 2008, section 6]. Examples with d0_n = 0 or d0_n = u_n keep that weight whatever z is.
+
+A reference that equals its cap in floating point stands there; however little it lies below, the weight can move, and
+the logarithm of u_n - d0_n says at what price.
 """
 
 from __future__ import annotations
@@ -21,12 +24,12 @@ from scipy.special import expit, log_expit, rel_entr
 
 from boostopt.errors import ProblemError
 from boostopt.regularizers.base import Stationarity
-from boostopt.regularizers.capped_simplex import FULL_SUPPORT, CappedSimplex
+from boostopt.regularizers.capped_simplex import FULL_SUPPORT, CappedSimplex, normalized
 from boostopt.regularizers.separable import Separable
 from boostopt.shapes import Array, Bool, Float
 
-AT_CAP = 1e-15
-"""Relative distance to its cap within which a reference weight counts as standing there: the rounding of c / nu."""
+SPLIT = 2.0**27 + 1.0
+"""Factor that splits a double into two halves of its digits."""
 
 ROOT_STEPS = 300
 """Steps of the search for beta: more than any has taken, for each is a Newton step or halves a bracket."""
@@ -53,6 +56,8 @@ class BinaryEntropy(Separable):
         Positive number; the larger, the less regularization.
     d0
         Reference distribution, shape (N,), 0 <= d0 <= u, sum 1.
+    below
+        By how much d0 lies below u, shape (N,), where that is known better than by subtraction: see `capped`.
 
     Raises
     ------
@@ -63,8 +68,14 @@ class BinaryEntropy(Separable):
     caps: Float[Array, " N"]
     eta: float
     d0: Float[Array, " N"]
+    below: Float[Array, " N"] | None = None
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear", "exponential"})
+
+    @classmethod
+    def capped(cls, c: Float[Array, " N"], nu: float, eta: float, d0: Float[Array, " N"]) -> BinaryEntropy:
+        """Return the binary entropy with the caps c / nu: their rounding does not enter c / nu - d0."""
+        return cls(c / nu, eta, d0, exact_difference(c, nu, d0) / nu)
 
     def __post_init__(self) -> None:
         over = self.d0 - self.caps * (1 + FULL_SUPPORT)
@@ -74,11 +85,11 @@ class BinaryEntropy(Separable):
                 f"the binary entropy needs d0 <= c / nu; got d0 = {self.d0[n]:.6g} > {self.caps[n]:.6g} at {n}. "
                 "Lower nu, or use a reference distribution within the caps."
             )
-        # Caps that sum to less than 1 by rounding leave no point; a d0 at its cap but for rounding stands at it.
-        total = float(self.caps.sum())
+        # Caps that sum to less than 1 by rounding leave no point: raised, with the references that stand at them.
+        total, at_cap = float(self.caps.sum()), self.d0 >= self.caps
         if self.on_simplex and total < 1.0:
             object.__setattr__(self, "caps", self.caps / total)
-        object.__setattr__(self, "d0", np.where(self.d0 >= self.caps * (1 - AT_CAP), self.caps, self.d0))
+        object.__setattr__(self, "d0", np.where(at_cap, self.caps, self.d0))
 
     @property
     def N(self) -> int:
@@ -103,11 +114,15 @@ class BinaryEntropy(Separable):
         return np.where(self.free, 0.0, self.upper)
 
     @cached_property
+    def rest(self) -> Float[Array, " N"]:
+        """Distances u - d0 to the caps, 0 at the weights that stand at their caps."""
+        return np.where(self.d0 < self.caps, self.caps - self.d0 if self.below is None else self.below, 0.0)
+
+    @cached_property
     def logit(self) -> Float[Array, " N"]:
         """logit(d0 / u) of the free weights, -inf and inf at the fixed ones."""
         log_odds = np.where(self.d0 > 0, np.inf, -np.inf)
-        d0, rest = self.d0[self.free], (self.caps - self.d0)[self.free]
-        log_odds[self.free] = np.log(d0) - np.log(rest)
+        log_odds[self.free] = np.log(self.d0[self.free]) - np.log(self.rest[self.free])
         return log_odds
 
     @cached_property
@@ -117,11 +132,9 @@ class BinaryEntropy(Separable):
         at_zero, at_cap = -u * log_expit(-logit), -u * log_expit(logit)
         if not self.on_simplex:
             return float(np.maximum(at_zero, at_cap).sum()) / self.eta
-        gain = (at_cap - at_zero) / u
-        order = np.argsort(-gain)
-        room = max(1.0 - float(self.fixed.sum()), 0.0)
-        weights = np.diff(np.minimum(np.cumsum(u[order]), room), prepend=0.0)
-        return max(float(at_zero.sum() + weights @ gain[order]), 0.0) / self.eta
+        gain = np.zeros(self.N)
+        gain[self.free] = (at_cap - at_zero) / u
+        return max(float(at_zero.sum()) + self.support(gain), 0.0) / self.eta
 
     @cached_property
     def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -140,7 +153,7 @@ class BinaryEntropy(Separable):
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         terms = np.zeros(self.N)
         d, d0, u = d[self.free], self.d0[self.free], self.upper[self.free]
-        terms[self.free] = rel_entr(d, d0) + rel_entr(np.maximum(u - d, 0.0), u - d0)
+        terms[self.free] = rel_entr(d, d0) + rel_entr(np.maximum(u - d, 0.0), self.rest[self.free])
         return terms / self.eta
 
     def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
@@ -149,6 +162,12 @@ class BinaryEntropy(Separable):
             odds = np.log(d[self.free]) - np.log(np.maximum(self.upper - d, 0.0)[self.free])
         slopes[self.free] = (odds - self.logit[self.free]) / self.eta
         return slopes
+
+    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        bends = np.zeros(self.N)
+        x, u = d[self.free], self.upper[self.free]
+        bends[self.free] = (1.0 / x + 1.0 / (u - x)) / self.eta
+        return bends
 
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         x = self.fixed.copy()
@@ -200,12 +219,13 @@ class BinaryEntropy(Separable):
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         """Return the entropic projection onto the caps, the fixed weights where they must be."""
         if d is None:
-            return self.d0 / self.d0.sum()
-        left = 1.0 - float(self.fixed.sum())
-        if not self.free.any() or left <= FULL_SUPPORT:
+            return normalized(self.d0, self.lower, self.upper)
+        # What the fixed weights leave is known up to the rounding of their sum: it may seem more than the caps carry.
+        caps = np.where(self.free, self.caps, 0.0)
+        left = min(1.0 - float(self.fixed.sum()), float(caps.sum()))
+        if left <= 0.0:
             return self.fixed / self.fixed.sum()
-        movable = CappedSimplex(np.where(self.free, self.caps, 0.0), left)
-        return np.minimum(self.fixed + left * movable.repair(d, self.d0), self.upper)
+        return normalized(self.fixed + left * CappedSimplex(caps, left).repair(d, self.d0), self.lower, self.upper)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         import cvxpy as cp
@@ -217,7 +237,7 @@ class BinaryEntropy(Separable):
         if not len(free):
             return cp.Constant(0.0), constraints
         d0, u = self.d0[free], self.upper[free]
-        entropy = cp.sum(cp.rel_entr(d[free], d0)) + cp.sum(cp.rel_entr(u - d[free], u - d0))
+        entropy = cp.sum(cp.rel_entr(d[free], d0)) + cp.sum(cp.rel_entr(u - d[free], self.rest[free]))
         return entropy / self.eta, constraints
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
@@ -251,6 +271,20 @@ class LogarithmicLoss(BinaryEntropy):
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         return self.d0 if d is None else np.clip(np.where(np.isfinite(d), d, self.d0), 0.0, self.upper)
+
+
+def exact_difference(c: Float[Array, " N"], nu: float, d0: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return c - nu d0 as if rounded once: the product is a sum of two numbers [Dekker 1971, section 5]."""
+    product = nu * d0
+    (a, b), (x, y) = halves(np.full(len(d0), nu)), halves(d0)
+    return (c - product) - (((a * x - product) + a * y + b * x) + b * y)
+
+
+def halves(x: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    """Return two numbers of half the digits that sum to x, so that products of such are exact."""
+    scaled = SPLIT * x
+    high = scaled - (scaled - x)
+    return high, x - high
 
 
 def sigmoid_shift(x: Float[Array, " n"], u: Float[Array, " n"], target: float) -> float:

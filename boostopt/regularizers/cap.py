@@ -58,6 +58,9 @@ class Cap(Separable):
     def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         return np.zeros(len(d))
 
+    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.zeros(len(d))
+
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         return np.where(y > 0, self.upper, 0.0)
 

@@ -13,24 +13,20 @@ A subclass that overrides `conjugate_at` and `gaps` with closed forms is faster,
 from __future__ import annotations
 
 import textwrap
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.sparse
-from scipy.optimize import linprog
 
 from boostopt.errors import ProblemError
+from boostopt.expressions import cones_of, gradient, solve_roughly
 from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.regularizers.inequalities import MIXING, Inequalities, left_side, may_fail, multipliers
 from boostopt.shapes import Array, Float
-
-MIXING = (0.0, 1e-12, 1e-9, 1e-6)
-"""Shares of the inner point that are tried until a gradient exists: that of an entropy does not at a zero weight."""
 
 BELOW = 1e-9
 """By how much of its size f may lie below a tangent and still count as convex."""
@@ -94,17 +90,15 @@ class DescribedRegularizer(Regularizer):
 
     _d: Any = field(init=False, repr=False)
     _f: Any = field(init=False, repr=False)
-    _h: Sequence[Any] = field(init=False, repr=False)
-    _natural: Sequence[Any] = field(init=False, repr=False)
+    _h: Inequalities = field(init=False, repr=False)
+    _natural: Inequalities = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         import cvxpy as cp
 
         d = cp.Variable(len(self.domain.c), name="d")
         f = cp.Constant(0.0) + self.f(d)
-        object.__setattr__(self, "_d", d)
-        object.__setattr__(self, "_f", f)
-        object.__setattr__(self, "_h", [_left_side(constraint) for constraint in self.constraints(d)])
+        stated = [left_side(constraint) for constraint in self.constraints(d)]
         if f.size != 1:
             raise ProblemError(f"f must be a scalar expression; got one of shape {f.shape}. Sum it over the examples.")
         if not f.is_convex():
@@ -114,9 +108,12 @@ class DescribedRegularizer(Regularizer):
                 "quad_form, log_sum_exp, ..."
             )
         # Outside its natural domain CVXPY may give f a value: that of 1 / x is negative left of 0.
-        natural = [_left_side(constraint) for h in (f, *self._h) for constraint in h.domain]
-        object.__setattr__(self, "_natural", [h for h in natural if _may_fail(h, d, self.domain)])
-        object.__setattr__(self, "_h", [*self._h, *self._natural])
+        natural = [left_side(constraint) for h in (f, *stated) for constraint in h.domain]
+        natural = [h for h in natural if may_fail(h, d, Cap(self.domain).unit)]
+        object.__setattr__(self, "_d", d)
+        object.__setattr__(self, "_f", f)
+        object.__setattr__(self, "_h", Inequalities([*stated, *natural], d, self.inside))
+        object.__setattr__(self, "_natural", Inequalities(natural, d, self.inside))
         self._check_inside()
 
     def _check_inside(self) -> None:
@@ -128,7 +125,7 @@ class DescribedRegularizer(Regularizer):
             raise ProblemError(
                 f"inside must lie in the capped simplex; it misses it by {violated:.3g}. c / sum c always lies in it."
             )
-        worst = float(self._constraint_values(inside).max(initial=-np.inf))
+        worst = float(self._h.values(inside).max(initial=-np.inf))
         if worst >= 0.0:
             raise ProblemError(
                 f"inside must satisfy every constraint strictly; the worst has h(inside) = {worst:.3g}. "
@@ -141,19 +138,8 @@ class DescribedRegularizer(Regularizer):
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         import cvxpy as cp
 
-        problem = cp.Problem(
-            cp.Minimize(self._f), [*(h <= 0 for h in self._h), *Cap(self.domain).cvxpy_value(self._d)[1]]
-        )
-        data = problem.get_problem_data("CLARABEL", solver_opts={})[0]
-        dims, quadratic = data["dims"], data.get("P")
-        found = {
-            "second_order": len(dims.soc) > 0,
-            "quadratic": quadratic is not None and quadratic.nnz > 0,
-            "exponential": dims.exp > 0,
-            "power": len(dims.p3d) > 0,
-            "semidefinite": len(dims.psd) > 0,
-        }
-        return frozenset({"linear", *(cone for cone, needed in found.items() if needed)})
+        inequalities = [*(h <= 0 for h in self._h.h), *Cap(self.domain).cvxpy_value(self._d)[1]]
+        return cones_of(cp.Problem(cp.Minimize(self._f), inequalities))
 
     @property
     def N(self) -> int:
@@ -176,10 +162,10 @@ class DescribedRegularizer(Regularizer):
         return np.where(self.inside > 0, self.inside, 1.0 / self.N)
 
     def value(self, d: Float[Array, " N"]) -> float:
+        if not (self._natural.values(d) <= 0.0).all():
+            return np.inf
         self._d.value = d
         with np.errstate(all="ignore"):  # at the ends of its natural domain
-            if any(not float(np.max(h.value)) <= 0.0 for h in self._natural):
-                return np.inf
             value = float(self._f.value)
         return np.inf if np.isnan(value) else value
 
@@ -194,7 +180,7 @@ class DescribedRegularizer(Regularizer):
         if not self._h:
             return found
         with np.errstate(over="ignore", invalid="ignore"):  # what is huge is as wrong as inf says
-            worst = float(self._constraint_values(d).max()) if np.isfinite(d).all() else np.inf
+            worst = float(self._h.values(d).max()) if np.isfinite(d).all() else np.inf
         return {**found, "h(d) <= 0": np.inf if np.isnan(worst) else max(0.0, worst)}
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
@@ -202,23 +188,16 @@ class DescribedRegularizer(Regularizer):
         if d is None:
             return self.domain.normalized(self.inside)
         d = self.domain.repair(d, self.unit)
-        h, inner = self._constraint_values(d), self._constraint_values(self.inside)
+        h, inner = self._h.values(d), self._h.values(self.inside)
         share = float((h[h > 0] / (h[h > 0] - inner[h > 0])).max(initial=0.0))
         return d if share == 0.0 else self.domain.normalized((1.0 - share) * d + share * self.inside)
 
     def maximizer(self, z: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return a point near argmax <z, d> - F(d), by Clarabel; the inner point if it fails."""
         import cvxpy as cp
-        from cvxpy.error import SolverError
 
         value, constraints = self.cvxpy_value(self._d)
-        problem = cp.Problem(cp.Maximize(z @ self._d - value), constraints)
-        try:
-            with warnings.catch_warnings(action="ignore"):  # that it may be inaccurate: it need not be accurate
-                problem.solve("CLARABEL", ignore_dpp=True)
-        except SolverError:
-            return self.project(None)
-        return self.project(None if self._d.value is None else self._d.value)
+        return self.project(solve_roughly(cp.Problem(cp.Maximize(z @ self._d - value), constraints), self._d))
 
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
         # A tangent at the end of the domain may be steep and bound nothing; the one inside never is.
@@ -234,12 +213,12 @@ class DescribedRegularizer(Regularizer):
     def _bound_at(self, d: Float[Array, " N"], z: Float[Array, " N"]) -> _Linearized:
         """Return the bound of F*(z) by the tangent at d, or as near to d as there is a gradient."""
         at, slope, A, b = self._tangent_at(d)
-        multipliers = self._constraint_multipliers(z - slope, A, b)
-        y = z - slope - multipliers @ A
+        weights = multipliers(z - slope, self.domain.upper, A, b)
+        y = z - slope - weights @ A
         cap = Cap(self.domain).conjugate_at(y)
         self._check_tangent(at, slope, cap.d)
-        value = cap.value + float(slope @ at) - self.value(at) + float(multipliers @ b)
-        return _Linearized(value, self.project(at), {**cap.multipliers, "lambda": multipliers}, at, slope, A, b, y)
+        value = cap.value + float(slope @ at) - self.value(at) + float(weights @ b)
+        return _Linearized(value, self.project(at), {**cap.multipliers, "lambda": weights}, at, slope, A, b, y)
 
     def _check_tangent(self, at: Float[Array, " N"], slope: Float[Array, " N"], end: Float[Array, " N"]) -> None:
         """Raise ProblemError where f lies below its tangent: CVXPY's gradients of a few atoms are no subgradients."""
@@ -260,7 +239,7 @@ class DescribedRegularizer(Regularizer):
             at = (1.0 - share) * d + share * self.inside
             slope = self._slope(at)
             if slope is not None and np.isfinite(self.value(at)):
-                return at, slope, *self._linearized_constraints(at)
+                return at, slope, *self._h.tangents(at)
         raise ProblemError(
             "f must have a gradient at every point inside its domain; it has none near d. Write it with atoms that are "
             "differentiable inside the simplex."
@@ -295,8 +274,8 @@ class DescribedRegularizer(Regularizer):
 
     def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
         tangent = self._tangent_at(d, floor)
-        h = self._constraint_values(d)
-        inner = self._constraint_values(self.inside)
+        h = self._h.values(d)
+        inner = self._h.values(self.inside)
         return Stationarity(tangent[1], np.zeros(self.N), self.domain.upper, tangent[2][h >= floor * inner].T)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
@@ -307,78 +286,5 @@ class DescribedRegularizer(Regularizer):
 
     def _slope(self, d: Float[Array, " N"]) -> Float[Array, " N"] | None:
         """Return a subgradient of f, None where there is none."""
-        return _gradient(self._f, self._d, d)
-
-    def _constraint_values(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
-        self._d.value = d
-        with np.errstate(all="ignore"):  # at the ends of its natural domain
-            return np.concatenate([np.ravel(h.value) for h in self._h]) if self._h else np.zeros(0)
-
-    def _linearized_constraints(self, d: Float[Array, " N"]) -> tuple[Float[Array, "k N"], Float[Array, " k"]]:
-        """Return (A, b) with h(d') >= A d' - b for all d', equal at d or as near to d as there is a gradient."""
-        if not self._h:
-            return np.zeros((0, self.N)), np.zeros(0)
-        tangents = [self._tangent_of(h, d) for h in self._h]
-        return np.concatenate([A for A, _ in tangents]), np.concatenate([b for _, b in tangents])
-
-    def _tangent_of(self, h: Any, d: Float[Array, " N"]) -> tuple[Float[Array, "k N"], Float[Array, " k"]]:
-        """Return (A, b) for one constraint; zeros, which bound nothing, where h has no gradient at all."""
-        for share in (*MIXING, 1.0):
-            at = (1.0 - share) * d + share * self.inside
-            slopes = _gradient(h, self._d, at)
-            if slopes is not None and np.isfinite(np.asarray(h.value, dtype=np.float64)).all():
-                A = slopes.reshape(h.size, self.N)
-                # The tangent at the point whose gradient it is: with the value at another it may lie above h.
-                return A, A @ at - np.ravel(h.value)
-        return np.zeros((h.size, self.N)), np.zeros(h.size)
-
-    def _constraint_multipliers(
-        self, y: Float[Array, " N"], A: Float[Array, "k N"], b: Float[Array, " k"]
-    ) -> Float[Array, " k"]:
-        """Return the multipliers of A d <= b in max <y, d> over C_nu: any that are not negative give a bound."""
-        if not len(b):
-            return np.zeros(0)
-        ones = np.ones((1, self.N))
-        box = np.column_stack([np.zeros(self.N), self.domain.upper])
-        answer: Any = linprog(-y, A_ub=A, b_ub=b, A_eq=ones, b_eq=[1.0], bounds=box, method="highs")
-        return np.maximum(-answer.ineqlin.marginals, 0.0) if answer.status == 0 else np.zeros(len(b))
-
-
-def _may_fail(h: Any, d: Any, domain: CappedSimplex) -> bool:
-    """Whether h(d) <= 0 may fail on the capped simplex; d >= 0 and the like cannot."""
-    center = domain.c / domain.c.sum()
-    d.value = center
-    if not h.is_affine() or (rows := h.grad.get(d)) is None:
-        return True
-    # h(d') = h(center) + <rows, d' - center> is largest at a vertex, for rows <= 0 at most where d' = 0.
-    return bool(scipy.sparse.csr_array(rows).max() > 0.0 or np.max(np.ravel(h.value) - center @ rows) > 0.0)
-
-
-def _left_side(constraint: Any) -> Any:
-    """Return h of a constraint h <= 0."""
-    from cvxpy.constraints.nonpos import Inequality
-
-    if not isinstance(constraint, Inequality) or not constraint.is_dcp():
-        raise ProblemError(
-            f"a further constraint must be an inequality h(d) <= 0 with convex h; got {constraint}. Equations leave no "
-            "strictly feasible point; write cones as inequalities of norms."
-        )
-    return constraint.expr
-
-
-def _gradient(expression: Any, variable: Any, at: Float[Array, " N"]) -> Any:
-    """Return the gradient of an expression of size k as an array of shape (k N,), k rows; None where there is none."""
-    variable.value = at
-    try:
-        with np.errstate(all="ignore"):  # at the ends of the natural domain, where there is none
-            gradients = expression.grad
-    except NotImplementedError:  # a few atoms, norm_inf among them, have none in CVXPY
-        return None
-    if variable not in gradients:
-        return np.zeros(expression.size * variable.size)
-    gradient = gradients[variable]
-    if gradient is None:
-        return None
-    dense = gradient.toarray() if scipy.sparse.issparse(gradient) else np.asarray(gradient, dtype=np.float64)
-    dense = np.asarray(dense).reshape(variable.size, expression.size).T.ravel()
-    return dense if np.isfinite(dense).all() else None
+        found = gradient(self._f, self._d, d)
+        return None if found is None else found[0]

@@ -83,6 +83,9 @@ class Hinge(Separable):
     def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         return np.full(self.N, -1.0)
 
+    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.zeros(self.N)
+
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         return np.where(y > -1.0, self.upper, 0.0)
 

@@ -70,11 +70,9 @@ class RelativeEntropy(Separable):
     def span(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """C_Delta / eta: fill the examples of smallest d0_n / c_n first; exact when nothing is filled in part."""
         live = self.domain.c > 0
-        density = np.log(self.upper[live]) - self.log_d0[live]  # ln(d / d0) at the cap
-        order = np.argsort(-density)
-        filled = np.cumsum(self.upper[live][order])
-        weights = np.diff(np.minimum(filled, 1.0), prepend=0.0)
-        return max(float(weights @ density[order]), 0.0) / self.eta
+        density = np.zeros(self.N)
+        density[live] = np.log(self.upper[live]) - self.log_d0[live]  # ln(d / d0) at the cap
+        return max(self.support(density), 0.0) / self.eta
 
     @cached_property
     def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -97,6 +95,9 @@ class RelativeEntropy(Separable):
     def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(self.d0 > 0, np.log(d) - self.log_d0, 0.0) / self.eta
+
+    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return 1.0 / (self.eta * d)
 
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         return np.exp(self._log_maximizers(y))

@@ -66,6 +66,9 @@ class Squares(Separable):
     def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         return self.mu * d / self.c
 
+    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return self.mu / self.c
+
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         return np.clip(y * self.c / self.mu, 0.0, 1.0)
 

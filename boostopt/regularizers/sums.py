@@ -88,6 +88,9 @@ class SeparableSum(Separable):
     def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         return np.sum([piece.derivatives(d) for piece in self.pieces], axis=0)
 
+    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.sum([piece.curvatures(d) for piece in self.pieces], axis=0)
+
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         return self._between(y, np.zeros(self.N), self.upper)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
+from boostopt.regularizers.base import ConjugatePoint, Pointwise, Regularizer, Stationarity
 from boostopt.shapes import Array, Float
 
 
@@ -86,6 +86,10 @@ class Tilted(Regularizer):
     def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
         of_base = self.base.stationarity(d, floor)
         return replace(of_base, slopes=of_base.slopes + self.tilt)
+
+    def pointwise(self) -> Pointwise | None:
+        of_base = self.base.pointwise()
+        return of_base and replace(of_base, derivatives=lambda d: of_base.derivatives(d) + self.tilt)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         value, constraints = self.base.cvxpy_value(d)

@@ -146,7 +146,7 @@ def test_from_radius_1_on_it_is_the_hard_margin() -> None:
 
 def test_at_the_smallest_radius_the_uniform_distribution_is_all_there_is() -> None:
     for p in (1.5, 2.0, 3.0, math.inf):
-        smallest = 6 ** (1 / p - 1) * (1 + 1e-13)
+        smallest = 6 ** (1 / p - 1)
         solution = norm_ball(REFERENCE_U, r=smallest, p=p).solve("cvxpy:clarabel", tol=1e-6)
         np.testing.assert_allclose(solution.d, 1 / 6, atol=1e-6)
         assert solution.certificate.upper == pytest.approx(REFERENCE_U.mean(axis=0).max(), abs=1e-6)

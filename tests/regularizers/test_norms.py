@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from problems import REFERENCE_U
 from twins import (
@@ -201,6 +201,7 @@ def test_the_reference_numbers() -> None:
 
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(seeds)
+@example(7)  # at order 1000 s underflows to 0 on the way to the root
 def test_extreme_exponents(seed: int) -> None:
     """Near 1 the norm hardly bends, near infinity it is a cap: the maximizer must still attain the conjugate."""
     rng = np.random.default_rng(seed)
@@ -218,15 +219,22 @@ def test_at_and_near_the_smallest_radius(seed: int) -> None:
     B = base(rng, c, None if rng.random() < 0.5 else float(np.exp(rng.uniform(-2, 9))))
     smallest, _ = norm_ends(c[B.domain.c > 0], p)
     center = np.where(B.domain.c > 0, c, 0.0) / c[B.domain.c > 0].sum()
-    for beyond in (-5e-13, 0.0, 5e-13):
+    for beyond in (-2e-15, 0.0, 2e-15):
         touching = NormBall(B, c, p, smallest * (1 + beyond))
-        at = touching.conjugate_at(z)
-        assert at.value == pytest.approx(z @ center - value(touching, center), abs=1e-12 * (1 + touching.magnitude))
+        at, alone = touching.conjugate_at(z), z @ center - value(touching, center)
+        rounding = 1e-14 * (1 + touching.magnitude)
+        assert alone - rounding <= at.value
+        # What is beside the point counts by the square root, and not at all below the smallest radius.
+        if beyond < 0.0:
+            assert at.value <= alone + rounding
         np.testing.assert_allclose(at.d, center, atol=1e-15)
         np.testing.assert_allclose(touching.project(rng.random(N)), center, atol=1e-15)
-        assert touching.gaps(at.d, z, at).sum() <= 1e-15
-    with pytest.raises(ProblemError, match="where the ball touches the simplex in one point, or at least"):
-        NormBall(B, c, p, smallest * (1 + 1e-8))
+        assert touching.gaps(at.d, z, at).sum() == pytest.approx(at.value - alone, abs=rounding)
+    for beyond in (5e-13, 1e-8):
+        with pytest.raises(ProblemError, match="where the ball touches the simplex in one point, or at least"):
+            NormBall(B, c, p, smallest * (1 + beyond))
+    with pytest.raises(ProblemError, match="the ball does not meet the simplex"):
+        NormBall(B, c, p, smallest * (1 - 5e-13))
     for beyond in (1.1e-6, 1e-5):
         ball = NormBall(B, c, p, smallest * (1 + beyond))
         inside, at = feasible(ball, rng), ball.conjugate_at(z)

@@ -1,0 +1,53 @@
+"""What CVXPY knows of an expression: the cones it needs, its gradient, a rough optimum."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt.shapes import Array, Float
+
+
+def cones_of(problem: Any) -> frozenset[str]:
+    """Return what a solver must take for a CVXPY problem, as regularizers and edge functions name it."""
+    data = problem.get_problem_data("CLARABEL", solver_opts={})[0]
+    dims, quadratic = data["dims"], data.get("P")
+    found = {
+        "second_order": len(dims.soc) > 0,
+        "quadratic": quadratic is not None and quadratic.nnz > 0,
+        "exponential": dims.exp > 0,
+        "power": len(dims.p3d) > 0,
+        "semidefinite": len(dims.psd) > 0,
+    }
+    return frozenset({"linear", *(cone for cone, needed in found.items() if needed)})
+
+
+def solve_roughly(problem: Any, variable: Any) -> Float[Array, " n"] | None:
+    """Return the variable's value at an optimum by Clarabel, as accurate as it happens to be; None if it fails."""
+    from cvxpy.error import SolverError
+
+    try:
+        with warnings.catch_warnings(action="ignore"):  # that it may be inaccurate: it need not be accurate
+            problem.solve("CLARABEL", ignore_dpp=True)
+    except SolverError:
+        return None
+    return variable.value
+
+
+def gradient(expression: Any, variable: Any, at: Float[Array, " n"]) -> Float[Array, "k n"] | None:
+    """Return a subgradient at a point for each of the k entries of an expression; None where one has none."""
+    variable.value = at
+    try:
+        with np.errstate(all="ignore"):  # at the ends of the natural domain, where there is none
+            gradients = expression.grad
+    except NotImplementedError:  # a few atoms, norm_inf among them, have none in CVXPY
+        return None
+    columns = gradients.get(variable, np.zeros((variable.size, expression.size)))
+    if columns is None:
+        return None
+    full = columns.toarray() if scipy.sparse.issparse(columns) else columns
+    rows = np.ascontiguousarray(np.asarray(full, dtype=np.float64).reshape(variable.size, expression.size).T)
+    return rows if np.isfinite(rows).all() else None

@@ -1,0 +1,160 @@
+"""A function of a norm added to the simplex or to the relative entropy on it, and the conjugate of the sum.
+
+With multiplicities the norm is that of the copies, ||d||_p^p = sum_n c_n (d_n / c_n)^p, and its dual is
+||s||_q^q = sum_n c_n |s_n|^q with 1/p + 1/q = 1. The function is a base B (the simplex, or the relative entropy on it)
+plus h(||d||_p), and so is its conjugate an infimal convolution:
+
+    F*(z) = min over s of B*(z - s) + H(s),    H the conjugate of h(||d||_p),
+
+so that ANY s gives a number that is not below F*(z). With the entropy the best s is the power mu c^(1-p) d^(p-1) of the
+answer, and everything is Wright's omega function [Shalev-Shwartz and Singer 2008, theorem 7; for absolute norms].
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+
+from boostopt.regularizers.base import ConjugatePoint, Regularizer
+from boostopt.regularizers.cap import Cap
+from boostopt.regularizers.powers import Curve, bracket, root
+from boostopt.regularizers.relative_entropy import RelativeEntropy
+from boostopt.shapes import Array, Float
+
+
+@dataclass(frozen=True)
+class Normed(Regularizer):
+    """A base plus h(||d||_p): what a ball and a penalty have in common.
+
+    Parameters
+    ----------
+    base
+        The indicator of the simplex (`simplex`) or the relative entropy on it, without caps.
+    c
+        Multiplicities, shape (N,), positive.
+    p
+        Exponent, 1 < p < inf; the penalty also takes inf.
+    r
+        Radius, or strength of the penalty, positive.
+    """
+
+    base: Cap | RelativeEntropy
+    c: Float[Array, " N"]
+    p: float
+    r: float
+
+    @property
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.base.cones | ({"second_order"} if np.isfinite(self.p) else frozenset())
+
+    @property
+    def N(self) -> int:
+        return len(self.c)
+
+    @property
+    def q(self) -> float:
+        """The dual exponent."""
+        return self.p / (self.p - 1.0) if np.isfinite(self.p) else 1.0
+
+    @cached_property
+    def center(self) -> Float[Array, " N"]:
+        """The point of smallest norm: proportional to c where there may be weight."""
+        live = np.where(self.base.domain.c > 0, self.c, 0.0)
+        return live / live.sum()
+
+    @property
+    def magnitude(self) -> float:
+        return self.base.magnitude + 2.0
+
+    @property
+    def unit(self) -> Float[Array, " N"]:
+        return self.base.unit
+
+    @property
+    def rate(self) -> float:
+        return self.base.rate
+
+    def norm(self, d: Float[Array, " N"]) -> float:
+        """Return ||d||_p of the copies."""
+        return _norm(d / self.c, self.c, self.p)
+
+    def dual_norm(self, s: Float[Array, " N"]) -> float:
+        """Return ||s||_q of the copies."""
+        return _norm(s, self.c, self.q)
+
+    def support(self, z: Float[Array, " N"]) -> float:
+        return self.base.support(z)
+
+    def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
+        return self.base.residuals(d)
+
+    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+        d, s = self._answer(z)
+        at = self.base.conjugate_at(z - s)
+        return ConjugatePoint(at.value + self.dual_value(s), self.project(d), {**at.multipliers, "s": s})
+
+    def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
+        s = np.asarray(at.multipliers["s"])
+        return self.base.gaps(d, z - s, at) + self.norm_gaps(d, s)
+
+    def normal(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return the gradient of the norm, p finite."""
+        norm = self.norm(d)
+        return (d / (self.c * norm)) ** (self.p - 1.0) if norm > 0.0 else np.zeros(self.N)
+
+    @abstractmethod
+    def dual_value(self, s: Float[Array, " N"]) -> float:
+        """Return H(s)."""
+
+    @abstractmethod
+    def norm_gaps(self, d: Float[Array, " N"], s: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return the non-negative terms of h(||d||) + H(s) - <s, d>."""
+
+    def cvxpy_norm(self, d: Any) -> Any:
+        """Return ||d||_p of the copies for an affine expression."""
+        return _cvxpy_norm(d, self._vertices, self.p)
+
+    def cvxpy_dual_norm(self, s: Any) -> Any:
+        """Return ||s||_q of the copies for an affine expression."""
+        return _cvxpy_norm(s, self.c ** (1.0 / self.q), self.q)
+
+    @property
+    def _vertices(self) -> Float[Array, " N"]:
+        """Norms of the vertices of the simplex."""
+        return self.c ** (1.0 / self.p - 1.0)
+
+    @abstractmethod
+    def _answer(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        """Return a maximizer of F* at z, up to the accuracy of its root, and the best s."""
+
+    def _young(self, alpha: Float[Array, " N"], beta: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return the terms c (alpha^p / p + beta^q / q - alpha beta), each non-negative by Young's inequality."""
+        return self.c * np.maximum(alpha**self.p / self.p + beta**self.q / self.q - alpha * beta, 0.0)
+
+    def _on_curve(
+        self, curve: Curve, wanted: Callable[[Float[Array, " N"], Float[Array, " N"]], float]
+    ) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        """Return (d, s) where `wanted(d, s)`, increasing with the level, is 0."""
+        low, high = bracket(lambda level: wanted(*curve.at(level)), 0.0)
+        return curve.at(root(lambda level: wanted(*curve.at(level)), low, high))
+
+
+def _norm(x: Float[Array, " n"], c: Float[Array, " n"], p: float) -> float:
+    """Return (sum c |x|^p)^(1/p), scaled so that nothing overflows."""
+    largest = float(np.abs(x).max(initial=0.0))
+    if largest == 0.0 or not np.isfinite(p):
+        return largest
+    return largest * float((c * (np.abs(x) / largest) ** p).sum()) ** (1.0 / p)
+
+
+def _cvxpy_norm(x: Any, weights: Float[Array, " N"], p: float) -> Any:
+    """Return the p-norm of weights * x."""
+    import cvxpy as cp
+
+    weighted = cp.multiply(weights, x)
+    return cp.norm_inf(weighted) if not np.isfinite(p) else cp.pnorm(weighted, cast(Any, p))
