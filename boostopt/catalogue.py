@@ -51,7 +51,7 @@ def get_formulation(which: object) -> Formulation[Any]:
     for point in entry_points(group=ENTRY_POINTS):
         if point.name == which:
             loaded = point.load()
-            return loaded() if isinstance(loaded, type) else loaded
+            return _instance(loaded, point.value) if isinstance(loaded, type) else loaded
     raise unknown_name("formulation", which, list_formulations())
 
 
@@ -101,4 +101,15 @@ def _stated_in(module: ModuleType) -> Formulation[Any]:
     missing += sorted(page.__abstractmethods__)
     if missing:
         raise OptionError(f"the page {page.__name__} in {module.__file__} must define {', '.join(missing)}.")
-    return page()
+    return _instance(page, str(module.__file__))
+
+
+def _instance(page: type[Any], where: str) -> Formulation[Any]:
+    """Make the object of a page."""
+    try:
+        return page()
+    except Exception as failure:
+        raise OptionError(
+            f"the page {page.__name__} in {where} must be made without arguments; it raises "
+            f"{type(failure).__name__}: {failure}. Mend the page."
+        ) from failure

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import os
 import warnings
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,6 +45,8 @@ class Dataset:
         Margin matrix, shape (N, t), where the file holds one.
     c, d0
         Multiplicities and reference distribution, shape (N,), where the file holds them.
+    unread
+        Names of the arrays of an npz file that are none of these.
     """
 
     name: str
@@ -52,6 +55,7 @@ class Dataset:
     U: Any = None
     c: Any = None
     d0: Any = None
+    unread: tuple[str, ...] = ()
 
     def margin_matrix(self, t: int, random_state: int) -> Any:
         """Return U: the given one, or that of decision stumps drawn with a seed (at most t columns)."""
@@ -62,7 +66,24 @@ class Dataset:
         return stump_matrix(self.X, self.y, t, random_state)
 
 
-def load_dataset(source: str, label: str = "label", positive: str | None = None) -> Dataset:
+@dataclass(frozen=True)
+class Answer:
+    """An answer computed elsewhere.
+
+    Attributes
+    ----------
+    d, w
+        Example weights and hypothesis weights, finite; None for what the file does not hold.
+    unread
+        Names of the arrays of an npz file that are neither.
+    """
+
+    d: Any = None
+    w: Any = None
+    unread: tuple[str, ...] = ()
+
+
+def load_dataset(source: str, label: str = "label", positive: str | None = None, weights: str | None = None) -> Dataset:
     """Load a data set of two classes.
 
     Parameters
@@ -76,14 +97,22 @@ def load_dataset(source: str, label: str = "label", positive: str | None = None)
     positive
         The class that becomes 1 against all others; by default there must be two classes and the larger one, as a
         number or else alphabetically, becomes 1.
+    weights
+        The column of a CSV file that holds the multiplicities c, which are what sample weights mean; it is then no
+        feature.
 
     Raises
     ------
     DataError
-        The source is unknown, unreadable, empty or truncated, the label column is not there, a feature is no
-        finite number, or there are not exactly two classes.
+        The source is unknown, unreadable, empty or truncated, the label column or that of the weights is not there, a
+        feature is no finite number, there are not exactly two classes, or weights are asked of a file without columns.
     """
     path = Path(source)
+    if weights is not None and kind(path) != ".csv" and (source in EMBEDDED or os.path.isfile(source)):
+        raise DataError(
+            f"expected a CSV file for weights in a column; got {source!r}. An npz file holds them as an array c."
+        )
+    c = None
     if source in EMBEDDED and not os.path.isfile(source):
         features, labels = _embedded(source)
     elif os.path.isdir(source):
@@ -96,14 +125,14 @@ def load_dataset(source: str, label: str = "label", positive: str | None = None)
     elif kind(path) == ".npz":
         return _arrays(source, positive)
     elif kind(path) == ".csv":
-        features, labels = _csv(path, label)
+        features, labels, c = _csv(path, label, weights)
     else:
         features, labels = _svmlight(path)
     X = _features(source, features)
-    return Dataset(source, X, _two_classes(source, labels, len(X), positive))
+    return Dataset(source, X, _two_classes(source, labels, len(X), positive), c=c)
 
 
-def load_answer(source: str) -> dict[str, Any]:
+def load_answer(source: str) -> Answer:
     """Load an answer computed elsewhere: the arrays d, w or both.
 
     Parameters
@@ -114,7 +143,7 @@ def load_answer(source: str) -> dict[str, Any]:
     Raises
     ------
     DataError
-        The file is not there, is unreadable, or holds neither.
+        The file is not there, is unreadable, holds neither, or holds an entry that is not finite.
     """
     path = Path(source)
     if not os.path.isfile(source):
@@ -122,14 +151,35 @@ def load_answer(source: str) -> dict[str, Any]:
     if kind(path) == ".npz":
         arrays = read_npz(path)
         held, found = list(arrays), {name: arrays[name] for name in ("d", "w") if name in arrays}
+        unread = _others(arrays, found)
     elif kind(path) == ".csv":
         held, rows = read_table(path)
         found = {name: number_column(path, held, rows, name) for name in ("d", "w") if name in held}
+        unread = ()
     else:
         raise DataError(f"expected an answer as .npz or .csv; got {source!r}.")
     if not found:
         raise DataError(f"{source} must hold d, w or both; it holds {', '.join(held) or 'nothing'}.")
-    return found
+    for name, values in found.items():
+        _check_finite(source, name, values)
+    return Answer(**found, unread=unread)
+
+
+def _check_finite(source: str, name: str, values: Any) -> None:
+    """Refuse an entry that is no finite number: who saved it has no answer, and would be certified another one."""
+    if values.dtype.kind != "f" or np.isfinite(values).all():
+        return
+    at = np.argwhere(~np.isfinite(values))
+    first = ", ".join(map(str, at[0].tolist()))
+    raise DataError(
+        f"{source}: {name} must be finite; got {values[tuple(at[0])]} at ({first}), {len(at)} such entries. "
+        "Leave the array out if there is no such answer; program.certify counts such entries as 0."
+    )
+
+
+def _others(arrays: Iterable[str], read: Iterable[str]) -> tuple[str, ...]:
+    """Return the names of the arrays that are not read."""
+    return tuple(sorted(set(arrays) - set(read)))
 
 
 def _embedded(name: str) -> tuple[Any, Any]:
@@ -154,21 +204,30 @@ def _svmlight(path: Path) -> tuple[Any, Any]:
     return X, y
 
 
-def _csv(path: Path, label: str) -> tuple[Any, Any]:
-    """Read a CSV file with a header and a label column."""
+def _csv(path: Path, label: str, weights: str | None) -> tuple[Any, Any, Any]:
+    """Read a CSV file with a header, a label column and, where it is named, a column of weights."""
     header, rows = read_table(path)
     if label not in header:
         raise DataError(f"{path} has no label column: {unknown_name('column', label, header)} Name it with --label.")
+    if weights is not None and weights not in header:
+        raise DataError(f"{path} has no such column: {unknown_name('column', weights, header)} Mend --weights.")
+    if weights == label:
+        raise DataError(f"{path}: expected one column for the class and one for the weights; got {label!r} for both.")
     if not rows:
         raise DataError(f"{path} has a header and no rows.")
     at = place(path, header, label)
-    X = np.empty((len(rows), len(header) - 1))
+    others = [j for j in range(len(header)) if j != at]
+    table = np.empty((len(rows), len(others)))
     for n, (line, cells) in enumerate(rows):
         try:
-            X[n] = [float(cell) for cell in cells[:at] + cells[at + 1 :]]
+            table[n] = [float(cells[j]) for j in others]
         except ValueError as failure:
             raise DataError(f"{path}, line {line}: every column but {label!r} must be a number; {failure}.") from None
-    return X, np.array([cells[at] for _, cells in rows])
+    labels = np.array([cells[at] for _, cells in rows])
+    if weights is None:
+        return table, labels, None
+    of_weights = others.index(place(path, header, weights))
+    return np.delete(table, of_weights, axis=1), labels, table[:, of_weights]
 
 
 def _arrays(source: str, positive: str | None) -> Dataset:
@@ -178,12 +237,13 @@ def _arrays(source: str, positive: str | None) -> Dataset:
         U = arrays["U"]
         if U.ndim != 2:
             raise DataError(f"{source}: U must have shape (N, t); got {U.shape}.")
-        return Dataset(source, U=U, **_weights(source, arrays, len(U)))
+        return Dataset(source, U=U, **_weights(source, arrays, len(U)), unread=_others(arrays, ("U", "c", "d0")))
     if not {"X", "y"} <= arrays.keys():
         raise DataError(f"{source} must hold arrays X and y, or U; it holds {', '.join(arrays) or 'none'}.")
     X = _features(source, arrays["X"])
     y = _two_classes(source, arrays["y"], len(X), positive)
-    return Dataset(source, X, y, **_weights(source, arrays, len(X)))
+    unread = _others(arrays, ("X", "y", "c", "d0"))
+    return Dataset(source, X, y, **_weights(source, arrays, len(X)), unread=unread)
 
 
 def _weights(source: str, arrays: dict[str, Any], N: int) -> dict[str, Any]:

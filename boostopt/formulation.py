@@ -8,9 +8,8 @@ from __future__ import annotations
 import dataclasses
 import math
 import sys
-import traceback
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -18,17 +17,17 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt.edges.base import EdgeFunction
-from boostopt.errors import BoostoptError, ProblemError, unknown_name
+from boostopt.errors import ProblemError, unknown_name
 from boostopt.forms import Form, derive
 from boostopt.margins import Margins
 from boostopt.parameters import LARGEST, POSITIVE, SMALLEST, Parameter, check_values, per_example, read, typical
-from boostopt.program import Examples, Program
+from boostopt.program import Examples, Program, check_unmasked, made_by_page
 from boostopt.regularizers.base import Regularizer
+from boostopt.regularizers.capped_simplex import SUM_ROUNDING
 from boostopt.shapes import Array, Float
 from boostopt.typesetting import latex_display
 
 P = TypeVar("P")
-T = TypeVar("T")
 
 
 class Formulation(ABC, Generic[P]):
@@ -132,7 +131,8 @@ class Formulation(ABC, Generic[P]):
         ----------
         U
             Margin matrix U[n, q] = y_n h_q(x_n), shape (N, t), entries in [-1, 1]; an array (float64 and int8 are
-            kept without a copy), a scipy sparse matrix or `Margins`.
+            kept without a copy), a scipy sparse matrix or `Margins`. The labels are in it: numbers 0 and 1 of any type
+            are the margins 0 and 1, whereas True and False, and masked entries, are refused.
         c
             Multiplicities, shape (N,), positive; 1 by default. They are what sample weights mean: an example with
             c_n = 2 counts as two copies of itself.
@@ -150,10 +150,12 @@ class Formulation(ABC, Generic[P]):
         Raises
         ------
         ProblemError
-            U, c, d0 or a parameter lies outside its domain, or a required parameter is missing.
+            U, c, d0 or a parameter lies outside its domain or is masked, a required parameter is missing, or the page
+            fails to make its pieces.
         OptionError
             A parameter that this formulation does not have.
         """
+        check_unmasked("U", U)
         margins = Margins(U)
         if self.columns not in (None, margins.t):
             raise ProblemError(
@@ -176,27 +178,12 @@ class Formulation(ABC, Generic[P]):
                     f"Pass {known.name}=..."
                 )
         check_values(self.parameters, given, examples)
-        p = self.canonical(self.Parameters(**given), examples)
+        record = self.Parameters
+        p = made_by_page(self.name, "record of parameters", lambda: self.canonical(record(**given), examples), record)
         check_values(self.parameters, {name: getattr(p, name) for name in self.parameters}, examples)
-        F = self._made(lambda: self.regularizer(p, examples), Regularizer)
-        G = self._made(lambda: self.edge_function(p), EdgeFunction)
+        F = made_by_page(self.name, "regularizer", lambda: self.regularizer(p, examples), Regularizer)
+        G = made_by_page(self.name, "edge function", lambda: self.edge_function(p), EdgeFunction)
         return Program(self, p, examples, margins, F, G)
-
-    def _made(self, make: Callable[[], Any], kind: type[T]) -> T:
-        """Return what the page makes; a fault of the page is a ProblemError that says so."""
-        try:
-            made = make()
-        except BoostoptError:
-            raise
-        except Exception as failure:
-            at = traceback.extract_tb(failure.__traceback__)[-1]
-            raise ProblemError(
-                f"{self.name} must make its {kind.__name__}; it raises {type(failure).__name__}: {failure} "
-                f"({at.filename}, line {at.lineno}). Mend the page."
-            ) from failure
-        if not isinstance(made, kind):
-            raise ProblemError(f"{self.name} must make a {kind.__name__}; it made {made!r}. Mend the page.")
-        return made
 
 
 def _examples(page: Formulation[Any], N: int, c: npt.ArrayLike | None, d0: npt.ArrayLike | None) -> Examples:
@@ -221,4 +208,6 @@ def _examples(page: Formulation[Any], N: int, c: npt.ArrayLike | None, d0: npt.A
         raise ProblemError(f"d0 must be non-negative with sum 1; got {reference[n]:.6g} at {n}.")
     if abs(reference.sum() - 1.0) > 1e-8:
         raise ProblemError(f"d0 must sum to 1; got {reference.sum():.10g}. Divide it by its sum.")
-    return Examples(counts, reference / reference.sum())
+    # A sum that is 1 but for rounding stays: a weight drawn at its cap must not move off it.
+    total = float(reference.sum())
+    return Examples(counts, reference if abs(total - 1.0) <= SUM_ROUNDING else reference / total)

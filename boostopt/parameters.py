@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.errors import ProblemError
-from boostopt.program import Examples
+from boostopt.program import Examples, check_unmasked
 from boostopt.regularizers.capped_simplex import FULL_SUPPORT
 from boostopt.shapes import Array, Float
 
@@ -94,10 +94,23 @@ def parameter(meaning: str, domain: Domain, default: Any = dataclasses.MISSING) 
     return dataclasses.field(default=default, metadata={"meaning": meaning, "domain": domain})
 
 
+def smallest_fraction(total: float) -> float:
+    """Return the smallest fraction of a total >= 1 that is a count, at least 1, rounded up to four digits."""
+    scale = 10.0 ** (3 - math.floor(math.log10(1.0 / total)))
+    return float(f"{math.ceil(scale / total * (1 - 1e-12)) / scale:.4g}")
+
+
 def _if_fraction(domain: Domain, value: float, examples: Examples) -> str:
     """Return what to do if a count was meant as a fraction."""
-    is_fraction = domain is COUNT and 0 < value < 1
-    return f" If {value:.10g} is a fraction, pass {value * examples.total:.10g}." if is_fraction else ""
+    if domain is not COUNT or not 0 < value < 1 or examples.total < 1:
+        return ""
+    count = value * examples.total
+    if count >= 1:
+        return f" If {value:.10g} is a fraction, pass {count:.10g}."
+    return (
+        f" If {value:.10g} is a fraction, it is one of the sum of c and means {count:.10g}, fewer than one example; "
+        f"the smallest fraction is {smallest_fraction(examples.total):.4g}."
+    )
 
 
 def typical(domain: Domain, N: int) -> Any:
@@ -139,6 +152,7 @@ def _with_total(domain: Domain, examples: Examples) -> str:
 
 def per_example(name: str, values: npt.ArrayLike, N: int) -> Float[Array, " N"]:
     """Return one finite number for each example."""
+    check_unmasked(name, values)
     array = np.asarray(values)
     if array.dtype.kind not in "biuf" or array.shape != (N,):
         raise ProblemError(

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import traceback
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from boostopt.certificate import Certificate, certify
 from boostopt.edges.base import EdgeFunction
-from boostopt.errors import ProblemError, unknown_name
+from boostopt.errors import BoostoptError, ProblemError, unknown_name
 from boostopt.forms import Form, Side, derive
 from boostopt.margins import Margins
 from boostopt.recovery import Recovery, best_recovery, recover
@@ -19,7 +21,9 @@ from boostopt.shapes import Array, Float
 from boostopt.words import parameters_in_words
 
 if TYPE_CHECKING:
-    from boostopt.solving import Solution
+    from boostopt.solution import Solution
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -200,12 +204,19 @@ class Program:
         ------
         OptionError
             Unknown side or form.
+        ProblemError
+            No dual can be derived, or the page fails to make the problem that it prints.
         """
         if side != "primal" and side != "dual":
             raise unknown_name("side", side, ("primal", "dual"))
         if form == "literal":
-            printed = self.formulation.primal if side == "primal" else self.formulation.dual
-            return printed(self.margins.to_array(), self.parameters, self.examples)
+            import cvxpy as cp
+
+            page = self.formulation
+            printed = page.primal if side == "primal" else page.dual
+            U = self.margins.to_array()
+            what = f"{side}, a cvxpy.Problem"
+            return made_by_page(page.name, what, lambda: printed(U, self.parameters, self.examples), cp.Problem)
         if form != "derived":
             raise unknown_name("form", form, ("derived", "literal"))
         if side not in self.sides:
@@ -215,17 +226,57 @@ class Program:
             )
         return derive(self.margins, self.regularizer, self.edge_function, Form(side)).problem
 
-    def solve(self, backend: Any = "auto", tol: float = 1e-8, time_limit: float | None = None) -> Solution:
+    def solve(
+        self,
+        backend: Any = "auto",
+        tol: float = 1e-8,
+        time_limit: float | None = None,
+        start: Any = None,
+        isolate: bool = False,
+        merge: bool = True,
+    ) -> Solution:
         """Solve and certify: the same as `boostopt.solve(program, ...)`."""
         from boostopt.solving import solve
 
-        return solve(self, backend=backend, tol=tol, time_limit=time_limit)
+        return solve(self, backend, tol, time_limit, start, isolate, merge)
+
+
+def made_by_page(page: str, what: str, make: Callable[[], Any], kind: type[T]) -> T:
+    """Return what a page makes; a fault of the page is a ProblemError that names it, and the line."""
+    try:
+        made = make()
+    except BoostoptError:
+        raise
+    except Exception as failure:
+        frames = traceback.extract_tb(failure.__traceback__)
+        # The page's own line, where it called somebody else's code with what that does not take.
+        at = ([frame for frame in frames if "site-packages" not in frame.filename] or frames)[-1]
+        raise ProblemError(
+            f"{page} must make its {what}; it raises {type(failure).__name__}: {failure} "
+            f"({at.filename}, line {at.lineno}). Mend the page."
+        ) from failure
+    if not isinstance(made, kind):
+        raise ProblemError(f"{page} must make its {what}; it made {made!r}"[:300] + ", which is none. Mend the page.")
+    return made
+
+
+def check_unmasked(name: str, values: Any) -> None:
+    """Raise ProblemError for masked entries: without its mask an array holds numbers that nobody meant."""
+    if not np.ma.is_masked(values):
+        return
+    masked = np.argwhere(np.ma.getmaskarray(values))
+    first = ", ".join(map(str, masked[0].tolist()))
+    raise ProblemError(
+        f"{name} must have no masked entries; got {len(masked)}, the first at ({first}). "
+        f"Drop what is masked, or say what stands there: {name}.filled(...)."
+    )
 
 
 def _vector(name: str, values: npt.ArrayLike | None, length: int, size: str) -> Float[Array, " n"] | None:
     """Return an answer's array as float64, checked for its shape only."""
     if values is None:
         return None
+    check_unmasked(name, values)
     array = np.asarray(values)
     if array.dtype.kind not in "biuf" or array.shape != (length,):
         raise ProblemError(

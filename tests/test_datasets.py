@@ -369,6 +369,52 @@ def test_a_missing_label_is_no_class(tmp_path: Path, label: str, positive: str |
         load_dataset(source, positive=positive)
 
 
+# Weights in a column
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"a,label,b,times\n0.5,yes,-2,1\n10,no,0,2.5\n4,yes,6,3\n",
+        b"times,a,b,label\n1,0.5,-2,yes\n2.5,10,0,no\n3,4,6,yes\n",
+        b"a,times,label,b\n0.5,1,yes,-2\n10,2.5,no,0\n4,3,yes,6\n",
+    ],
+    ids=["last", "first", "beside the label"],
+)
+def test_a_column_of_csv_may_hold_the_weights_and_is_no_feature_then(tmp_path: Path, text: bytes) -> None:
+    source = write(tmp_path, "data.csv", text)
+    data = load_dataset(source, weights="times")
+    np.testing.assert_array_equal(data.c, [1.0, 2.5, 3.0])
+    np.testing.assert_array_equal(data.X, X)
+    np.testing.assert_array_equal(data.y, y)
+    plain = load_dataset(source)
+    assert plain.c is None and plain.X is not None and plain.X.shape == (3, 3)
+
+
+@pytest.mark.parametrize(
+    "name, content, weights, message",
+    [
+        ("a.csv", CSV, "c", r"has no such column: unknown column 'c'\. .*Known: a, b, label\. Mend --weights\."),
+        ("a.csv", CSV, "label", "expected one column for the class and one for the weights; got 'label' for both"),
+        ("a.csv", b"a,c,c,label\n1,1,1,x\n2,1,1,y\n", "c", "has 2 columns 'c'"),
+        ("a.csv", b"a,c,label\n1,,x\n2,1,y\n", "c", "line 2: every column but 'label' must be a number"),
+        ("a.svm", SVMLIGHT, "c", r"expected a CSV file for weights in a column; got .*a\.svm"),
+        ("a.npz", npz(X=X, y=y), "c", "An npz file holds them as an array c"),
+    ],
+)
+def test_weights_that_are_in_no_column_are_an_error(
+    tmp_path: Path, name: str, content: bytes, weights: str, message: str
+) -> None:
+    source = write(tmp_path, name, content)
+    with pytest.raises(DataError, match=message):
+        load_dataset(source, weights=weights)
+
+
+def test_the_embedded_sets_have_no_column_of_weights() -> None:
+    with pytest.raises(DataError, match="expected a CSV file for weights in a column; got 'breast_cancer'"):
+        load_dataset("breast_cancer", weights="c")
+
+
 # npz
 
 
@@ -424,6 +470,19 @@ def test_npz_may_be_compressed_and_hold_more(tmp_path: Path, suffix: str, member
     data = load_dataset(write(tmp_path, "data.npz", out.getvalue()))
     assert data.X is not None
     np.testing.assert_array_equal(data.X, X)
+
+
+@pytest.mark.parametrize(
+    "arrays, unread",
+    [
+        ({"X": X, "y": y, "c": np.ones(3), "d0": np.ones(3)}, ()),
+        ({"X": X, "y": y, "C": np.ones(3), "D0": np.ones(3)}, ("C", "D0")),
+        ({"U": U, "X": X, "y": y, "c": np.ones(3)}, ("X", "y")),
+        ({"U": U, "weights": np.ones(3)}, ("weights",)),
+    ],
+)
+def test_arrays_that_nothing_reads_are_named(tmp_path: Path, arrays: dict[str, Any], unread: tuple[str, ...]) -> None:
+    assert load_dataset(write(tmp_path, "data.npz", npz(**arrays))).unread == unread
 
 
 @pytest.mark.parametrize(
@@ -693,10 +752,11 @@ def test_no_damage_to_a_file_escapes_as_anything_else(tmp_path: Path) -> None:
 def test_an_answer_comes_from_npz(tmp_path: Path) -> None:
     d, w = np.array([0.5, 0.25, 0.25]), np.array([1.0, 0.0])
     answer = load_answer(write(tmp_path, "answer.npz", npz(d=d, w=w, status=np.array("optimal"))))
-    assert answer.keys() == {"d", "w"}
-    np.testing.assert_array_equal(answer["d"], d)
-    np.testing.assert_array_equal(answer["w"], w)
-    assert load_answer(write(tmp_path, "half.npz", npz(w=w))).keys() == {"w"}
+    np.testing.assert_array_equal(answer.d, d)
+    np.testing.assert_array_equal(answer.w, w)
+    assert answer.unread == ("status",)
+    half = load_answer(write(tmp_path, "half.npz", npz(w=w)))
+    assert half.d is None and half.unread == ()
 
 
 @pytest.mark.parametrize("suffix", COMPRESS)
@@ -706,7 +766,7 @@ def test_an_answer_comes_from_npz(tmp_path: Path) -> None:
         ("d,w\n0.5,1\n0.25,0\n0.25,\n", [0.5, 0.25, 0.25], [1.0, 0.0]),
         ("w,d\n1,0.5\n0,0.5\n0, \n,\n", [0.5, 0.5], [1.0, 0.0, 0.0]),
         ("name,d\nfirst,0.5\nsecond,0.5\n", [0.5, 0.5], None),
-        ("w\n1e0\n-2\nnan\n", None, [1.0, -2.0, np.nan]),
+        ("w\n1e0\n-2\n+.5\n", None, [1.0, -2.0, 0.5]),
     ],
     ids=["w shorter", "d shorter", "other columns", "raw numbers"],
 )
@@ -714,10 +774,24 @@ def test_an_answer_comes_from_csv(
     tmp_path: Path, text: str, d: list[float] | None, w: list[float] | None, suffix: str
 ) -> None:
     answer = load_answer(write(tmp_path, "answer.csv" + suffix, COMPRESS[suffix](text.encode())))
-    expected = {name: values for name, values in (("d", d), ("w", w)) if values is not None}
-    assert answer.keys() == expected.keys()
-    for name, values in expected.items():
-        np.testing.assert_array_equal(answer[name], values)
+    for found, expected in ((answer.d, d), (answer.w, w)):
+        assert (found is None) == (expected is None)
+        if expected is not None:
+            np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize(
+    "name, content, message",
+    [
+        ("answer.npz", npz(d=np.array([0.5, np.nan, np.inf])), "d must be finite; got nan at (1), 2 such entries. "),
+        ("answer.npz", npz(d=np.ones(2), w=np.array([-np.inf])), "w must be finite; got -inf at (0), 1 such entries. "),
+        ("answer.npz", npz(w=np.array([[1.0, np.nan]])), "w must be finite; got nan at (0, 1), 1 such entries. "),
+        ("answer.csv", b"d,w\n1,0.5\ninf,0.5\n", "d must be finite; got inf at (1), 1 such entries. "),
+    ],
+)
+def test_an_answer_that_is_not_finite_is_an_error(tmp_path: Path, name: str, content: bytes, message: str) -> None:
+    source = write(tmp_path, name, content)
+    refused(re.escape(f"{source}: {message}Leave the array out if there is no such answer"), load_answer, source)
 
 
 @pytest.mark.parametrize("name", ["answer.csv", "answer.npz", "answer", "x" * 5000, "nul\0.npz"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -9,7 +10,8 @@ import numpy as np
 import pytest
 from problems import REFERENCE_U
 
-from boostopt import OptionError, ProblemError, get_backend, get_formulation, list_formulations
+from boostopt import Margins, OptionError, ProblemError, get_backend, get_formulation, list_formulations
+from boostopt.parameters import smallest_fraction
 
 PAGE = '''
 """ERLPBoost again, as a user may state it: one file, nothing else."""
@@ -29,6 +31,8 @@ class Mine(Formulation):
     def primal(self, U, p, examples): return minimize(0, subject_to={})
     def dual(self, U, p, examples): return maximize(0, subject_to={})
 '''
+
+MASKED = np.ma.masked_equal(np.array([[0.5, 0.0, 0.5, 0.0, 0.5, 0.5]]), 0.0)
 
 
 def bind(name: str, U: object = REFERENCE_U, **parameters: object) -> object:
@@ -52,6 +56,10 @@ def bind(name: str, U: object = REFERENCE_U, **parameters: object) -> object:
         ("erlpboost", {"nu": 2, "eta": 1e-310}, "got 1e-310"),
         ("erlpboost", {"nu": 2, "epsilon": 1e-100}, "eta must lie in .*; got"),
         ("lpboost", {"nu": 0.5}, r"If 0\.5 is a fraction, pass 3\."),
+        ("lpboost", {"nu": 0.1}, "is one of the sum of c and means 0.6, fewer than one .*; the smallest .* is 0.1667"),
+        ("lpboost", {"nu": 0.5, "c": [0.1] * 6}, r"got 0\.5\. It is .* the cap is c / nu\.$"),
+        ("lpboost", {"nu": 2, "c": MASKED[0]}, r"c must have no masked entries; got 2, the first at \(1\)\. Drop"),
+        ("erlpboost", {"nu": 2, "d0": MASKED[0]}, r"d0 must have no masked entries; got 2, the first at \(1\)\. Drop"),
         ("lpboost", {"nu": 2, "c": [1e308] * 6}, "got 1e.308 at 0"),
         ("lpboost", {"nu": 2, "c": [5e-324, 1, 1, 1, 1, 1]}, "at 0"),
         ("erlpboost", {"nu": 2, "d0": [1e308] * 6}, "d0 must be non-negative with sum 1"),
@@ -69,6 +77,99 @@ def bind(name: str, U: object = REFERENCE_U, **parameters: object) -> object:
 def test_bad_parameters_are_refused(name: str, parameters: dict[str, object], message: str) -> None:
     with pytest.raises(ProblemError, match=message):
         bind(name, **parameters)
+
+
+@pytest.mark.parametrize("total", [1.0, 1.5, 3, 6, 7, 49, 100, 569, 625, 999.9, 1000, 1024, 12345, 1e6, 3e8])
+def test_the_smallest_fraction_is_accepted_and_four_digits_short_of_it_is_not(total: float) -> None:
+    fraction = smallest_fraction(total)
+    assert 1.0 <= fraction * total <= 1.001
+    assert float(f"{fraction:.4g}") == fraction
+
+
+def test_masked_margins_are_refused_and_a_mask_that_hides_nothing_is_none() -> None:
+    U = np.ma.masked_array(REFERENCE_U, mask=False)
+    assert get_formulation("lpboost").bind(U, nu=2).margins.digest() == Margins(REFERENCE_U).digest()
+    U[4, 1] = np.ma.masked
+    message = r"U must have no masked entries; got 1, the first at \(4, 1\)\. Drop what is masked, or say .* U\.filled"
+    with pytest.raises(ProblemError, match=message):
+        bind("lpboost", U, nu=2)
+
+
+def test_masked_answers_are_refused() -> None:
+    program = get_formulation("lpboost").bind(REFERENCE_U, nu=2)
+    for name, size in (("d", 6), ("w", 3)):
+        answer = {name: np.ma.masked_less(np.arange(size), 1)}
+        with pytest.raises(ProblemError, match=rf"{name} must have no masked entries; got 1, the first at \(0\)\."):
+            program.certify(**answer)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int8, np.uint64, np.float32])
+def test_zeros_and_ones_of_any_type_of_number_are_margins_0_and_1(dtype: type) -> None:
+    U = np.array([[1, 0], [0, 1], [1, 1]])
+    program = get_formulation("lpboost").bind(U.astype(dtype), nu=1)
+    assert program.margins.digest() == Margins(U.astype(float)).digest()
+    np.testing.assert_array_equal(program.margins.edges(np.array([0.5, 0.5, 0.0])), [0.5, 0.5])
+
+
+def test_true_and_false_are_refused_with_what_they_may_have_meant() -> None:
+    with pytest.raises(ProblemError, match=r"got True and False\. .*whether a hypothesis is right, pass 2\.0 \* U - 1"):
+        bind("lpboost", REFERENCE_U > 0, nu=2)
+
+
+FAULTY = {"raises": "raise ValueError('broken here')", "is": "return None", "calls": "import numpy; numpy.ones(-1)"}
+
+
+@pytest.mark.parametrize("side", ["primal", "dual"])
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("raises", r"it raises ValueError: broken here \(.*faulty\.py, line LINE\)\. Mend the page\."),
+        ("is", r"it made None, which is none\. Mend the page\."),
+        # The page's line, not that in the library it calls.
+        ("calls", r"it raises ValueError: .* \(.*faulty\.py, line LINE\)\. Mend the page\."),
+    ],
+)
+def test_a_page_that_fails_to_make_its_problem_is_named_with_the_reason(
+    tmp_path: Path, side: str, fault: str, message: str
+) -> None:
+    page = tmp_path / "faulty.py"
+    text, found = re.subn(rf"(def {side}.*:) return.*", rf"\1\n        {FAULTY[fault]}", PAGE)
+    assert found == 1
+    page.write_text(text)
+    program = get_formulation(page).bind(REFERENCE_U, nu=2)
+    line = text.splitlines().index(f"        {FAULTY[fault]}") + 1
+    with pytest.raises(
+        ProblemError, match=f"mine must make its {side}, a cvxpy.Problem; {message}".replace("LINE", str(line))
+    ):
+        program.cvxpy(side, "literal")
+
+
+@pytest.mark.parametrize(
+    ("method", "body", "message"),
+    [
+        ("canonical", "return None", "mine must make its record of parameters; it made None, which is none"),
+        (
+            "canonical",
+            "return p.mu",
+            r"its record of parameters; it raises AttributeError: .*'mu' \(.*faulty\.py, line LINE",
+        ),
+        ("regularizer", "return 3", "mine must make its regularizer; it made 3, which is none"),
+        (
+            "edge_function",
+            "raise KeyError('q')",
+            r"its edge function; it raises KeyError: 'q' \(.*faulty\.py, line LINE\)",
+        ),
+    ],
+)
+def test_a_page_that_fails_to_bind_is_named_with_the_reason(
+    tmp_path: Path, method: str, body: str, message: str
+) -> None:
+    page = tmp_path / "faulty.py"
+    arguments = "p" if method == "edge_function" else "p, examples"
+    page.write_text(f"{PAGE}\n    def {method}(self, {arguments}): {body}\n")
+    line = len(page.read_text().splitlines())
+    with pytest.raises(ProblemError, match=message.replace("LINE", str(line))):
+        get_formulation(page).bind(REFERENCE_U, nu=2)
 
 
 def test_an_unknown_parameter_is_refused_with_the_nearest() -> None:
@@ -155,6 +256,10 @@ def test_a_copy_of_a_shipped_page_works_by_path(tmp_path: Path, name: str) -> No
             "must define name",
         ),
         (PAGE.replace("def regularizer", "def regulariser"), "the page Mine in .* must define regularizer"),
+        (
+            PAGE + "    def __init__(self, nu): pass",
+            r"the page Mine in .*faulty\.py must be made without arguments; it raises TypeError: .*'nu'",
+        ),
     ],
 )
 def test_a_page_with_a_fault_is_refused_with_the_fault(tmp_path: Path, text: str, message: str) -> None:

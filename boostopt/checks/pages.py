@@ -35,6 +35,9 @@ from boostopt.shapes import Array, Float
 INSTANCES = 3
 """Random instances of a page: `drawing` has as many kinds."""
 
+COPIES_COUNT = "c_n = k must count as k copies of example n (the others)"
+ORDER_IS_FREE = "the examples in another order (the others) must have the same weights"
+
 
 def check_formulation(which: object, random_state: int = 0, **parameters: Any) -> CheckReport:
     """Check a formulation on small random instances.
@@ -106,7 +109,9 @@ def copies(asked: AskedPage) -> Measurements:
         return
     starts = np.concatenate([[0], np.cumsum(k)[:-1]])
     for z in (rng.uniform(-1, 1, N), rng.normal(size=N) * 3.0):
-        yield from _alike(merged, copied, z, np.repeat(z, k), lambda d: np.add.reduceat(d, starts), {"copies": k})
+        yield from _alike(
+            merged, copied, z, np.repeat(z, k), lambda d: np.add.reduceat(d, starts), COPIES_COUNT, {"k": k}
+        )
 
 
 def permutation(asked: AskedPage) -> Measurements:
@@ -119,7 +124,7 @@ def permutation(asked: AskedPage) -> Measurements:
     c, d0 = (None if values is None else values[order] for values in (instance.c, instance.d0))
     F = asked.program.regularizer
     permuted = ask(lambda: bound(asked.page, asked.U[order], c, d0, given)).regularizer
-    yield from _alike(F, permuted, z, z[order], lambda d: d[np.argsort(order)], {"order": order})
+    yield from _alike(F, permuted, z, z[order], lambda d: d[np.argsort(order)], ORDER_IS_FREE, {"order": order})
 
 
 def _alike(
@@ -128,6 +133,7 @@ def _alike(
     z: Float[Array, " N"],
     others_z: Float[Array, " M"],
     back: Callable[[Float[Array, " M"]], Float[Array, " N"]],
+    demand: str,
     at: dict[str, Any],
 ) -> Measurements:
     """Hold F* at z against another's at its z, and the other's maximizer, brought back, against F's."""
@@ -135,14 +141,15 @@ def _alike(
     if not F.exact:
         # A bound may be loose here and there: the suprema themselves are compared.
         values = [AskedRegularizer(f, 0, 0).supremum.at(x) for f, x in ((F, z), (other, others_z))]
-        yield from printed.compared("F* of the examples and of the others", values[0], values[1])
+        yield from printed.compared(f"{demand}; F* of the examples and of the others", values[0], values[1])
         return
     one, many = AskedRegularizer(F, 0, 0).conjugate_at(z), AskedRegularizer(other, 0, 0).conjugate_at(others_z)
     tolerance = ROUNDING * scale_of(one.value, float(np.abs(z).max()))
-    what = f"F* is {one.value:.9g} of the examples and {many.value:.9g} of the others; apart"
+    what = f"{demand}; F* is {one.value:.9g} of the examples and {many.value:.9g} of the others; apart"
     yield Measured(apart(one.value, many.value), tolerance, what, at)
     gap = float(AskedRegularizer(F, 0, 0).gaps(back(many.d), z, one).sum())
-    yield Measured(gap, tolerance, "the weights of the others, brought back, are no maximizer: gap", at)
+    what = f"{demand}; the weights of the others, brought back, are no maximizer: gap"
+    yield Measured(gap, tolerance, what, at)
 
 
 PAGE_CHECKS: dict[str, Callable[[AskedPage], Measurements]] = {

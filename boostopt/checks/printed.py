@@ -27,7 +27,6 @@ from boostopt.checks.measuring import (
     apart,
     ask,
     optimum,
-    record,
     scale_of,
 )
 from boostopt.checks.points import AskedEdges, AskedRegularizer
@@ -87,7 +86,12 @@ class AskedPage:
     def _printed(self, side: str) -> Any:
         import cvxpy as cp
 
-        return record(ask(self.program.cvxpy, side, "literal"), cp.Problem, side)
+        # Asked of the page itself, so that a failure is told with the page's line.
+        method = self.page.primal if side == "primal" else self.page.dual
+        problem = ask(method, self.U, self.program.parameters, self.program.examples)
+        if not isinstance(problem, cp.Problem):
+            raise PieceFailed(f"{type(self.page).__name__}.{side} must return a cvxpy.Problem; got {problem!r}"[:300])
+        return problem
 
     @property
     def prints_primal(self) -> bool:

@@ -56,6 +56,29 @@ def test_a_page_that_fails_exits_with_1_and_names_what_failed(tmp_path: Path) ->
     assert "building the dual" not in result.stdout
 
 
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("raise ValueError('broken here')", "Broken.{side} (broken.py, line 7) raised ValueError: broken here"),
+        ("return None", "Broken.{side} must return a cvxpy.Problem; got None"),
+    ],
+)
+@pytest.mark.parametrize("side", ["primal", "dual"])
+def test_a_page_that_makes_no_problem_is_named_with_the_reason(
+    tmp_path: Path, side: str, body: str, words: str
+) -> None:
+    page = tmp_path / "broken.py"
+    page.write_text(
+        "from boostopt.formulations.lpboost import LPBoost\n\n\nclass Broken(LPBoost):\n    name = 'broken'\n"
+        f"    def {side}(self, U, p, examples):\n        {body}\n"
+    )
+    result = run(page, "--set", "nu=2", "--set", "two_sided=0")
+    assert result.exit_code == 1
+    assert result.stdout.startswith("broken: ")
+    failed = [line for line in result.stdout.splitlines() if line.startswith("FAILED")]
+    assert failed and all(line.endswith(words.format(side=side)) for line in failed)
+
+
 def test_the_seed_can_be_chosen() -> None:
     assert run("lpboost", "--random-state", 1).stdout != run("lpboost", "--random-state", 2).stdout
 
