@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -82,3 +84,50 @@ def test_duplicate_entries_of_a_sparse_matrix_are_summed_before_they_are_checked
 def test_what_is_no_margin_matrix_is_refused(U: object, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
         Margins(U)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.parametrize("t", (1, 3, 60))
+def test_the_weighted_gram_matrix_is_the_plain_product(t: int) -> None:
+    rng = np.random.default_rng(1)
+    U = rng.choice([-1, 0, 1], size=(2 * BLOCK_ROWS + 7, t))
+    theta = rng.random(len(U)) * (rng.random(len(U)) < 0.7)
+    for margins in storages(U):
+        np.testing.assert_allclose(margins.gram(theta), U.T @ (theta[:, np.newaxis] * U), rtol=1e-12, atol=1e-9)
+
+
+def test_appended_columns_stand_behind_the_others_in_every_storage() -> None:
+    rng = np.random.default_rng(2)
+    U, added = rng.choice([-1, 0, 1], size=(50, 2)), rng.choice([-1, 0, 1], size=(50, 30))
+    for margins in storages(U):
+        grown = margins
+        for column in added.T:
+            grown = grown.append(column)
+        np.testing.assert_array_equal(grown.to_array(), np.column_stack([U, added]))
+        np.testing.assert_array_equal(margins.to_array(), U)
+        assert grown.extends(margins)
+        assert not margins.extends(grown)
+        again = pickle.loads(pickle.dumps(grown))
+        np.testing.assert_array_equal(again.to_array(), grown.to_array())
+        assert again.digest() == grown.digest()
+
+
+def test_a_second_descendant_writes_into_storage_of_its_own() -> None:
+    margins = Margins(np.zeros((4, 1))).append(np.full(4, 0.5))
+    one, other = margins.append(np.full(4, 1.0)), margins.append(np.full(4, -1.0))
+    np.testing.assert_array_equal(one.to_array()[:, 2], np.ones(4))
+    np.testing.assert_array_equal(other.to_array()[:, 2], -np.ones(4))
+    assert not one.extends(other)
+
+
+@pytest.mark.parametrize(
+    "column, message",
+    [
+        (np.zeros(3), r"one margin for each of the 4 examples; got shape \(3,\)"),
+        (np.full(4, 2.0), r"entries in \[-1, 1\]"),
+        (np.full(4, np.nan), r"finite entries"),
+        (np.array(["a"] * 4), r"real numbers"),
+    ],
+)
+def test_a_column_that_is_none_is_refused(column: np.ndarray, message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        Margins(np.zeros((4, 2))).append(column)
