@@ -3,148 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from enum import Enum
+from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from boostopt.backends import get_backend, list_backends
-from boostopt.backends.base import Attempt, Backend, Deadline
+from boostopt.backends.base import Attempt, Backend, Deadline, Start, Task
+from boostopt.backends.guarded import Guarded
 from boostopt.certificate import Certificate
-from boostopt.errors import OptionError, ProblemError, SolverFailed, SolverNotFound
-from boostopt.explanation import Explanation, explain
+from boostopt.errors import OptionError, ProblemError, SolverNotFound
+from boostopt.merging import OverGroups, merged
 from boostopt.program import Program
-from boostopt.shapes import Array, Float
-from boostopt.words import html_table, interval
+from boostopt.solution import PHASES, Solution, outcome_of, verdict_of
 
-PHASES = ("build", "canonicalize", "solve", "recover", "certify")
-
-AUTO_ORDER = {
-    frozenset({"linear"}): ("cvxpy:highs", "cvxpy:clarabel", "cvxpy:scs"),
-    frozenset({"linear", "exponential"}): ("cvxpy:clarabel", "cvxpy:scs"),
-}
-"""What "auto" tries, by the cones of the program; then any other backend that takes it."""
-
-
-class Outcome(Enum):
-    """What a solve came to."""
-
-    SOLVED = "solved: there is an answer, and the certificate says how good it is"
-    INFEASIBLE = "infeasible: no example weights satisfy the constraints, and the certificate proves it"
-    FAILED = "failed: no backend left an answer; the interval is what holds without one"
-
-
-class Verdict(Enum):
-    """How much is known about an answer, from nothing upwards."""
-
-    NONE = "none: no solver claims an optimum and the interval is wider than asked"
-    CLAIMED = "claimed: the solver says optimal, the interval does not"
-    CHECKED = "checked: the raw answer satisfies the optimality conditions within the tolerance"
-    BOUNDED = "bounded: the certified interval is as narrow as asked, or it is proved that the program is infeasible"
-
-
-@dataclass(frozen=True, repr=False)
-class Solution:
-    """An answer and what is known about it.
-
-    Attributes
-    ----------
-    program
-        The program that was solved.
-    outcome, verdict
-        What the solve came to; how much is known about the answer.
-    backend, version
-        The backend whose answer this is, and the version of its solver.
-    solver_status
-        The solver's own words about its best attempt: hearsay.
-    certificate
-        The interval that holds whatever the solver did, proved by `d` and `w`.
-    tol
-        The scaled gap that was asked for.
-    attempts
-        All attempts in order, raw, over all backends that were tried.
-    best
-        The attempt whose answer gave the narrowest interval.
-    path
-        The backends tried, in order.
-    times
-        Seconds in each of `PHASES`, summed over the attempts, and "total".
-    """
-
-    program: Program
-    outcome: Outcome
-    verdict: Verdict
-    backend: str
-    version: str
-    solver_status: str
-    certificate: Certificate
-    tol: float
-    attempts: tuple[Attempt, ...]
-    best: Attempt | None
-    path: tuple[str, ...]
-    times: Mapping[str, float]
-
-    def __repr__(self) -> str:
-        return (
-            f"Solution({self.program!r}, backend={self.backend!r}, outcome={self.outcome.name.lower()}, "
-            f"verdict={self.verdict.name.lower()}, solver_status={self.solver_status!r}, {self.certificate!r})"
-        )
-
-    def _repr_html_(self) -> str:
-        c = self.certificate
-        rows = [
-            ("outcome", self.outcome.value),
-            ("verdict", self.verdict.value),
-            ("the optimum lies in", "infeasible" if c.infeasible else interval(c.lower, c.upper)),
-            ("gap", f"{c.gap:.2e}, asked for {self.tol:g}"),
-            ("backend", f"{self.backend} {self.version}"),
-            ("the solver says", self.solver_status),
-            ("attempts", len(self.attempts)),
-            ("seconds", f"{self.times['total']:.3f}"),
-        ]
-        return html_table(self.program.headline, rows)
-
-    def explain(self) -> Explanation:
-        """Say why the answer is optimal within `tol`, or which condition fails and where."""
-        return explain(self.program, self.certificate, self.tol)
-
-    @property
-    def d(self) -> Float[Array, " N"]:
-        """Example weights, feasible."""
-        return self.certificate.d
-
-    @property
-    def w(self) -> Float[Array, " t"]:
-        """Hypothesis weights, feasible."""
-        return self.certificate.w
-
-    @property
-    def multipliers(self) -> Mapping[str, float | Array]:
-        """Multipliers of the constraints by their name in the papers, derived from d and w and not the solver's."""
-        return self.certificate.multipliers
-
-    @property
-    def iterations(self) -> int | None:
-        """Iterations over all attempts, None where no solver counts them."""
-        counts = [attempt.iterations for attempt in self.attempts if attempt.iterations is not None]
-        return sum(counts) if counts else None
-
-    def raise_if_failed(self) -> Solution:
-        """Return the solution itself.
-
-        Raises
-        ------
-        SolverFailed
-            No attempt left an answer.
-        """
-        if self.outcome is Outcome.FAILED:
-            reasons = "; ".join(f"{a.form}: {a.error or a.status}" for a in self.attempts) or "no attempt was made"
-            raise SolverFailed(
-                f"expected an answer from {', '.join(self.path)}; got none ({reasons}). "
-                "Try another backend or a longer time limit."
-            )
-        return self
+AUTO_ORDER = ("interior", "highs", "cvxpy:clarabel", "cvxpy:scs")
+"""What "auto" tries first, of what takes the program; then any other backend that does."""
 
 
 def solve(
@@ -152,6 +26,9 @@ def solve(
     backend: str | Backend = "auto",
     tol: float = 1e-8,
     time_limit: float | None = None,
+    start: Solution | Start | None = None,
+    isolate: bool = False,
+    merge: bool = True,
 ) -> Solution:
     """Solve a program and certify the answer.
 
@@ -169,6 +46,15 @@ def solve(
         Scaled gap wanted, in (0, 1).
     time_limit
         Seconds after which no attempt is started; what is left is passed on to the solvers. None for no limit.
+    start
+        The solution of a program with the same examples and the first hypotheses of this one, for instance before a
+        column was appended or a parameter was moved: backends that can begin there.
+    isolate
+        Whether foreign solvers run in a process of their own, which is killed if they do not stop in time: what they
+        break or print there ends nothing here. What cannot be handed to another process runs in this one all the same.
+    merge
+        Whether examples that are equal are merged for the solvers where that pays. The certificate is of the program as
+        it is.
 
     Returns
     -------
@@ -184,13 +70,20 @@ def solve(
     check_limits(tol, time_limit)
     check_program(program)
     deadline = Deadline.after(time_limit)
-    backends = _in_order(program) if backend == "auto" else [_able(get_backend(backend), program)]
+    backends = _in_order(program) if backend == "auto" else iter([_able(get_backend(backend), program)])
     times: dict[str, float] = {phase: 0.0 for phase in PHASES}
-    start = time.perf_counter()
-    best, attempts, path = _Best(program, times), list[Attempt](), list[str]()
+    began = time.perf_counter()
+    task = Task(program, tol, deadline, _start(program, start))
+    best, attempts = _Best(task, times), list[Attempt]()
+    # What a backend may go on from is of the examples as they are.
+    groups = merged(program) if merge and (task.start is None or task.start.state is None) else None
+    tried = list[Backend]()
     for candidate in backends:
-        path.append(candidate.name)
-        for attempt in candidate.attempts(program, tol, deadline):
+        tried.append(candidate)
+        safe = _safely(candidate, isolate)
+        if groups is not None and not candidate.incremental:
+            safe = OverGroups(safe, groups)
+        for attempt in safe.attempts(task):
             attempts.append(attempt)
             for phase, seconds in attempt.times.items():
                 times[phase] += seconds
@@ -201,12 +94,12 @@ def solve(
         if deadline.passed or (best.certificate is not None and best.certificate.scaled_gap <= tol):
             break
     certificate = best.certificate or program.certify()
-    times["total"] = time.perf_counter() - start
-    origin = best.backend or backends[0]
+    times["total"] = time.perf_counter() - began
+    origin = best.backend or tried[0]
     return Solution(
         program=program,
-        outcome=_outcome(certificate, best.attempt),
-        verdict=_verdict(certificate, best.attempt, tol),
+        outcome=outcome_of(certificate, best.attempt),
+        verdict=verdict_of(certificate, best.attempt, tol),
         backend=origin.name,
         version=origin.version,
         solver_status=best.attempt.status if best.attempt else (attempts[-1].status if attempts else "not started"),
@@ -214,9 +107,35 @@ def solve(
         tol=tol,
         attempts=tuple(attempts),
         best=best.attempt,
-        path=tuple(path),
+        path=tuple(backend.name for backend in tried),
         times=times,
     )
+
+
+def _safely(backend: Backend, isolate: bool) -> Backend:
+    """Return a backend that raises nothing, in a process of its own if that is wanted."""
+    if isolate and backend.foreign:
+        from boostopt.backends.isolated import isolated
+
+        return isolated(backend, otherwise_here=True)
+    return Guarded(backend)
+
+
+def _start(program: Program, start: Solution | Start | None) -> Start | None:
+    """Return where to begin, checked for its shapes."""
+    given = start.start if isinstance(start, Solution) else start
+    if given is None:
+        return None
+    N, t = program.margins.shape
+    if (given.d is not None and given.d.shape != (N,)) or (
+        given.w is not None and (given.w.ndim != 1 or len(given.w) > t)
+    ):
+        shapes = [None if array is None else array.shape for array in (given.d, given.w)]
+        raise OptionError(
+            f"start must be of a program with these {N} examples and at most {t} hypotheses; got d and w of shapes "
+            f"{shapes[0]} and {shapes[1]}. Pass the solution from before the columns were appended."
+        )
+    return given
 
 
 def check_limits(tol: float, time_limit: float | None = None) -> None:
@@ -240,17 +159,17 @@ def _is_number(value: object) -> bool:
 class _Best:
     """The narrowest interval so far: the attempts may improve either end."""
 
-    def __init__(self, program: Program, times: dict[str, float]) -> None:
+    def __init__(self, task: Task, times: dict[str, float]) -> None:
         self.certificate: Certificate | None = None
         self.attempt: Attempt | None = None
         self.backend: Backend | None = None
-        self._program, self._times, self._narrowest = program, times, np.inf
+        self._task, self._times, self._narrowest = task, times, np.inf
 
     def offer(self, backend: Backend, attempt: Attempt) -> None:
         """Certify an attempt and keep what is better of it."""
         start = time.perf_counter()
         try:
-            new = self._program.certify(attempt.d, attempt.w)
+            new = self._task.certify(attempt.d, attempt.w)
         except ProblemError as fault:
             raise ProblemError(f"the backend {backend.name} left no answer to this program: {fault}") from fault
         old = self.certificate
@@ -264,30 +183,14 @@ class _Best:
         upper, lower = min(old, new, key=lambda c: c.upper), max(old, new, key=lambda c: c.lower)
         if upper is lower:
             return better
-        merged = self._program.certify(upper.d, lower.w)
+        merged = self._task.program.certify(upper.d, lower.w)
         # The conditions are those of an answer as it came; a mixture did not come from anywhere.
         return replace(merged, kkt=better.kkt) if merged.gap < better.gap else better
 
 
-def _outcome(certificate: Certificate, attempt: Attempt | None) -> Outcome:
-    """Return what the solve came to."""
-    if certificate.infeasible:
-        return Outcome.INFEASIBLE
-    return Outcome.SOLVED if attempt else Outcome.FAILED
-
-
-def _verdict(certificate: Certificate, attempt: Attempt | None, tol: float) -> Verdict:
-    """Return the highest step of the ladder that holds."""
-    if certificate.scaled_gap <= tol:
-        return Verdict.BOUNDED
-    if certificate.kkt.holds(tol):
-        return Verdict.CHECKED
-    return Verdict.CLAIMED if attempt is not None and attempt.claims else Verdict.NONE
-
-
 def _able(backend: Backend, program: Program) -> Backend:
     """Return the backend if it can take the program."""
-    able = backend.takes(program.cones)
+    able = backend.takes(program)
     if not able:
         raise SolverNotFound(
             f"expected a backend that takes {program.formulation.name}; {able.reason}. "
@@ -296,13 +199,22 @@ def _able(backend: Backend, program: Program) -> Backend:
     return backend
 
 
-def _in_order(program: Program) -> list[Backend]:
-    """Return the installed backends that take the program, the most trusted first."""
-    first = AUTO_ORDER.get(program.cones, ())
-    names = sorted(list_backends(), key=lambda name: (first.index(name) if name in first else len(first), name))
-    able = [backend for backend in map(get_backend, names) if backend.takes(program.cones)]
-    if not able:
+def _in_order(program: Program) -> Iterator[Backend]:
+    """Yield the installed backends that take the program, the most trusted first; no solver is looked for in vain."""
+    taken = False
+    for name in AUTO_ORDER:
+        try:
+            backend = get_backend(name)
+        except SolverNotFound:
+            continue
+        if backend.takes(program):
+            taken = True
+            yield backend
+    for name in list_backends():
+        if name not in AUTO_ORDER and (backend := get_backend(name)).takes(program):
+            taken = True
+            yield backend
+    if not taken:
         raise SolverNotFound(
             f"no installed backend takes {', '.join(sorted(program.cones))} constraints. Install clarabel or scs."
         )
-    return able

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt.certificate import Certificate
 from boostopt.program import Program
 from boostopt.shapes import Array, Float
 
@@ -59,6 +60,8 @@ class Attempt:
         Seconds by phase: build, canonicalize, solve, recover.
     error
         What the solver or the modelling layer raised, if it did.
+    state
+        What the same backend may start from when it is given a related program; None for nothing.
     """
 
     form: str
@@ -71,6 +74,7 @@ class Attempt:
     statistics: Mapping[str, Any] = field(default_factory=dict[str, Any])
     times: Mapping[str, float] = field(default_factory=dict[str, float])
     error: str | None = None
+    state: Any = None
 
     @property
     def answered(self) -> bool:
@@ -100,8 +104,69 @@ class Deadline:
         return self.left == 0.0
 
 
+@dataclass(frozen=True)
+class Start:
+    """Where a solver may begin: an answer to a related program, of any quality.
+
+    Attributes
+    ----------
+    d, w
+        Weights, shapes (N,) and at most (t,): hypotheses that have joined since have no weight yet. None if unknown.
+    backend, state
+        The backend that was there before, and what it left to go on from.
+    """
+
+    d: Float[Array, " N"] | None = None
+    w: Float[Array, " k"] | None = None
+    backend: str = ""
+    state: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What a backend is asked for.
+
+    Attributes
+    ----------
+    program
+        What to solve.
+    tol
+        Scaled gap wanted.
+    deadline
+        When to stop.
+    start
+        Where to begin, None for anywhere.
+    judge
+        What certifies an iterate where the program stands for a larger one; `program.certify` by default.
+    """
+
+    program: Program
+    tol: float
+    deadline: Deadline
+    start: Start | None = None
+    judge: Callable[[Any, Any], Certificate] | None = None
+    _judged: list[tuple[Any, Any, Certificate]] = field(default_factory=list[tuple[Any, Any, Certificate]])
+
+    def certify(self, d: Float[Array, " N"] | None = None, w: Float[Array, " t"] | None = None) -> Certificate:
+        """Return what an iterate proves; of the last one it is remembered, so that nothing is certified twice."""
+        if not self._judged or self._judged[0][0] is not d or self._judged[0][1] is not w:
+            certify = self.judge or self.program.certify
+            self._judged[:] = [(d, w, certify(d, w))]
+        return self._judged[0][2]
+
+    def gap(self, d: Float[Array, " N"] | None = None, w: Float[Array, " t"] | None = None) -> float:
+        """Return the scaled gap that an iterate proves."""
+        return self.certify(d, w).scaled_gap
+
+
 class Backend(ABC):
     """A way to solve programs. It knows a Program, not which algorithm it is, and judges no answer."""
+
+    foreign: ClassVar[bool] = True
+    """Whether code runs that is not boostopt's own, and may take the process with it."""
+
+    incremental: ClassVar[bool] = False
+    """Whether it is made for programs that grow, and goes on from its own state: equal examples are not merged then."""
 
     @property
     @abstractmethod
@@ -114,13 +179,14 @@ class Backend(ABC):
         """Version of the solver, "" if not installed."""
 
     @abstractmethod
-    def takes(self, cones: frozenset[str]) -> Capability:
-        """Return whether programs with these cones can be taken; asked before any work."""
+    def takes(self, program: Program) -> Capability:
+        """Return whether a program can be taken; asked before any work, so it must be cheap."""
 
     @abstractmethod
-    def attempts(self, program: Program, tol: float, deadline: Deadline) -> Iterator[Attempt]:
-        """Yield one attempt after another, the most promising first.
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        """Yield one attempt after another at `task.program`, the most promising first.
 
-        The caller certifies each and stops when the interval is narrow enough; `tol` is the gap it wants. A solver
-        that fails is an attempt with its status, never an exception.
+        The caller certifies each and stops when the interval is narrow enough; `task.gap(d, w)` tells a solver that
+        iterates how far it is. A solver that fails is an attempt with its status, never an exception. The iterates of
+        an attempt must not be written to once it is yielded.
         """

@@ -1,0 +1,5 @@
+"""boostopt's own solver: a structured primal-dual interior point."""
+
+from boostopt.backends.interior.backend import InteriorBackend
+
+__all__ = ["InteriorBackend"]

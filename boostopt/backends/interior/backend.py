@@ -1,0 +1,170 @@
+"""The backend "interior": a primal-dual interior point method that knows the structure of the programs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+
+from boostopt.backends.base import Attempt, Backend, Capability, Task
+from boostopt.backends.interior.loop import Iteration, iterate
+from boostopt.backends.interior.newton import Point
+from boostopt.backends.interior.problem import Problem
+from boostopt.backends.interior.start import Track, at_the_only_point, centred, followed, mixed
+from boostopt.program import Program
+
+MOST_ITERATIONS = 60
+"""Iterations before an attempt is given up."""
+
+STARTS = (1.0, 10.0, 100.0)
+"""Sizes of the first products, as multiples of the objective's size over N, one for each attempt."""
+
+
+CLOSE = 30.0
+"""The certificate is asked where the estimate of the gap is within this factor of what is wanted."""
+
+PERIOD = 10
+"""Iterations after which it is asked in any case where edges are bounded: infeasibility shows in the certificate."""
+
+ROUNDING = 1e-2
+"""The rest is rounding where the estimate of the gap is below this share of the certified one."""
+
+REACHED = "the certified gap is as wanted"
+ROUNDED = "what is left of the gap is rounding"
+WARM = "warm"
+
+PATIENCE = 6
+"""Iterations from a warm start in which something must happen."""
+
+PROGRESS = 0.5
+"""Share to which the estimated gap must fall in them."""
+
+
+@dataclass(frozen=True)
+class InteriorBackend(Backend):
+    """A structured interior point for regularizers of single weights and polyhedral or squared edges."""
+
+    foreign: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        return "interior"
+
+    @property
+    def version(self) -> str:
+        return _version()
+
+    def takes(self, program: Program) -> Capability:
+        if program.regularizer.pointwise() is None:
+            return Capability(False, "interior needs a regularizer that is a sum over the examples")
+        if program.edge_function.epigraph(program.margins.t) is None:
+            return Capability(False, "interior needs an edge function made of linear pieces or of squares")
+        return Capability(True)
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        began = time.perf_counter()
+        problem = Problem.of(task.program)
+        assert problem is not None, "asked to solve what it does not take"
+        prepared = time.perf_counter() - began
+        d0 = task.program.regularizer.project(None)
+        if not problem.free.any():
+            G, e = task.program.edge_function, task.program.margins.edges(d0)
+            w = G.subgradient(e) if G.domain(len(e)) is None else at_the_only_point(problem)
+            yield Attempt("the only point", {}, "nothing to solve", True, d0, w, 0)
+            return
+        state = task.start.state if task.start else None
+        earlier = state if isinstance(state, Track) and state.fits(problem) else None
+        for form, begin in self._starts(task, problem, earlier):
+            if task.deadline.passed:
+                return
+            run = _Run(task, problem, hopeful=form.startswith(WARM))
+            began = time.perf_counter()
+            run.from_point(begin(), earlier)
+            last = run.last
+            yield Attempt(
+                form=form,
+                options={"max_iter": MOST_ITERATIONS},
+                status=run.why,
+                claims=run.why in (REACHED, ROUNDED),
+                d=last.d if last else None,
+                w=last.w if last else None,
+                iterations=run.iterations,
+                statistics={"estimate": last.estimate} if last else {},
+                times={"build": prepared, "solve": time.perf_counter() - began},
+                state=run.track,
+            )
+            if run.why == ROUNDED:
+                return
+
+    def _starts(self, task: Task, problem: Problem, earlier: Track | None) -> Iterator[tuple[str, Callable[[], Point]]]:
+        """Yield where to begin, the most promising first."""
+        program, start = task.program, task.start
+        if earlier is not None:
+            yield f"{WARM}, from a central iterate", lambda: followed(problem, earlier)
+        if start is not None and start.d is not None and start.w is not None:
+            d, w = start.d, np.append(start.w, np.zeros(problem.U.t - len(start.w)))
+            certificate = program.certify(d, w)
+            if not certificate.infeasible and np.isfinite(certificate.scaled_gap):
+                yield (
+                    "warm, near an answer",
+                    lambda: mixed(problem, certificate.d, certificate.w, certificate.scaled_gap),
+                )
+        d0 = program.regularizer.project(None)
+        for multiple in STARTS:
+            mu = multiple * problem.mass / program.margins.N
+            words = "cold" if multiple == 1.0 else f"cold, products {multiple:g} times as large"
+            yield words, lambda mu=mu: centred(problem, d0, mu)
+
+
+class _Run:
+    """The iterations from one start, until the certificate is as narrow as wanted or nothing more is to be had."""
+
+    def __init__(self, task: Task, problem: Problem, hopeful: bool) -> None:
+        self.task, self.problem, self.hopeful = task, problem, hopeful
+        self.last: Iteration | None = None
+        self.track: Track | None = None
+        self.iterations = 0
+        self.why = "the iterates overflowed"
+
+    def from_point(self, point: Point, earlier: Track | None) -> None:
+        """Iterate, keeping the last iterate and the track."""
+        first = np.inf
+        for k, now in enumerate(iterate(self.problem, point)):
+            if self.track is None:
+                self.track, first = Track.after(earlier, now.estimate), now.estimate
+            self.last, self.track, self.iterations = now, self.track.noting(now.estimate, now.size, now.point), k
+            why = self._done(now, k) or self._hopeless(now, k, first)
+            if why:
+                self.why = why
+                return
+
+    def _done(self, now: Iteration, k: int) -> str:
+        """Return in words whether the certificate says that it is enough, asked only where it may."""
+        doubtful = self.problem.may_be_infeasible and k % PERIOD == PERIOD - 1
+        if now.estimate > CLOSE * self.task.tol and not doubtful and k < MOST_ITERATIONS:
+            return ""
+        certificate = self.task.certify(now.d, now.w)
+        if certificate.scaled_gap <= self.task.tol:
+            return REACHED
+        rounded = 4.0 * certificate.slack >= certificate.gap
+        return ROUNDED if rounded and now.estimate * now.size <= ROUNDING * certificate.gap else ""
+
+    def _hopeless(self, now: Iteration, k: int, first: float) -> str:
+        """Return a reason to make no further iteration."""
+        if k >= MOST_ITERATIONS:
+            return "too many iterations"
+        if self.task.deadline.passed:
+            return "no time left"
+        stalled = k >= PATIENCE and now.estimate > PROGRESS * first
+        return "a warm start that leads nowhere" if self.hopeful and stalled else ""
+
+
+@cache
+def _version() -> str:
+    from importlib.metadata import version
+
+    return version("boostopt")

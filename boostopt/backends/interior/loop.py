@@ -1,0 +1,131 @@
+"""The interior point method: predictor, corrector, centrality correctors.
+
+Predictor and corrector are Mehrotra's (1992), the centrality correctors Gondzio's (1996).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from boostopt.backends.interior.newton import Pairs, Point, Residuals, System
+from boostopt.backends.interior.problem import Problem
+from boostopt.shapes import Array, Float
+
+CORRECTORS = 2
+"""Centrality correctors in an iteration, at most."""
+
+BOUNDARY = 0.995
+"""Share of the way to the boundary that a step may take, more where the predicted step reaches nearly all of it."""
+
+LONGER = 0.1
+"""By how much a corrector aims to lengthen the step."""
+
+LONG = 0.9
+"""A step this long needs no corrector."""
+
+GAIN = 0.1
+"""Share of that by which it must do so to be kept."""
+
+CENTRAL = 0.1
+"""Products within this factor of their target are central enough."""
+
+
+BEHIND = 0.01
+"""The products are kept above this share of what is missing to stationarity.
+
+Where they run ahead of it, weights stick to the ends of their boxes.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class Iteration:
+    """What is known after an iteration.
+
+    Attributes
+    ----------
+    point
+        The iterate.
+    d
+        Its weights, all of them.
+    w
+        Its hypothesis weights.
+    estimate
+        Estimate of the scaled gap: complementary products and residuals over the objective's size.
+    size
+        Scale of the objective, at least 1.
+    """
+
+    point: Point
+    d: Float[Array, " N"]
+    w: Float[Array, " t"]
+    estimate: float
+    size: float
+
+
+def iterate(problem: Problem, point: Point) -> Iterator[Iteration]:
+    """Yield the iterates, that of the start first, as long as they are finite: when to stop is not said here."""
+    while True:
+        with np.errstate(all="ignore"):  # what is not finite ends the iteration
+            d = problem.at(point.below)
+            residuals, products = Residuals.at(problem, point, d), point.products
+            missing = float(np.abs(residuals.stationarity) @ np.minimum(point.below, point.above))
+            estimate = products.total + missing
+        if not np.isfinite(estimate) or products.total <= 0.0:
+            return
+        w = problem.rows.weights(point.v) + problem.rows.slope
+        yield Iteration(point, problem.weights(d), w, estimate / residuals.size, residuals.size)
+        try:
+            with np.errstate(all="ignore"):
+                point = _next(problem, point, d, residuals, products, BEHIND * missing / problem.pairs)
+        except np.linalg.LinAlgError:
+            return
+
+
+def _next(
+    problem: Problem, point: Point, d: Float[Array, " n"], residuals: Residuals, products: Pairs, least: float
+) -> Point:
+    """Return the next point, the target of its products at least `least`."""
+    system = System(problem, point, d, residuals)
+    inequality = problem.inequality
+    mu = products.total / problem.pairs
+
+    def reach(step: Point) -> tuple[float, float]:
+        primal, dual = point.reach(step, inequality)
+        # A step of its own for each side leaves a residual of stationarity where d enters it.
+        return (primal, dual) if problem.linear else (min(primal, dual), min(primal, dual))
+
+    predicted = system.step(Pairs(-products.below, -products.above, -products.rows))
+    after = point.moved(predicted, *reach(predicted)).products.total / problem.pairs
+    target = max((after / mu) ** 3 * mu, 1e-8 * mu, least)
+    cross = point.cross(predicted)
+    wanted = Pairs(
+        target - products.below - cross.below,
+        target - products.above - cross.above,
+        np.where(inequality, target - products.rows - cross.rows, 0.0),
+    )
+    step = system.step(wanted)
+    primal, dual = reach(step)
+    for _ in range(CORRECTORS if min(primal, dual) < LONG else 0):
+        aimed = min(primal + LONGER, 1.0), min(dual + LONGER, 1.0)
+        corrected = wanted + _towards(point.moved(step, *aimed).products, target, inequality)
+        candidate = system.step(corrected)
+        longer = reach(candidate)
+        if longer[0] < primal + GAIN * LONGER or longer[1] < dual:
+            break
+        step, wanted, (primal, dual) = candidate, corrected, longer
+    share = max(BOUNDARY, 1.0 - after / mu)
+    return point.moved(step, min(share * primal, 1.0), min(share * dual, 1.0))
+
+
+def _towards(products: Pairs, target: float, inequality: Array) -> Pairs:
+    """Return what brings outlying products back to within a factor of their target, large ones by a part only."""
+    least, most = CENTRAL * target, target / CENTRAL
+
+    def missing(values: Array) -> Array:
+        return np.maximum(np.clip(values, least, most) - values, -most)
+
+    rows = np.where(inequality, missing(products.rows), 0.0)
+    return Pairs(missing(products.below), missing(products.above), rows)

@@ -1,0 +1,180 @@
+"""Points of the interior point method and their Newton steps, d eliminated.
+
+Linearized, stationarity in d gives Dd = theta (q - margins(Dv) - Dbeta), theta = 1 / (f'' + zeta/below + psi/above).
+What is left is a dense system in (Dv, Dbeta) with the matrix
+
+    [ A U' diag(theta) U A' + diag(s / v)   A U' theta ]
+    [            theta' U A'                 sum theta ]
+
+which is positive definite. Where Q is, too, x is eliminated and adds B Q^-1 B' to the first block; otherwise Q = 0, and
+the few columns of B border the system.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import cho_factor, cho_solve
+
+from boostopt.backends.interior.problem import Problem
+from boostopt.shapes import Array, Float
+
+REGULARIZED = 1e-13
+"""What is added to the diagonal of the scaled system: columns that are equal would make it singular."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pairs:
+    """One number for each complementary pair: (below, zeta), (above, psi), (s, v)."""
+
+    below: Float[Array, " n"]
+    above: Float[Array, " n"]
+    rows: Float[Array, " k"]
+
+    def __add__(self, other: Pairs) -> Pairs:
+        return Pairs(self.below + other.below, self.above + other.above, self.rows + other.rows)
+
+    @property
+    def total(self) -> float:
+        """Their sum."""
+        return float(self.below.sum() + self.above.sum() + self.rows.sum())
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """An iterate, or a direction: the weights by their distances from the ends of the box, and all multipliers."""
+
+    below: Float[Array, " n"]
+    above: Float[Array, " n"]
+    zeta: Float[Array, " n"]
+    psi: Float[Array, " n"]
+    s: Float[Array, " k"]
+    v: Float[Array, " k"]
+    x: Float[Array, " j"]
+    beta: float
+    m: Float[Array, " n"]
+    """Margins of A'v, carried along."""
+
+    def moved(self, step: Point, primal: float, dual: float) -> Point:
+        """Return the point after a step, of different lengths on the two sides."""
+        return Point(
+            self.below + primal * step.below,
+            self.above + primal * step.above,
+            self.zeta + dual * step.zeta,
+            self.psi + dual * step.psi,
+            self.s + primal * step.s,
+            self.v + dual * step.v,
+            self.x + primal * step.x,
+            self.beta + dual * step.beta,
+            self.m + dual * step.m,
+        )
+
+    @property
+    def products(self) -> Pairs:
+        """The complementary products."""
+        return Pairs(self.below * self.zeta, self.above * self.psi, self.s * self.v)
+
+    def cross(self, step: Point) -> Pairs:
+        """Return the products of a step's own parts: what linearization leaves out."""
+        return Pairs(step.below * step.zeta, step.above * step.psi, step.s * step.v)
+
+    def reach(self, step: Point, inequality: Array) -> tuple[float, float]:
+        """Return the lengths, at most 1, after which the first primal and the first dual variable becomes 0."""
+        primal = ((self.below, step.below), (self.above, step.above), (self.s[inequality], step.s[inequality]))
+        dual = ((self.zeta, step.zeta), (self.psi, step.psi), (self.v[inequality], step.v[inequality]))
+        return _reach(primal), _reach(dual)
+
+
+def _reach(parts: Sequence[tuple[Array, Array]]) -> float:
+    steepest = max((float((-change / value).max(initial=0.0)) for value, change in parts), default=0.0)
+    return 1.0 if steepest <= 1.0 else 1.0 / steepest
+
+
+@dataclass(frozen=True, eq=False)
+class Residuals:
+    """What is missing to the conditions of optimality at a point, complementarity apart."""
+
+    stationarity: Float[Array, " n"]
+    rows: Float[Array, " k"]
+    total: float
+    x: Float[Array, " j"]
+    size: float
+    """Scale of the objective, at least 1."""
+
+    @classmethod
+    def at(cls, problem: Problem, point: Point, d: Float[Array, " n"]) -> Residuals:
+        rows, slopes = problem.rows, problem.slopes(d)
+        return cls(
+            slopes + problem.tilt + point.m + point.beta - point.zeta + point.psi,
+            problem.all_images(d) + rows.B @ point.x + point.s - rows.b,
+            float(d.sum()) - problem.total if problem.f.on_simplex else 0.0,
+            rows.g + rows.Q @ point.x + rows.B.T @ point.v,
+            problem.size(d, slopes, point.x),
+        )
+
+
+class System:
+    """The Newton system at a point, factored once and solved for several right-hand sides."""
+
+    def __init__(self, problem: Problem, point: Point, d: Float[Array, " n"], residuals: Residuals) -> None:
+        self.problem, self.point, self.residuals = problem, point, residuals
+        self.theta = 1.0 / (problem.curvatures(d) + point.zeta / point.below + point.psi / point.above)
+        rows, k = problem.rows, len(point.v)
+        self.k, size = k, k + int(problem.f.on_simplex)
+        self.inverse_v = np.divide(1.0, point.v, out=np.zeros(k), where=problem.inequality)
+        matrix = np.zeros((size, size))
+        matrix[:k, :k] = problem.gram(self.theta)
+        matrix[range(k), range(k)] += point.s * self.inverse_v
+        if problem.squares:
+            matrix[:k, :k] += problem.flat @ rows.B.T
+        if problem.f.on_simplex:
+            matrix[k, :k] = matrix[:k, k] = problem.images(self.theta)
+            matrix[k, k] = self.theta.sum()
+        diagonal = matrix.diagonal()
+        # An equation of zeros has no entry at all.
+        self.scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, diagonal.max(initial=1.0)))
+        matrix *= self.scale[:, np.newaxis] * self.scale
+        matrix[range(size), range(size)] += REGULARIZED
+        self.factor = cho_factor(matrix, lower=True, overwrite_a=True, check_finite=False)
+        self.border = np.zeros((size, 0 if problem.squares else len(point.x)))
+        if not problem.squares:
+            self.border[:k] = -rows.B
+        self.bordered = self._solve(self.border)
+        self.inner = self.border.T @ self.bordered
+
+    def _solve(self, right: Array) -> Array:
+        scale = self.scale if right.ndim == 1 else self.scale[:, np.newaxis]
+        return scale * cho_solve(self.factor, scale * right, check_finite=False)
+
+    def step(self, wanted: Pairs) -> Point:
+        """Return the step after which the linearized complementary products have changed by `wanted`."""
+        problem, point, residuals, k = self.problem, self.point, self.residuals, self.k
+        q = wanted.below / point.below - wanted.above / point.above - residuals.stationarity
+        weighted = self.theta * q
+        right = np.empty(len(self.scale))
+        right[:k] = problem.images(weighted) + residuals.rows + wanted.rows * self.inverse_v
+        right[k:] = weighted.sum() + residuals.total
+        if problem.squares:
+            right[:k] -= problem.flat @ residuals.x
+            y = self._solve(right)
+            x = -problem.flat.T @ y[:k] - np.linalg.solve(problem.rows.Q, residuals.x)
+        else:
+            y = self._solve(right)
+            x = np.linalg.solve(self.inner, self.border.T @ y - residuals.x)
+            y -= self.bordered @ x
+        v, beta = y[:k], float(y[k:].sum())
+        m = problem.margins(v)
+        d = weighted - self.theta * (m + beta)
+        return Point(
+            d,
+            -d,
+            (wanted.below - point.zeta * d) / point.below,
+            (wanted.above + point.psi * d) / point.above,
+            (wanted.rows - point.s * v) * self.inverse_v,
+            v,
+            x,
+            beta,
+            m,
+        )

@@ -1,0 +1,212 @@
+"""Where the interior point method begins: a centred point, all complementary products equal.
+
+From points whose products differ by orders of magnitude it stalls. An answer that is known is therefore not the place
+to begin: its small products are of different sizes, and where a column has joined they are small for the wrong weights.
+Of the method's own runs central iterates are kept; foreign answers are mixed with the centre.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+
+from boostopt.backends.interior.newton import Point
+from boostopt.backends.interior.problem import Problem
+from boostopt.shapes import Array, Float
+
+INWARDS = 0.1
+"""Share of the centre of the box that is mixed into the weights from which it begins."""
+
+LEAST_SHARE, LARGEST_SHARE = 1e-4, 1e-1
+"""Bounds of the share of the centre that is mixed into a foreign answer: the root of its gap (measured on SCS's)."""
+
+CENTRED = 0.1
+"""Size of the products at a foreign answer, as a share of its gap over their number."""
+
+BACK = 3.0
+"""How far to go back among the iterates where a new column is violated: to this multiple of the violation's square.
+
+Measured on columns of largest edge, N = 1000 and 5000: a multiple of the violation itself goes back too far for small
+ones and not far enough for large ones, where a late start stalls.
+"""
+
+FAMILIAR = 10.0
+"""By how much stationarity may add to the products for the multipliers of an iterate to be kept."""
+
+
+def centred(problem: Problem, d: Float[Array, " N"], mu: float) -> Point:
+    """Return the point at d, moved a little inwards, all of whose products are mu."""
+    below = (1.0 - INWARDS) * problem.inside(d) + INWARDS * problem.centre
+    x, s = _slacks(problem, problem.all_images(problem.at(below)), mu)
+    v = np.divide(mu, s, out=np.zeros(len(s)), where=problem.inequality)
+    return _stationary(problem, below, s, v, x, problem.margins(v), mu)
+
+
+ORDERS = range(-6, 1)
+"""Orders of magnitude of the estimated gap of which an iterate is kept."""
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    """The central iterates of a run, one for each order of magnitude of its estimated gap, the largest first."""
+
+    kept: Mapping[int, tuple[float, Point]]
+    size: float
+
+    @classmethod
+    def after(cls, earlier: Track | None, first: float) -> Track:
+        """Return the track of a run that has yet to begin, what comes before its first estimate from an earlier one."""
+        older = earlier.kept.items() if earlier else ()
+        return cls({order: (gap, point) for order, (gap, point) in older if gap > first}, 1.0)
+
+    def noting(self, estimate: float, size: float, point: Point) -> Track:
+        """Return the track with an iterate: the last of each order, for it is more central."""
+        order = int(np.floor(np.log10(max(estimate, 1e-300))))
+        kept = {**self.kept, order: (estimate, point)} if order in ORDERS else self.kept
+        return Track(kept, size)
+
+    @property
+    def points(self) -> list[tuple[float, Point]]:
+        """Estimated scaled gaps and iterates, the largest gap first."""
+        return [self.kept[order] for order in sorted(self.kept, reverse=True)]
+
+    def fits(self, problem: Problem) -> bool:
+        """Whether it leads somewhere for a problem: of the same examples, with at least as many rows."""
+        if not self.points or not problem.f.on_simplex:
+            return False  # without the simplex a new column moves all weights: the centre is as near as any iterate
+        last = self.points[-1][1]
+        same = len(last.below) == len(problem.lower) and len(last.x) == len(problem.rows.g)
+        return same and len(last.v) <= len(problem.rows.b)
+
+    def before(self, estimate: float) -> Point:
+        """Return the last iterate whose estimated gap was at least this, the first one if none was."""
+        larger = [point for size, point in self.points if size >= estimate]
+        return larger[-1] if larger else self.points[0][1]
+
+
+def followed(problem: Problem, track: Track) -> Point:
+    """Return a point for a problem that the track fits."""
+    last = track.points[-1][1]
+    rows = problem.rows
+    images = problem.all_images(problem.at(np.minimum(last.below, problem.width)))
+    excess = float(np.maximum(images + rows.B @ last.x - rows.b, 0.0)[len(last.v) :].max(initial=0.0))
+    point = track.before(BACK * (excess / track.size) ** 2)
+    below = np.where(point.below < problem.width, point.below, 0.5 * problem.width)
+    return _with_rows(problem, point, below)
+
+
+def _with_rows(problem: Problem, point: Point, below: Float[Array, " n"]) -> Point:
+    """Return the point with slacks and multipliers for rows that have joined."""
+    d, k, old = problem.at(below), len(problem.rows.b), len(point.v)
+    mu = point.products.total / (2 * len(below) + old)
+    rows = problem.rows
+    slack = (rows.b - problem.all_images(d) - rows.B @ point.x)[old:]
+    least = float(point.s[problem.inequality[:old]].min(initial=np.inf))
+    fresh = np.where(slack > least, slack, float(np.median(point.s)) if old else 1.0)
+    s = np.append(point.s, np.where(problem.inequality[old:], fresh, 0.0))
+    v = np.append(point.v, np.divide(mu, fresh, out=np.zeros(k - old), where=problem.inequality[old:]))
+    m = problem.margins(v)
+    rest = problem.slopes(d) + problem.tilt + m
+    above = problem.width - below
+    missing = float(np.abs(rest + point.beta - point.zeta + point.psi) @ below)
+    if missing <= FAMILIAR * mu * len(below) and np.array_equal(below, point.below) and (above > 0).all():
+        return Point(below, above, point.zeta, point.psi, s, v, point.x, point.beta, m)
+    return _stationary(problem, below, s, v, point.x, m, mu)
+
+
+def mixed(problem: Problem, d: Float[Array, " N"], w: Float[Array, " t"], gap: float) -> Point:
+    """Return a point near a foreign answer of which the certified scaled gap is known."""
+    share = float(np.clip(np.sqrt(gap), LEAST_SHARE, LARGEST_SHARE))
+    below = (1.0 - share) * problem.inside(d) + share * problem.centre
+    mu = CENTRED * gap * problem.mass / len(below)
+    rows = problem.rows
+    images = problem.all_images(problem.at(below))
+    v = _multipliers(problem, w)
+    if rows.g.any():  # the multipliers sum to 1; plus and minus may share what the weights leave
+        v = v + max(1.0 - float(v.sum()), 0.0) / len(v)
+    x = np.linalg.solve(rows.Q, -rows.B.T @ v) if problem.squares else np.zeros(len(rows.g))
+    if len(x) and not problem.squares:
+        x = np.array([float((images - rows.b).max()) + mu * len(v)])
+    free = rows.b - images - rows.B @ x
+    # A weight that is 0 gets its share, but no more than makes a central product with a slack that is there.
+    least = share * max(float(np.abs(v).sum()), 1.0) / max(len(v), 1)
+    least = np.minimum(least, np.divide(mu, free, out=np.full(len(v), np.inf), where=free > 0))
+    v = np.where(problem.inequality, np.maximum((1.0 - share) * v, least), v)
+    s = np.where(problem.inequality, np.maximum(free, np.divide(mu, v, out=np.zeros(len(v)), where=v > 0)), 0.0)
+    return _stationary(problem, below, s, v, x, problem.margins(v), mu)
+
+
+def _multipliers(problem: Problem, w: Float[Array, " t"]) -> Float[Array, " k"]:
+    """Return multipliers of the rows whose hypothesis weights are w, or nearly so."""
+    rows, wanted = problem.rows, w - problem.rows.slope
+    if rows.A is None:
+        v = wanted
+    elif problem.inequality.all():
+        v = rows.A @ wanted  # plus and minus: the positive part of each
+    else:
+        v = np.linalg.lstsq(rows.A.T, wanted)[0]
+    return np.where(problem.inequality, np.maximum(v, 0.0), v)
+
+
+def _stationary(
+    problem: Problem,
+    below: Float[Array, " n"],
+    s: Float[Array, " k"],
+    v: Float[Array, " k"],
+    x: Float[Array, " j"],
+    m: Float[Array, " n"],
+    mu: float,
+) -> Point:
+    """Return the point that is stationary in d, zeta - psi = rest + beta, with products of geometric mean mu."""
+    above = problem.width - below
+    rest = problem.slopes(problem.at(below)) + problem.tilt + m
+    beta = 0.0
+    if problem.f.on_simplex:
+        inner = np.minimum(below, above) > INWARDS * problem.centre
+        beta = -float(np.median(rest[inner] if inner.any() else rest))
+    zeta, psi = _difference(rest + beta, mu**2 / (below * above))
+    return Point(below, above, zeta, psi, s, v, x, beta, m)
+
+
+def at_the_only_point(problem: Problem) -> Float[Array, " t"]:
+    """Return hypothesis weights for weights that cannot move: those of the row that they exceed most, if any."""
+    rows = problem.rows
+    excess = rows.rows(problem.fixed_edges) - rows.b
+    broken = np.where(rows.equality, np.abs(excess), np.maximum(excess, 0.0))
+    v = np.zeros(len(excess))
+    if broken.any():
+        row = int(np.argmax(broken))
+        v[row] = np.sign(excess[row])
+    return rows.weights(v) + rows.slope
+
+
+def _difference(r: Float[Array, " n"], product: Float[Array, " n"]) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
+    """Return positive numbers with the given difference and product."""
+    larger = 0.5 * (np.abs(r) + np.sqrt(r**2 + 4.0 * product))
+    smaller = product / larger
+    return np.where(r > 0, larger, smaller), np.where(r > 0, smaller, larger)
+
+
+def _slacks(problem: Problem, images: Float[Array, " k"], mu: float) -> tuple[Array, Array]:
+    """Return (x, s) with s > 0 at inequalities and the products with v = mu / s in balance with x."""
+    rows, j = problem.rows, len(problem.rows.g)
+    free = rows.b - images
+    if problem.rows.g.any():  # the largest edge: sum mu / (gamma - e) = 1
+        k = len(images)
+        largest = float((-free).max())
+
+        def excess(gamma: float) -> float:
+            return float((mu / (gamma + free)).sum()) - 1.0
+
+        gamma: Any = brentq(excess, largest + 0.5 * mu, largest + 2.0 * k * mu)
+        return np.array([float(gamma)]), float(gamma) + free
+    if j:  # squares: v = x / 2, its margins of the size of slopes, and s v = mu
+        x = 0.5 * (-free + np.sqrt(free**2 + 8.0 * mu))
+        x /= max(1.0, float(np.abs(problem.margins(0.5 * x)).max()))
+        return x, np.where(problem.inequality, 2.0 * mu / x, 0.0)
+    least = np.sqrt(mu)
+    return np.zeros(0), np.where(problem.inequality, np.maximum(free, least), 0.0)

@@ -1,0 +1,246 @@
+"""The structured interior point: its Newton step against a dense one, its answers on awkward programs, warm starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from problems import REFERENCE_U, noisy_stumps, reference_erlpboost
+from programs import OWN_RADII, draw_program
+
+from boostopt import Margins, Outcome, Program, SolverNotFound, get_backend, get_formulation, list_formulations
+from boostopt.backends.base import Start
+from boostopt.backends.interior.newton import Pairs, Point, Residuals, System
+from boostopt.backends.interior.problem import Problem
+from boostopt.backends.interior.start import centred
+
+TAKEN = [name for name in list_formulations() if name not in OWN_RADII]
+MOST_ITERATIONS = 60
+
+
+def opened(program: Program) -> Problem:
+    problem = Problem.of(program)
+    assert problem is not None
+    return problem
+
+
+def start_of(program: Program) -> tuple[Problem, Point]:
+    problem = opened(program)
+    return problem, centred(problem, program.regularizer.project(None), 0.1)
+
+
+def dense_step(problem: Problem, point: Point, wanted: Pairs) -> np.ndarray | None:
+    """The Newton step (d, v, beta, x) with nothing eliminated, by a general solver; None where it is not unique."""
+    d = problem.at(point.below)
+    residuals = Residuals.at(problem, point, d)
+    n, k, j = len(d), len(point.v), len(point.x)
+    A = np.eye(problem.U.t) if problem.rows.A is None else problem.rows.A
+    images = A @ problem.U.to_array()[problem.free].T
+    one = np.ones((n, 1)) * problem.f.on_simplex
+    H = np.diag(problem.curvatures(d) + point.zeta / point.below + point.psi / point.above)
+    slack = np.zeros(k)
+    slack[problem.inequality] = point.s[problem.inequality] / point.v[problem.inequality]
+    from_rows = np.zeros(k)
+    from_rows[problem.inequality] = wanted.rows[problem.inequality] / point.v[problem.inequality]
+    free_beta = np.zeros((1, 1)) if problem.f.on_simplex else np.ones((1, 1))
+    matrix = np.block(
+        [
+            [H, images.T, one, np.zeros((n, j))],
+            [images, -np.diag(slack), np.zeros((k, 1)), problem.rows.B],
+            [one.T, np.zeros((1, k)), free_beta, np.zeros((1, j))],
+            [np.zeros((j, n)), problem.rows.B.T, np.zeros((j, 1)), problem.rows.Q],
+        ]
+    )
+    right = np.concatenate(
+        [
+            wanted.below / point.below - wanted.above / point.above - residuals.stationarity,
+            -residuals.rows - from_rows,
+            [-residuals.total],
+            -residuals.x,
+        ]
+    )
+    return np.linalg.solve(matrix, right) if np.linalg.cond(matrix) < 1e10 else None
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_a_step_is_the_one_of_the_whole_system(name: str) -> None:
+    rng = np.random.default_rng(3)
+    checked = 0
+    while checked < 3:
+        program = draw_program(rng, name, largest_N=30, largest_t=4, largest_eta=100)
+        if not opened(program).free.any():
+            continue
+        problem, point = start_of(program)
+        residuals = Residuals.at(problem, point, problem.at(point.below))
+        wanted = Pairs(*(0.3 - part for part in (point.products.below, point.products.above, point.products.rows)))
+        step = System(problem, point, problem.at(point.below), residuals).step(wanted)
+        twin = dense_step(problem, point, wanted)
+        if twin is None:
+            continue
+        mine = np.concatenate([step.below, step.v, [step.beta], step.x])
+        np.testing.assert_allclose(mine, twin, rtol=1e-5, atol=1e-7 * np.abs(twin).max())
+        np.testing.assert_allclose(step.zeta * point.below + point.zeta * step.below, wanted.below, rtol=1e-9)
+        np.testing.assert_allclose(step.psi * point.above + point.psi * step.above, wanted.above, rtol=1e-9)
+        checked += 1
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_the_start_is_centred_and_stationary(name: str) -> None:
+    program = draw_program(np.random.default_rng(8), name, largest_eta=1e3)
+    problem = opened(program)
+    if not problem.free.any():
+        return
+    point = centred(problem, program.regularizer.project(None), 0.1)
+    residuals = Residuals.at(problem, point, problem.at(point.below))
+    scale = np.abs(point.zeta) + np.abs(point.psi) + 1
+    assert np.all(np.abs(residuals.stationarity) <= 1e-9 * scale)
+    both = point.products.below * point.products.above
+    np.testing.assert_allclose(both, 0.01, rtol=1e-6)
+    assert (point.below > 0).all()
+    assert (point.above > 0).all()
+    assert (point.s[problem.inequality] > 0).all()
+
+
+@pytest.mark.parametrize("name", TAKEN)
+def test_random_programs_are_solved_to_the_last_digit_that_the_certificate_has(name: str) -> None:
+    """Within 1e-8, or as near as the certificate's own rounding allows; the narrowest that Clarabel has overlaps."""
+    rng = np.random.default_rng([2, *name.encode()])
+    for k in range(12):
+        program = draw_program(rng, name)
+        solution = program.solve("interior", tol=1e-8)
+        certificate = solution.certificate
+        rounding = 4.0 * certificate.slack if np.isfinite(certificate.gap) else 0.0
+        if certificate.upper == np.inf and not certificate.infeasible:  # equations that force weights to 0
+            assert program.solve("cvxpy:clarabel", tol=1e-6, time_limit=10).certificate.upper == np.inf
+            assert name == "entropy_projection"
+            continue
+        assert certificate.gap <= max(1e-8 * certificate.scale, rounding) or certificate.infeasible, (k, program)
+        assert all(
+            attempt.iterations is not None and attempt.iterations <= MOST_ITERATIONS for attempt in solution.attempts
+        )
+        if k < 3:
+            other = program.solve("cvxpy:clarabel", tol=1e-6, time_limit=10).certificate
+            assert certificate.infeasible == other.infeasible or certificate.overlaps(other)
+
+
+@pytest.mark.parametrize("eta", (0.5, 46.0, 2e4, 1e6))
+@pytest.mark.parametrize("name", ("erlpboost", "binary_erlpboost", "unnormalized_erlpboost"))
+def test_noisy_stumps_at_every_strength(name: str, eta: float) -> None:
+    program = get_formulation(name).bind(noisy_stumps(1000, 30), nu=100, eta=eta)
+    solution = program.solve("interior", tol=1e-9)
+    assert solution.certificate.scaled_gap <= 1e-9
+    assert len(solution.attempts) == 1
+
+
+def test_reference_numbers() -> None:
+    certificate = reference_erlpboost().solve("interior", tol=1e-10).certificate
+    other = reference_erlpboost().solve("cvxpy:clarabel", tol=1e-9).certificate
+    assert certificate.scaled_gap <= 1e-10
+    assert certificate.overlaps(other)
+
+
+def test_every_storage_gives_the_same_answer() -> None:
+    U = noisy_stumps(400, 12).astype(int)
+    answers = [
+        get_formulation("erlpboost").bind(stored, nu=40, eta=100).solve("interior", tol=1e-9)
+        for stored in (U, U.astype(float), scipy.sparse.csr_array(U.astype(float)))
+    ]
+    for answer in answers:
+        assert answer.certificate.scaled_gap <= 1e-9
+        np.testing.assert_allclose(answer.d, answers[0].d, atol=1e-6)
+
+
+def test_an_infeasible_program_is_proved_to_be_so() -> None:
+    program = get_formulation("softboost").bind(noisy_stumps(500, 20)[:, ::2], nu=50, gamma=-0.6)
+    solution = program.solve("interior")
+    assert solution.outcome is Outcome.INFEASIBLE
+    assert len(solution.attempts) == 1
+
+
+def test_where_no_weight_can_move_there_is_nothing_to_solve() -> None:
+    feasible = get_formulation("softboost").bind([[1.0, -1.0], [-1.0, 1.0]], nu=2, gamma=0.1).solve("interior")
+    assert feasible.certificate.scaled_gap <= 1e-8
+    assert feasible.attempts[0].iterations == 0
+    infeasible = get_formulation("softboost").bind([[1.0, -1.0], [0.5, 1.0]], nu=2, gamma=0.1).solve("interior")
+    assert infeasible.outcome is Outcome.INFEASIBLE
+
+
+def grown(U: np.ndarray, name: str, first: int, rounds: int, **parameters: Any) -> list[tuple[int, int]]:
+    """Iterations (cold, warm) of programs to which the column of largest edge is appended, one after another."""
+    formulation = get_formulation(name)
+    kept, rest = list(range(first)), list(range(first, U.shape[1]))
+    solution = formulation.bind(U[:, kept], **parameters).solve("interior", tol=1e-9)
+    counts = list[tuple[int, int]]()
+    for _ in range(rounds):
+        edges = U.T @ solution.d
+        best = max(rest, key=lambda q: edges[q])
+        rest.remove(best)
+        kept.append(best)
+        program = formulation.bind(U[:, kept], **parameters)
+        cold = program.solve("interior", tol=1e-9)
+        solution = program.solve("interior", tol=1e-9, start=solution)
+        assert solution.certificate.scaled_gap <= 1e-9
+        assert solution.certificate.overlaps(cold.certificate)
+        counts.append((cold.iterations or 0, solution.iterations or 0))
+    return counts
+
+
+@pytest.mark.parametrize("eta", (46.0, 2e4))
+def test_appended_columns_take_fewer_iterations_than_anew(eta: float) -> None:
+    U = noisy_stumps(1000, 120)[:, ::2][:, np.random.default_rng(0).permutation(60)]
+    counts = grown(U, "erlpboost", 20, 8, nu=100, eta=eta)
+    cold, warm = np.sum(counts, axis=0)
+    assert warm <= 0.75 * cold
+    assert min(one / max(other, 1) for other, one in counts) <= 0.5
+
+
+@pytest.mark.parametrize("moved", ({"eta": 150.0}, {"nu": 120.0}, {"nu": 60.0, "eta": 20.0}))
+def test_a_moved_parameter_starts_from_the_last_answer(moved: dict[str, float]) -> None:
+    usual = {"nu": 100.0, "eta": 100.0}
+    U = noisy_stumps(1000, 60)[:, ::2]
+    before = get_formulation("erlpboost").bind(U, **usual).solve("interior", tol=1e-9)
+    program = get_formulation("erlpboost").bind(U, **(usual | moved))
+    cold, warm = program.solve("interior", tol=1e-9), program.solve("interior", tol=1e-9, start=before)
+    assert warm.certificate.scaled_gap <= 1e-9
+    assert warm.attempts[0].form.startswith("warm")
+    assert warm.certificate.overlaps(cold.certificate)
+
+
+def test_a_rough_answer_is_polished() -> None:
+    program = get_formulation("erlpboost").bind(noisy_stumps(1000, 60)[:, ::2], nu=100, eta=1000)
+    rough = program.solve("cvxpy:scs", tol=1e-4)
+    fine = rough.polish()
+    assert fine.certificate.scaled_gap <= 1e-9
+    assert (fine.iterations or 0) <= 0.6 * (program.solve("interior", tol=1e-9).iterations or 0)
+    assert fine.polish() is fine
+
+
+@pytest.mark.parametrize("noise", (0.0, 1e-2, 1.0, 1e300))
+def test_any_start_is_survived(noise: float) -> None:
+    program = get_formulation("erlpboost").bind(noisy_stumps(200, 16), nu=20, eta=30)
+    rng = np.random.default_rng(1)
+    start = Start(noise * rng.normal(size=200), noise * rng.normal(size=10))
+    assert program.solve("interior", tol=1e-9, start=start).certificate.scaled_gap <= 1e-9
+
+
+def test_what_it_does_not_take_is_said_in_words() -> None:
+    ball = get_formulation("norm_ball").smallest()
+    able = get_backend("interior").takes(ball)
+    assert not able
+    assert able.reason == "interior needs a regularizer that is a sum over the examples"
+    with pytest.raises(SolverNotFound, match="sum over the examples"):
+        ball.solve("cvxpy:clarabel", tol=1e-5).polish(tol=1e-14)
+
+
+def test_an_appended_matrix_knows_where_it_comes_from() -> None:
+    U = Margins(np.asarray(REFERENCE_U, dtype=float))
+    longer = U.append(np.full(U.N, 0.5)).append(np.zeros(U.N))
+    branch = U.append(np.full(U.N, -0.5))
+    assert longer.extends(U)
+    assert not longer.extends(branch)
+    assert not U.extends(longer)
+    np.testing.assert_array_equal(longer.to_array()[:, -2:], np.tile([0.5, 0.0], (U.N, 1)))
+    np.testing.assert_array_equal(branch.column(U.t), np.full(U.N, -0.5))
+    np.testing.assert_array_equal(U.to_array(), REFERENCE_U)
