@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 DEMO := --data breast_cancer --nu 0.1 --columns 100 --backends cvxpy:clarabel,cvxpy:scs,cvxpy:highs --time-limit 15
 
-.PHONY: demo test lint types bench wheel docs clean
+.PHONY: demo test lint types bench bench-quick wheel docs clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/boostopt compare lpboost $(DEMO)
@@ -22,7 +22,10 @@ types: $(VENV)/.dev
 	$(BIN)/pyright
 
 bench: $(VENV)/.dev
-	$(BIN)/python tests/benchmarks/foundation.py
+	$(BIN)/python tests/benchmarks/run.py --json build/bench.json
+
+bench-quick: $(VENV)/.dev
+	$(BIN)/python tests/benchmarks/run.py --quick
 
 wheel: $(VENV)/.dev
 	$(BIN)/python tests/check_wheel.py

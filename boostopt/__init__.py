@@ -15,11 +15,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from boostopt import authoring as authoring
+    from boostopt import instances as instances
     from boostopt.backends import get_backend, list_backends
     from boostopt.catalogue import get_formulation, list_formulations
     from boostopt.certificate import KKT, Certificate
     from boostopt.checks import Check, CheckReport, check_edge, check_formulation, check_regularizer
-    from boostopt.comparison import Comparison, compare
+    from boostopt.comparison import Benchmark, Comparison, benchmark, compare
     from boostopt.datasets import Dataset, load_dataset
     from boostopt.errors import (
         BoostoptError,
@@ -36,7 +38,8 @@ if TYPE_CHECKING:
     from boostopt.program import Program
     from boostopt.recovery import Recovery
     from boostopt.regularizers.capped_simplex import project_capped_simplex
-    from boostopt.solving import Outcome, Solution, Verdict, solve
+    from boostopt.solution import Outcome, Solution, Verdict
+    from boostopt.solving import solve
 
 __version__ = "0.1.0"
 
@@ -46,21 +49,23 @@ _HOME = {
     "Certificate": "certificate",
     "Check": "checks",
     "CheckReport": "checks",
+    "Benchmark": "comparison",
     "Comparison": "comparison",
+    "benchmark": "comparison",
     "DataError": "errors",
     "Dataset": "datasets",
     "Explanation": "explanation",
     "Formulation": "formulation",
     "Margins": "margins",
     "OptionError": "errors",
-    "Outcome": "solving",
+    "Outcome": "solution",
     "ProblemError": "errors",
     "Program": "program",
     "Recovery": "recovery",
-    "Solution": "solving",
+    "Solution": "solution",
     "SolverFailed": "errors",
     "SolverNotFound": "errors",
-    "Verdict": "solving",
+    "Verdict": "solution",
     "check_edge": "checks",
     "check_formulation": "checks",
     "check_regularizer": "checks",
@@ -76,8 +81,12 @@ _HOME = {
 }
 """Where each public name lives."""
 
+_MODULES = ("authoring", "instances")
+"""Modules that users are told of by name."""
+
 __all__ = [
     "KKT",
+    "Benchmark",
     "BoostoptError",
     "Certificate",
     "Check",
@@ -97,6 +106,7 @@ __all__ = [
     "SolverFailed",
     "SolverNotFound",
     "Verdict",
+    "benchmark",
     "check_edge",
     "check_formulation",
     "check_regularizer",
@@ -114,8 +124,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load a public name from its module on first use."""
-    if name == "instances":
-        return import_module("boostopt.instances")
+    if name in _MODULES:
+        return import_module(f"boostopt.{name}")
     if name not in _HOME:
         raise AttributeError(f"module 'boostopt' has no attribute {name!r}")
     value = getattr(import_module(f"boostopt.{_HOME[name]}"), name)
@@ -125,4 +135,4 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     """List the public names, loaded or not."""
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_MODULES})

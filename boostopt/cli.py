@@ -7,27 +7,42 @@ narrow as asked, every check passed; 1: none is, some check failed; 2: bad input
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
-from collections.abc import Generator
+from collections.abc import Generator, Iterable, Mapping
+from importlib import import_module
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, Group, RenderableType
+from rich.measure import Measurement
+from rich.padding import Padding
+from rich.text import Text
 
 from boostopt.backends import get_backend, list_backends
+from boostopt.backends.base import Backend, Capability
 from boostopt.catalogue import get_formulation, list_formulations
 from boostopt.checks import check_formulation
-from boostopt.comparison.comparing import Row, certificate_json, compare
+from boostopt.comparison.benchmark_tables import BenchmarkTable
+from boostopt.comparison.benchmarking import PROFILES, benchmark
+from boostopt.comparison.benchmarks import Benchmark
+from boostopt.comparison.comparing import Comparison, compare
+from boostopt.comparison.records import certificate_json
+from boostopt.comparison.rows import Row
+from boostopt.comparison.scores import Run
 from boostopt.comparison.tables import ComparisonTable, certificate_table, support_table
-from boostopt.datasets import load_answer, load_dataset
+from boostopt.datasets import Dataset, load_answer, load_dataset
 from boostopt.errors import BoostoptError, OptionError, unknown_name
 from boostopt.formulation import Formulation
+from boostopt.parameters import COUNT, smallest_fraction
 from boostopt.program import Program
 from boostopt.quiet import stdout_to_stderr
 from boostopt.solving import check_limits
 
 DEFAULT_COLUMNS = 100
 DEFAULT_TIME_LIMIT = 60.0
+DEFAULT_TOL = 1e-8
+DEFAULT_REPEATS = 3
 PIPE_WIDTH = 160
 """Columns of a table where the output is not a terminal."""
 
@@ -45,6 +60,7 @@ Data = Annotated[
 ]
 Label = Annotated[str, typer.Option(help="Column of a CSV file that holds the class.")]
 Positive = Annotated[str | None, typer.Option(help="Class that counts as 1 against all others.")]
+Weights = Annotated[str | None, typer.Option(help="Column of a CSV file that holds the examples' weights c.")]
 Nu = Annotated[str | None, typer.Option(help="0.1 is a fraction of the examples, 50 a number of examples.")]
 Eta = Annotated[float | None, typer.Option(help="Inverse strength of the entropy; canonical for epsilon if left out.")]
 Epsilon = Annotated[float | None, typer.Option(help="Accuracy of the soft margin that eta is chosen for.")]
@@ -54,12 +70,30 @@ RandomState = Annotated[int, typer.Option(help="Seed of that draw.")]
 Tol = Annotated[float, typer.Option(help="Gap wanted, over max(1, |lower|, |upper|).")]
 
 
+def _print_version(asked: bool) -> bool:
+    """Print the version and exit, if asked to; what is returned becomes the option's value."""
+    if asked:
+        typer.echo(f"boostopt {import_module('boostopt').__version__}")
+        raise typer.Exit
+    return asked
+
+
+@app.callback()
+def options_of_all_commands(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Take the options that stand before any command."""
+
+
 @app.command("compare")
 def compare_command(
     formulation: FormulationName,
     data: Data,
     label: Label = "label",
     positive: Positive = None,
+    weights: Weights = None,
     nu: Nu = None,
     eta: Eta = None,
     epsilon: Epsilon = None,
@@ -67,12 +101,24 @@ def compare_command(
     columns: Columns = DEFAULT_COLUMNS,
     random_state: RandomState = 0,
     backends: Annotated[str | None, typer.Option(help="Names with commas between; all installed if left out.")] = None,
-    tol: Tol = 1e-8,
-    time_limit: Annotated[float, typer.Option(help="Seconds for each backend.")] = DEFAULT_TIME_LIMIT,
+    tol: Tol = DEFAULT_TOL,
+    time_limit: Annotated[float, typer.Option(help="Seconds for each solve.")] = DEFAULT_TIME_LIMIT,
+    forms: Annotated[
+        str | None, typer.Option(help="Forms to pin CVXPY's solvers to: primal,density-rated,dual-rated,ladder,...")
+    ] = None,
+    isolate: Annotated[bool, typer.Option("--isolate", help="Run solvers in a child process that may die.")] = False,
+    repeats: Annotated[int | None, typer.Option(help="Measured solves of each; prints medians and quartiles.")] = None,
+    profiles: Annotated[
+        str | None, typer.Option(help="Gaps to reach, each in a solve of its own, with commas between, or all.")
+    ] = None,
+    resume: Annotated[str | None, typer.Option(help="File that keeps finished solves; go on from it.")] = None,
+    budget: Annotated[float | None, typer.Option(help="Seconds after which no solve is begun.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
 ) -> None:
     """Solve one program by several solvers and hold their certified answers against each other.
+
+    With --repeats, --profiles, --resume or --budget it is a benchmark: shuffled repeats, medians, all tolerances.
 
     Example: boostopt compare erlpboost --data breast_cancer --nu 0.1 --eta 1000 --backends cvxpy:clarabel,cvxpy:scs
     """
@@ -80,15 +126,32 @@ def compare_command(
         if json and csv:
             raise OptionError("--json and --csv exclude each other; choose one.")
         with stdout_to_stderr():
-            program = _program(formulation, data, label, positive, nu, eta, epsilon, set, columns, random_state)
-            names = None if backends is None else [name.strip() for name in backends.split(",") if name.strip()]
-            result = compare(program, names, tol, time_limit, _progress(Console(stderr=True)))
+            page, dataset = get_formulation(formulation), load_dataset(data, label, positive, weights)
+            _warn_of_unread(data, dataset.unread)
+            program = _program(page, dataset, nu, eta, epsilon, set, columns, random_state)
+            names, pinned, err = _names(backends), _names(forms), Console(stderr=True)
+            if (repeats, profiles, resume, budget) == (None, None, None, None):
+                result = compare(program, names, tol, time_limit, _progress(err), pinned, isolate)
+            else:
+                result = benchmark(
+                    program,
+                    names,
+                    _gaps(profiles, tol),
+                    DEFAULT_REPEATS if repeats is None else repeats,
+                    time_limit,
+                    pinned,
+                    isolate,
+                    resume,
+                    budget,
+                    random_state,
+                    _benchmark_progress(err),
+                )
         if json:
             typer.echo(result.to_json())
         elif csv:
             typer.echo(result.to_csv(), nl=False)
         else:
-            _out().print(ComparisonTable(result))
+            _out().print(_table(result))
     raise typer.Exit(0 if result.reached and result.overlap else 1)
 
 
@@ -99,6 +162,7 @@ def certify_command(
     data: Data,
     label: Label = "label",
     positive: Positive = None,
+    weights: Weights = None,
     nu: Nu = None,
     eta: Eta = None,
     epsilon: Epsilon = None,
@@ -114,8 +178,14 @@ def certify_command(
     """
     with _errors():
         check_limits(tol)
-        program = _program(formulation, data, label, positive, nu, eta, epsilon, set, columns, random_state)
-        certificate = program.certify(**load_answer(answer))
+        page, dataset = get_formulation(formulation), load_dataset(data, label, positive, weights)
+        given = load_answer(answer)
+        both = os.path.exists(data) and os.path.samefile(data, answer)
+        # One file may hold the data and the answer: then unread is what neither reads.
+        _warn_of_unread(data, [name for name in dataset.unread if not both or name in given.unread])
+        _warn_of_unread(answer, [] if both else given.unread)
+        program = _program(page, dataset, nu, eta, epsilon, set, columns, random_state)
+        certificate = program.certify(given.d, given.w)
         if json:
             typer.echo(certificate_json(program, certificate, tol))
         else:
@@ -147,16 +217,38 @@ def list_command() -> None:
     with _errors():
         pages = [get_formulation(name) for name in list_formulations()]
         backends = [get_backend(name) for name in list_backends()]
-        cones = {page.name: page.smallest().cones for page in pages}
-        support = {name: {b.name: b.takes(needs) for b in backends} for name, needs in cones.items()}
-        _out().print(support_table(pages, support, backends))
+        programs = {page.name: page.smallest() for page in pages}
+        support = {name: {b.name: b.takes(program) for b in backends} for name, program in programs.items()}
+        out, table = _out(), support_table(pages, support, backends)
+        fits = Measurement.get(out, out.options.update(max_width=PIPE_WIDTH), table).maximum <= out.width
+        out.print(table if fits else _support_lines(pages, support, backends))
+
+
+def _support_lines(
+    pages: list[Formulation[Any]], support: Mapping[str, Mapping[str, Capability]], backends: list[Backend]
+) -> RenderableType:
+    """Return what the table of formulations against backends says, for a terminal that is too narrow for it."""
+    lines: list[RenderableType] = [Text(f"Backends: {', '.join(f'{b.name} {b.version}' for b in backends)}"), Text()]
+    for page in pages:
+        able = [name for name, capability in support[page.name].items() if capability]
+        names = ", ".join(name if known.required else f"[{name}]" for name, known in page.parameters.items())
+        lines.append(Text(page.name, "bold"))
+        lines += [Padding(Text(f"parameters {names}"), (0, 0, 0, 4), expand=False)] if names else []
+        lines.append(Padding(Text(f"solved by {', '.join(able) or 'none installed'}"), (0, 0, 0, 4), expand=False))
+    reasons = dict.fromkeys(able.reason for row in support.values() for able in row.values() if not able)
+    return Group(*lines, Text(), *(Text(f"{reason}.") for reason in reasons))
+
+
+def _warn_of_unread(source: str, names: Iterable[str]) -> None:
+    """Say which arrays of a file nothing reads: one may be misspelt."""
+    named = ", ".join(names)
+    if named:
+        typer.echo(f"warning: {source} holds arrays that are not read: {named}.", err=True)
 
 
 def _program(
-    formulation: str,
-    data: str,
-    label: str,
-    positive: str | None,
+    page: Formulation[Any],
+    dataset: Dataset,
     nu: str | None,
     eta: float | None,
     epsilon: float | None,
@@ -164,23 +256,21 @@ def _program(
     columns: int,
     random_state: int,
 ) -> Program:
-    """Load the data, draw the columns and bind the formulation."""
-    page = get_formulation(formulation)
-    dataset = load_dataset(data, label, positive)
+    """Draw the columns and bind the formulation."""
     U = dataset.margin_matrix(columns, random_state)
     count = float(U.shape[0]) if dataset.c is None else float(dataset.c.sum(dtype=float))
     settings_read = [_setting(text, page) for text in settings or []]
     further = dict(settings_read)
     if len(further) < len(settings_read):
         raise OptionError(f"--set names a parameter twice: {', '.join(settings or [])}.")
-    parameters: dict[str, Any] = {"nu": None if nu is None else _count(nu, count), "eta": eta, "epsilon": epsilon}
+    parameters: dict[str, Any] = {"nu": None if nu is None else _count(nu, count, page), "eta": eta, "epsilon": epsilon}
     for name in further:
         if parameters.get(name) is not None:
             raise OptionError(f"{name} is given twice, by --{name} and by --set; choose one.")
     return page.bind(U, c=dataset.c, d0=dataset.d0, **parameters | further)
 
 
-def _count(text: str, total: float) -> float:
+def _count(text: str, total: float, page: Formulation[Any]) -> float:
     """Read nu: with a decimal point it is a fraction in (0, 1] of the examples, without one a number of them."""
     try:
         value = float(text)
@@ -192,6 +282,13 @@ def _count(text: str, total: float) -> float:
         raise OptionError(
             f"--nu with a decimal point is a fraction of the examples in (0, 1]; got {text}. "
             "Leave the point out to give their number; a number that is not whole is given by --set nu=..."
+        )
+    known = page.parameters.get("nu")
+    if known is not None and known.domain is COUNT and value * total < 1 <= total:
+        raise OptionError(
+            f"--nu with a decimal point is a fraction of the sum of c (one for each example by default), {total:.10g}; "
+            f"{text} of it is {value * total:.10g}, and nu must be at least 1. "
+            f"The smallest fraction is {smallest_fraction(total):.4g}."
         )
     return value * total
 
@@ -215,13 +312,46 @@ def _progress(console: Console) -> Any:
         if row is None:
             said = f"{backend} ..."
         elif row.solution is None:
-            said = f"{backend}: unable, {row.reason}"
+            said = f"{backend}: not run, {row.reason}"
         else:
             s = row.solution
             said = f"{backend}: {s.verdict.name.lower()}, gap {s.certificate.gap:.1e}, {s.times['total']:.2f} s"
         console.print(said, highlight=False, markup=False)
 
     return report
+
+
+def _benchmark_progress(console: Console) -> Any:
+    """Say on the standard error how many solves are done and what came of the last one."""
+
+    def report(done: int, total: int, run: Run) -> None:
+        came = f"reached in {run.seconds:.2f} s" if run.result == "reached" else f"{run.result}, {run.reason}"
+        console.print(f"[{done}/{total}] {run.backend} to {run.tol:g}: {came}", highlight=False, markup=False)
+
+    return report
+
+
+def _table(result: Comparison | Benchmark) -> RenderableType:
+    return BenchmarkTable(result) if isinstance(result, Benchmark) else ComparisonTable(result)
+
+
+def _names(text: str | None) -> list[str] | None:
+    """Return what stands between commas; None for nothing given."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def _gaps(profiles: str | None, tol: float) -> tuple[float, ...]:
+    """Return the gaps to reach: those named, all four profiles, or the one of --tol."""
+    if profiles is None:
+        return (tol,)
+    if tol != DEFAULT_TOL:
+        raise OptionError("--tol and --profiles exclude each other; choose one.")
+    if profiles.strip() == "all":
+        return PROFILES
+    try:
+        return tuple(float(gap) for gap in _names(profiles) or [])
+    except ValueError:
+        raise OptionError(f"--profiles takes gaps with commas between, or all; got {profiles!r}.") from None
 
 
 def _out() -> Console:

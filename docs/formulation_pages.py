@@ -149,7 +149,7 @@ def _in_order(program: Program) -> list[str]:
 
 
 def _takers(program: Program) -> str:
-    names = [name for name in boostopt.list_backends() if boostopt.get_backend(name).takes(program.cones)]
+    names = [name for name in boostopt.list_backends() if boostopt.get_backend(name).takes(program)]
     return _listed([f"`{name}`" for name in names]) or "none that is installed"
 
 

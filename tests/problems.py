@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import ctypes
+import os
+import sys
+import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +14,7 @@ import numpy as np
 import scipy.optimize
 
 import boostopt
+from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.program import Program
 
 # The reference instance; its optima were computed by two independent routes to ten digits.
@@ -37,6 +43,79 @@ def noisy_stumps(N: int, t: int, seed: int = 0) -> np.ndarray:
     y = np.where(X @ np.array([1, 1, 0.5, *[0] * 7]) > 0, 1, -1)
     y[rng.random(N) < 0.1] *= -1
     return boostopt.stump_matrix(X, y, t, seed)
+
+
+@dataclass(frozen=True)
+class Fake(Backend):
+    """A backend whose attempts are given, and what it does wrong after them.
+
+    It takes what it is told to take, notes what it is asked for, and is importable, so that another process has it too.
+    """
+
+    called: str = "fake"
+    script: tuple[Any, ...] = ()
+    reason: str = ""
+    asked: tuple[list[Any], ...] = ()
+    then: str = ""
+    numbered: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.called
+
+    @property
+    def version(self) -> str:
+        return self.numbered or f"1.0-{self.called}"
+
+    def takes(self, program: Program) -> Capability:
+        return Capability(not self.reason, self.reason)
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        for notes in self.asked:
+            notes.append((task.tol, task.deadline.left))
+        assert not self.reason, "asked to solve what it cannot take"
+        if self.then == "print":
+            print("by Python to 1")  # noqa: T201
+            print("by Python to 2", file=sys.stderr)  # noqa: T201
+            ctypes.CDLL(None).puts(b"by C to 1")
+        yield from self.script
+        if self.then == "abort":
+            os.write(2, b"double free or corruption (out)\n")
+            os.abort()
+        if self.then == "exit":
+            os._exit(3)
+        if self.then == "hang":
+            time.sleep(3600)
+        if self.then == "raise":
+            raise RuntimeError("no such luck\nagain")
+        if self.then == "slow":
+            time.sleep(0.05)
+
+
+def attempt(d: Any = None, w: Any = None, **others: Any) -> Attempt:
+    """An attempt that claims an optimum."""
+    given: dict[str, Any] = {"form": "fake", "options": {}, "status": "fine", "claims": True, **others}
+    return Attempt(
+        d=None if d is None else np.asarray(d, float), w=None if w is None else np.asarray(w, float), **given
+    )
+
+
+def bent(attempt: Attempt, **fields: Any) -> Attempt:
+    """An attempt with fields that no type allows."""
+    for name, value in fields.items():
+        object.__setattr__(attempt, name, value)
+    return attempt
+
+
+def right(name: str = "right", then: str = "", **others: Any) -> Fake:
+    """A backend that has the optimum of the reference LPBoost instance."""
+    answer = reference_lpboost().solve("cvxpy:highs", tol=1e-12)
+    return Fake(name, (attempt(answer.d, answer.w, **others),), then=then)
+
+
+def rough(name: str = "rough", then: str = "", **others: Any) -> Fake:
+    """A backend that claims an optimum and is nowhere near."""
+    return Fake(name, (attempt(np.eye(6)[0], [1, 0, 0], **others),), then=then)
 
 
 @dataclass(frozen=True)

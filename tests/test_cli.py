@@ -21,7 +21,7 @@ from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, ref
 from typer.testing import CliRunner
 
 import boostopt.cli
-from boostopt import Comparison, compare, get_formulation, list_backends, load_dataset
+from boostopt import Comparison, Program, compare, get_backend, get_formulation, list_backends, load_dataset
 from boostopt.comparison.tables import interval
 from boostopt.quiet import stdout_to_stderr
 
@@ -247,9 +247,19 @@ def test_a_nu_that_is_no_number_is_an_error(nu: str) -> None:
     refused(re.escape(f"--nu must be a number; got {nu!r}."), "compare", *BREAST_CANCER, "--nu", nu)
 
 
-@pytest.mark.parametrize("nu, got", [("0", "0"), ("-5", "-5"), ("570", "570"), ("0.001", r"0\.569")])
+@pytest.mark.parametrize("nu, got", [("0", "0"), ("-5", "-5"), ("570", "570")])
 def test_a_count_outside_its_domain_is_an_error_with_the_number_of_examples(nu: str, got: str) -> None:
     refused(rf"nu must lie in .* = \[1, 569\]; got {got}\.", "compare", *BREAST_CANCER, "--nu", nu)
+
+
+@pytest.mark.parametrize("nu, count", [("0.001", "0.569"), ("0.00175", "0.99575"), ("1e-4", "0.0569")])
+def test_a_fraction_that_is_less_than_one_example_is_an_error_with_the_smallest(nu: str, count: str) -> None:
+    expected = re.escape(
+        "--nu with a decimal point is a fraction of the sum of c (one for each example by default), 569; "
+        f"{nu} of it is {count}, and nu must be at least 1. The smallest fraction is 0.001758."
+    )
+    refused(expected, "compare", *BREAST_CANCER, "--nu", nu)
+    assert document(*BREAST_CANCER, "--nu", "0.001758")["parameters"]["nu"] == pytest.approx(0.001758 * 569)
 
 
 def test_a_parameter_that_is_needed_and_missing_is_an_error() -> None:
@@ -300,6 +310,39 @@ def test_label_and_positive_reach_the_data(tmp_path: Path) -> None:
     refused(".* must have exactly two classes; it has 3", "compare", *arguments)
 
 
+def test_weights_in_a_column_are_multiplicities(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("a,label,times\n1,x,3\n2,y,1\n3,x,2.5\n")
+    arguments = ("lpboost", "--data", tmp_path / "data.csv", "--nu", 2, "--backends", "cvxpy:highs")
+    assert document(*arguments, "--weights", "times")["examples_with_multiplicity"] == 6.5
+    assert document(*arguments)["examples_with_multiplicity"] == 3
+    refused(".* has no such column: unknown column 'time'", "compare", *arguments, "--weights", "time")
+    save(tmp_path / "answer.npz", w=np.ones(4))
+    given = ("certify", "lpboost", tmp_path / "answer.npz", *arguments[1:-2], "--weights", "times", "--json")
+    assert json.loads(run(*given).stdout)["examples_with_multiplicity"] == 6.5
+
+
+def test_arrays_that_nothing_reads_are_named_in_a_warning(tmp_path: Path) -> None:
+    save(tmp_path / "data.npz", U=REFERENCE_U, C=np.ones(6), weights=np.ones(6))
+    result = run("compare", "lpboost", "--data", tmp_path / "data.npz", *REFERENCE)
+    assert result.exit_code == 0
+    warning = f"warning: {tmp_path / 'data.npz'} holds arrays that are not read: C, weights.\n"
+    assert result.stderr.startswith(warning)
+    assert "warning" not in result.stdout
+    save(tmp_path / "answer.npz", w=np.ones(3), W=np.ones(3))
+    result = run("certify", "lpboost", tmp_path / "answer.npz", "--data", tmp_path / "data.npz", *REFERENCE[:2])
+    assert result.stderr == warning + f"warning: {tmp_path / 'answer.npz'} holds arrays that are not read: W.\n"
+
+
+def test_of_a_file_that_holds_data_and_answer_both_are_read(tmp_path: Path) -> None:
+    d, w = reference_answer()
+    save(tmp_path / "both.npz", U=REFERENCE_U, d=d, w=w)
+    arguments = ("certify", "lpboost", tmp_path / "both.npz", "--data", tmp_path / "both.npz", *REFERENCE[:2])
+    result = run(*arguments)
+    assert (result.exit_code, result.stderr) == (0, "")
+    save(tmp_path / "both.npz", U=REFERENCE_U, d=d, w=w, psi=np.ones(6))
+    assert run(*arguments).stderr == f"warning: {tmp_path / 'both.npz'} holds arrays that are not read: psi.\n"
+
+
 @pytest.mark.parametrize("form", [[], ["--json"]], ids=["table", "json"])
 def test_a_formulation_of_ones_own_comes_by_its_path(tmp_path: Path, data: Path, form: list[str]) -> None:
     page = tmp_path / "mine.py"
@@ -335,7 +378,7 @@ def test_a_page_that_states_nothing_is_an_error(tmp_path: Path, data: Path) -> N
     "backends, expected",
     [
         ("cvxpy:hihgs", r"unknown backend 'cvxpy:hihgs'\. Did you mean 'cvxpy:highs'"),
-        ("cvxpy:highs,highs", r"unknown backend 'highs'\. Did you mean 'cvxpy:highs'"),
+        ("cvxpy:highs,clarabel", r"unknown backend 'clarabel'\. Did you mean 'cvxpy:clarabel'"),
         ("cvxpy:highs,cvxpy:highs", "expected one or more different backends; got cvxpy:highs, cvxpy:highs"),
         (",", "expected one or more different backends; got none"),
     ],
@@ -438,6 +481,11 @@ def test_an_unknown_option_suggests_the_near_one() -> None:
     assert re.search(r"--daat.*--data\b", run("compare", "lpboost", "--daat", "breast_cancer").stderr)
 
 
+def test_the_version_is_that_of_the_package() -> None:
+    result = run("--version")
+    assert (result.exit_code, result.stdout) == (0, f"boostopt {boostopt.__version__}\n")
+
+
 @pytest.mark.parametrize("command", [[], ["compare"], ["certify"], ["list"]])
 def test_every_command_has_help(command: list[str]) -> None:
     result = run(*command, "--help")
@@ -499,15 +547,14 @@ def test_the_tolerance_decides_whether_an_answer_is_good_enough(tmp_path: Path, 
 @pytest.mark.parametrize(
     "answer",
     [
-        {"d": np.full(6, np.nan), "w": np.full(3, np.nan)},
-        {"d": np.full(6, -1.0), "w": np.full(3, -np.inf)},
+        {"d": np.full(6, -1.0), "w": np.full(3, -1.0)},
         {"d": np.full(6, 1e300), "w": np.array([1e-300, 0, 0])},
         {"d": np.zeros(6), "w": np.zeros(3)},
-        {"w": np.array([np.inf, 1.0, -3.0])},
+        {"w": np.array([1e308, 1.0, -3.0])},
         {"d": np.arange(6), "w": np.array([True, False, False])},
         {"d": np.random.default_rng(0).normal(size=6)},
     ],
-    ids=["nan", "negative", "scales", "zeros", "one side", "integers", "noise"],
+    ids=["negative", "scales", "zeros", "one side", "integers", "noise"],
 )
 def test_garbage_is_certified_to_be_garbage(tmp_path: Path, data: Path, answer: dict[str, np.ndarray]) -> None:
     save(tmp_path / "answer.npz", **answer)
@@ -526,6 +573,8 @@ def test_garbage_is_certified_to_be_garbage(tmp_path: Path, data: Path, answer: 
         ({"w": np.array(["a", "b", "c"])}, "w must be 3 real numbers, .* of <U1"),
         ({"w": 1j * np.ones(3)}, "w must be 3 real numbers, .* of complex128"),
         ({"v": np.ones(3)}, ".*must hold d, w or both; it holds v"),
+        ({"d": np.full(6, np.nan), "w": np.full(3, np.nan)}, r".*d must be finite; got nan at \(0\), 6 such entries"),
+        ({"d": np.ones(6), "w": np.array([1.0, -np.inf, 0])}, r".*w must be finite; got -inf at \(1\), 1 such"),
     ],
 )
 def test_an_answer_to_another_question_is_an_error(
@@ -568,6 +617,38 @@ def test_list_shows_who_takes_what_and_why_not() -> None:
     reason = "HIGHS does not take exponential cones, which the program needs"
     (number,) = re.findall(rf"^\((\d+)\) {reason}$", result.stdout, re.MULTILINE)
     assert f"no ({number})" in result.stdout
+
+
+class Terminal(io.StringIO):
+    """A standard output that people look at."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("width", [50, 60, 80, 100])
+def test_on_a_narrow_terminal_the_list_keeps_every_word_whole(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    terminal = Terminal()
+    for name, value in (("COLUMNS", str(width)), ("TERM", "dumb"), ("LINES", "25")):
+        monkeypatch.setenv(name, value)
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    boostopt.cli.list_command()
+    lines = terminal.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    assert not any("…" in line or "│" in line for line in lines)
+    words = " ".join(" ".join(lines).split())
+    solvers = ", ".join(name for name in list_backends() if get_backend(name).takes(_smallest("erlpboost")))
+    assert f" erlpboost parameters nu, [epsilon], [eta], [two_sided] solved by {solvers} " in words
+    assert f" adaboost solved by {solvers} " in words  # it has no parameters
+    assert "HIGHS does not take exponential cones, which the program needs." in words
+
+
+def _smallest(name: str) -> Program:
+    return get_formulation(name).smallest()
 
 
 # As a process of its own
@@ -691,7 +772,65 @@ def test_a_parameter_given_twice_is_an_error(data: Path) -> None:
 def test_progress_says_why_a_backend_is_not_run(data: Path) -> None:
     result = run("compare", "erlpboost", "--data", data, "--nu", "3", "--eta", "5", "--backends", "cvxpy:highs")
     assert result.exit_code == 1
-    assert "cvxpy:highs: unable, HIGHS does not take" in result.stderr
+    assert "cvxpy:highs: not run, HIGHS does not take" in result.stderr
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="what C holds back cannot be flushed from outside")
+def test_with_isolated_solvers_the_report_alone_is_on_the_standard_output(tmp_path: Path, data: Path) -> None:
+    (tmp_path / "loud.py").write_text(LOUD_PAGE)
+    result = started("compare", tmp_path / "loud.py", "--data", data, *REFERENCE, "--isolate", "--json")
+    assert result.returncode == 0, result.stderr
+    (row,) = json.loads(result.stdout)["rows"]
+    assert (row["result"], row["isolated"], row["answered_by"]) == ("reached", True, "cvxpy:highs")
+    assert "by C when solved" in row["printed"]
+
+
+def test_forms_are_rows_of_their_own(data: Path) -> None:
+    result = run("compare", "lpboost", "--data", data, *REFERENCE, "--forms", "primal, dual,ladder", "--json")
+    rows = json.loads(result.stdout)["rows"]
+    assert [row["backend"] for row in rows] == ["cvxpy:highs:primal", "cvxpy:highs:dual", "cvxpy:highs"]
+    assert [row["form"] for row in rows] == ["primal", "dual", "primal"]
+    refused(r"unknown form 'duel'\.", "compare", "lpboost", "--data", data, *REFERENCE, "--forms", "duel")
+
+
+def test_profiles_and_repeats_make_it_a_benchmark_that_can_be_resumed(data: Path, tmp_path: Path) -> None:
+    file = tmp_path / "runs.jsonl"
+    command = ["compare", "lpboost", "--data", data, *REFERENCE, "--repeats", "2", "--resume", file]
+    result = run(*command, "--profiles", "1e-3,1e-6", "--json")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert [(score["tol"], score["result"], score["runs"]) for score in found["scores"]] == [
+        (1e-3, "reached", 2),
+        (1e-6, "reached", 2),
+    ]
+    assert len(result.stderr.splitlines()) == 4
+    assert result.stderr.startswith("[1/4] cvxpy:highs to ")
+    size = file.stat().st_size
+    again = run(*command, "--profiles", "1e-3,1e-6")
+    assert again.exit_code == 0
+    assert file.stat().st_size == size
+    assert "Fastest to a certified gap of 1e-06: cvxpy:highs." in again.stdout
+    rows = list(csv.DictReader(io.StringIO(run(*command, "--profiles", "all", "--csv").stdout)))
+    assert [row["tol"] for row in rows] == [tol for tol in ("0.001", "1e-05", "1e-07", "1e-09") for _ in range(2)]
+
+
+def test_a_benchmark_that_does_not_reach_its_finest_gap_exits_with_1(data: Path) -> None:
+    result = run("compare", "lpboost", "--data", data, *REFERENCE, "--repeats", "1", "--profiles", "1e-3,1e-16")
+    assert result.exit_code == 1
+    assert "cvxpy:highs: failed at 1e-16. certified gap " in result.stdout
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--profiles", "1e-3", "--tol", "1e-4"], r"--tol and --profiles exclude each other; choose one\."),
+        (["--profiles", "fine"], r"--profiles takes gaps with commas between, or all; got 'fine'\."),
+        (["--repeats", "0"], r"repeats must be at least 1; got 0\."),
+        (["--resume", "/"], r"/ cannot be read and written: "),
+    ],
+)
+def test_options_of_a_benchmark_are_checked(data: Path, options: list[str], message: str) -> None:
+    refused(message, "compare", "lpboost", "--data", data, *REFERENCE, *options)
 
 
 def test_ctrl_c_ends_with_a_word_and_130(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,7 +16,7 @@ ROOT = Path(boostopt.__file__).parent
 # From the bottom to the top; modules of one level do not import each other.
 LEVELS = (
     {"errors", "shapes", "quiet", "words"},
-    {"margins", "files"},
+    {"margins", "files", "expressions"},
     {"regularizers", "edges", "typesetting"},
     {"feasibility", "forms", "printed"},
     {"certificate"},
@@ -25,7 +25,8 @@ LEVELS = (
     {"parameters", "explanation"},
     {"formulation"},
     {"backends", "prototyping"},
-    {"authoring", "catalogue"},
+    {"authoring", "catalogue", "merging"},
+    {"solution"},
     {"solving", "oracles"},
     {"checks"},
     {"comparison", "datasets"},
@@ -36,7 +37,7 @@ LEVELS = (
 LEVEL = {module: k for k, level in enumerate(LEVELS) for module in level}
 
 # `program.solve(...)` is an alias of `boostopt.solve(program, ...)`.
-ALIASES = {("program", "solving")}
+ALIASES = {("program", "solving"), ("program", "solution")}
 
 
 def top(module: str) -> str:
@@ -118,6 +119,14 @@ def test_binding_and_certifying_load_no_solver() -> None:
         "program.certify(d=[0.5, 0.5])"
     )
     assert not loaded & {"cvxpy", "sklearn", "clarabel", "scs", "highspy", "rich", "typer"}
+
+
+def test_modules_that_users_are_told_of_load_on_first_use() -> None:
+    assert not loaded_after("import boostopt; boostopt.__version__") & HEAVY
+    said = loaded_after("import boostopt; boostopt.authoring.Cap; boostopt.instances; boostopt.authoring.COUNT")
+    assert "boostopt" in said and "cvxpy" not in said
+    assert boostopt.authoring is sys.modules["boostopt.authoring"]
+    assert {"authoring", "instances"} <= set(dir(boostopt))
 
 
 def test_every_public_name_loads() -> None:

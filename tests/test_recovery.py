@@ -120,7 +120,7 @@ def test_exact_d_of_a_linear_program_gives_w(seed: int, G: EdgeFunction) -> None
 
 def test_the_multipliers_are_those_of_the_certificate() -> None:
     """The reference program: w to the digits that are printed, beta and psi as they follow from w."""
-    solved = reference_erlpboost().solve("cvxpy:clarabel", tol=1e-10)
+    solved = reference_erlpboost().solve("interior", tol=1e-12)
     found = solved.program.recover(solved.d, within=1e-5)
     np.testing.assert_allclose(found.w, (0.3703617116, 0.4491978337, 0.1804404547), atol=1e-7)
     at = solved.program.regularizer.conjugate_at(-REFERENCE_U @ solved.w)

@@ -1,5 +1,7 @@
 """Every conic or linear solver that CVXPY has installed, as the backend "cvxpy:<solver>".
 
+"cvxpy:<solver>:<form>" is the same solver pinned to one form of a program, so that forms can be compared.
+
 A solver's status is not believed, in either direction: each attempt hands on the iterate, which CVXPY would throw away
 after a failure, and the caller certifies it.
 """
@@ -9,15 +11,15 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
-from boostopt.backends.base import CONES, Attempt, Backend, Capability, Deadline
-from boostopt.backends.profiles import PROFILES, Options, Profile
+from boostopt.backends.base import CONES, Attempt, Backend, Capability, Task
+from boostopt.backends.profiles import FORMS, PROFILES, Options, Profile
 from boostopt.errors import SolverNotFound, unknown_name
 from boostopt.forms import Derived, Form, derive
 from boostopt.program import Program
@@ -32,18 +34,20 @@ def installed() -> list[str]:
 
 
 def open_solver(name: str) -> Backend:
-    """Return the backend "cvxpy:<solver>".
+    """Return the backend "cvxpy:<solver>", or "cvxpy:<solver>:<form>" which is pinned to one form.
 
     Raises
     ------
     OptionError
-        CVXPY knows no such solver.
+        CVXPY knows no such solver, or there is no such form.
     SolverNotFound
         CVXPY knows it, but it is not installed.
     """
-    solver = name.removeprefix(PREFIX).upper()
+    solver, pinned, form = name.removeprefix(PREFIX).upper().partition(":")
+    if pinned and form.lower() not in FORMS:
+        raise unknown_name("form", form.lower(), FORMS)
     if solver in _found():
-        return CvxpyBackend(solver)
+        return CvxpyBackend(solver, FORMS[form.lower()] if pinned else None)
     from cvxpy.reductions.solvers import defines
 
     if solver in {*defines.SOLVER_MAP_CONIC, *defines.SOLVER_MAP_QP}:
@@ -56,13 +60,34 @@ def open_solver(name: str) -> Backend:
 
 @dataclass(frozen=True)
 class CvxpyBackend(Backend):
-    """One solver behind CVXPY."""
+    """One solver behind CVXPY.
+
+    Attributes
+    ----------
+    solver
+        CVXPY's name for it.
+    form
+        The only form of a program that it is given; None for the ladder of its profile.
+    """
 
     solver: str
+    form: Form | None = None
 
     @property
     def name(self) -> str:
-        return PREFIX + self.solver.lower()
+        return ":".join([PREFIX + self.solver.lower(), *(name for name, form in FORMS.items() if form == self.form)])
+
+    def pinned(self, form: str) -> Backend:
+        """Return the same solver with one form by its name.
+
+        Raises
+        ------
+        OptionError
+            There is no such form.
+        """
+        if form not in FORMS:
+            raise unknown_name("form", form, FORMS)
+        return replace(self, form=FORMS[form])
 
     @property
     def profile(self) -> Profile:
@@ -76,24 +101,29 @@ class CvxpyBackend(Backend):
         except PackageNotFoundError:
             return ""
 
-    def takes(self, cones: frozenset[str]) -> Capability:
+    def takes(self, program: Program) -> Capability:
+        cones = program.cones
         missing = [CONES.get(cone, f"{cone!r} (unknown to boostopt)") for cone in sorted(cones - _cones(self.solver))]
         if missing:
             return Capability(False, f"{self.solver} does not take {' and '.join(missing)}, which the program needs")
         withheld = [f"{CONES[cone]}: {why}" for cone, why in self.profile.withheld.items() if cone in cones]
         if withheld:
             return Capability(False, f"{self.solver} is not given {' nor '.join(withheld)}")
+        if self.form is not None and self.form.side not in program.sides:
+            return Capability(False, f"the program has no derived {self.form.side} for the form of {self.name}")
         return Capability(True)
 
-    def attempts(self, program: Program, tol: float, deadline: Deadline) -> Iterator[Attempt]:
-        profile = self.profile
-        for rung in profile.linear_ladder if program.cones == LINEAR else profile.ladder:
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        profile, program, deadline = self.profile, task.program, task.deadline
+        linear = program.cones == LINEAR
+        ladder = profile.linear_ladder if linear else profile.ladder
+        for rung in ladder if self.form is None else [profile.pinned(self.form, linear)]:
             if deadline.passed:
                 return
             if rung.form.side not in program.sides:
                 continue
             # The options are made when the solver starts: modelling takes its part of the time limit.
-            yield self._attempt(program, rung.form, lambda rung=rung: profile.sent(rung, tol, deadline.left))
+            yield self._attempt(program, rung.form, lambda rung=rung: profile.sent(rung, task.tol, deadline.left))
 
     def _attempt(self, program: Program, form: Form, choose: Callable[[], Options]) -> Attempt:
         """Run the solver once; whatever it or CVXPY raises becomes the attempt's error."""

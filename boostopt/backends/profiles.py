@@ -16,6 +16,16 @@ PRIMAL, DENSITY = Form("primal"), Form("primal", density=True)
 RATED, DENSITY_RATED = Form("primal", rated=True), Form("primal", density=True, rated=True)
 DUAL, DUAL_RATED = Form("dual"), Form("dual", rated=True)
 
+FORMS = {
+    "primal": PRIMAL,
+    "density": DENSITY,
+    "rated": RATED,
+    "density-rated": DENSITY_RATED,
+    "dual": DUAL,
+    "dual-rated": DUAL_RATED,
+}
+"""The forms by the name that pins a backend to one of them."""
+
 Options = dict[str, Any]
 
 
@@ -58,6 +68,10 @@ class Profile:
     ladder: tuple[Rung, ...] = (Rung(DUAL_RATED, 1.0), Rung(DENSITY_RATED, 1.0), Rung(PRIMAL, 1.0))
     linear_ladder: tuple[Rung, ...] = (Rung(PRIMAL, 1.0), Rung(DUAL, 1.0))
     withheld: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def pinned(self, form: Form, linear: bool) -> Rung:
+        """Return the only rung for one form, at the first rung's accuracy and without its limit on iterations."""
+        return Rung(form, (self.linear_ladder if linear else self.ladder)[0].accuracy)
 
     def sent(self, rung: Rung, tol: float, seconds: float | None) -> Options:
         """Return the options for a rung when a gap of `tol` is wanted."""

@@ -1,5 +1,8 @@
-"""One program, several backends: who is right, who is fast, who cannot take it and why."""
+"""Programs and backends: who is right, who is fast to which accuracy, who cannot take it and why."""
 
-from boostopt.comparison.comparing import Comparison, Row, compare
+from boostopt.comparison.benchmarking import PROFILES, benchmark
+from boostopt.comparison.benchmarks import Benchmark
+from boostopt.comparison.comparing import Comparison, compare
+from boostopt.comparison.rows import Row
 
-__all__ = ["Comparison", "Row", "compare"]
+__all__ = ["PROFILES", "Benchmark", "Comparison", "Row", "benchmark", "compare"]

@@ -2,55 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
 from boostopt.backends.base import Backend, Capability
+from boostopt.backends.isolated import PREFIX
 from boostopt.certificate import Certificate
-from boostopt.comparison.comparing import Comparison, Row
+from boostopt.comparison.comparing import Comparison
+from boostopt.comparison.rows import AUTO, Row
 from boostopt.explanation import PROOFS
 from boostopt.formulation import Formulation
 from boostopt.program import Program
-from boostopt.solving import PHASES
+from boostopt.solution import PHASES
 from boostopt.words import interval
 
-STYLES = {"bounded": "green", "checked": "cyan", "claimed": "yellow", "none": "red", "unable": "dim"}
+STYLES = {"bounded": "green", "checked": "cyan", "claimed": "yellow", "none": "red", "not run": "dim"}
 BLAMED = 5
-WIDE = 105
 
 
 @dataclass(frozen=True)
 class ComparisonTable:
     """The rows with verdicts and intervals, below them each solver's own words and what follows from all together.
 
-    A terminal of less than `WIDE` columns gets fewer columns; what they would hold stands below in any case.
+    A narrow terminal gets fewer columns; what they would hold stands below.
     """
 
     comparison: Comparison
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        wide = options.max_width >= WIDE
-        table = Table(title=Text(self.comparison.program.headline, "bold"), title_justify="left")
+        layouts = [self._table(7), self._table(5), self._table(5, interval=False)]
+        table = fitting(console, options, layouts)
+        yield Text(self.comparison.program.headline, "bold")
+        yield table
+        for row in self.comparison.rows:
+            yield _details(self.comparison, row, with_interval=table is layouts[-1])
+        yield from _conclusions(self.comparison)
+
+    def _table(self, columns: int, interval: bool = True) -> Table:
+        """The first columns, the most important ones."""
+        table = Table()
         table.add_column("backend", no_wrap=True)
         table.add_column("verdict", no_wrap=True)
-        table.add_column("certified interval of the optimum", overflow="fold", min_width=16)
+        if interval:
+            table.add_column("certified interval of the optimum", overflow="fold", min_width=16)
         table.add_column("gap", justify="right", no_wrap=True)
         table.add_column("seconds", justify="right", no_wrap=True)
-        if wide:
+        if columns > 5:
             table.add_column("overlaps", justify="center")
             table.add_column("iterations", justify="right", no_wrap=True)
         for row in self.comparison.rows:
-            table.add_row(*_cells(self.comparison, row)[: None if wide else 5])
-        yield table
-        for row in self.comparison.rows:
-            yield _details(self.comparison, row)
-        yield from _conclusions(self.comparison)
+            name, verdict, *rest = _cells(self.comparison, row)[:columns]
+            table.add_row(*([name, verdict, *rest] if interval else [folded(row.backend), verdict, *rest[1:]]))
+        return table
+
+
+def fitting(console: Console, options: ConsoleOptions, layouts: Sequence[Table]) -> Table:
+    """Return the first layout in which nothing is cut off, the last one if there is none."""
+
+    def fits(table: Table) -> bool:
+        lines = list(Segment.split_lines(console.render(table, options)))
+        cut = any("\N{HORIZONTAL ELLIPSIS}" in segment.text for line in lines for segment in line)
+        return not cut and max(map(Segment.get_line_length, lines)) <= options.max_width
+
+    return next((table for table in layouts[:-1] if fits(table)), layouts[-1])
+
+
+def folded(name: str) -> Text:
+    """Return the name of a backend over several lines."""
+    return Text(name.replace(":", ":\n"))
 
 
 def certificate_table(program: Program, certificate: Certificate, tol: float) -> RenderableType:
@@ -98,12 +124,13 @@ def support_table(
 def _cells(comparison: Comparison, row: Row) -> list[RenderableType]:
     """The cells of a row; `Text` where the words are not ours, for rich reads brackets in a string as its markup."""
     if row.solution is None:
-        return [Text(row.backend), Text("unable", STYLES["unable"]), Text(row.reason, "dim"), "", "", "", ""]
+        return [Text(row.backend), Text("not run", STYLES["not run"]), Text(row.reason, "dim"), "", "", "", ""]
     solution, certificate = row.solution, row.solution.certificate
     verdict = solution.verdict.name.lower()
     clashes = comparison.clashes(row)
+    by = f"\n-> {row.answered_by}" if row.backend == AUTO else ""
     return [
-        Text(row.backend),
+        Text(row.backend + by),
         Text(verdict, STYLES[verdict]),
         Text(certificate.words),
         f"{certificate.gap:.1e}",
@@ -113,16 +140,22 @@ def _cells(comparison: Comparison, row: Row) -> list[RenderableType]:
     ]
 
 
-def _details(comparison: Comparison, row: Row) -> Text:
-    """What a solver says, the form of its best answer, and where the time went, in a line."""
+def _details(comparison: Comparison, row: Row, with_interval: bool = False) -> Text:
+    """What a solver says, the form of its best answer, what went wrong, and where the time went, in a line."""
     if row.solution is None:
-        return Text(f"{row.backend}: not run. {row.reason}.", "dim")
+        return Text(f"{row.backend}: not run. {row.reason.removesuffix('.')}.", "dim")
     solution = row.solution
     form = f"best of {len(solution.attempts)}: {solution.best.form}" if solution.best else "no answer"
     clashes = comparison.clashes(row)
+    tried = [name.removeprefix(PREFIX) for name in solution.path]
+    printed = row.printed.strip().splitlines()
     parts = [
         f'{row.backend} says "{solution.solver_status}"',
+        *([f"certified: {solution.certificate.words}"] if with_interval else []),
+        *([f"answered by {row.answered_by}, tried {', '.join(tried)}"] if row.backend == AUTO else []),
         form,
+        *([row.error] if row.error else []),
+        *([f'{len(printed)} lines printed, the last "{printed[-1].strip()}"'] if printed else []),
         *([] if solution.iterations is None else [f"{solution.iterations} iterations"]),
         ", ".join(f"{phase} {solution.times[phase]:.3f} s" for phase in PHASES),
         *([f"contradicts {', '.join(clashes)}"] if clashes else []),

@@ -6,67 +6,22 @@ import csv
 import io
 import json
 import math
-from collections.abc import Iterator
+import re
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 import numpy as np
 import pytest
-from problems import REFERENCE_U, reference_erlpboost, reference_lpboost
+from problems import REFERENCE_U, Fake, attempt, bent, reference_erlpboost, reference_lpboost, right, rough
 
 import boostopt.solving
-from boostopt import Comparison, OptionError, Program, compare, get_formulation, list_backends
-from boostopt.backends.base import Attempt, Backend, Capability, Deadline
-from boostopt.comparison.comparing import Row
-from boostopt.solving import Outcome, Verdict
+from boostopt import Comparison, OptionError, compare, get_formulation, list_backends
+from boostopt.backends.base import Attempt, Backend
+from boostopt.comparison.rows import Row
+from boostopt.solution import Outcome, Verdict
 
 OPTIMUM = 2 / 530
 """Of the reference LPBoost instance: 0.0037735849."""
-
-
-@dataclass(frozen=True)
-class Fake(Backend):
-    """A backend whose attempts are given; it takes what it is told to take, and notes what it is asked for."""
-
-    called: str
-    script: tuple[Attempt, ...] = ()
-    reason: str = ""
-    asked: tuple[list[Any], ...] = ()
-
-    @property
-    def name(self) -> str:
-        return self.called
-
-    @property
-    def version(self) -> str:
-        return f"1.0-{self.called}"
-
-    def takes(self, cones: frozenset[str]) -> Capability:
-        return Capability(not self.reason, self.reason)
-
-    def attempts(self, program: Program, tol: float, deadline: Deadline) -> Iterator[Attempt]:
-        for notes in self.asked:
-            notes.append((tol, deadline.left))
-        assert not self.reason, "asked to solve what it cannot take"
-        yield from self.script
-
-
-def attempt(d: Any = None, w: Any = None, **others: Any) -> Attempt:
-    given: dict[str, Any] = {"form": "fake", "options": {}, "status": "fine", "claims": True, **others}
-    return Attempt(
-        d=None if d is None else np.asarray(d, float), w=None if w is None else np.asarray(w, float), **given
-    )
-
-
-def right(name: str = "right", **others: Any) -> Fake:
-    """A backend that has the optimum of the reference instance."""
-    answer = reference_lpboost().solve("cvxpy:highs", tol=1e-12)
-    return Fake(name, (attempt(answer.d, answer.w, **others),))
-
-
-def rough(name: str = "rough", **others: Any) -> Fake:
-    """A backend that claims an optimum and is nowhere near."""
-    return Fake(name, (attempt(np.eye(6)[0], [1, 0, 0], **others),))
 
 
 def unable(name: str = "unable", reason: str = "it takes nothing") -> Fake:
@@ -149,6 +104,7 @@ def test_the_automatic_choice_is_a_backend_like_any_other() -> None:
 
 
 def test_where_nothing_takes_the_program_the_automatic_choice_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boostopt.solving, "AUTO_ORDER", ())
     monkeypatch.setattr(boostopt.solving, "list_backends", list[str])
     automatic, able = compare(reference_lpboost(), ["auto", right()]).rows
     assert automatic.solution is None
@@ -210,8 +166,8 @@ def test_an_unknown_backend_is_an_error_with_the_near_names_before_any_work() ->
 
 
 def test_an_unknown_name_without_prefix_is_an_error_too() -> None:
-    with pytest.raises(OptionError, match=r"unknown backend 'highs'\. Did you mean 'cvxpy:highs'"):
-        compare(reference_lpboost(), ["highs"])
+    with pytest.raises(OptionError, match=r"unknown backend 'clarabel'\. Did you mean 'cvxpy:clarabel'"):
+        compare(reference_lpboost(), ["clarabel"])
 
 
 @pytest.mark.parametrize(
@@ -325,6 +281,8 @@ def test_json_holds_the_facts_the_rows_and_what_follows_from_them() -> None:
     comparison = compare(reference_lpboost(), [right(), unable(), "cvxpy:clarabel"])
     document = parsed(comparison)
     assert {key: document[key] for key in comparison.facts()} == comparison.facts()
+    assert document["machine"].keys() == {"cpu", "cores", "threads", "blas", "numpy", "python", "system"}
+    assert re.fullmatch(r".+\+[0-9a-f]{8}", document["boostopt"])
     assert (document["reached"], document["overlap"]) == (True, True)
     assert (document["lower"], document["upper"]) == comparison.interval
     assert [row["backend"] for row in document["rows"]] == ["right", "unable", "cvxpy:clarabel"]
@@ -352,6 +310,7 @@ def test_a_row_holds_the_certificate_the_attempts_and_the_times() -> None:
         "backend": "two",
         "version": "1.0-two",
         "able": True,
+        "result": "reached",
         "reason": "",
         "outcome": "solved",
         "verdict": "bounded",
@@ -363,6 +322,11 @@ def test_a_row_holds_the_certificate_the_attempts_and_the_times() -> None:
         "relative_gap": c.relative_gap,
         "kkt_worst": c.kkt.worst,
         "solver_status": "fine",
+        "error": None,
+        "printed": None,
+        "answered_by": "two",
+        "path": ["two"],
+        "isolated": False,
         "form": "primal",
         "options": {"accuracy": 1e-9},
         "attempts": 2,
@@ -388,8 +352,10 @@ def test_a_row_of_an_unable_backend_has_the_same_fields_and_none_in_them() -> No
         "backend": "unable",
         "version": "1.0-unable",
         "able": False,
+        "result": "not run",
         "reason": "it takes nothing",
         "reached": False,
+        "isolated": False,
         "attempts": 0,
     }
 
@@ -444,8 +410,8 @@ def test_csv_parses_back_to_the_rows() -> None:
     assert [list(row) for row in rows] == [list(able)] * 2
     for key, value in able.items():
         cell = rows[0][key]
-        if key == "options":
-            assert json.loads(cell) == {"a": [1, "x,y"]}
+        if key in ("options", "path"):
+            assert json.loads(cell) == value
         elif isinstance(value, float):
             assert float(cell) == value
         else:
@@ -460,3 +426,85 @@ def test_csv_has_an_empty_cell_for_what_is_not_finite() -> None:
     comparison = compare(reference_lpboost(), [Fake("half", (attempt(w=[1, 0, 0]),))])
     assert next(csv.DictReader(io.StringIO(comparison.to_csv())))["kkt_worst"] == ""
     assert comparison.to_csv().count("\n") == 2  # the header and the row, no blank line
+
+
+# Whatever a backend does is a row
+
+
+@pytest.mark.parametrize(
+    "backend, says, error",
+    [
+        (Fake("raises", then="raise"), "raised", "RuntimeError: no such luck again"),
+        (Fake("text", ("no attempt",)), "garbage", "yielded 'no attempt' where an attempt was expected"),
+        (
+            Fake("short", (attempt([1.0, 0.0], [1, 0, 0], claims=False),)),
+            "fine",
+            "left shape (2,) of float64 for d where 6 real numbers were expected",
+        ),
+        (Fake("nan", (attempt([math.nan] * 6, [math.nan] * 3),)), "fine", "left no finite number"),
+        (
+            Fake("words", (bent(attempt(), d="d"),)),
+            "fine",
+            "left str for d where an array was expected",
+        ),
+    ],
+    ids=lambda value: value.name if isinstance(value, Fake) else "",
+)
+def test_what_a_backend_does_wrong_is_a_failure_in_words_and_the_next_one_is_run(
+    backend: Fake, says: str, error: str
+) -> None:
+    wrong, good = compare(reference_lpboost(), [backend, right()]).rows
+    assert (wrong.result, good.result) == ("failed", "reached")
+    record = wrong.record()
+    assert (record["solver_status"], record["error"], record["reached"]) == (says, error, False)
+    assert record["lower"] <= OPTIMUM <= record["upper"]
+
+
+def test_what_came_before_the_failure_is_kept() -> None:
+    row = compare(reference_lpboost(), [right("broken", then="raise")], tol=1e-16).rows[0]
+    assert (row.result, row.record()["error"]) == ("failed", "RuntimeError: no such luck again")
+    assert row.record()["scaled_gap"] < 1e-9
+
+
+def test_phases_that_nobody_knows_and_counts_that_are_none_are_left_out() -> None:
+    times: dict[str, Any] = {"solve": 0.25, "lunch": 1.0, "build": "long"}
+    fake = right()
+    bent(fake.script[0], times=times, iterations="many", options=None)
+    row = compare(reference_lpboost(), [fake]).rows[0]
+    record = row.record()
+    assert (record["seconds_solve"], record["seconds_build"], record["iterations"]) == (0.25, 0.0, None)
+    assert (record["options"], row.reached) == ({}, True)
+
+
+# Forms
+
+
+def test_forms_are_a_dimension_of_the_backends_that_have_them() -> None:
+    named = [right(), "cvxpy:clarabel", "cvxpy:scs:primal"]
+    rows = compare(reference_lpboost(), named, 1e-6, forms=["dual", "density-rated", "ladder"]).rows
+    clarabel = ["cvxpy:clarabel:dual", "cvxpy:clarabel:density-rated", "cvxpy:clarabel"]
+    assert [row.backend for row in rows] == ["right", *clarabel, "cvxpy:scs:primal"]
+    assert [row.record()["form"] for row in rows[1:3]] == ["dual", "primal/density/rated"]
+    assert all(row.reached for row in rows)
+
+
+def test_an_unknown_form_is_an_error_with_the_known_ones() -> None:
+    with pytest.raises(OptionError, match=r"unknown form 'duel'\. Did you mean 'dual'.*density-rated"):
+        compare(reference_lpboost(), ["cvxpy:clarabel"], forms=["duel"])
+    with pytest.raises(OptionError, match=r"unknown form 'duel'\."):
+        compare(reference_lpboost(), ["cvxpy:clarabel:duel"])
+
+
+def test_a_pinned_backend_makes_one_attempt_in_its_form() -> None:
+    row = compare(reference_erlpboost(), ["cvxpy:clarabel:dual"], tol=1e-15).rows[0]
+    assert row.solution is not None
+    assert [a.form for a in row.solution.attempts] == ["dual"]
+
+
+def test_the_automatic_choice_says_who_answered() -> None:
+    row = compare(reference_lpboost(), "auto").rows[0]
+    assert row.solution is not None
+    assert row.answered_by == row.solution.backend in list_backends()
+    text = str(compare(reference_lpboost(), "auto"))
+    assert f"-> {row.answered_by}" in text
+    assert f"answered by {row.answered_by}, tried " in " ".join(text.split())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,36 +11,14 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from problems import reference_erlpboost, reference_lpboost
+from problems import Fake, reference_erlpboost, reference_lpboost
 from rich.console import Console, RenderableType
 
-from boostopt import Certificate, Comparison, Program, Solution, Verdict, get_backend, get_formulation, solve
-from boostopt.backends.base import Attempt, Backend, Capability, Deadline
-from boostopt.comparison.comparing import Row
+from boostopt import Certificate, Comparison, Solution, Verdict, get_backend, get_formulation, solve
+from boostopt.backends.base import Backend, Capability
+from boostopt.comparison.rows import Row
 from boostopt.comparison.tables import BLAMED, STYLES, ComparisonTable, certificate_table, interval, support_table
 from boostopt.explanation import PROOFS
-
-
-@dataclass(frozen=True)
-class Named(Backend):
-    """A backend that is nothing but its name and what it takes."""
-
-    called: str
-    numbered: str = "1.0"
-
-    @property
-    def name(self) -> str:
-        return self.called
-
-    @property
-    def version(self) -> str:
-        return self.numbered
-
-    def takes(self, cones: frozenset[str]) -> Capability:
-        raise NotImplementedError
-
-    def attempts(self, program: Program, tol: float, deadline: Deadline) -> Iterator[Attempt]:
-        raise NotImplementedError
 
 
 def shown(renderable: RenderableType, width: int = 300) -> str:
@@ -163,7 +140,7 @@ def test_a_row_without_an_answer_says_so() -> None:
 
 def test_an_unable_row_shows_the_reason_and_nothing_else() -> None:
     text = shown(ComparisonTable(compared(row("able", solved(), True), row("not", reason="it takes no cones"))))
-    assert cells(text, "not") == ["not", "unable", "it takes no cones", "", "", "", ""]
+    assert cells(text, "not") == ["not", "not run", "it takes no cones", "", "", "", ""]
     assert "not: not run. it takes no cones." in words(text)
 
 
@@ -251,6 +228,19 @@ def test_no_width_loses_the_interval_or_the_reason(width: int) -> None:
     assert max(map(len, text.splitlines())) <= width
 
 
+@pytest.mark.parametrize("width", (60, 80))
+def test_a_narrow_terminal_cuts_nothing_off_and_drops_the_interval_from_the_table_only(width: int) -> None:
+    names = ["cvxpy:clarabel:density-rated", "isolated:cvxpy:scs:dual-rated"]
+    rows = [row(name, at(0.123456789, 0.987654321), True) for name in names]
+    text = shown(ComparisonTable(compared(*rows, row("cvxpy:highs:dual", reason="it takes no cones"))), width=width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    assert all(line[-1] in "┓┃┩│┘" for line in text.splitlines() if line[:1] in "┏┃┡│└")
+    for name in names:
+        assert f'{name} says "kOptimal (optimal)"; certified: [0.123456789, 0.987654321]; best' in words(text)
+    assert "cvxpy:highs:dual: not run. it takes no cones." in words(text)
+
+
 # Certificates
 
 
@@ -323,7 +313,7 @@ def test_brackets_in_the_name_of_a_condition_are_shown() -> None:
 
 def test_support_is_yes_or_a_number_that_stands_for_a_reason() -> None:
     pages = [get_formulation("erlpboost"), get_formulation("lpboost")]
-    backends: list[Backend] = [Named("both"), Named("linear"), Named("also linear"), Named("neither")]
+    backends: list[Backend] = [Fake("both"), Fake("linear"), Fake("also linear"), Fake("neither")]
     yes, no_cone, nothing = Capability(True), Capability(False, "no cone"), Capability(False, "nothing")
     support = {
         "erlpboost": {"both": yes, "linear": no_cone, "also linear": no_cone, "neither": nothing},
@@ -343,7 +333,7 @@ def test_parameters_that_may_be_left_out_stand_in_brackets() -> None:
 
 
 def test_brackets_in_the_name_of_a_backend_are_shown() -> None:
-    page, backend = get_formulation("lpboost"), Named("mine[fast]", "1[/x]")
+    page, backend = get_formulation("lpboost"), Fake("mine[fast]", numbered="1[/x]")
     text = shown(support_table([page], {page.name: {backend.name: Capability(False, "not [now]")}}, [backend]))
     assert "mine[fast]" in text and "1[/x]" in text
     assert "(1) not [now]" in text

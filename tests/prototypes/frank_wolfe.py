@@ -11,12 +11,13 @@ class FrankWolfe(Backend):
     name = "frank-wolfe"
     version = "1"
 
-    def takes(self, cones):
-        return Capability("power" not in cones, "Frank-Wolfe needs d(w) in closed form")
+    def takes(self, program):
+        return Capability("power" not in program.cones, "Frank-Wolfe needs d(w) in closed form")
 
-    def attempts(self, program, tol, deadline):
+    def attempts(self, task):
+        program = task.program
         w, k = np.eye(program.margins.t)[0], 0
-        while program.certify(w=w).scaled_gap > tol and k < 5000 and not deadline.passed:
+        while task.gap(w=w) > task.tol and k < 5000 and not task.deadline.passed:
             e, k = program.margins.edges(program.example_weights(w)), k + 1
             w = w + 2 / (k + 2) * (np.eye(program.margins.t)[e.argmax()] - w)
         yield Attempt(form="w", options={}, status=f"{k} steps", claims=True, w=w, iterations=k)

@@ -1,0 +1,107 @@
+"""A backend whose faults are attempts: what it raises and what makes no sense is said in words and ends nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from boostopt.backends.base import Attempt, Backend, Capability, Task
+from boostopt.program import Program
+
+PHASES = ("build", "canonicalize", "solve", "recover")
+"""The phases that a backend may time."""
+
+LONGEST_WORDS = 500
+
+
+@dataclass(frozen=True)
+class Guarded(Backend):
+    """Another backend, of which nothing can raise."""
+
+    inner: Backend
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def version(self) -> str:
+        return self.inner.version
+
+    def takes(self, program: Program) -> Capability:
+        try:
+            able: Any = self.inner.takes(program)
+        except Exception as failure:  # noqa: BLE001 - foreign code: its failure is the answer
+            return Capability(False, f"{self.name} fails when it is asked: {words_of(failure)}")
+        return able if isinstance(able, Capability) else Capability(bool(able))
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        began = time.perf_counter()
+        try:
+            for attempt in self.inner.attempts(task):
+                yield sound(attempt, task.program)
+                began = time.perf_counter()
+        except Exception as failure:  # noqa: BLE001 - likewise
+            yield Attempt("", {}, "raised", False, times=lost(began), error=words_of(failure))
+
+
+def sound(attempt: Any, program: Program) -> Attempt:
+    """Return an attempt that can be certified and reported, whatever a backend yielded.
+
+    An iterate that is not an array of real numbers of the right shape is left out, and the error says so. Whether
+    it is any good is for the certificate to say.
+    """
+    if not isinstance(attempt, Attempt):
+        error = f"yielded {attempt!r} where an attempt was expected"
+        return Attempt("", {}, "garbage", False, error=error[:LONGEST_WORDS])
+    N, t = program.margins.shape
+    faults = [fault for fault in (_fault("d", attempt.d, N), _fault("w", attempt.w, t)) if fault]
+    given: Any = attempt  # nothing is known about the fields of foreign records
+    timed = _mapping(given.times)
+    checked = replace(
+        attempt,
+        form=str(given.form),
+        status=str(given.status),
+        claims=bool(given.claims),
+        d=None if given.d is None or _fault("d", given.d, N) else np.asarray(given.d, np.float64),
+        w=None if given.w is None or _fault("w", given.w, t) else np.asarray(given.w, np.float64),
+        options=_mapping(given.options),
+        statistics=_mapping(given.statistics),
+        iterations=int(given.iterations) if isinstance(given.iterations, int | np.integer) else None,
+        error=None if given.error is None else str(given.error),
+        times={phase: float(timed[phase]) for phase in PHASES if isinstance(timed.get(phase), int | float)},
+    )
+    if not checked.answered and (checked.d is not None or checked.w is not None):
+        faults.append("left no finite number")
+    said = checked.error or ""
+    new = [fault for fault in faults if fault not in said]  # an attempt from another process has been here before
+    return replace(checked, error="; ".join([*([said] if said else []), *new])) if new else checked
+
+
+def words_of(failure: BaseException) -> str:
+    """What was raised, in one line."""
+    return f"{type(failure).__name__}: {' '.join(str(failure).split())}"[:LONGEST_WORDS]
+
+
+def lost(began: float) -> dict[str, float]:
+    """The time since then, as that of a solver that left nothing."""
+    return {"solve": time.perf_counter() - began}
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _fault(name: str, array: Any, length: int) -> str:
+    """What is wrong with an iterate, "" for nothing."""
+    if array is None:
+        return ""
+    if not isinstance(array, np.ndarray):
+        return f"left {type(array).__name__} for {name} where an array was expected"
+    if array.dtype.kind not in "iuf" or array.shape != (length,):
+        return f"left shape {array.shape} of {array.dtype} for {name} where {length} real numbers were expected"
+    return ""

@@ -1,0 +1,199 @@
+"""Programs x backends x forms x tolerances x repeats: every cell its own certified solve."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from boostopt.backends.base import Backend
+from boostopt.backends.process import close, waiting
+from boostopt.comparison.benchmarks import Benchmark, Settings
+from boostopt.comparison.ledger import Ledger
+from boostopt.comparison.machine import boostopt_version, machine
+from boostopt.comparison.records import facts, plain, program_digest
+from boostopt.comparison.rows import Opened, Row, open_backends
+from boostopt.comparison.scores import Run
+from boostopt.errors import OptionError
+from boostopt.program import Program
+from boostopt.solving import check_limits, check_program
+
+PROFILES = (1e-3, 1e-5, 1e-7, 1e-9)
+"""The scaled gaps that are asked for: rough, usual, fine, and nearly all that float64 has."""
+
+
+def benchmark(
+    programs: Program | Sequence[Program] | Mapping[str, Program],
+    backends: str | Backend | Sequence[str | Backend] | None = None,
+    profiles: Sequence[float] = PROFILES,
+    repeats: int = 3,
+    time_limit: float | None = None,
+    forms: Sequence[str] | None = None,
+    isolate: bool = False,
+    resume: str | os.PathLike[str] | None = None,
+    budget: float | None = None,
+    random_state: int = 0,
+    progress: Callable[[int, int, Run], None] = lambda done, total, run: None,
+) -> Benchmark:
+    """Measure backends on programs: whether a certified gap is reached, and in what time.
+
+    Each tolerance is a solve of its own, repeated, all in shuffled order; the first solve of a program by a backend is
+    not counted. Success is a certified gap; a wrong answer has no time, however fast it came.
+
+    Parameters
+    ----------
+    programs
+        One, several, or several by label.
+    backends, forms, isolate
+        As in `compare`.
+    profiles
+        Scaled gaps to reach, in (0, 1).
+    repeats
+        Measured solves of each cell, at least 1.
+    time_limit
+        Seconds for each solve; None for no limit.
+    resume
+        A file of JSON lines to which every finished run is appended; runs of the same program, options and versions
+        that stand in it are not run again.
+    budget
+        Seconds after which no run is begun; those left are "not run: no time left", and a later call can resume them.
+    random_state
+        Seed of the order.
+    progress
+        Called after each run with how many are done, how many there are, and the run.
+
+    Raises
+    ------
+    OptionError
+        An option out of range, no program, or backends as in `compare`.
+    DataError
+        The file is of another comparison, or is none.
+    """
+    labelled = _labelled(programs)
+    settings = Settings(tuple(profiles), repeats, time_limit, isolate, random_state)
+    _check(settings, budget)
+    opened = open_backends(backends, forms, isolate)
+    digests = {label: program_digest(program) for label, program in labelled.items()}
+    about = {"programs": digests, "time_limit": time_limit, "isolate": isolate, "machine": machine()}
+    ledger = Ledger(resume, about, boostopt_version())
+    bench = _Bench(labelled, digests, settings, ledger)
+    cells = [
+        _Cell(label, backend, tol, repeat)
+        for label in labelled
+        for backend in opened
+        for tol in settings.profiles
+        for repeat in range(repeats)
+    ]
+    until = math.inf if budget is None else time.perf_counter() + budget
+    runs: dict[int, Run] = {}
+    try:
+        for k in np.random.default_rng(random_state).permutation(len(cells)):
+            runs[int(k)] = bench.run(cells[int(k)], time.perf_counter() >= until)
+            progress(len(runs), len(cells), runs[int(k)])
+    finally:
+        if isolate:
+            close()
+    of_programs = {label: {**facts(program), "program_digest": digests[label]} for label, program in labelled.items()}
+    in_order = tuple(runs[k] for k in range(len(cells)))
+    return Benchmark(of_programs, settings, machine(), boostopt_version(), in_order)
+
+
+@dataclass(frozen=True)
+class _Cell:
+    """One solve that is wanted."""
+
+    program: str
+    backend: Opened
+    tol: float
+    repeat: int
+
+
+class _Bench:
+    """Runs cells, each program and backend once uncounted before."""
+
+    def __init__(
+        self, programs: Mapping[str, Program], digests: Mapping[str, str], settings: Settings, ledger: Ledger
+    ) -> None:
+        self._programs, self._digests, self._settings, self._ledger = programs, digests, settings, ledger
+        self._warm: set[tuple[str, str, int | None]] = set()
+
+    def run(self, cell: _Cell, too_late: bool) -> Run:
+        """Return the finished run of a cell from the file, or make it."""
+        backend, digest = cell.backend, self._digests[cell.program]
+        key = self._ledger.key(digest, backend.name, backend.version, cell.tol, cell.repeat)
+        if key in self._ledger.finished:
+            return self._ledger.finished[key]
+        program = self._programs[cell.program]
+        why = backend.unable(program) or ("no time left" if too_late else backend.prepare(program))
+        if why:
+            return self._finished(cell, Row(backend.name, backend.version, None, why, False))
+        self._warm_up(cell, program)
+        run = self._finished(cell, backend.run(program, cell.tol, self._settings.time_limit))
+        if run.result != "not run":
+            self._ledger.write(run)
+        return run
+
+    def _warm_up(self, cell: _Cell, program: Program) -> None:
+        """Solve once without counting, where this process (or the child that waits) has not yet."""
+        if (cell.program, cell.backend.name, waiting()) in self._warm:
+            return
+        cell.backend.run(program, max(self._settings.profiles), self._settings.time_limit)
+        cell.backend.prepare(program)  # a child that has died of it is replaced before the clock runs
+        self._warm.add((cell.program, cell.backend.name, waiting()))
+
+    def _finished(self, cell: _Cell, row: Row) -> Run:
+        return Run(
+            program=cell.program,
+            digest=self._digests[cell.program],
+            backend=row.backend,
+            # "auto" is a backend of no version: whose it is stands in the record.
+            version=cell.backend.version,
+            tol=cell.tol,
+            repeat=cell.repeat,
+            result=row.result,
+            reason=_reason(row),
+            record=plain(row.record()),
+        )
+
+
+def _reason(row: Row) -> str:
+    """Why a row is not "reached"."""
+    if row.solution is None or row.reached:
+        return row.reason
+    gap = f"certified gap {row.solution.certificate.scaled_gap:.1e}"
+    return f'{gap}; it says "{row.solution.solver_status}"{f"; {row.error}" if row.error else ""}'
+
+
+def _labelled(programs: Program | Sequence[Program] | Mapping[str, Program]) -> dict[str, Program]:
+    """Return the programs by label: their headlines, numbered where they are equal."""
+    if isinstance(programs, Mapping):
+        found = {str(label): program for label, program in programs.items()}
+    else:
+        found = dict[str, Program]()
+        for program in [programs] if isinstance(programs, Program) else programs:
+            check_program(program)
+            label, number = program.headline, 2
+            while label in found:
+                label, number = f"{program.headline} #{number}", number + 1
+            found[label] = program
+    if not found:
+        raise OptionError("expected one or more programs; got none. Make one with formulation.bind(U, ...).")
+    for program in found.values():
+        check_program(program)
+    return found
+
+
+def _check(settings: Settings, budget: float | None) -> None:
+    """Raise OptionError for options out of range."""
+    if not settings.profiles or len(set(settings.profiles)) < len(settings.profiles):
+        raise OptionError(f"profiles must be one or more different gaps; got {list(settings.profiles)}.")
+    for tol in settings.profiles:
+        check_limits(tol, settings.time_limit)
+    if settings.repeats < 1:
+        raise OptionError(f"repeats must be at least 1; got {settings.repeats}.")
+    if budget is not None and not budget > 0:
+        raise OptionError(f"budget must be a positive number of seconds or None; got {budget}.")

@@ -1,0 +1,151 @@
+"""What a benchmark found: all runs, and the scores, means and reports that follow from them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any
+
+from boostopt.comparison.records import json_text, plain
+from boostopt.comparison.scores import Mean, Run, Score, means, scores
+from boostopt.words import html_table
+
+TEXT_WIDTH = 120
+"""Columns of a benchmark as text."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How a benchmark was run.
+
+    Attributes
+    ----------
+    profiles
+        The scaled gaps asked for, each in a solve of its own.
+    repeats
+        Measured solves of each cell; one more before them, of each program and backend, is not counted.
+    time_limit
+        Seconds for a solve; None for no limit.
+    isolate
+        Whether each backend ran in a process of its own.
+    seed
+        Of the order of the solves.
+    """
+
+    profiles: tuple[float, ...]
+    repeats: int
+    time_limit: float | None
+    isolate: bool
+    seed: int
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """All runs, and what follows from them.
+
+    Attributes
+    ----------
+    programs
+        What was solved, by label.
+    settings
+        How.
+    machine, boostopt
+        On what, and by which version of this package.
+    runs
+        One for each program, backend, tolerance and repeat.
+    """
+
+    programs: Mapping[str, Mapping[str, Any]]
+    settings: Settings
+    machine: Mapping[str, Any]
+    boostopt: str
+    runs: tuple[Run, ...]
+
+    def __str__(self) -> str:
+        """Return the tables as they are printed on the command line."""
+        from rich.console import Console
+
+        from boostopt.comparison.benchmark_tables import BenchmarkTable
+
+        console = Console(width=TEXT_WIDTH, highlight=False, color_system=None, force_jupyter=False)
+        with console.capture() as capture:
+            console.print(BenchmarkTable(self))
+        return capture.get()
+
+    def _repr_html_(self) -> str:
+        header = ("backend", "gap asked for", "result", "seconds (median)", "over the best", "why not")
+        rows = {label: list[tuple[object, ...]]() for label in self.programs}
+        for s in self.scores:
+            seconds, ratio = ("", "") if s.result != "reached" else (s.median, s.ratio)
+            rows[s.program].append((s.backend, f"{s.tol:g}", s.result, seconds, ratio, s.reason))
+        return "".join(html_table(label, of_program, header) for label, of_program in rows.items())
+
+    @cached_property
+    def scores(self) -> tuple[Score, ...]:
+        """Each program, backend and tolerance: whether it was reached, and in what time."""
+        return scores(self.runs)
+
+    @cached_property
+    def means(self) -> tuple[Mean, ...]:
+        """Each backend and tolerance over all programs."""
+        return means(self.scores, self.settings.time_limit)
+
+    @property
+    def reached(self) -> bool:
+        """Whether for every program some backend reached the smallest gap asked for."""
+        finest = min(self.settings.profiles)
+        done = {score.program for score in self.scores if score.result == "reached" and score.tol == finest}
+        return done == set(self.programs)
+
+    def interval(self, program: str) -> tuple[float, float]:
+        """Return the intersection of all certified intervals of a program."""
+        known = [run.interval for run in self.runs if run.program == program and run.result != "not run"]
+        return max((low for low, _ in known), default=-math.inf), min((high for _, high in known), default=math.inf)
+
+    @property
+    def contradicted(self) -> list[str]:
+        """The programs whose intervals have no point in common: there boostopt is wrong."""
+        return [label for label in self.programs if self.interval(label)[0] > self.interval(label)[1]]
+
+    @property
+    def overlap(self) -> bool:
+        """Whether the certified intervals of each program have a point in common."""
+        return not self.contradicted
+
+    def to_json(self) -> str:
+        """Return everything as JSON; what is not finite is null."""
+        document = {
+            "boostopt": self.boostopt,
+            "machine": self.machine,
+            "settings": asdict(self.settings),
+            "programs": {
+                label: {**about, "lower": self.interval(label)[0], "upper": self.interval(label)[1]}
+                for label, about in self.programs.items()
+            },
+            "reached": self.reached,
+            "contradicted": self.contradicted,
+            "scores": [asdict(score) for score in self.scores],
+            "means": [asdict(mean) for mean in self.means],
+            "runs": [asdict(run) for run in self.runs],
+        }
+        return json_text(document)
+
+    def to_csv(self) -> str:
+        """Return a line for each run, with all that it was made with."""
+        made = {"boostopt": self.boostopt, "seed": self.settings.seed, "time_limit": self.settings.time_limit}
+        rows = [
+            plain({**run.record, **{name: value for name, value in asdict(run).items() if name != "record"}})
+            | plain({**made, **self.machine})
+            for run in self.runs
+        ]
+        out = io.StringIO()
+        writer = csv.DictWriter(out, fieldnames=list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        for row in rows:
+            writer.writerow({name: json.dumps(v) if isinstance(v, dict | list) else v for name, v in row.items()})
+        return out.getvalue()

@@ -1,0 +1,57 @@
+"""What a measurement was made on: versions, processor, linear algebra, threads."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+"""What people limit the threads of numerical libraries with."""
+
+
+@cache
+def boostopt_version() -> str:
+    """Return the version of the package and, after a plus, a digest of its files: developers change them daily."""
+    package = import_module("boostopt")
+    folder = Path(str(package.__file__)).parent
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(f"{path.relative_to(folder)}\n".encode() + path.read_bytes())
+    return f"{package.__version__}+{digest.hexdigest()[:8]}"
+
+
+def machine() -> dict[str, Any]:
+    """Return processor, cores that may be used, threads as limited by the environment, BLAS, versions."""
+    return {
+        "cpu": _cpu(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "threads": {name: os.environ[name] for name in THREAD_VARIABLES if name in os.environ},
+        "blas": _blas(),
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+        "system": f"{platform.system()} {platform.machine()}",
+    }
+
+
+def _cpu() -> str:
+    """The processor's name."""
+    information = Path("/proc/cpuinfo")
+    if information.exists():
+        for line in information.read_text(errors="replace").splitlines():
+            if line.lower().startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _blas() -> str:
+    """Name and version of the BLAS that NumPy was built with."""
+    built = cast(dict[str, Any], np.show_config(mode="dicts"))
+    blas = built.get("Build Dependencies", {}).get("blas", {})
+    return f"{blas.get('name', 'unknown')} {blas.get('version', '')}".strip()

@@ -1,0 +1,82 @@
+"""What is reported, as plain values: JSON without nan and infinities, the facts about a program, what a row proves."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from boostopt.certificate import Certificate
+from boostopt.program import Program
+
+
+def certificate_json(program: Program, certificate: Certificate, tol: float) -> str:
+    """Return what a certificate proves as JSON; what is not finite is null."""
+    document = {
+        **facts(program),
+        "tol": tol,
+        "reached": certificate.scaled_gap <= tol,
+        **bounds(certificate),
+        "d_is": certificate.d_is,
+        "kkt": dict(certificate.kkt.residuals),
+        "example_gaps": certificate.example_gaps,
+        "hypothesis_gaps": certificate.hypothesis_gaps,
+    }
+    return json_text(document)
+
+
+def bounds(certificate: Certificate | None) -> dict[str, Any]:
+    """What a certificate proves, as the fields of a record; None for no certificate."""
+    fields = ("lower", "upper", "gap", "scaled_gap", "relative_gap", "infeasible", "excess")
+    return {name: getattr(certificate, name) if certificate else None for name in fields}
+
+
+def facts(program: Program) -> dict[str, Any]:
+    """What is solved: formulation, parameters, sizes, digest of U."""
+    return {
+        "formulation": program.formulation.name,
+        "parameters": asdict(program.parameters),
+        "examples": program.margins.N,
+        "examples_with_multiplicity": program.examples.total,
+        "hypotheses": program.margins.t,
+        "digest": program.margins.digest(),
+    }
+
+
+def program_digest(program: Program) -> str:
+    """Return SHA-256 of all that makes a program: U, c, d0, the parameters and the text of the page."""
+    about = json.dumps(plain({**facts(program), "digest": None, "parameters": None}), sort_keys=True)
+    digest = hashlib.sha256(about.encode())
+    for name, value in sorted(asdict(program.parameters).items()):
+        digest.update(f"{name}={np.asarray(value).tolist()!r};".encode())
+    for array in (program.examples.c, program.examples.d0):
+        digest.update(np.ascontiguousarray(array).data)
+    digest.update(program.margins.digest().encode())
+    page = getattr(sys.modules.get(type(program.formulation).__module__), "__file__", None)
+    digest.update(Path(page).read_bytes() if page else b"")
+    return digest.hexdigest()
+
+
+def json_text(document: Mapping[str, Any]) -> str:
+    """Write a document as JSON; what is not finite is null."""
+    return json.dumps(plain(document), indent=2, allow_nan=False)
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it, all the way down: nan and infinities as None, strange objects by their name."""
+    if isinstance(value, Mapping):
+        return {str(k): plain(v) for k, v in value.items()}  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if isinstance(value, list | tuple):
+        return [plain(v) for v in value]  # pyright: ignore[reportUnknownVariableType]
+    if isinstance(value, np.generic | np.ndarray):
+        return plain(value.tolist())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, str | int) else str(value)

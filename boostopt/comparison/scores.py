@@ -1,0 +1,190 @@
+"""Figures that cannot flatter: an unreached tolerance has no time, and one failure in many runs is a failure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+SHIFT_SECONDS = 0.01
+"""Added to every time under the geometric mean and taken off again: below it times are overhead, not solving."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """One solve of one program by one backend at one tolerance.
+
+    Attributes
+    ----------
+    program, digest
+        The program by its label, and the digest of all that makes it.
+    backend, version
+        The backend, pinned to a form or not, and the version of its solver.
+    tol, repeat
+        The scaled gap asked for; which of the repeats, from 0.
+    result, reason
+        "reached", "failed" or "not run"; why it is not "reached".
+    record
+        All that is known of it, as `Row.record` gives it, in plain values.
+    """
+
+    program: str
+    digest: str
+    backend: str
+    version: str
+    tol: float
+    repeat: int
+    result: str
+    reason: str
+    record: Mapping[str, Any]
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that it took; nan where it was not run."""
+        return _number(self.record.get("seconds"), math.nan)
+
+    @property
+    def gap(self) -> float:
+        """The scaled gap that is certified; infinite where there is none."""
+        return _number(self.record.get("scaled_gap"), math.inf)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """What it proves about the optimum; infinities above where the program is proved infeasible."""
+        if self.record.get("infeasible"):
+            return math.inf, math.inf
+        return _number(self.record.get("lower"), -math.inf), _number(self.record.get("upper"), math.inf)
+
+
+@dataclass(frozen=True)
+class Score:
+    """All repeats of a backend on a program at a tolerance.
+
+    Attributes
+    ----------
+    result, reason
+        "reached" where every run reached the tolerance, "failed" where one did not, "not run" where there is none.
+    reached, runs, wanted
+        How many reached it, how many were run, how many were to be.
+    median, quartiles
+        Seconds, of runs that all reached the tolerance; nan otherwise: a failure has no time.
+    ratio
+        The median over the smallest one of this program and tolerance; nan likewise.
+    gap
+        The widest certified gap.
+    """
+
+    program: str
+    backend: str
+    tol: float
+    result: str
+    reason: str
+    reached: int
+    runs: int
+    wanted: int
+    median: float
+    quartiles: tuple[float, float]
+    ratio: float
+    gap: float
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A backend at a tolerance over all programs.
+
+    Attributes
+    ----------
+    reached, failed, not_run
+        On how many programs.
+    seconds
+        Shifted geometric mean of the medians. A failure counts as the time limit; nan where there is none, and where
+        a program was not run: a mean over other programs than those of the others says nothing.
+    at_least
+        Whether failures are in it, so that the mean is only a lower bound.
+    ratio
+        The mean over the smallest one at this tolerance.
+    """
+
+    backend: str
+    tol: float
+    reached: int
+    failed: int
+    not_run: int
+    seconds: float
+    at_least: bool
+    ratio: float
+
+
+def scores(runs: Iterable[Run]) -> tuple[Score, ...]:
+    """Return the score of each program, backend and tolerance, in the order of their first runs."""
+    groups: dict[tuple[str, str, float], list[Run]] = {}
+    for run in runs:
+        groups.setdefault((run.program, run.backend, run.tol), []).append(run)
+    bare = [_score(*key, group) for key, group in groups.items()]
+    best: dict[tuple[str, float], float] = {}
+    for one in bare:
+        key = one.program, one.tol
+        best[key] = min(best.get(key, math.inf), one.median if one.result == "reached" else math.inf)
+    return tuple(replace(one, ratio=one.median / best[one.program, one.tol]) for one in bare)
+
+
+def means(of: Sequence[Score], time_limit: float | None) -> tuple[Mean, ...]:
+    """Return the shifted geometric mean of each backend and tolerance over the programs."""
+    groups: dict[tuple[str, float], list[Score]] = {}
+    for score in of:
+        groups.setdefault((score.backend, score.tol), []).append(score)
+    bare = [_mean(*key, group, time_limit) for key, group in groups.items()]
+    best: dict[float, float] = {}
+    for one in bare:
+        if not one.at_least and math.isfinite(one.seconds):
+            best[one.tol] = min(best.get(one.tol, math.inf), one.seconds)
+    return tuple(replace(one, ratio=one.seconds / best.get(one.tol, math.nan)) for one in bare)
+
+
+def shifted_geometric_mean(seconds: Sequence[float], shift: float = SHIFT_SECONDS) -> float:
+    """Return exp(mean log(seconds + shift)) - shift.
+
+    References
+    ----------
+    Achterberg 2007, section A.3: the shift keeps the smallest times from deciding.
+    """
+    return math.exp(math.fsum(math.log(s + shift) for s in seconds) / len(seconds)) - shift
+
+
+def _score(program: str, backend: str, tol: float, runs: list[Run]) -> Score:
+    ran = [run for run in runs if run.result != "not run"]
+    reached = [run for run in ran if run.result == "reached"]
+    result = "not run" if not ran else "reached" if len(reached) == len(ran) else "failed"
+    reason = next((run.reason for run in (ran or runs) if run.result != "reached"), "")
+    low, median, high = (
+        [float(q) for q in np.quantile([run.seconds for run in ran], [0.25, 0.5, 0.75])]
+        if result == "reached"
+        else [math.nan] * 3
+    )
+    gap = max((run.gap for run in ran), default=math.inf)
+    counts = len(reached), len(ran), len(runs)
+    return Score(program, backend, tol, result, reason, *counts, median, (low, high), math.nan, gap)
+
+
+def _mean(backend: str, tol: float, of: list[Score], time_limit: float | None) -> Mean:
+    count = {result: sum(score.result == result for score in of) for result in ("reached", "failed", "not run")}
+    limit = math.nan if time_limit is None else time_limit
+    times = [score.median if score.result == "reached" else limit for score in of]
+    known = not count["not run"] and not any(math.isnan(seconds) for seconds in times)
+    return Mean(
+        backend,
+        tol,
+        count["reached"],
+        count["failed"],
+        count["not run"],
+        shifted_geometric_mean(times) if known else math.nan,
+        count["failed"] > 0,
+        math.nan,
+    )
+
+
+def _number(value: Any, otherwise: float) -> float:
+    return otherwise if value is None else float(value)

@@ -1,0 +1,318 @@
+"""The augmented Lagrangian: its gradient, its multipliers, its stages, and certified answers."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, draw, noisy_stumps, reference_erlpboost
+from scipy.optimize import minimize
+
+import boostopt
+from boostopt import Program, get_backend, get_formulation
+from boostopt.backends.augmented_lagrangian import (
+    AugmentedLagrangian,
+    Dual,
+    Eliminated,
+    Lagrangian,
+    WithBeta,
+    WithPsi,
+    corrective_start,
+    duals,
+    row_multipliers,
+)
+from boostopt.backends.base import Deadline, Start, Task
+from boostopt.edges.base import EdgeFunction
+from boostopt.edges.bounded import BoundedEdges, FixedEdges
+from boostopt.edges.linear import LinearEdges
+from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
+from boostopt.edges.squared import SquaredEdges, SquaredPositiveEdges
+from boostopt.edges.tied import TiedEdges
+from boostopt.margins import Margins
+from boostopt.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
+from boostopt.regularizers.relative_entropy import RelativeEntropy
+
+NAME = "augmented_lagrangian"
+U = Margins(REFERENCE_U)
+ENTROPY = RelativeEntropy.capped(np.ones(6), REFERENCE_NU, REFERENCE_ETA, REFERENCE_D0)
+BINARY = BinaryEntropy(np.full(6, 1 / REFERENCE_NU), REFERENCE_ETA, REFERENCE_D0)
+
+
+def staged(F: RelativeEntropy | BinaryEntropy) -> Eliminated:
+    """The form in w alone, three times less steep and off its center."""
+    dual = Eliminated(F)
+    dual.steps, dual.center = 3.0, np.linspace(-0.3, 0.2, F.N)
+    return dual
+
+
+DUALS: dict[str, Dual] = {
+    "psi": WithPsi(ENTROPY),
+    "beta": WithBeta(ENTROPY),
+    "binary, beta": WithBeta(BINARY),
+    "w": Eliminated(ENTROPY),
+    "stage": staged(ENTROPY),
+    "binary, stage": staged(BINARY),
+    "logarithmic loss": Eliminated(LogarithmicLoss.of(np.ones(6), 3.0)),
+}
+EDGES: dict[str, EdgeFunction] = {
+    "maximum": MaximumEdge(),
+    "absolute": AbsoluteEdge(),
+    "bounded": BoundedEdges(0.1),
+    "fixed": FixedEdges(0.1),
+    "linear": LinearEdges(0.3),
+    "tied": TiedEdges(),
+    "squared": SquaredEdges(),
+    "squared positive": SquaredPositiveEdges(),
+}
+
+
+def lagrangian(dual: Dual, G: EdgeFunction, mu: float = 0.2) -> Lagrangian:
+    margins = Margins(REFERENCE_U[:, :2]) if isinstance(G, TiedEdges) else U
+    epigraph = G.epigraph(margins.t)
+    assert epigraph is not None
+    return Lagrangian(margins, epigraph, dual, np.linspace(-0.4, 0.3, len(epigraph.g)), mu)
+
+
+def somewhere(L: Lagrangian, seed: int) -> np.ndarray:
+    """A random point within the bounds."""
+    rng = np.random.default_rng(seed)
+    return rng.uniform(0.05, 0.9, size=len(L.G.b) + len(L.dual.first))
+
+
+@pytest.mark.parametrize("edges", EDGES)
+@pytest.mark.parametrize("form", DUALS)
+def test_gradient_is_that_of_differences(form: str, edges: str) -> None:
+    L = lagrangian(DUALS[form], EDGES[edges])
+    for seed in range(3):
+        z = somewhere(L, seed)
+        _, gradient = L(z)
+        for k in range(len(z)):
+            step = 1e-6 * np.eye(len(z))[k]
+            slope = (L(z + step)[0] - L(z - step)[0]) / 2e-6
+            assert gradient[k] == pytest.approx(slope, abs=2e-8)
+
+
+def test_lagrangian_is_the_papers_with_its_signs_corrected() -> None:
+    """-Theta(w, psi) - lambda c + c^2 / (2 mu) with (3.11) written out, lambda = -estimate."""
+    L = lagrangian(WithPsi(ENTROPY), MaximumEdge(), mu=0.05)
+    z = somewhere(L, 4)
+    w, psi = z[:3], z[3:] / REFERENCE_ETA
+    total = np.sum(REFERENCE_D0 * np.exp(-REFERENCE_ETA * (REFERENCE_U @ w + psi)))
+    theta = -np.log(total) / REFERENCE_ETA - psi.sum() / REFERENCE_NU
+    c, multiplier = w.sum() - 1, -L.estimate[0]
+    assert L(z)[0] == pytest.approx(-theta - multiplier * c + c**2 / (2 * 0.05), abs=1e-13)
+    assert L.updated(w)[0] == pytest.approx(-(multiplier - c / 0.05), abs=1e-13)
+    assert L.violation(w) == pytest.approx(abs(c), abs=1e-14)
+
+
+def test_forms_agree_where_the_further_variables_are_optimal() -> None:
+    """F*(-m) is the least value over psi, and over beta; no other psi or beta gives less."""
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        m = U.margins(rng.dirichlet(np.ones(3)))
+        at = ENTROPY.conjugate_at(-m)
+        psi, beta = np.asarray(at.multipliers["psi"]), np.array([float(np.asarray(at.multipliers["beta"]))])
+        for dual, best in ((WithPsi(ENTROPY), psi), (WithBeta(ENTROPY), beta)):
+            found = dual.at(m, best)
+            assert found.value == pytest.approx(at.value, abs=1e-13)
+            np.testing.assert_allclose(found.d, at.d, atol=1e-13)
+            moved = np.maximum(best + rng.normal(size=len(best)), dual.low)
+            assert dual.at(m, moved).value > at.value
+
+
+def test_a_stage_is_the_conjugate_of_a_regularizer_with_a_bregman_distance() -> None:
+    """F + (s - 1) (F - <center, .>): Fenchel and Young's inequality, with equality at the weights of the stage."""
+    dual, rng = staged(ENTROPY), np.random.default_rng(6)
+    for _ in range(20):
+        m = rng.uniform(-1, 1, size=6)
+        at = dual.at(m, np.zeros(0))
+        for d, least in ((at.d, 0.0), (ENTROPY.project(rng.dirichlet(np.ones(6))), 1e-6)):
+            F = ENTROPY.value(d) + (dual.steps - 1) * (ENTROPY.value(d) - float(dual.center @ d))
+            excess = F + at.value + float(m @ d)
+            assert excess >= least if least else excess == pytest.approx(0, abs=1e-12)
+
+
+def test_stages_leave_the_optimum_where_it_is() -> None:
+    program = reference_erlpboost()
+    solution = program.solve("cvxpy:clarabel", tol=1e-9)
+    m = program.margins.margins(solution.w)
+    dual = Eliminated(program.regularizer)
+    dual.steps, dual.center = 50.0, -m
+    np.testing.assert_allclose(dual.at(m, np.zeros(0)).d, program.example_weights(solution.w), atol=1e-12)
+    dual.advance(m)
+    np.testing.assert_allclose(dual.center, -m, atol=1e-14)
+    assert dual.steps == 25.0
+
+
+def minimized(L: Lagrangian, z: np.ndarray) -> np.ndarray:
+    bounds = [(low, None) for low in [*np.zeros(len(L.G.b)), *L.dual.low]]
+    options = {"ftol": 0, "gtol": 1e-11, "maxcor": 30}
+    return minimize(L, z, jac=True, bounds=bounds, method="L-BFGS-B", options=options).x
+
+
+def test_violation_estimates_the_error_of_the_multiplier() -> None:
+    """At the minimizer c is mu (lambda - lambda*) up to the first order, lambda* = -gamma."""
+    program = reference_erlpboost()
+    gamma = float(np.max(program.margins.edges(program.solve("cvxpy:clarabel", tol=1e-10).d)))
+    for guess in (gamma + 0.4, gamma - 0.4):
+        L = replace(lagrangian(WithPsi(ENTROPY), MaximumEdge(), mu=1e-3), estimate=np.array([guess]))
+        z = minimized(L, np.concatenate([np.full(3, 1 / 3), np.zeros(6)]))
+        c = float(L.split(z)[0].sum() - 1)
+        assert c / (1e-3 * (-guess + gamma)) == pytest.approx(1, abs=0.02)
+
+
+@pytest.mark.parametrize("form", ("psi", "beta", "w"))
+def test_first_order_estimates_converge_to_the_multipliers(form: str) -> None:
+    """With mu fixed: lambda to -gamma, v to w, psi to the multipliers of the caps, linearly."""
+    program = reference_erlpboost()
+    solution = program.solve("cvxpy:clarabel", tol=1e-10)
+    gamma = float(np.max(program.margins.edges(solution.d)))
+    now = lagrangian(DUALS[form], MaximumEdge(), mu=0.05)
+    z, errors = np.concatenate([np.full(3, 1 / 3), now.dual.first]), list[float]()
+    for _ in range(10):
+        z = minimized(now, z)
+        now = replace(now, estimate=now.updated(now.split(z)[0]))
+        errors.append(abs(float(now.estimate[0]) - gamma))
+    assert errors[0] > 1e-4
+    assert errors[-1] < 1e-6  # the interval of 1e-10 pins gamma down no better
+    assert errors[3] < 0.5 * errors[1]
+    np.testing.assert_allclose(now.split(z)[0], solution.w, atol=1e-5)
+    if form == "psi":
+        psi = now.split(z)[1]
+        np.testing.assert_allclose(psi, np.asarray(solution.multipliers["psi"]), atol=1e-5)
+
+
+def test_start_is_one_corrective_step() -> None:
+    """The earlier weights are rescaled by 1 - alpha, and the dual gains what smoothness promises."""
+    program = reference_erlpboost()
+    for w in (np.array([1.0]), np.array([0.5, 0.5]), np.array([0.2, 0.5, 0.3])):
+        task = Task(program, 1e-8, Deadline(None), Start(w=w))
+        old = np.append(w, np.zeros(3 - len(w)))
+        new = corrective_start(task)
+        d = program.example_weights(old)
+        e = program.margins.edges(d)
+        u = np.eye(3)[np.argmax(e)]
+        x = program.margins.margins(u - old)
+        slope = float(x @ d)
+        alpha = min(max(slope / (REFERENCE_ETA * float(np.abs(x).max()) ** 2), 0), 1)
+        np.testing.assert_allclose(new, (1 - alpha) * old + alpha * u, atol=1e-14)
+        gain = [-program.regularizer.conjugate_at(-program.margins.margins(v)).value for v in (old, new)]
+        assert gain[1] - gain[0] >= slope**2 / (8 * REFERENCE_ETA) - 1e-14
+
+
+def test_rows_have_multipliers_that_give_the_weights() -> None:
+    rng = np.random.default_rng(7)
+    for name, G in EDGES.items():
+        t = 2 if name == "tied" else 3
+        epigraph, w = G.epigraph(t), G.project(rng.dirichlet(np.ones(t)))
+        assert epigraph is not None
+        assert w is not None
+        v = row_multipliers(epigraph, w)
+        assert np.all(epigraph.equality | (v >= 0))
+        np.testing.assert_allclose(epigraph.weights(v) + epigraph.slope, w, atol=1e-14)
+
+
+def bound(name: str, U: object, **parameters: object) -> Program:
+    return get_formulation(name).bind(U, **parameters)  # pyright: ignore[reportArgumentType]
+
+
+CASES: dict[str, tuple[Program, float | None]] = {
+    "reference": (reference_erlpboost(), 0.0924628832),
+    "perfect stump": (bound("erlpboost", [[1, -1], [1, 1], [1, 1]], nu=2, eta=5), 1.0),
+    "constant feature": (bound("erlpboost", [[0.0], [0.0]], nu=1, eta=3), 0.0),
+    "N = 2, t = 1": (bound("erlpboost", [[1.0], [-1.0]], nu=2, eta=1), 0.0),
+    "nu = sum c": (bound("erlpboost", REFERENCE_U, nu=6, eta=9), float(REFERENCE_U.mean(axis=0).max())),
+    "no cap binds": (bound("erlpboost", REFERENCE_U, nu=1, eta=0.5), None),
+    "d0 with zeros": (bound("erlpboost", REFERENCE_U, nu=2, eta=4, d0=[0.5, 0, 0.2, 0, 0.1, 0.2]), None),
+    "d0 outside the cap": (bound("erlpboost", REFERENCE_U, nu=3, eta=4, d0=[0.9, 0.02, 0.02, 0.02, 0.02, 0.02]), None),
+    "eta = 1e6": (bound("erlpboost", REFERENCE_U, nu=2.5, eta=1e6, d0=REFERENCE_D0), None),
+    "two-sided": (bound("erlpboost", REFERENCE_U, nu=2.5, eta=10, two_sided=True), None),
+    "noise": (bound("erlpboost", noisy_stumps(300, 12), nu=30, eta=100), None),
+    "noise, steep": (bound("erlpboost", noisy_stumps(300, 12), nu=30, eta=2e4), None),
+    "binary": (bound("binary_erlpboost", REFERENCE_U, nu=2.5, eta=20), None),
+    "unnormalized": (bound("unnormalized_erlpboost", REFERENCE_U, nu=2.5, eta=20), None),
+    "edges below a bound": (bound("softboost", REFERENCE_U, nu=2.5, gamma=0.05), None),
+    "logarithmic loss": (bound("log_loss", REFERENCE_U, eta=5), None),
+    "edges of a given value": (bound("entropy_projection", REFERENCE_U[:, :1], rho=0.1), None),
+    "two tied edges": (bound("corrective_erlpboost", REFERENCE_U[:, :2], nu=2.5, eta=10, segment=False), None),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_certified_answer_overlaps_that_of_an_interior_point(case: str) -> None:
+    program, value = CASES[case]
+    solution = program.solve(NAME, tol=1e-7, time_limit=30)
+    assert solution.certificate.scaled_gap <= 1e-7
+    assert solution.best is not None
+    assert solution.best.claims
+    assert solution.certificate.overlaps(program.solve("cvxpy:clarabel", tol=1e-8, time_limit=20).certificate)
+    if value is not None:
+        assert solution.certificate.lower - 1e-10 <= value <= solution.certificate.upper + 1e-10
+
+
+@pytest.mark.parametrize("name", ("erlpboost", "binary_erlpboost", "unnormalized_erlpboost"))
+def test_random_programs_up_to_steep_ones(name: str) -> None:
+    rng = np.random.default_rng(8)
+    for _ in range(12):
+        drawn = draw(rng, largest_N=100, largest_t=12, largest_eta=1e7)
+        try:
+            program = drawn.bind(name)
+        except boostopt.ProblemError:  # the binary entropy needs d0 within the caps
+            continue
+        certificate = program.solve(NAME, tol=1e-6, time_limit=20).certificate
+        assert certificate.scaled_gap <= 1e-6
+        assert certificate.overlaps(program.solve("cvxpy:clarabel", tol=1e-5, time_limit=5).certificate)
+
+
+def test_infeasible_programs_are_proved_infeasible() -> None:
+    program = bound("softboost", REFERENCE_U, nu=2.5, gamma=-0.2)
+    assert program.solve(NAME, time_limit=20).outcome is boostopt.Outcome.INFEASIBLE
+
+
+def test_forms_are_tried_in_order() -> None:
+    program = reference_erlpboost()
+    assert [dual.form for dual in duals(program.regularizer)] == ["dual in w, psi", "dual in w"]
+    assert [dual.form for dual in duals(BINARY)] == ["dual in w, beta", "dual in w"]
+    assert [dual.form for dual in duals(LogarithmicLoss.of(np.ones(2), 1.0))] == ["dual in w"]
+    steep = bound("erlpboost", noisy_stumps(200, 40), nu=40, eta=1e6).solve(NAME, tol=1e-7)
+    assert [attempt.form for attempt in steep.attempts] == ["dual in w, psi", "dual in w"]
+    assert "evaluation limit" in steep.attempts[0].status
+    assert not steep.attempts[0].claims
+
+
+def test_a_start_saves_evaluations() -> None:
+    program = bound("erlpboost", noisy_stumps(300, 12), nu=30, eta=100)
+    cold = program.solve(NAME, tol=1e-7)
+    warm = program.solve(NAME, tol=1e-6, start=cold)
+    assert warm.iterations is not None
+    assert cold.iterations is not None
+    assert warm.certificate.scaled_gap <= 1e-6
+    assert warm.iterations < cold.iterations
+
+
+def test_a_deadline_is_kept_and_said() -> None:
+    program = bound("erlpboost", noisy_stumps(4000, 60), nu=400, eta=1e4)
+    began = time.perf_counter()
+    solution = program.solve(NAME, tol=1e-12, time_limit=0.3)
+    assert time.perf_counter() - began < 2.0
+    assert "time limit" in solution.solver_status
+    assert solution.verdict is boostopt.Verdict.NONE
+    assert np.isfinite(solution.certificate.gap)
+
+
+def test_an_unreachable_gap_is_not_claimed() -> None:
+    solution = reference_erlpboost().solve(NAME, tol=1e-15, time_limit=20)
+    assert solution.certificate.scaled_gap > 1e-15
+    assert solution.best is not None
+    assert not solution.best.claims
+    assert "violation" in solution.solver_status
+
+
+def test_reasons_why_not() -> None:
+    backend = get_backend(NAME)
+    assert isinstance(backend, AugmentedLagrangian)
+    assert backend.name == NAME in boostopt.list_backends()
+    assert "kinks" in backend.takes(bound("lpboost", REFERENCE_U, nu=2)).reason
+    assert "sum over the examples" in backend.takes(get_formulation("norm_ball").smallest()).reason

@@ -1,0 +1,394 @@
+"""Solvers in a process of their own: what they do there is an attempt in words here, and nothing else happens."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from problems import Fake, attempt, bent, noisy_stumps, reference_erlpboost, reference_lpboost, right, rough
+
+from boostopt import Outcome, Program, Verdict, compare, get_backend, get_formulation
+from boostopt.authoring import COUNT, Cap, CappedSimplex, parameter, prototype
+from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Start, Task
+from boostopt.backends.isolated import Isolated, Kept, isolated
+from boostopt.backends.process import Died, Process, close, waiting
+
+TSALLIS = Path(__file__).parents[1] / "prototypes" / "tsallis.py"
+
+
+@pytest.fixture(autouse=True, scope="module")
+def no_process_is_left() -> Iterator[None]:
+    yield
+    close()
+    assert waiting() is None
+
+
+def task(program: Program, seconds: float | None = None, start: Start | None = None) -> Task:
+    return Task(program, 1e-8, Deadline.after(seconds), start)
+
+
+def alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+# The same as in this process
+
+
+def test_an_isolated_solver_gives_the_certificate_that_it_gives_here() -> None:
+    there = reference_erlpboost().solve("isolated:cvxpy:clarabel")
+    here = reference_erlpboost().solve("cvxpy:clarabel")
+    assert (there.backend, there.version, there.solver_status) == (
+        "isolated:cvxpy:clarabel",
+        here.version,
+        here.solver_status,
+    )
+    assert (there.certificate.lower, there.certificate.upper) == (here.certificate.lower, here.certificate.upper)
+    assert [a.form for a in there.attempts] == [a.form for a in here.attempts]
+    assert there.attempts[0].options.keys() == here.attempts[0].options.keys()
+
+
+def test_one_process_serves_one_solve_after_the_other_and_other_programs() -> None:
+    pids = list[int | None]()
+    for program in (reference_lpboost(), reference_lpboost(), reference_erlpboost()):
+        assert program.solve("isolated:cvxpy:scs", 1e-4).verdict is Verdict.BOUNDED
+        pids.append(waiting())
+    assert pids[0] is not None and len(set(pids)) == 1
+
+
+def test_attempts_come_one_by_one_and_none_is_made_that_is_not_asked_for() -> None:
+    script = (rough().script[0], right().script[0])
+    attempts = isolated(Fake("fake", script, then="abort")).attempts(task(reference_lpboost()))
+    first = next(attempts)
+    assert first.d is not None
+    np.testing.assert_array_equal(first.d, np.eye(6)[0])
+    attempts.close()  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+    pid = waiting()
+    assert pid is not None and alive(pid)  # it was stopped before it could abort
+
+
+def test_what_a_backend_takes_and_its_version_are_its_own() -> None:
+    wrapped = isolated(get_backend("cvxpy:highs"))
+    assert wrapped.version == get_backend("cvxpy:highs").version
+    assert wrapped.takes(reference_lpboost())
+    assert not wrapped.takes(reference_erlpboost())
+    assert isolated(wrapped) is wrapped
+    assert isinstance(get_backend("isolated:cvxpy:highs"), Isolated)
+
+
+# What goes wrong there
+
+
+def failed(backend: Backend, seconds: float | None = None, grace: float = 0.5) -> Attempt:
+    """The last attempt of a solve that has no answer, with the verdict that nothing is known."""
+    solution = reference_lpboost().solve(isolated(backend, grace), time_limit=seconds)
+    assert (solution.outcome, solution.verdict) == (Outcome.FAILED, Verdict.NONE)
+    assert solution.certificate.lower <= 2 / 530 <= solution.certificate.upper
+    return solution.attempts[-1]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_crash_is_an_attempt_with_the_signal_and_the_last_words() -> None:
+    crash = failed(Fake("crashing", then="abort"))
+    assert (crash.status, crash.claims) == ("crashed", False)
+    assert crash.error == (
+        'the process of crashing died: SIGABRT, exit code 134; it printed "double free or corruption (out)" last'
+    )
+    assert crash.statistics["printed"] == "double free or corruption (out)"
+    assert reference_lpboost().solve("isolated:cvxpy:highs").verdict is Verdict.BOUNDED
+
+
+def test_an_exit_is_a_crash_too() -> None:
+    assert failed(Fake("leaving", then="exit")).error == "the process of leaving died: it ended with exit code 3"
+
+
+def test_what_came_before_a_crash_is_kept() -> None:
+    solution = reference_lpboost().solve(isolated(rough("rough", then="abort")))
+    assert [a.status for a in solution.attempts] == ["fine", "crashed"]
+    assert solution.best is solution.attempts[0]
+    assert solution.verdict is Verdict.CLAIMED
+
+
+def test_an_answer_that_suffices_is_taken_before_the_crash() -> None:
+    solution = reference_lpboost().solve(isolated(right("right", then="abort")))
+    assert (len(solution.attempts), solution.verdict) == (1, Verdict.BOUNDED)
+
+
+def test_what_hangs_is_killed_when_limit_and_grace_are_over() -> None:
+    fake = Fake("hanging", then="hang")
+    assert isolated(fake).prepare(reference_lpboost())
+    pid, began = waiting(), time.perf_counter()
+    hung = failed(fake, seconds=0.5, grace=0.5)
+    assert 0.9 < time.perf_counter() - began < 10
+    assert hung.status.startswith("killed after ")
+    assert hung.error == "hanging did not stop 0.5 s after its time limit and was killed"
+    assert pid is not None and not alive(pid)
+
+
+@pytest.mark.parametrize(
+    "fake, error",
+    [
+        (Fake("nan", (attempt([np.nan] * 6, [np.inf] * 3, claims=False),)), "left no finite number"),
+        (Fake("text", ("nothing",)), "yielded 'nothing' where an attempt was expected"),
+        (Fake("raising", then="raise"), "RuntimeError: no such luck again"),
+        (
+            Fake("long", (attempt([0.1] * 7, claims=False),)),
+            "left shape (7,) of float64 for d where 6 real numbers were expected",
+        ),
+        (Fake("object", (bent(attempt(claims=False), d="d"),)), "left str for d where an array was expected"),
+    ],
+    ids=lambda value: value.name if isinstance(value, Fake) else "",
+)
+def test_garbage_is_an_attempt_in_words(fake: Fake, error: str) -> None:
+    assert failed(fake).error == error
+
+
+def test_a_lie_is_certified_here() -> None:
+    solution = reference_lpboost().solve(isolated(rough()))
+    assert solution.verdict is Verdict.CLAIMED
+    assert solution.certificate.gap > 0.1
+
+
+def test_what_is_printed_by_python_and_by_c_is_kept_with_the_attempt(capfd: pytest.CaptureFixture[str]) -> None:
+    solution = reference_lpboost().solve(isolated(right("loud", then="print")))
+    assert solution.verdict is Verdict.BOUNDED
+    printed = solution.attempts[0].statistics["printed"].splitlines()
+    assert sorted(printed) == ["by C to 1", "by Python to 1", "by Python to 2"]
+    assert capfd.readouterr() == ("", "")
+
+
+class Records:
+    """A class of options that the parent must not need."""
+
+
+def test_options_of_any_kind_come_back_as_plain_values() -> None:
+    options: dict[str, Any] = {"a": np.float64(0.5), "b": (1, {"c": Records})}
+    sent = next(iter(isolated(right(options=options)).attempts(task(reference_lpboost()))))
+    assert sent.options == {"a": 0.5, "b": [1, {"c": str(Records)}]}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+def test_a_crash_in_a_process_that_others_have_used_is_tried_again_in_a_fresh_one() -> None:
+    reference_lpboost().solve(isolated(Damaging()))
+    before = waiting()
+    solution = reference_lpboost().solve(isolated(Fragile()))
+    assert [a.status for a in solution.attempts] == ["fine"]
+    assert waiting() != before
+
+
+class Bare(Backend):
+    """What the two below have in common."""
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def version(self) -> str:
+        return "1"
+
+    def takes(self, program: Program) -> Capability:
+        return Capability(True)
+
+
+class Damaging(Bare):
+    """Leaves its process damaged."""
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        os.environ["DAMAGED"] = "yes"
+        yield Attempt("w", {}, "fine", True, w=np.array([1.0, 0.0, 0.0]))
+
+
+class Fragile(Bare):
+    """Dies in a process that is damaged."""
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        if "DAMAGED" in os.environ:
+            os.abort()
+        yield Attempt("w", {}, "fine", True, w=np.array([1.0, 0.0, 0.0]))
+
+
+# Warm starts
+
+
+class Counting(Bare):
+    """A backend whose state is how often it was called; a lock in it, so that it cannot leave its process."""
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        start = task.start
+        came = 0 if start is None or start.backend != self.name or start.state is None else start.state[0]
+        w = np.array([1.0, 0.0, 0.0]) if start is None or start.w is None else start.w
+        yield Attempt("w", {}, f"call {came + 1}", False, w=w, state=(came + 1, threading.Lock()))
+
+
+def test_the_state_stays_in_the_process_and_is_found_there_again() -> None:
+    backend, program = isolated(Counting()), reference_lpboost()
+    first = program.solve(backend)
+    assert isinstance(first.start.state, Kept)
+    second = program.solve(backend, start=first)
+    assert (first.solver_status, second.solver_status) == ("call 1", "call 2")
+    close()  # a new process knows nothing of it
+    assert program.solve(backend, start=second).solver_status == "call 1"
+
+
+# What cannot be isolated
+
+
+def test_a_page_in_a_file_is_found_there_also_with_functions_of_its_own() -> None:
+    program = get_formulation(TSALLIS).bind(noisy_stumps(40, 4), nu=5, eta=3)
+    there = program.solve("isolated:cvxpy:clarabel", 1e-6)
+    assert there.verdict is Verdict.BOUNDED
+    assert isolated(get_backend("cvxpy:clarabel")).prepare(program)
+
+
+def stated_nowhere() -> Program:
+    page = prototype(
+        "nowhere", lambda p, examples: Cap(CappedSimplex(examples.c, p.nu)), nu=parameter("a number", COUNT)
+    )
+    return page.bind(noisy_stumps(40, 4), nu=5)
+
+
+def test_a_program_that_is_stated_nowhere_is_not_run_and_says_what_to_do() -> None:
+    program, backend = stated_nowhere(), isolated(get_backend("cvxpy:highs"))
+    reason = backend.prepare(program).reason
+    assert reason == (
+        "the formulation nowhere is not stated in any module or page, so another process cannot find it. "
+        "Write it into a file and take it by get_formulation(path)."
+    )
+    solution = program.solve(backend)
+    assert (solution.outcome, solution.solver_status) == (Outcome.FAILED, "not isolated")
+    assert solution.attempts[0].error == reason
+
+
+def test_where_it_cannot_be_isolated_it_runs_here_if_that_is_wanted_and_says_so() -> None:
+    solution = stated_nowhere().solve(isolated(get_backend("cvxpy:highs"), otherwise_here=True))
+    assert solution.verdict is Verdict.BOUNDED
+    assert solution.attempts[0].statistics["isolated"].startswith("no: the formulation nowhere is not stated")
+
+
+def test_a_backend_that_cannot_be_sent_says_so() -> None:
+    reason = isolated(Fake("local", asked=([lambda: None],))).prepare(reference_lpboost()).reason
+    assert reason.startswith("the backend local cannot be handed to another process: ")
+    assert reason.endswith("State it in a module or in the file of a page.")
+
+
+SCRIPT = """
+import boostopt
+from boostopt.backends.base import Backend, Capability
+from boostopt.backends.isolated import isolated
+
+print("the script runs")
+
+class Mine(Backend):
+    name = "mine"
+    version = "1"
+    def takes(self, program):
+        return Capability(True)
+    def attempts(self, task):
+        raise RuntimeError
+
+program = boostopt.get_formulation("lpboost").bind([[1.0], [-1.0]], nu=1)
+print(isolated(Mine()).prepare(program).reason)
+print(program.solve("isolated:cvxpy:highs").verdict.name)
+"""
+
+
+def test_a_script_is_not_run_again_and_what_it_defines_is_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, tmp_path / "script.py"], capture_output=True, text=True, timeout=120, check=True
+    )
+    assert done.stdout.splitlines() == [
+        "the script runs",
+        "Mine is defined in a script or a notebook (__main__), which another process cannot import. "
+        "Move it to a module or to the file of a page.",
+        "BOUNDED",
+    ]
+    assert done.stderr == ""
+
+
+# Processes
+
+
+INTERRUPTED = """
+import sys
+sys.path.insert(0, {tests!r})
+from problems import Fake, reference_lpboost
+from boostopt.backends.isolated import isolated
+from boostopt.backends.process import waiting
+
+backend = isolated(Fake("hanging", then="hang"))
+assert backend.prepare(reference_lpboost())
+print(waiting(), flush=True)
+reference_lpboost().solve(backend)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals")
+@pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
+def test_the_child_ends_with_its_parent_and_with_ctrl_c(end: signal.Signals) -> None:
+    code = INTERRUPTED.format(tests=str(Path(__file__).parents[1]))
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as parent:
+        assert parent.stdout is not None and parent.stderr is not None
+        child = int(parent.stdout.readline())
+        time.sleep(0.3)
+        parent.send_signal(end)
+        error = parent.stderr.read().decode()
+        parent.wait(timeout=30)
+    assert ("KeyboardInterrupt" in error) == (end is signal.SIGINT)
+    until = time.perf_counter() + 10
+    while alive(child) and time.perf_counter() < until:
+        time.sleep(0.05)
+    assert not alive(child)
+
+
+def test_a_process_that_is_gone_is_replaced() -> None:
+    assert isolated(get_backend("cvxpy:highs")).prepare(reference_lpboost())
+    pid = waiting()
+    assert pid is not None
+    os.kill(pid, signal.SIGTERM)
+    while waiting() is not None:
+        time.sleep(0.01)
+    assert reference_lpboost().solve("isolated:cvxpy:highs").verdict is Verdict.BOUNDED
+
+
+def test_two_at_a_time_have_two_processes() -> None:
+    program = reference_lpboost()
+    one, two = (isolated(rough(name)).attempts(task(program)) for name in ("one", "two"))
+    assert (next(one).status, next(two).status) == ("fine", "fine")
+    assert (list(one), list(two)) == ([], [])
+
+
+def test_a_process_says_how_it_ended_whenever_it_is_asked() -> None:
+    process = Process()
+    process.kill()
+    with pytest.raises(Died, match="SIGKILL"):
+        process.ask(("stop",), 1.0)
+
+
+def test_in_a_comparison_every_fault_is_a_row_and_the_next_backend_runs() -> None:
+    faults = [Fake("aborts", then="abort"), Fake("hangs", then="hang"), rough("lies"), Fake("none", reason="never")]
+    comparison = compare(
+        reference_lpboost(), [*faults, right("loud", then="print"), "cvxpy:clarabel"], time_limit=2.0, isolate=True
+    )
+    assert [row.result for row in comparison.rows] == ["failed", "failed", "failed", "not run", "reached", "reached"]
+    assert [row.backend for row in comparison.rows][-1] == "cvxpy:clarabel"
+    assert all(row.isolated for row in comparison.rows)
+    assert comparison.overlap and comparison.reached
+    records = [row.record() for row in comparison.rows]
+    assert "SIGABRT" in records[0]["error"] and "was killed" in records[1]["error"]
+    assert "by C to 1" in records[4]["printed"]
+    assert records[5]["answered_by"] == "cvxpy:clarabel"
+    assert waiting() is None

@@ -1,0 +1,97 @@
+"""Everything that is claimed about speed, measured in one run: ratios first, as a Markdown table and as JSON.
+
+Seconds depend on the machine, ratios much less. With --quick a part of it, in two minutes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import columns
+import masters
+from masters import Line
+
+from boostopt.comparison.machine import machine
+
+PACKAGES = ("numpy", "scipy", "cvxpy", "clarabel", "scs", "highspy")
+HEADER = "| work | figure | meant to be | met | ours, s | gap | iterations | rival | rival, s | rival's gap |"
+
+
+def lines(quick: bool) -> Iterator[Line]:
+    """Measure one line after another."""
+    repeats = 3 if quick else 7
+    yield from masters.entropies(repeats, quick)
+    yield from masters.linear_and_quadratic(repeats, quick)
+    yield from masters.appended(quick)
+    yield from masters.polished(repeats, quick)
+    yield from columns_one_by_one(quick)
+    yield from masters.large(quick)
+
+
+def columns_one_by_one(quick: bool) -> Iterator[Line]:
+    """LPBoost's columns one by one, HiGHS kept alive against HiGHS rebuilt."""
+    N, count = (1000, 30) if quick else (2000, 100)
+    for nu, found in columns.measure(N, count, rival_every=1 if quick else 2).items():
+        ours, theirs = found["incremental_seconds"], found["rebuilt_seconds"]
+        met = found["ratio"] >= 8.0 and (quick or ours <= 4.0)
+        yield Line(
+            f"lpboost, {count} columns one by one, N={N}, {nu}",
+            ours,
+            found["incremental_worst_gap"],
+            found["incremental_iterations"],
+            "cvxpy:highs rebuilt",
+            theirs,
+            found["rebuilt_worst_gap"],
+            f"1/{theirs / ours:.1f} of its time, {ours:.1f} s",
+            "<= 1/8, 4 s",
+            met,
+        )
+
+
+def row(line: Line) -> str:
+    """One row of the table."""
+    theirs = (line.rival, f"{line.theirs:.2f}", f"{line.rival_gap:.0e}") if line.rival else ("", "", "")
+    ours = (f"{line.ours:.4g}", f"{line.gap:.0e}", line.iterations)
+    cells = (line.work, line.figure, line.target, "yes" if line.met else "no", *ours, *theirs)
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def report(found: Iterable[Line]) -> list[Line]:
+    """Print the table as it grows; return what was measured."""
+    print(f"{HEADER}\n{'|---' * (HEADER.count('|') - 1)}|", flush=True)
+    kept = list[Line]()
+    for line in found:
+        kept.append(line)
+        print(row(line), flush=True)
+    return kept
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options.add_argument("--quick", action="store_true", help="a part of it, in two minutes")
+    options.add_argument("--json", type=Path, help="where the figures go as JSON")
+    given = options.parse_args()
+    began = time.perf_counter()
+    made_on = machine() | {name: version(name) for name in PACKAGES}
+    print(", ".join(f"{name}: {value}" for name, value in made_on.items()), "\n")
+    found = report(lines(given.quick))
+    seconds = time.perf_counter() - began
+    print(f"\n{sum(line.met for line in found)} of {len(found)} as they were meant to be, in {seconds:.0f} s.")
+    if given.json:
+        document = {"machine": made_on, "seconds": seconds, "lines": [asdict(line) for line in found]}
+        unfinished = given.json.with_suffix(".unfinished")
+        unfinished.write_text(json.dumps(document, indent=2))
+        unfinished.replace(given.json)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,410 @@
+"""Benchmarks: success is a certified gap, a failure has no time, and what is finished is not run again."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from problems import Fake, reference_erlpboost, reference_lpboost, right, rough
+from rich.console import Console
+
+import boostopt
+from boostopt import DataError, OptionError
+from boostopt.backends.base import Attempt, Task
+from boostopt.comparison import PROFILES, Benchmark, benchmark, benchmarking
+from boostopt.comparison.benchmark_tables import BenchmarkTable
+from boostopt.comparison.ledger import Ledger
+from boostopt.comparison.machine import boostopt_version
+from boostopt.comparison.records import program_digest
+from boostopt.comparison.scores import SHIFT_SECONDS, Run, means, scores, shifted_geometric_mean
+
+OPTIMUM = 2 / 530
+
+
+def run(seconds: float, result: str = "reached", **others: Any) -> Run:
+    given: dict[str, Any] = {"program": "p", "backend": "b", "tol": 1e-3, "repeat": 0, **others}
+    record = {"seconds": seconds, "scaled_gap": 1e-4 if result == "reached" else 0.5}
+    reason = "" if result == "reached" else "why"
+    return Run(digest="", version="", result=result, reason=reason, record=record, **given)
+
+
+def shown(benchmark: Benchmark, width: int = 200) -> str:
+    out = io.StringIO()
+    Console(file=out, width=width, color_system=None).print(BenchmarkTable(benchmark))
+    return out.getvalue()
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+# Scores
+
+
+def test_the_time_is_the_median_between_its_quartiles_and_the_ratio_is_to_the_best() -> None:
+    slow = [run(s, backend="slow", repeat=k) for k, s in enumerate([5.0, 1.0, 4.0, 2.0, 3.0])]
+    fast = [run(s, backend="fast", repeat=k) for k, s in enumerate([0.5, 2.5, 1.5])]
+    one, other = scores([*slow, *fast])
+    assert (one.backend, one.median, one.quartiles, one.runs) == ("slow", 3.0, (2.0, 4.0), 5)
+    assert (other.median, other.quartiles) == (1.5, (1.0, 2.0))
+    assert (one.ratio, other.ratio) == (2.0, 1.0)
+
+
+def test_one_failure_in_many_runs_is_a_failure_and_has_no_time_however_fast() -> None:
+    wrong = [run(1e-6, backend="wrong"), run(1e-6, "failed", backend="wrong", repeat=1)]
+    score, good = scores([*wrong, run(2.0, backend="good")])
+    assert (score.result, score.reached, score.runs, score.reason) == ("failed", 1, 2, "why")
+    assert math.isnan(score.median) and math.isnan(score.ratio) and all(map(math.isnan, score.quartiles))
+    assert (good.ratio, good.result) == (1.0, "reached")
+
+
+def test_not_run_is_neither_reached_nor_failed() -> None:
+    none, partly = scores([run(0.0, "not run", backend="none"), run(1.0), run(0.0, "not run", repeat=1)])
+    assert (none.result, none.runs, none.wanted, none.reason) == ("not run", 0, 1, "why")
+    assert (partly.result, partly.runs, partly.wanted, partly.median) == ("reached", 1, 2, 1.0)
+
+
+def test_the_shifted_geometric_mean_of_equal_times_is_the_time_and_lies_between_the_means() -> None:
+    assert shifted_geometric_mean([0.7, 0.7, 0.7]) == pytest.approx(0.7, rel=1e-14)
+    times = [0.001, 0.1, 10.0]
+    slow_twin = math.prod(s + SHIFT_SECONDS for s in times) ** (1 / 3) - SHIFT_SECONDS
+    assert shifted_geometric_mean(times) == pytest.approx(slow_twin, rel=1e-12)
+    assert float(np.exp(np.mean(np.log(times)))) < slow_twin < float(np.mean(times))
+
+
+def test_a_failure_counts_as_the_time_limit_and_the_mean_is_then_a_lower_bound() -> None:
+    of = scores(
+        [
+            *(run(1.0, backend="good", program=p) for p in "ab"),
+            run(0.001, backend="half", program="a"),
+            run(0.001, "failed", backend="half", program="b"),
+            run(0.5, backend="some", program="a"),
+            run(0.0, "not run", backend="some", program="b"),
+        ]
+    )
+    good, half, some = means(of, time_limit=60.0)
+    assert (good.seconds, good.ratio, good.at_least) == (pytest.approx(1.0), 1.0, False)
+    assert half.seconds == pytest.approx(shifted_geometric_mean([0.001, 60.0]))
+    assert (half.reached, half.failed, half.not_run, half.at_least) == (1, 1, 0, True)
+    assert math.isnan(some.seconds) and (some.not_run, some.failed) == (1, 0)
+    assert math.isnan(means(of, time_limit=None)[1].seconds)
+
+
+# Runs
+
+
+def test_every_cell_is_a_solve_with_its_own_tolerance_and_one_more_warms_up() -> None:
+    asked = list[tuple[float, float | None]]()
+    fake = replace(right(), asked=(asked,))
+    result = benchmark(reference_lpboost(), [fake], repeats=3, time_limit=9.0)
+    tolerances = [tol for tol, _ in asked]
+    assert PROFILES == (1e-3, 1e-5, 1e-7, 1e-9)
+    assert tolerances[0] == 1e-3  # not counted
+    assert {tol: tolerances[1:].count(tol) for tol in PROFILES} == dict.fromkeys(PROFILES, 3)
+    assert all(left is not None and 8.0 < left <= 9.0 for _, left in asked)
+    assert [(r.tol, r.repeat) for r in result.runs] == [(tol, k) for tol in PROFILES for k in range(3)]
+    assert result.reached and result.contradicted == []
+    lower, upper = result.interval(next(iter(result.programs)))
+    assert lower <= OPTIMUM <= upper
+
+
+def test_the_order_is_shuffled_by_its_seed() -> None:
+    def order(seed: int) -> list[tuple[str, float, int]]:
+        came = list[tuple[str, float, int]]()
+        benchmark(
+            reference_lpboost(),
+            [right("a"), right("b")],
+            repeats=4,
+            random_state=seed,
+            progress=lambda done, total, run: came.append((run.backend, run.tol, run.repeat)),
+        )
+        return came
+
+    first = order(0)
+    assert order(0) == first
+    assert order(1) != first
+    assert len(set(first)) == len(first) == 32
+    assert first != sorted(first)
+
+
+def test_a_backend_is_measured_to_the_accuracy_that_it_has_and_no_further() -> None:
+    answer = reference_lpboost().solve("cvxpy:highs", tol=1e-12)
+    w = answer.w + np.array([1e-5, -1e-5, 0.0])
+    coarse = Fake("coarse", (replace(right().script[0], w=w),))
+    gap = reference_lpboost().certify(coarse.script[0].d, w).scaled_gap
+    assert 1e-7 < gap < 1e-3
+    result = benchmark(reference_lpboost(), [coarse], repeats=1)
+    assert [s.result for s in result.scores] == ["reached" if gap <= tol else "failed" for tol in PROFILES]
+    assert all(math.isnan(s.median) == (s.result == "failed") for s in result.scores)
+    assert not result.reached
+
+
+def test_failed_and_not_run_are_kept_apart_with_their_reasons() -> None:
+    missing = next(s for s in ("mosek", "gurobi", "xpress", "cplex") if f"cvxpy:{s}" not in boostopt.list_backends())
+    backends = [rough(), Fake("raises", then="raise"), Fake("unable", reason="it takes nothing"), f"cvxpy:{missing}"]
+    result = benchmark(reference_lpboost(), backends, profiles=[1e-5], repeats=2)
+    liar, raising, unable, absent = result.scores
+    assert [s.result for s in result.scores] == ["failed", "failed", "not run", "not run"]
+    assert 'it says "fine"' in liar.reason and liar.reason.startswith("certified gap ")
+    assert raising.reason.endswith('it says "raised"; RuntimeError: no such luck again')
+    assert unable.reason == "it takes nothing"
+    assert absent.reason.startswith("expected an installed solver")
+    text = shown(result)
+    assert "unable: not run. it takes nothing." in text
+    assert "rough: failed at 1e-05. certified gap" in text
+    assert "Fastest to a certified gap of 1e-05: nobody on all programs." in text
+
+
+def test_programs_backends_and_forms_are_dimensions() -> None:
+    programs = {"lp": reference_lpboost(), "entropy": reference_erlpboost()}
+    result = benchmark(
+        programs, ["cvxpy:clarabel", "cvxpy:highs"], [1e-3, 1e-6], repeats=1, forms=["dual-rated", "density"]
+    )
+    assert len(result.runs) == 2 * 2 * 2 * 2
+    names = [f"cvxpy:{solver}:{form}" for solver in ("clarabel", "highs") for form in ("dual-rated", "density")]
+    assert list(dict.fromkeys(score.backend for score in result.scores)) == names
+    by = {(m.backend, m.tol): m for m in result.means}
+    assert by["cvxpy:clarabel:density", 1e-6].reached == 2
+    assert by["cvxpy:highs:density", 1e-6].not_run == 1 and math.isnan(by["cvxpy:highs:density", 1e-6].seconds)
+    assert "not run on 1 of 2" in shown(result)
+    assert "All programs: geometric means of the medians, shifted by 0.01 s" in shown(result)
+
+
+def test_equal_programs_are_told_apart() -> None:
+    result = benchmark([reference_lpboost(), reference_lpboost()], [right()], [1e-3], repeats=1)
+    headline = reference_lpboost().headline
+    assert list(result.programs) == [headline, f"{headline} #2"]
+
+
+def test_when_no_time_is_left_the_rest_is_not_run() -> None:
+    class Slow(Fake):
+        def attempts(self, task: Task) -> Iterator[Attempt]:
+            yield from right().script
+            clock.now += 10.0
+
+    class Clock:
+        now = 0.0
+
+        def perf_counter(self) -> float:
+            return self.now
+
+    clock = Clock()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(benchmarking, "time", clock)
+        result = benchmark(reference_lpboost(), [Slow("slow"), Fake("unable", reason="never")], [1e-16], 3, budget=25.0)
+    slow, unable = result.scores
+    assert (slow.result, slow.runs, slow.wanted) == ("failed", 2, 3)  # one of the three solves warmed up
+    assert [r.reason for r in result.runs if r.result == "not run"] == ["no time left", "never", "never", "never"]
+    assert unable.reason == "never"
+
+
+def test_the_automatic_choice_records_who_answered() -> None:
+    result = benchmark(reference_lpboost(), "auto", [1e-3], repeats=1)
+    assert result.runs[0].record["answered_by"] in boostopt.list_backends()
+
+
+# Reports
+
+
+def test_json_holds_everything_that_a_number_was_made_with() -> None:
+    result = benchmark(reference_lpboost(), [right(), rough()], [1e-3], repeats=2, time_limit=4.0, random_state=5)
+    document = json.loads(result.to_json())
+    assert document["settings"] == {
+        "profiles": [1e-3],
+        "repeats": 2,
+        "time_limit": 4.0,
+        "isolate": False,
+        "seed": 5,
+    }
+    assert document["boostopt"] == boostopt_version()
+    assert document["machine"]["blas"] and document["machine"]["cpu"] and document["machine"]["cores"] >= 1
+    (about,) = document["programs"].values()
+    assert about["digest"] == reference_lpboost().margins.digest()
+    assert about["lower"] <= OPTIMUM <= about["upper"]
+    assert [s["result"] for s in document["scores"]] == ["reached", "failed"]
+    assert document["scores"][1]["median"] is None
+    assert [r["version"] for r in document["runs"]] == ["1.0-right"] * 2 + ["1.0-rough"] * 2
+
+
+def test_csv_has_a_line_for_each_run_with_versions_machine_and_seed() -> None:
+    result = benchmark(reference_lpboost(), [right(), Fake("no", reason="never")], [1e-3], repeats=2, random_state=7)
+    rows = list(csv.DictReader(io.StringIO(result.to_csv())))
+    assert [(row["backend"], row["result"], row["repeat"]) for row in rows] == [
+        ("right", "reached", "0"),
+        ("right", "reached", "1"),
+        ("no", "not run", "0"),
+        ("no", "not run", "1"),
+    ]
+    for row in rows:
+        assert (row["seed"], row["boostopt"]) == ("7", boostopt_version())
+        assert row["blas"] and row["cpu"] and row["digest"] == program_digest(reference_lpboost())
+
+
+def test_a_contradiction_is_reported_as_a_bug() -> None:
+    result = benchmark(reference_lpboost(), [right("a"), right("b")], [1e-3], repeats=1)
+    runs = list(result.runs)
+    runs[0] = replace(runs[0], record={**runs[0].record, "lower": 0.5, "upper": 0.6})
+    broken = replace(result, runs=tuple(runs))
+    assert broken.contradicted == [reference_lpboost().headline] and not broken.overlap
+    assert "that is a bug in boostopt" in " ".join(shown(broken).split())
+    assert "Fastest" not in shown(broken)
+
+
+@pytest.mark.parametrize("width", (60, 80, 120))
+def test_no_terminal_is_too_narrow_for_the_numbers(width: int) -> None:
+    programs = {"lp": reference_lpboost(), "entropy": reference_erlpboost()}
+    result = benchmark(programs, ["cvxpy:clarabel:density-rated", "cvxpy:highs", "auto"], repeats=2, time_limit=20.0)
+    text = shown(result, width)
+    assert max(map(len, text.splitlines())) <= width
+    assert "…" not in text
+    assert all(line[-1] in "┓┃┩│┘" for line in text.splitlines() if line[:1] in "┏┃┡│└")
+    assert all(f"{tol:g}" in text for tol in PROFILES)
+    assert text.count("x1 ") >= 1
+    assert "HIGHS does not take exponential cones, which the program needs." in " ".join(text.split())
+
+
+def test_as_html_and_text_it_says_the_same() -> None:
+    result = benchmark(reference_lpboost(), [right(), rough("<rough>")], [1e-3], repeats=1)
+    assert "&lt;rough&gt;" in result._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert "failed" in str(result) and "<rough>" in str(result)
+
+
+# Resuming
+
+
+def test_what_is_finished_is_not_run_again(tmp_path: Path) -> None:
+    file, asked = tmp_path / "runs.jsonl", list[Any]()
+    backends = [replace(right(), asked=(asked,)), rough(), Fake("no", reason="never")]
+    first = benchmark(reference_lpboost(), backends, [1e-3, 1e-5], repeats=2, resume=file)
+    assert len(lines(file)) == 1 + 8  # the head, and what was run
+    came = len(asked)
+    again = benchmark(reference_lpboost(), backends, [1e-3, 1e-5], repeats=2, resume=file)
+    assert len(asked) == came
+    assert again.runs == first.runs  # to the last digit
+    more = benchmark(reference_lpboost(), backends, [1e-3, 1e-5, 1e-7], repeats=3, resume=file)
+    assert len(asked) == came + 1 + 5  # one warms up, three at the new tolerance, one more at each of the others
+    assert set(map(repr, first.runs)) <= set(map(repr, more.runs))
+
+
+def test_a_last_line_that_was_being_written_is_dropped_and_its_run_made_again(tmp_path: Path) -> None:
+    file = tmp_path / "runs.jsonl"
+    benchmark(reference_lpboost(), [right()], [1e-3], repeats=3, resume=file)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-20])
+    result = benchmark(reference_lpboost(), [right()], [1e-3], repeats=3, resume=file)
+    assert len(result.runs) == 3 and len(lines(file)) == 4
+    assert whole.splitlines()[:3] == file.read_bytes().splitlines()[:3]
+
+
+def test_an_interrupted_benchmark_goes_on_where_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "runs.jsonl"
+
+    def interrupt(done: int, total: int, run: Run) -> None:
+        if done == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        benchmark(reference_lpboost(), [right()], [1e-3, 1e-5], repeats=3, resume=file, progress=interrupt)
+    assert len(lines(file)) == 4
+    asked = list[Any]()
+    benchmark(reference_lpboost(), [replace(right(), asked=(asked,))], [1e-3, 1e-5], repeats=3, resume=file)
+    assert len(asked) == 1 + 3
+
+
+def test_another_version_of_a_solver_or_of_boostopt_is_measured_anew(tmp_path: Path) -> None:
+    file, asked = tmp_path / "runs.jsonl", list[Any]()
+    benchmark(reference_lpboost(), [right()], [1e-3], repeats=2, resume=file)
+    newer = replace(right(), numbered="2.0", asked=(asked,))
+    benchmark(reference_lpboost(), [newer], [1e-3], repeats=2, resume=file)
+    assert len(asked) == 3
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(benchmarking, "boostopt_version", lambda: "0.2.0+00000000")
+        benchmark(reference_lpboost(), [newer], [1e-3], repeats=2, resume=file)
+    assert len(asked) == 6
+
+
+def test_a_file_of_another_comparison_is_refused_and_left_as_it_is(tmp_path: Path) -> None:
+    file = tmp_path / "runs.jsonl"
+    benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, time_limit=4.0, resume=file)
+    before = file.read_bytes()
+    with pytest.raises(DataError, match=r"is of another one: its time_limit is 4\.0, here it is 5\.0\. Name another"):
+        benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, time_limit=5.0, resume=file)
+    with pytest.raises(DataError, match="is of another one: its programs is"):
+        benchmark(reference_erlpboost(), ["auto"], [1e-3], repeats=1, time_limit=4.0, resume=file)
+    assert file.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        (b"x,y\n1,2\n", "expected a file of finished runs; .* is another file"),
+        (b"no line that ends", "has no line that is whole"),
+    ],
+)
+def test_a_file_of_anything_else_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes, message: str) -> None:
+    file = tmp_path / "data.csv"
+    file.write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=file)
+    assert file.read_bytes() == content
+
+
+def test_a_line_that_is_no_run_is_refused_with_its_number(tmp_path: Path) -> None:
+    file = tmp_path / "runs.jsonl"
+    benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=file)
+    file.write_text(file.read_text() + '{"boostopt": "0"}\n')
+    with pytest.raises(DataError, match=r"line 3: expected a finished run; it is none"):
+        benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=file)
+
+
+def test_a_folder_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"cannot be read and written: .*Name another file\."):
+        Ledger(tmp_path, {}, "0")
+
+
+def test_the_digest_of_a_program_is_of_all_that_makes_it() -> None:
+    base = reference_erlpboost()
+    page = base.formulation
+    U, d0 = base.margins.to_array(), base.examples.d0
+    assert isinstance(page, boostopt.Formulation)
+    others = [
+        page.bind(U, nu=2.5, eta=4.0),
+        page.bind(U, nu=2.5, eta=5.0, d0=d0),
+        page.bind(-U, nu=2.5, eta=4.0, d0=d0),
+        page.bind(U, nu=2.5, eta=4.0, d0=d0, c=[2, 1, 1, 1, 1, 1]),
+        reference_lpboost(),
+    ]
+    digests = [program_digest(program) for program in (base, *others)]
+    assert len(set(digests)) == len(digests)
+    assert program_digest(reference_erlpboost()) == digests[0]
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        ({"profiles": []}, r"profiles must be one or more different gaps; got \[\]\."),
+        ({"profiles": [1e-3, 1e-3]}, r"profiles must be one or more different gaps"),
+        ({"profiles": [2.0]}, r"tol must lie in \(0, 1\); got 2\.0"),
+        ({"repeats": 0}, r"repeats must be at least 1; got 0\."),
+        ({"budget": -1.0}, r"budget must be a positive number of seconds or None; got -1\.0\."),
+        ({"time_limit": 0.0}, r"time_limit must be a positive number"),
+        ({"programs": []}, r"expected one or more programs; got none\."),
+        ({"backends": []}, r"expected one or more different backends; got none\."),
+        ({"forms": ["none"]}, r"unknown form 'none'"),
+    ],
+)
+def test_options_out_of_range_are_errors_before_any_work(options: dict[str, Any], message: str) -> None:
+    given: dict[str, Any] = {"programs": reference_lpboost(), "backends": ["cvxpy:highs"], **options}
+    with pytest.raises(OptionError, match=message):
+        benchmark(**given)
