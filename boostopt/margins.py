@@ -145,6 +145,12 @@ class Margins:
         taken.__setstate__(self._storage[rows])
         return taken
 
+    def take_columns(self, columns: Int[Array, " k"]) -> Margins:
+        """Return the margins of some hypotheses, in the order given."""
+        taken = object.__new__(Margins)
+        taken.__setstate__(self._storage[:, columns])
+        return taken
+
     def _equal(self, these: Int[Array, " k"], those: Int[Array, " k"]) -> Bool[Array, " k"]:
         """Return which pairs of rows are equal, entry by entry."""
         equal = np.ones(len(these), dtype=bool)

@@ -12,6 +12,7 @@ from programs import OWN_RADII, draw_program
 
 from boostopt import Margins, Outcome, Program, SolverNotFound, get_backend, get_formulation, list_formulations
 from boostopt.backends.base import Start
+from boostopt.backends.interior.folded import Folded, folded
 from boostopt.backends.interior.newton import Pairs, Point, Residuals, System
 from boostopt.backends.interior.problem import Problem
 from boostopt.backends.interior.start import centred
@@ -244,3 +245,29 @@ def test_an_appended_matrix_knows_where_it_comes_from() -> None:
     np.testing.assert_array_equal(longer.to_array()[:, -2:], np.tile([0.5, 0.0], (U.N, 1)))
     np.testing.assert_array_equal(branch.column(U.t), np.full(U.N, -0.5))
     np.testing.assert_array_equal(U.to_array(), REFERENCE_U)
+
+
+def test_equal_and_opposite_columns_are_computed_with_once() -> None:
+    rng = np.random.default_rng(5)
+    V = rng.uniform(-1, 1, size=(60, 5))
+    V[:, 3] = 0.0
+    column, sign = rng.integers(0, 5, 20), rng.choice([-1.0, 1.0], 20)
+    U = Margins(V[:, column] * sign)
+    fold = folded(U)
+    assert isinstance(fold, Folded)
+    assert fold.V.t == len(set(column.tolist()))
+    d, w, theta = rng.random(60), rng.normal(size=20), rng.random(60)
+    np.testing.assert_array_equal(fold.to_array(), U.to_array())
+    np.testing.assert_allclose(fold.edges(d), U.edges(d), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(fold.margins(w), U.margins(w), rtol=1e-12, atol=1e-13)
+    np.testing.assert_allclose(fold.gram(theta), U.gram(theta), rtol=1e-12, atol=1e-13)
+    assert folded(Margins(V)) is not None
+    assert isinstance(folded(Margins(rng.uniform(-1, 1, size=(60, 5)))), Margins)
+
+
+def test_a_weight_between_infinite_slopes_does_not_stick_to_an_end() -> None:
+    """Products that ran ahead of stationarity once took 60 iterations here."""
+    program = get_formulation("binary_erlpboost").bind(noisy_stumps(5000, 100)[:, ::2], nu=500, eta=46)
+    solution = program.solve("interior", tol=1e-9, merge=False)
+    assert solution.certificate.scaled_gap <= 1e-9
+    assert (solution.iterations or 0) <= 30

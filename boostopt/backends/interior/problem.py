@@ -13,6 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
+from boostopt.backends.interior.folded import Folded, folded
 from boostopt.edges.base import Epigraph
 from boostopt.margins import Margins
 from boostopt.program import Program
@@ -28,7 +29,7 @@ class Problem:
     Attributes
     ----------
     U
-        The margin matrix.
+        The margin matrix, equal and opposite columns folded into one where that pays.
     f
         The functions of single weights, their box, and whether the weights sum to 1.
     rows
@@ -37,7 +38,7 @@ class Problem:
         A bound of the sum of the weights.
     """
 
-    U: Margins
+    U: Margins | Folded
     f: Pointwise
     rows: Epigraph
     mass: float
@@ -46,7 +47,7 @@ class Problem:
     def of(cls, program: Program) -> Problem | None:
         """Return the problem of a program, None if F is no sum over the examples or G has no rows."""
         f, rows = program.regularizer.pointwise(), program.edge_function.epigraph(program.margins.t)
-        return None if f is None or rows is None else cls(program.margins, f, rows, program.regularizer.mass)
+        return None if f is None or rows is None else cls(folded(program.margins), f, rows, program.regularizer.mass)
 
     @cached_property
     def free(self) -> Bool[Array, " N"]:
