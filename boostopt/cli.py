@@ -19,55 +19,53 @@ from rich.measure import Measurement
 from rich.padding import Padding
 from rich.text import Text
 
+from boostopt.answers import load_answer
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Backend, Capability
 from boostopt.catalogue import get_formulation, list_formulations
 from boostopt.checks import check_formulation
+from boostopt.command_options import (
+    DEFAULT_COLUMNS,
+    DEFAULT_REPEATS,
+    DEFAULT_TIME_LIMIT,
+    DEFAULT_TOL,
+    Columns,
+    Data,
+    Epsilon,
+    Eta,
+    FormulationName,
+    Label,
+    Nu,
+    Positive,
+    RandomState,
+    Set,
+    Tol,
+    Weights,
+    read_gaps,
+    read_names,
+    read_program,
+    read_setting,
+)
 from boostopt.comparison.benchmark_tables import BenchmarkTable
-from boostopt.comparison.benchmarking import PROFILES, benchmark
+from boostopt.comparison.benchmarking import benchmark
 from boostopt.comparison.benchmarks import Benchmark
 from boostopt.comparison.comparing import Comparison, compare
 from boostopt.comparison.records import certificate_json
 from boostopt.comparison.rows import Row
 from boostopt.comparison.scores import Run
 from boostopt.comparison.tables import ComparisonTable, certificate_table, support_table
-from boostopt.datasets import Dataset, load_answer, load_dataset
-from boostopt.errors import BoostoptError, OptionError, unknown_name
+from boostopt.datasets import load_dataset
+from boostopt.errors import BoostoptError, OptionError
 from boostopt.formulation import Formulation
-from boostopt.parameters import COUNT, smallest_fraction
-from boostopt.program import Program
 from boostopt.quiet import stdout_to_stderr
 from boostopt.solving import check_limits
 
-DEFAULT_COLUMNS = 100
-DEFAULT_TIME_LIMIT = 60.0
-DEFAULT_TOL = 1e-8
-DEFAULT_REPEATS = 3
 PIPE_WIDTH = 160
 """Columns of a table where the output is not a terminal."""
-
-FLAGS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
-"""Words that set a flag."""
 
 app = typer.Typer(
     add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=__doc__, rich_markup_mode=None
 )
-
-FormulationName = Annotated[str, typer.Argument(help="Name (see `boostopt list`) or path of a page.")]
-Data = Annotated[
-    str,
-    typer.Option(help="breast_cancer, or a file: svmlight (.gz, .bz2, .xz too), .csv, .npz with X and y or with U."),
-]
-Label = Annotated[str, typer.Option(help="Column of a CSV file that holds the class.")]
-Positive = Annotated[str | None, typer.Option(help="Class that counts as 1 against all others.")]
-Weights = Annotated[str | None, typer.Option(help="Column of a CSV file that holds the examples' weights c.")]
-Nu = Annotated[str | None, typer.Option(help="0.1 is a fraction of the examples, 50 a number of examples.")]
-Eta = Annotated[float | None, typer.Option(help="Inverse strength of the entropy; canonical for epsilon if left out.")]
-Epsilon = Annotated[float | None, typer.Option(help="Accuracy of the soft margin that eta is chosen for.")]
-Set = Annotated[list[str] | None, typer.Option(help="A further parameter of the formulation, as name=value.")]
-Columns = Annotated[int, typer.Option(help="Decision stumps drawn (with their negations) as hypotheses.")]
-RandomState = Annotated[int, typer.Option(help="Seed of that draw.")]
-Tol = Annotated[float, typer.Option(help="Gap wanted, over max(1, |lower|, |upper|).")]
 
 
 def _print_version(asked: bool) -> bool:
@@ -128,15 +126,15 @@ def compare_command(
         with stdout_to_stderr():
             page, dataset = get_formulation(formulation), load_dataset(data, label, positive, weights)
             _warn_of_unread(data, dataset.unread)
-            program = _program(page, dataset, nu, eta, epsilon, set, columns, random_state)
-            names, pinned, err = _names(backends), _names(forms), Console(stderr=True)
+            program = read_program(page, dataset, nu, eta, epsilon, set, columns, random_state)
+            names, pinned, err = read_names(backends), read_names(forms), Console(stderr=True)
             if (repeats, profiles, resume, budget) == (None, None, None, None):
                 result = compare(program, names, tol, time_limit, _progress(err), pinned, isolate)
             else:
                 result = benchmark(
                     program,
                     names,
-                    _gaps(profiles, tol),
+                    read_gaps(profiles, tol),
                     DEFAULT_REPEATS if repeats is None else repeats,
                     time_limit,
                     pinned,
@@ -184,7 +182,7 @@ def certify_command(
         # One file may hold the data and the answer: then unread is what neither reads.
         _warn_of_unread(data, [name for name in dataset.unread if not both or name in given.unread])
         _warn_of_unread(answer, [] if both else given.unread)
-        program = _program(page, dataset, nu, eta, epsilon, set, columns, random_state)
+        program = read_program(page, dataset, nu, eta, epsilon, set, columns, random_state)
         certificate = program.certify(given.d, given.w)
         if json:
             typer.echo(certificate_json(program, certificate, tol))
@@ -206,7 +204,7 @@ def check_command(
     with _errors():
         with stdout_to_stderr():
             page = get_formulation(formulation)
-            report = check_formulation(page, random_state, **dict(_setting(text, page) for text in set or []))
+            report = check_formulation(page, random_state, **dict(read_setting(text, page) for text in set or []))
         typer.echo(str(report))
     raise typer.Exit(0 if report.passed else 1)
 
@@ -246,65 +244,6 @@ def _warn_of_unread(source: str, names: Iterable[str]) -> None:
         typer.echo(f"warning: {source} holds arrays that are not read: {named}.", err=True)
 
 
-def _program(
-    page: Formulation[Any],
-    dataset: Dataset,
-    nu: str | None,
-    eta: float | None,
-    epsilon: float | None,
-    settings: list[str] | None,
-    columns: int,
-    random_state: int,
-) -> Program:
-    """Draw the columns and bind the formulation."""
-    U = dataset.margin_matrix(columns, random_state)
-    count = float(U.shape[0]) if dataset.c is None else float(dataset.c.sum(dtype=float))
-    settings_read = [_setting(text, page) for text in settings or []]
-    further = dict(settings_read)
-    if len(further) < len(settings_read):
-        raise OptionError(f"--set names a parameter twice: {', '.join(settings or [])}.")
-    parameters: dict[str, Any] = {"nu": None if nu is None else _count(nu, count, page), "eta": eta, "epsilon": epsilon}
-    for name in further:
-        if parameters.get(name) is not None:
-            raise OptionError(f"{name} is given twice, by --{name} and by --set; choose one.")
-    return page.bind(U, c=dataset.c, d0=dataset.d0, **parameters | further)
-
-
-def _count(text: str, total: float, page: Formulation[Any]) -> float:
-    """Read nu: with a decimal point it is a fraction in (0, 1] of the examples, without one a number of them."""
-    try:
-        value = float(text)
-    except ValueError:
-        raise OptionError(f"--nu must be a number; got {text!r}.") from None
-    if "." not in text and value.is_integer():
-        return value
-    if not 0.0 < value <= 1.0:
-        raise OptionError(
-            f"--nu with a decimal point is a fraction of the examples in (0, 1]; got {text}. "
-            "Leave the point out to give their number; a number that is not whole is given by --set nu=..."
-        )
-    known = page.parameters.get("nu")
-    if known is not None and known.domain is COUNT and value * total < 1 <= total:
-        raise OptionError(
-            f"--nu with a decimal point is a fraction of the sum of c (one for each example by default), {total:.10g}; "
-            f"{text} of it is {value * total:.10g}, and nu must be at least 1. "
-            f"The smallest fraction is {smallest_fraction(total):.4g}."
-        )
-    return value * total
-
-
-def _setting(text: str, page: Formulation[Any]) -> tuple[str, float]:
-    """Read name=value, for a parameter of the formulation: c and d0 are not, they come with the data."""
-    name, _, value = text.partition("=")
-    if name.strip() not in page.parameters:
-        raise unknown_name(f"parameter of {page.name}", name.strip(), page.parameters)
-    try:
-        word = value.strip().lower()
-        return name.strip(), FLAGS[word] if word in FLAGS else float(value)
-    except ValueError:
-        raise OptionError(f"--set takes name=value with a number, true or false; got {text!r}.") from None
-
-
 def _progress(console: Console) -> Any:
     """Say on the standard error what is running and what came of it."""
 
@@ -333,25 +272,6 @@ def _benchmark_progress(console: Console) -> Any:
 
 def _table(result: Comparison | Benchmark) -> RenderableType:
     return BenchmarkTable(result) if isinstance(result, Benchmark) else ComparisonTable(result)
-
-
-def _names(text: str | None) -> list[str] | None:
-    """Return what stands between commas; None for nothing given."""
-    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
-
-
-def _gaps(profiles: str | None, tol: float) -> tuple[float, ...]:
-    """Return the gaps to reach: those named, all four profiles, or the one of --tol."""
-    if profiles is None:
-        return (tol,)
-    if tol != DEFAULT_TOL:
-        raise OptionError("--tol and --profiles exclude each other; choose one.")
-    if profiles.strip() == "all":
-        return PROFILES
-    try:
-        return tuple(float(gap) for gap in _names(profiles) or [])
-    except ValueError:
-        raise OptionError(f"--profiles takes gaps with commas between, or all; got {profiles!r}.") from None
 
 
 def _out() -> Console:

@@ -18,7 +18,8 @@ import pytest
 import sklearn.datasets
 
 from boostopt import DataError, Dataset, load_dataset, stump_matrix
-from boostopt.datasets import EMBEDDED, load_answer
+from boostopt.answers import load_answer
+from boostopt.datasets import EMBEDDED
 
 COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "": bytes,

@@ -29,8 +29,8 @@ LEVELS = (
     {"solution"},
     {"solving", "oracles"},
     {"checks"},
-    {"comparison", "datasets"},
-    {"instances"},
+    {"comparison", "datasets", "answers"},
+    {"instances", "command_options"},
     {"cli"},
     {"__init__", "__main__"},
 )

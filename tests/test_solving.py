@@ -232,7 +232,7 @@ def test_a_backend_that_cannot_is_refused_before_any_work() -> None:
     ("arguments", "error", "message"),
     [
         ({"backend": "cvxpy:clarabell"}, OptionError, "Did you mean 'cvxpy:clarabel'"),
-        ({"backend": "nonsense"}, OptionError, "unknown backend 'nonsense'.*Known: augmented_lagrangian, auto, cvxpy:clarabel"),
+        ({"backend": "nonsense"}, OptionError, "unknown backend 'nonsense'.*Known: augmented_lagrangian, auto, "),
         ({"backend": "cvxpy:mosek"}, SolverNotFound, "CVXPY supports MOSEK but does not find it"),
         ({"tol": 0.0}, OptionError, r"tol must lie in \(0, 1\); got 0.0"),
         ({"tol": float("nan")}, OptionError, r"tol must lie in \(0, 1\); got nan"),

@@ -2,13 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
 from boostopt.backends.base import Backend
 from boostopt.errors import OptionError, unknown_name
 
 ENTRY_POINTS = "boostopt.backends"
+
+OWN = "interior"
+"""The backend that needs nothing else; "auto" begins with it, and nothing is looked for before it is found."""
+
+ISOLATED = "isolated:"
+"""What stands before the name of a backend that is to run in a process of its own."""
+
+FAMILIES = {
+    "augmented_lagrangian": ("boostopt.backends.augmented_lagrangian", "open_augmented_lagrangian"),
+    "cvxpy": ("boostopt.backends.cvxpy", "open_solver"),
+    "highs": ("boostopt.backends.highs", "open_highs"),
+    "sqp": ("boostopt.backends.sqp", "open_sqp"),
+}
+"""By the part of a name before ":", the module that knows the rest, loaded when it is asked for, and its function that
+opens a name. The module's `installed()` returns the names to list."""
 
 
 def list_backends() -> list[str]:
@@ -20,18 +37,10 @@ def list_backends() -> list[str]:
     "sqp:clarabel"; "sqp:highs" and "sqp:osqp"); then those of entry points. Which formulation each can take is asked
     with `get_backend(name).takes(program)`.
     """
-    from boostopt.backends import augmented_lagrangian, cvxpy, highs, sqp
-
-    return sorted(
-        [
-            "interior",
-            *cvxpy.installed(),
-            *highs.installed(),
-            augmented_lagrangian.NAME,
-            *sqp.installed(),
-            *(point.name for point in _points()),
-        ]
-    )
+    names = [OWN, *(point.name for point in _points())]
+    for module, _ in FAMILIES.values():
+        names += import_module(module).installed()
+    return sorted(names)
 
 
 def get_backend(which: object) -> Backend:
@@ -50,7 +59,7 @@ def get_backend(which: object) -> Backend:
         return which
     if not isinstance(which, str):
         raise OptionError(f"expected the name or an instance of a backend; got {which!r}.")
-    if which == "interior":
+    if which == OWN:
         from boostopt.backends.interior import InteriorBackend
 
         return InteriorBackend()
@@ -58,26 +67,15 @@ def get_backend(which: object) -> Backend:
         if point.name == which:
             loaded = point.load()
             return loaded() if isinstance(loaded, type) else loaded
-    if which.startswith("isolated:"):
+    if which.startswith(ISOLATED):
         from boostopt.backends.isolated import isolated
 
-        return isolated(get_backend(which.removeprefix("isolated:")))
-    from boostopt.backends.cvxpy import open_solver
-
-    if which.startswith("cvxpy:"):
-        return open_solver(which)
-    if which.partition(":")[0] == "highs":
-        from boostopt.backends.highs import open_highs
-
-        return open_highs(which)
-    if which == "augmented_lagrangian":
-        from boostopt.backends.augmented_lagrangian import AugmentedLagrangian
-
-        return AugmentedLagrangian()
-    if which.partition(":")[0] == "sqp":
-        from boostopt.backends.sqp import open_sqp
-
-        return open_sqp(which)
+        return isolated(get_backend(which.removeprefix(ISOLATED)))
+    family = which.partition(":")[0]
+    if family in FAMILIES:
+        module, function = FAMILIES[family]
+        open_name: Callable[[str], Backend] = getattr(import_module(module), function)
+        return open_name(which)
     raise unknown_name("backend", which, ["auto", *list_backends()])
 
 

@@ -7,9 +7,7 @@ Gould, Toint 1991]. For the maximum edge, c(w) = sum w - 1 and minus the dual Th
 
 by L-BFGS-B; then either lambda becomes lambda - c / mu, for small c, or mu shrinks. (Printed, Theta and lambda have the
 other sign.) The gradients are those of the paper, corrected: with d the weights at (w, psi) or (w, beta), they are
--Uᵀd in w, 1/nu - d in psi and 1 - sum d in beta. For other edge functions G the variables are the multipliers v of the
-rows A e + B x <= b that G is made of, with w = A'v + slope and one equation for each further variable x; lambda is
-minus x, for the maximum edge minus gamma.
+-Uᵀd in w, 1/nu - d in psi and 1 - sum d in beta. For other edge functions lambda is minus the further variables of G.
 
 Two forms are tried. The first has the paper's variables: (w, psi) with the logarithm of a sum for a relative entropy,
 (w, beta) where the conjugate is a sum over the examples. The second has w alone, psi and beta eliminated by the closed
@@ -32,6 +30,7 @@ from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.backends.best import Best
 from boostopt.backends.lagrangian import Dual, Eliminated, Lagrangian, duals, row_multipliers
 from boostopt.edges.base import LARGEST_WEIGHT
+from boostopt.errors import unknown_name
 from boostopt.program import Program
 from boostopt.shapes import Array, Float
 
@@ -59,6 +58,7 @@ PATIENCE = 12
 """Inner steps in a row that narrow the interval by less than `PROGRESS` of it, after which a form is given up."""
 
 PROGRESS = 0.01
+
 
 @dataclass(frozen=True)
 class AugmentedLagrangian(Backend):
@@ -88,25 +88,44 @@ class AugmentedLagrangian(Backend):
     def attempts(self, task: Task) -> Iterator[Attempt]:
         w, best = corrective_start(task), Best(task)
         for dual in duals(task.program.regularizer):
-            if task.deadline.passed:
-                return
-            began = time.perf_counter()
             run = _Run(task, dual, best, w)
-            status = run.to_the_end()
-            yield Attempt(
-                form=dual.form,
-                options={"mu": FIRST_MU, "memory": MEMORY},
-                status=status,
-                claims=best.reached,
-                d=best.d,
-                w=best.w,
-                iterations=run.evaluations,
-                statistics={"outer steps": run.outer, "violation": run.violation},
-                times={"solve": time.perf_counter() - began},
-            )
-            if best.reached and not best.again():
-                return
+            while not task.deadline.passed:
+                began, before = time.perf_counter(), run.evaluations
+                status = run.to_the_end()
+                yield Attempt(
+                    form=dual.form,
+                    options={"mu": FIRST_MU, "memory": MEMORY},
+                    status=status,
+                    claims=best.reached,
+                    d=best.d,
+                    w=best.w,
+                    iterations=run.evaluations - before,
+                    statistics={"outer steps": run.outer, "violation": run.violation},
+                    times={"solve": time.perf_counter() - began},
+                )
+                if not best.reached:
+                    break
+                if not best.again():
+                    return
             w = w if best.w is None else best.w
+
+
+def open_augmented_lagrangian(name: str) -> Backend:
+    """Return the backend; it has no variants.
+
+    Raises
+    ------
+    OptionError
+        A variant is asked for.
+    """
+    if name != NAME:
+        raise unknown_name("backend", name, installed())
+    return AugmentedLagrangian()
+
+
+def installed() -> list[str]:
+    """Return the name of the backend: scipy is always there."""
+    return [NAME]
 
 
 class _Run:
@@ -122,11 +141,11 @@ class _Run:
         # Duals of infeasible programs are unbounded.
         self._bounds = [(max(low, -LARGEST_WEIGHT), LARGEST_WEIGHT) for low in lowest.tolist()]
         self._z = np.concatenate([row_multipliers(G, w), dual.first])
+        self._tolerance, self._allowed = FIRST_MU, FIRST_MU**AFTER_FAILURE
 
     def to_the_end(self) -> str:
         """Minimize and update until the interval is narrow enough, or as long as there is progress; say why it ends."""
-        tolerance, allowed, stalled = FIRST_MU, FIRST_MU**AFTER_FAILURE, 0
-        staged = isinstance(self.dual, Eliminated)
+        stalled, staged = 0, isinstance(self.dual, Eliminated)
         while not self.best.reached:
             if self.task.deadline.passed:
                 return f"time limit, violation {self.violation:.1e}"
@@ -135,22 +154,23 @@ class _Run:
             if not staged and self.evaluations >= EVALUATIONS:
                 return f"evaluation limit, violation {self.violation:.1e}"
             before, lagrangian = self.best.gap, self._lagrangian
-            self._minimize(max(tolerance, SMALLEST_GRADIENT))
+            self._minimize(max(self._tolerance, SMALLEST_GRADIENT))
             v, y = lagrangian.split(self._z)
             w, self.violation = lagrangian.weights(v), lagrangian.violation(v)
             m = lagrangian.U.margins(w)
             self.best.keep(self.dual.at(m, y).d, w)
             stalled = 0 if self.best.gap < (1.0 - PROGRESS) * before else stalled + 1
-            if self.violation <= max(allowed, SMALLEST_VIOLATION):
+            if self.violation <= max(self._allowed, SMALLEST_VIOLATION):
                 self._lagrangian = replace(lagrangian, estimate=lagrangian.updated(v))
-                allowed, tolerance = allowed * lagrangian.mu**AFTER_SUCCESS, tolerance * lagrangian.mu
+                self._allowed *= lagrangian.mu**AFTER_SUCCESS
+                self._tolerance *= lagrangian.mu
                 if isinstance(self.dual, Eliminated):
                     stalled = 0 if self.dual.steps > 1.0 else stalled
                     self.dual.advance(m)
             else:
                 mu = lagrangian.mu * FIRST_MU
                 self._lagrangian = replace(lagrangian, mu=mu)
-                allowed, tolerance = mu**AFTER_FAILURE, mu
+                self._allowed, self._tolerance = mu**AFTER_FAILURE, mu
         return f"gap reached, violation {self.violation:.1e}"
 
     def _minimize(self, tolerance: float) -> None:

@@ -1,4 +1,9 @@
-"""doc"""
+"""Forms of the dual, and the augmented Lagrangian of each.
+
+The variables are the multipliers v of the rows A e + B x <= b that the edge function G is made of, with
+w = A'v + slope and one equation for each further variable x, and the further variables y of F's side: psi, beta or
+none. For the maximum edge v is w, the equation is sum w = 1 and x is gamma [Glocer 2009, section 4.1].
+"""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import queue
+import shutil
 import signal
 import subprocess
 import sys
@@ -56,19 +57,29 @@ class Process:
         self.busy = False
         self._owner = os.getpid()
         self._holds: weakref.ref[Program] | None = None
-        self._folder = tempfile.TemporaryDirectory(prefix="boostopt-")
-        self._file = Path(self._folder.name) / "printed"
+        # No TemporaryDirectory: at exit that may be cleaned, with a warning, before the process is killed.
+        self._folder = Path(tempfile.mkdtemp(prefix="boostopt-"))
+        self._file = self._folder / "printed"
         self._read = 0
+        try:
+            self._popen = self._started()
+        except BaseException:
+            shutil.rmtree(self._folder)
+            raise
+        atexit.register(self.kill)
+        self._replies: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _started(self) -> subprocess.Popen[bytes]:
+        """Start it, what it prints going to the file."""
         with self._file.open("ab") as printed:
-            self._popen = subprocess.Popen(
+            return subprocess.Popen(
                 [sys.executable, "-c", CODE, json.dumps(sys.path)],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=printed,
                 start_new_session=True,  # Ctrl-C is for the parent, which then kills it
             )
-        self._replies: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
-        threading.Thread(target=self._listen, daemon=True).start()
 
     @property
     def pid(self) -> int:
@@ -140,7 +151,7 @@ class Process:
         return data.decode(errors="replace")
 
     def kill(self) -> None:
-        """End it and whatever it has started."""
+        """End it and whatever it has started; at exit this happens by itself."""
         if self._owner != os.getpid():
             return
         with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -152,7 +163,9 @@ class Process:
             with contextlib.suppress(OSError):  # what it has not read is lost with it
                 if stream is not None:
                     stream.close()
-        self._folder.cleanup()
+        if self._folder.exists():
+            shutil.rmtree(self._folder)
+        atexit.unregister(self.kill)
 
     def _listen(self) -> None:
         """Put replies into the queue, None after the last one."""
@@ -219,6 +232,3 @@ def close() -> None:
     """End the processes that wait."""
     while _idle:
         _idle.pop().kill()
-
-
-atexit.register(close)

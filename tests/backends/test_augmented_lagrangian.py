@@ -12,18 +12,17 @@ from scipy.optimize import minimize
 
 import boostopt
 from boostopt import Program, get_backend, get_formulation
-from boostopt.backends.augmented_lagrangian import (
-    AugmentedLagrangian,
+from boostopt.backends.augmented_lagrangian import AugmentedLagrangian, corrective_start
+from boostopt.backends.base import Deadline, Start, Task
+from boostopt.backends.lagrangian import (
     Dual,
     Eliminated,
     Lagrangian,
     WithBeta,
     WithPsi,
-    corrective_start,
     duals,
     row_multipliers,
 )
-from boostopt.backends.base import Deadline, Start, Task
 from boostopt.edges.base import EdgeFunction
 from boostopt.edges.bounded import BoundedEdges, FixedEdges
 from boostopt.edges.linear import LinearEdges
@@ -282,6 +281,17 @@ def test_forms_are_tried_in_order() -> None:
     assert not steep.attempts[0].claims
 
 
+@pytest.mark.parametrize("name", ("erlpboost", "log_loss"))
+def test_who_asks_again_gets_a_closer_answer_in_the_same_form(name: str) -> None:
+    program = bound(name, REFERENCE_U, eta=5, **({"nu": 2.5} if name == "erlpboost" else {}))
+    task = Task(program, 1e-3, Deadline(None))
+    first, second = AugmentedLagrangian().attempts(task)
+    assert first.form == second.form
+    assert first.claims and second.claims
+    assert task.gap(first.d, first.w) <= 1e-3
+    assert task.gap(second.d, second.w) <= 1e-4
+
+
 def test_a_start_saves_evaluations() -> None:
     program = bound("erlpboost", noisy_stumps(300, 12), nu=30, eta=100)
     cold = program.solve(NAME, tol=1e-7)
@@ -314,5 +324,7 @@ def test_reasons_why_not() -> None:
     backend = get_backend(NAME)
     assert isinstance(backend, AugmentedLagrangian)
     assert backend.name == NAME in boostopt.list_backends()
+    with pytest.raises(boostopt.OptionError, match=r"unknown backend 'augmented_lagrangian:x'"):
+        get_backend(f"{NAME}:x")
     assert "kinks" in backend.takes(bound("lpboost", REFERENCE_U, nu=2)).reason
     assert "sum over the examples" in backend.takes(get_formulation("norm_ball").smallest()).reason

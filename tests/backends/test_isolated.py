@@ -354,6 +354,34 @@ def test_the_child_ends_with_its_parent_and_with_ctrl_c(end: signal.Signals) -> 
     assert not alive(child)
 
 
+LEFT = """
+import sys
+sys.path.insert(0, {tests!r})
+from problems import reference_lpboost
+from boostopt import get_backend
+from boostopt.backends.base import Deadline, Task
+from boostopt.backends.isolated import isolated
+from boostopt.backends.process import acquire
+
+program = reference_lpboost()
+attempts = isolated(get_backend("cvxpy:highs")).attempts(Task(program, 1e-8, Deadline(None)))
+assert next(attempts).answered
+other = acquire()
+print(other._folder.parent, other.pid)
+"""
+
+
+def test_a_script_ends_without_a_warning_whatever_is_under_way(tmp_path: Path) -> None:
+    """One process is in the middle of a solve, one has been taken; their folders are gone afterwards."""
+    code = LEFT.format(tests=str(Path(__file__).parents[1]))
+    environment = {**os.environ, "TMPDIR": str(tmp_path), "TEMP": str(tmp_path), "TMP": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=environment)
+    folder, pid = done.stdout.rsplit(maxsplit=1)
+    assert (done.returncode, done.stderr, Path(folder)) == (0, "", tmp_path)
+    assert not alive(int(pid))
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_a_process_that_is_gone_is_replaced() -> None:
     assert isolated(get_backend("cvxpy:highs")).prepare(reference_lpboost())
     pid = waiting()

@@ -13,9 +13,9 @@ from problems import REFERENCE_D0, REFERENCE_U, draw, noisy_stumps, reference_er
 
 import boostopt
 from boostopt import Program, get_backend, get_formulation
-from boostopt.backends import sqp
 from boostopt.backends.base import Deadline, Task
-from boostopt.backends.sqp import SOLVERS, Answer, Model, QuadraticProgram, SequentialQuadratic, open_sqp
+from boostopt.backends.quadratic import SOLVERS, Answer, QuadraticProgram, Solver
+from boostopt.backends.sqp import Model, SequentialQuadratic, open_sqp
 from boostopt.regularizers.base import Regularizer
 from boostopt.regularizers.binary_entropy import BinaryEntropy
 from boostopt.regularizers.relative_entropy import RelativeEntropy
@@ -239,7 +239,7 @@ def lie(program: QuadraticProgram, accuracy: float, seconds: float | None) -> An
 
 @pytest.mark.parametrize(("solver", "words"), [(crash, "out of order"), (nothing, "a step failed: Solved")])
 def test_a_solver_that_leaves_nothing_is_said_in_words(
-    monkeypatch: pytest.MonkeyPatch, solver: sqp.Solver, words: str
+    monkeypatch: pytest.MonkeyPatch, solver: Solver, words: str
 ) -> None:
     monkeypatch.setitem(SOLVERS, "clarabel", replace(SOLVERS["clarabel"], solve=solver))
     solution = reference_erlpboost().solve("sqp", time_limit=10)

@@ -1,0 +1,119 @@
+"""What the commands are given: their options, and what the words of these mean."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import typer
+
+from boostopt.comparison.benchmarking import PROFILES
+from boostopt.datasets import Dataset
+from boostopt.errors import OptionError, unknown_name
+from boostopt.formulation import Formulation
+from boostopt.parameters import COUNT, smallest_fraction
+from boostopt.program import Program
+
+DEFAULT_COLUMNS = 100
+DEFAULT_TIME_LIMIT = 60.0
+DEFAULT_TOL = 1e-8
+DEFAULT_REPEATS = 3
+FLAGS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
+"""Words that set a flag."""
+
+FormulationName = Annotated[str, typer.Argument(help="Name (see `boostopt list`) or path of a page.")]
+Data = Annotated[
+    str,
+    typer.Option(help="breast_cancer, or a file: svmlight (.gz, .bz2, .xz too), .csv, .npz with X and y or with U."),
+]
+Label = Annotated[str, typer.Option(help="Column of a CSV file that holds the class.")]
+Positive = Annotated[str | None, typer.Option(help="Class that counts as 1 against all others.")]
+Weights = Annotated[str | None, typer.Option(help="Column of a CSV file that holds the examples' weights c.")]
+Nu = Annotated[str | None, typer.Option(help="0.1 is a fraction of the examples, 50 a number of examples.")]
+Eta = Annotated[float | None, typer.Option(help="Inverse strength of the entropy; canonical for epsilon if left out.")]
+Epsilon = Annotated[float | None, typer.Option(help="Accuracy of the soft margin that eta is chosen for.")]
+Set = Annotated[list[str] | None, typer.Option(help="A further parameter of the formulation, as name=value.")]
+Columns = Annotated[int, typer.Option(help="Decision stumps drawn (with their negations) as hypotheses.")]
+RandomState = Annotated[int, typer.Option(help="Seed of that draw.")]
+Tol = Annotated[float, typer.Option(help="Gap wanted, over max(1, |lower|, |upper|).")]
+
+
+def read_program(
+    page: Formulation[Any],
+    dataset: Dataset,
+    nu: str | None,
+    eta: float | None,
+    epsilon: float | None,
+    settings: list[str] | None,
+    columns: int,
+    random_state: int,
+) -> Program:
+    """Draw the columns and bind the formulation."""
+    U = dataset.margin_matrix(columns, random_state)
+    count = float(U.shape[0]) if dataset.c is None else float(dataset.c.sum(dtype=float))
+    settings_read = [read_setting(text, page) for text in settings or []]
+    further = dict(settings_read)
+    if len(further) < len(settings_read):
+        raise OptionError(f"--set names a parameter twice: {', '.join(settings or [])}.")
+    parameters: dict[str, Any] = {
+        "nu": None if nu is None else _read_count(nu, count, page),
+        "eta": eta,
+        "epsilon": epsilon,
+    }
+    for name in further:
+        if parameters.get(name) is not None:
+            raise OptionError(f"{name} is given twice, by --{name} and by --set; choose one.")
+    return page.bind(U, c=dataset.c, d0=dataset.d0, **parameters | further)
+
+
+def _read_count(text: str, total: float, page: Formulation[Any]) -> float:
+    """Read nu: with a decimal point it is a fraction in (0, 1] of the examples, without one a number of them."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise OptionError(f"--nu must be a number; got {text!r}.") from None
+    if "." not in text and value.is_integer():
+        return value
+    if not 0.0 < value <= 1.0:
+        raise OptionError(
+            f"--nu with a decimal point is a fraction of the examples in (0, 1]; got {text}. "
+            "Leave the point out to give their number; a number that is not whole is given by --set nu=..."
+        )
+    known = page.parameters.get("nu")
+    if known is not None and known.domain is COUNT and value * total < 1 <= total:
+        raise OptionError(
+            f"--nu with a decimal point is a fraction of the sum of c (one for each example by default), {total:.10g}; "
+            f"{text} of it is {value * total:.10g}, and nu must be at least 1. "
+            f"The smallest fraction is {smallest_fraction(total):.4g}."
+        )
+    return value * total
+
+
+def read_setting(text: str, page: Formulation[Any]) -> tuple[str, float]:
+    """Read name=value, for a parameter of the formulation: c and d0 are not, they come with the data."""
+    name, _, value = text.partition("=")
+    if name.strip() not in page.parameters:
+        raise unknown_name(f"parameter of {page.name}", name.strip(), page.parameters)
+    try:
+        word = value.strip().lower()
+        return name.strip(), FLAGS[word] if word in FLAGS else float(value)
+    except ValueError:
+        raise OptionError(f"--set takes name=value with a number, true or false; got {text!r}.") from None
+
+
+def read_names(text: str | None) -> list[str] | None:
+    """Return what stands between commas; None for nothing given."""
+    return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def read_gaps(profiles: str | None, tol: float) -> tuple[float, ...]:
+    """Return the gaps to reach: those named, all four profiles, or the one of --tol."""
+    if profiles is None:
+        return (tol,)
+    if tol != DEFAULT_TOL:
+        raise OptionError("--tol and --profiles exclude each other; choose one.")
+    if profiles.strip() == "all":
+        return PROFILES
+    try:
+        return tuple(float(gap) for gap in read_names(profiles) or [])
+    except ValueError:
+        raise OptionError(f"--profiles takes gaps with commas between, or all; got {profiles!r}.") from None

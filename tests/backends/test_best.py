@@ -1,0 +1,57 @@
+"""What a method that iterates keeps of its iterates."""
+
+from __future__ import annotations
+
+import numpy as np
+from problems import REFERENCE_U
+
+from boostopt import Solution, get_formulation
+from boostopt.backends.base import Deadline, Task
+from boostopt.backends.best import CLOSER, Best
+
+PROGRAM = get_formulation("erlpboost").bind(REFERENCE_U, nu=2.5, eta=3.0)
+
+
+def iterates(solution: Solution, seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Pairs near the optimum, some with better d, some with better w."""
+    rng = np.random.default_rng(seed)
+    near = list[tuple[np.ndarray, np.ndarray]]()
+    for _ in range(3):
+        of_d, of_w = 10 ** rng.uniform(-4, -1, size=2)
+        d = np.abs(solution.d + of_d * rng.normal(size=len(solution.d)))
+        near.append((d, np.abs(solution.w + of_w * rng.normal(size=len(solution.w)))))
+    return near
+
+
+def test_the_gap_is_that_of_the_pair_that_is_kept_and_the_least() -> None:
+    """The best sides of two iterates may be a worse pair than either: then an iterate is kept as it came."""
+    solution, whole = PROGRAM.solve("interior", tol=1e-10), 0
+    for seed in range(100):
+        best, least, upper, lower = Best(Task(PROGRAM, 1e-9, Deadline(None))), np.inf, list[float](), list[float]()
+        given = iterates(solution, seed)
+        for d, w in given:
+            best.keep(d, w)
+            certificate = PROGRAM.certify(d, w)
+            least = min(least, certificate.scaled_gap)
+            upper.append(certificate.upper)
+            lower.append(certificate.lower)
+            assert best.gap == PROGRAM.certify(best.d, best.w).scaled_gap
+            assert best.gap <= least
+        sides = PROGRAM.certify(given[int(np.argmin(upper))][0], given[int(np.argmax(lower))][1])
+        assert best.gap <= sides.scaled_gap
+        whole += best.gap < sides.scaled_gap
+    assert whole > 0
+
+
+def test_it_asks_for_a_closer_goal_once() -> None:
+    solution = PROGRAM.solve("interior", tol=1e-10)
+    rough = (np.full(6, 1 / 6), np.full(3, 1 / 3))
+    best = Best(Task(PROGRAM, 2.0 * PROGRAM.certify(*rough).scaled_gap, Deadline(None)))
+    assert not best.reached and not best.again()
+    best.keep(*rough)
+    assert best.reached
+    goal = best.goal
+    assert best.again()
+    assert best.goal == CLOSER * goal and not best.reached
+    best.keep(solution.d, solution.w)
+    assert best.reached and not best.again()
