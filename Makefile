@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
-DEMO := --data breast_cancer --nu 0.1 --columns 100 --backends cvxpy:clarabel,cvxpy:scs,cvxpy:highs --time-limit 15
+DEMO := --data breast_cancer --nu 0.1 --columns 100 --backends interior,highs,cvxpy:clarabel,cvxpy:scs --time-limit 15
 
 .PHONY: demo test lint types bench bench-quick wheel docs clean
 
@@ -12,7 +12,7 @@ demo: $(VENV)/.runtime
 	$(BIN)/boostopt compare erlpboost --eta 1000 $(DEMO)
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2 --dist worksteal
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

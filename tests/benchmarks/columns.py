@@ -23,6 +23,9 @@ from problems import noisy_stumps
 from boostopt import Solution, get_backend, get_formulation, solve
 from boostopt.margins import Margins
 
+CLOCK = time.perf_counter
+"""What measures; a test on busy cores takes the time of the process instead."""
+
 INCREMENTAL, REBUILT = "highs", "cvxpy:highs"
 SHARES = (0.1, 0.3)
 POOL = 4000
@@ -55,10 +58,10 @@ def _run(pool: np.ndarray, nu: float, columns: int, rival_every: int) -> dict[st
     backends, iterations = {name: get_backend(name) for name in seconds}, 0
 
     def timed(backend: str, start: Solution | None) -> tuple[Solution, float]:
-        began = time.perf_counter()
+        began = CLOCK()
         solution = solve(lpboost.bind(margins, nu=nu), backends[backend], tol=TOL, start=start, merge=False)
         gaps[backend] = max(gaps[backend], solution.certificate.scaled_gap)
-        return solution, time.perf_counter() - began
+        return solution, CLOCK() - began
 
     for t in range(1, columns + 1):
         answer, spent = timed(INCREMENTAL, answer)

@@ -16,10 +16,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-import columns
-import masters
-from masters import Line
-
+from benchmarks import columns, masters
+from benchmarks.masters import Line
 from boostopt.comparison.machine import machine
 
 PACKAGES = ("numpy", "scipy", "cvxpy", "clarabel", "scs", "highspy")

@@ -15,6 +15,7 @@ from boostopt.backends.interior.loop import Iteration, iterate
 from boostopt.backends.interior.newton import Point
 from boostopt.backends.interior.problem import Problem
 from boostopt.backends.interior.start import Track, at_the_only_point, centred, followed, mixed
+from boostopt.backends.threads import few_threads
 from boostopt.program import Program
 
 MOST_ITERATIONS = 60
@@ -83,7 +84,8 @@ class InteriorBackend(Backend):
                 return
             run = _Run(task, problem, hopeful=form.startswith(WARM))
             began = time.perf_counter()
-            run.from_point(begin(), earlier)
+            with few_threads(problem.U.N * problem.U.t):
+                run.from_point(begin(), earlier)
             last = run.last
             yield Attempt(
                 form=form,

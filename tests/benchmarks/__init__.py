@@ -1,0 +1,1 @@
+"""Measurements, and what tests and reports share of them."""
