@@ -32,8 +32,8 @@ def measured() -> dict[str, float]:
         found[f"{name}, gap"] = line.gap
     for nu, of_run in columns.measure(N=500, columns=25).items():
         found[f"columns, {nu}"] = of_run["ratio"]
-    large = np.ascontiguousarray(noisy_stumps(6_000, 200), dtype=np.float64)
-    found["memory"] = masters.peak_bytes(get_formulation("erlpboost").bind(large, nu=600, eta=2e4)) / large.nbytes
+    large = np.ascontiguousarray(noisy_stumps(20_000, 200), dtype=np.float64)
+    found["memory"] = masters.peak_bytes(get_formulation("erlpboost").bind(large, nu=2000, eta=2e4)) / large.nbytes
     return found
 
 
