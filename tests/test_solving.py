@@ -131,7 +131,7 @@ def test_both_ends_are_kept_from_different_attempts() -> None:
 
 def test_auto_falls_back_until_the_certificate_is_good(monkeypatch: pytest.MonkeyPatch) -> None:
     liar, honest = Fake((attempt(np.eye(6)[0], [1, 0, 0]),), "liar"), CvxpyBackend("HIGHS")
-    monkeypatch.setattr(boostopt.solving, "_in_order", lambda program: [liar, honest])
+    monkeypatch.setattr(boostopt.solving, "_in_order", lambda program, start: [liar, honest])
     solution = solve(reference_lpboost())
     assert solution.path == ("liar", "cvxpy:highs")
     assert solution.backend == "cvxpy:highs"
@@ -139,7 +139,10 @@ def test_auto_falls_back_until_the_certificate_is_good(monkeypatch: pytest.Monke
 
 
 def test_auto_takes_a_backend_that_can() -> None:
-    assert reference_lpboost().solve().path == ("interior",)
+    assert reference_lpboost().solve().path == ("highs",)
+    larger = get_formulation("lpboost").bind(noisy_stumps(2000, 40), nu=200)
+    assert larger.solve().path == ("interior",)
+    assert larger.solve(start=larger.solve("highs")).path == ("highs",)
     assert reference_erlpboost().solve().path == ("interior",)
     assert get_formulation("norm_ball").smallest().solve(tol=1e-6).path == ("cvxpy:clarabel",)
 

@@ -104,7 +104,7 @@ def test_the_automatic_choice_is_a_backend_like_any_other() -> None:
 
 
 def test_where_nothing_takes_the_program_the_automatic_choice_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boostopt.solving, "AUTO_ORDER", ())
+    monkeypatch.setattr(boostopt.solving, "_preferred", lambda program, start: [])
     monkeypatch.setattr(boostopt.solving, "list_backends", list[str])
     automatic, able = compare(reference_lpboost(), ["auto", right()]).rows
     assert automatic.solution is None
