@@ -101,13 +101,13 @@ def certificate_table(program: Program, certificate: Certificate, tol: float) ->
 def support_table(
     formulations: Iterable[Formulation[Any]], support: Mapping[str, Mapping[str, Capability]], backends: list[Backend]
 ) -> RenderableType:
-    """Return formulations against backends: yes, or no with a number that refers to the reason below."""
-    table = Table(title="formulations x backends", title_justify="left", title_style="bold")
+    """Return formulations against backends, which have letters: yes, or the number of the reason below why not."""
+    table = Table(title="formulations x backends", title_justify="left", title_style="bold", padding=(0, 0))
     table.add_column("formulation", no_wrap=True)
-    table.add_column("parameters", overflow="fold")
-    for backend in backends:
-        heading = backend.name.replace(":", ":\n")
-        table.add_column(Text(f"{heading}\n{backend.version}"), justify="center")
+    table.add_column("parameters", no_wrap=True)
+    letters = [chr(ord("A") + k) if k < 26 else str(k) for k in range(len(backends))]
+    for letter in letters:
+        table.add_column(Text(letter), justify="center", min_width=4)
     reasons = list[str]()
     for formulation in formulations:
         cells = list[RenderableType]()
@@ -115,10 +115,11 @@ def support_table(
             able = support[formulation.name][backend.name]
             if not able and able.reason not in reasons:
                 reasons.append(able.reason)
-            cells.append(Text("yes", "green") if able else Text(f"no ({reasons.index(able.reason) + 1})", "red"))
+            cells.append(Text("yes", "green") if able else Text(f"({reasons.index(able.reason) + 1})", "red"))
         names = ", ".join(name if p.required else f"[{name}]" for name, p in formulation.parameters.items())
         table.add_row(Text(formulation.name), Text(names), *cells)
-    return Group(table, *(Text(f"({k + 1}) {reason}") for k, reason in enumerate(reasons)))
+    legend = [Text(f"{letter}  {b.name} {b.version}") for letter, b in zip(letters, backends, strict=True)]
+    return Group(table, *legend, Text(), *(Text(f"({k + 1}) {reason}") for k, reason in enumerate(reasons)))
 
 
 def _cells(comparison: Comparison, row: Row) -> list[RenderableType]:

@@ -320,9 +320,12 @@ def test_support_is_yes_or_a_number_that_stands_for_a_reason() -> None:
         "lpboost": {"both": yes, "linear": yes, "also linear": yes, "neither": nothing},
     }
     text = shown(support_table(pages, support, backends))
-    assert cells(text, "erlpboost")[2:] == ["yes", "no (1)", "no (1)", "no (2)"]
-    assert cells(text, "lpboost")[2:] == ["yes", "yes", "yes", "no (2)"]
-    assert text.splitlines()[-2:] == ["(1) no cone", "(2) nothing"]
+    assert cells(text, "erlpboost")[2:] == ["yes", "(1)", "(1)", "(2)"]
+    assert cells(text, "lpboost")[2:] == ["yes", "yes", "yes", "(2)"]
+    assert text.splitlines()[-7:] == [
+        *(f"{letter}  {b.name} {b.version}" for letter, b in zip("ABCD", backends, strict=True)),
+        *("", "(1) no cone", "(2) nothing"),
+    ]
 
 
 def test_parameters_that_may_be_left_out_stand_in_brackets() -> None:
