@@ -77,20 +77,14 @@ def merged(program: Program, most: float | None = None) -> Merged | None:
         return None
     together = Examples(rows.total(c), rows.total(d0))
     parameters = replace(program.parameters, **{name: value[rows.first] for name, value in per_example.items()})
-    smaller: Any = page.regularizer(parameters, together)
-    share = c / together.c[rows.group]
-    found = Merged(
-        replace(
-            program,
-            parameters=parameters,
-            examples=together,
-            margins=program.margins.take(rows.first),
-            regularizer=smaller,
-        ),
-        rows,
-        share,
-    )
-    return found if _agrees(program, found) else None
+    margins, share = program.margins.take(rows.first), c / together.c[rows.group]
+    try:
+        of_groups: Any = page.regularizer(parameters, together)
+        smaller = replace(program, parameters=parameters, examples=together, margins=margins, regularizer=of_groups)
+        found = Merged(smaller, rows, share)
+        return found if _agrees(program, found) else None
+    except Exception:  # noqa: BLE001 - a page with data of its own for each example: it is not made for fewer
+        return None
 
 
 def _agrees(program: Program, found: Merged) -> bool:
@@ -99,7 +93,7 @@ def _agrees(program: Program, found: Merged) -> bool:
     A cap of 1 on the simplex is none: that of a group may be 1 as well.
     """
     given, smaller = program.regularizer.pointwise(), found.program.regularizer.pointwise()
-    if given is None or smaller is None or len(smaller.upper) != len(found.rows.first):
+    if given is None or smaller is None or found.program.regularizer.N != len(found.rows.first):
         return False
     most = np.minimum(found.together(given.upper), 1.0) if given.on_simplex else found.together(given.upper)
     least = found.together(given.lower)

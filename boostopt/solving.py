@@ -97,7 +97,7 @@ def solve(
                 times[phase] += seconds
             if attempt.answered:
                 best.offer(candidate, attempt)
-            if best.certificate is not None and best.certificate.scaled_gap <= tol:
+            if task.deadline.passed or (best.certificate is not None and best.certificate.scaled_gap <= tol):
                 break
         if task.deadline.passed or (best.certificate is not None and best.certificate.scaled_gap <= tol):
             break
@@ -198,7 +198,7 @@ class _Best:
 
 def _able(backend: Backend, program: Program) -> Backend:
     """Return the backend if it can take the program."""
-    able = backend.takes(program)
+    able = Guarded(backend).takes(program)
     if not able:
         raise SolverNotFound(
             f"expected a backend that takes {program.formulation.name}; {able.reason}. "
@@ -210,7 +210,9 @@ def _able(backend: Backend, program: Program) -> Backend:
 def _preferred(program: Program, start: Start | None) -> list[str]:
     """Return the names to try first: the backend that can go on, then by size."""
     N, t = program.margins.shape
-    first = ["highs"] if program.cones == LINEAR and N * t <= SMALL else []
+    # Without the simplex the interior point has no good start among a hundred thousand examples.
+    small = N * t <= SMALL or not program.regularizer.on_simplex
+    first = ["highs"] if program.cones == LINEAR and small else []
     first += [start.backend] if start is not None and start.state is not None else []
     return [*reversed(first), *(name for name in AUTO_ORDER if name not in first)]
 

@@ -12,7 +12,16 @@ from problems import noisy_stumps
 from programs import OWN_RADII, draw_program
 
 from boostopt import Margins, Program, get_formulation, list_formulations
-from boostopt.authoring import Formulation, RelativeEntropy
+from boostopt.authoring import (
+    COUNT,
+    Cap,
+    CappedSimplex,
+    Formulation,
+    RelativeEntropy,
+    Tilted,
+    parameter,
+    prototype,
+)
 from boostopt.backends.interior.problem import Problem
 from boostopt.merging import merged
 
@@ -104,3 +113,15 @@ def test_a_regularizer_that_c_and_d0_do_not_tell_is_not_merged() -> None:
     assert merged(program) is not None
     other = RelativeEntropy.capped(program.examples.c, 4.0, 2.0, program.examples.d0)
     assert merged(replace(program, regularizer=other)) is None
+
+
+def test_a_page_with_data_of_its_own_for_each_example_is_solved_as_it_is() -> None:
+    cost = np.linspace(0, 1, 40)
+    page = prototype(
+        "tilted_cap",
+        lambda p, examples: Tilted(Cap(CappedSimplex(examples.c, p.nu)), cost),
+        nu=parameter("the number of examples that share the weight", COUNT),
+    )
+    program = page.bind(np.repeat([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, 0.0]], 10, axis=0), nu=4)
+    assert merged(program) is None
+    assert program.solve("interior", tol=1e-8).certificate.scaled_gap <= 1e-8

@@ -245,3 +245,17 @@ def test_a_backend_that_cannot_is_refused_before_any_work() -> None:
 def test_bad_arguments_are_refused(arguments: dict[str, object], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         reference_lpboost().solve(**arguments)  # pyright: ignore[reportArgumentType]
+
+
+class Endless(Fake):
+    """A backend that always has one more attempt."""
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        while True:
+            yield attempt(status="again")
+
+
+def test_a_backend_that_never_ends_ends_with_the_time() -> None:
+    solution = reference_lpboost().solve(Endless(()), time_limit=0.2)
+    assert solution.outcome is Outcome.FAILED
+    assert 0.2 <= solution.times["total"] < 5.0

@@ -11,6 +11,7 @@ import numpy as np
 
 from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.program import Program
+from boostopt.shapes import Array
 
 PHASES = ("build", "canonicalize", "solve", "recover")
 """The phases that a backend may time."""
@@ -67,8 +68,8 @@ def sound(attempt: Any, program: Program) -> Attempt:
         form=str(given.form),
         status=str(given.status),
         claims=bool(given.claims),
-        d=None if given.d is None or _fault("d", given.d, N) else np.asarray(given.d, np.float64),
-        w=None if given.w is None or _fault("w", given.w, t) else np.asarray(given.w, np.float64),
+        d=None if given.d is None or _fault("d", given.d, N) else _float64(given.d),
+        w=None if given.w is None or _fault("w", given.w, t) else _float64(given.w),
         options=_mapping(given.options),
         statistics=_mapping(given.statistics),
         iterations=int(given.iterations) if isinstance(given.iterations, int | np.integer) else None,
@@ -90,6 +91,12 @@ def words_of(failure: BaseException) -> str:
 def lost(began: float) -> dict[str, float]:
     """The time since then, as that of a solver that left nothing."""
     return {"solve": time.perf_counter() - began}
+
+
+def _float64(array: Any) -> Array:
+    """Convert an array of real numbers; what is beyond float64 becomes infinite, for the certificate to judge."""
+    with np.errstate(all="ignore"):
+        return np.asarray(array, np.float64)
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

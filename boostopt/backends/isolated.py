@@ -31,8 +31,8 @@ def isolated(backend: Backend, grace: float = GRACE_SECONDS, otherwise_here: boo
     """Return a backend that runs the attempts of another one in a child process.
 
     A crash, a hang beyond time limit and grace, NaN and garbage are attempts whose status and error say so; attempts
-    that came before a crash are kept. Without a time limit nothing is killed. What is printed is kept with the attempt,
-    in `statistics["printed"]`.
+    that came before a crash are kept. Once an attempt has come and the time is over, no other is asked for. Without a
+    time limit nothing is killed. What is printed is kept with the attempt, in `statistics["printed"]`.
 
     Parameters
     ----------
@@ -146,6 +146,8 @@ class Isolated(Backend):
                     return False
                 yield self._received(rest[0], process, task.program)
                 began, request, came = time.perf_counter(), ("next",), came + 1
+                if task.deadline.passed:  # each further request would have the grace anew
+                    return False
         except Died as end:
             if suspect and not came:
                 return True

@@ -6,7 +6,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -124,9 +124,9 @@ class _Bench:
     def run(self, cell: _Cell, too_late: bool) -> Run:
         """Return the finished run of a cell from the file, or make it."""
         backend, digest = cell.backend, self._digests[cell.program]
-        key = self._ledger.key(digest, backend.name, backend.version, cell.tol, cell.repeat)
+        key = self._ledger.key(cell.program, digest, backend.name, backend.version, cell.tol, cell.repeat)
         if key in self._ledger.finished:
-            return self._ledger.finished[key]
+            return replace(self._ledger.finished[key], program=cell.program)
         program = self._programs[cell.program]
         why = backend.unable(program) or ("no time left" if too_late else backend.prepare(program))
         if why:

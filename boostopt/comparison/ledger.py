@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,16 @@ from boostopt.errors import DataError
 KIND = "boostopt benchmark"
 FORMAT = 1
 
-Key = tuple[str, str, str, float, int, str]
+Key = tuple[str, str, str, str, float, int, str]
+
+TEXTS = ("boostopt", "program", "digest", "backend", "version", "result", "reason")
+"""Fields of a line that are strings."""
+
+FINISHED = ("reached", "failed")
+"""Results of runs that are written; what was not run is tried again."""
+
+FIGURES = ("lower", "upper", "scaled_gap", "seconds")
+"""Fields of a record with which scores and intervals are computed: finite numbers, or null."""
 
 
 class Ledger:
@@ -57,9 +67,9 @@ class Ledger:
         for number, line in enumerate(lines[1:], 2):
             self._take(number, line)
 
-    def key(self, digest: str, backend: str, version: str, tol: float, repeat: int) -> Key:
-        """Return what makes a run the same as another."""
-        return digest, backend, version, tol, repeat, self._boostopt
+    def key(self, program: str, digest: str, backend: str, version: str, tol: float, repeat: int) -> Key:
+        """Return what makes a run the same as another; equal programs under two labels are measured twice."""
+        return program, digest, backend, version, tol, repeat, self._boostopt
 
     def write(self, run: Run) -> None:
         """Append a run; it is on the disk when this returns.
@@ -117,21 +127,49 @@ class Ledger:
         try:
             if fields is None:
                 raise ValueError("no JSON")
+            _check_fields(fields)
             version = fields.pop("boostopt")
             run = Run(**fields)
-        except (KeyError, TypeError, ValueError) as failure:
+        except (TypeError, ValueError) as failure:
             raise DataError(
                 f"{self._path}, line {number}: expected a finished run; it is none ({failure}). "
                 "Delete the line, or name another file."
             ) from None
-        self.finished[run.digest, run.backend, run.version, run.tol, run.repeat, version] = run
+        self.finished[run.program, run.digest, run.backend, run.version, run.tol, run.repeat, version] = run
+
+
+def _check_fields(fields: Mapping[str, Any]) -> None:
+    """Raise ValueError unless the fields of a line are such as `Ledger.write` leaves."""
+    for name in TEXTS:
+        if not isinstance(fields.get(name), str):
+            raise ValueError(f"its {name} is no text")
+    if fields["result"] not in FINISHED:
+        raise ValueError(f"its result is none of {', '.join(FINISHED)}")
+    if not _is_finite(fields.get("tol")):
+        raise ValueError("its tol is no finite number")
+    repeat, record = fields.get("repeat"), fields.get("record")
+    if not isinstance(repeat, int) or isinstance(repeat, bool) or repeat < 0:
+        raise ValueError("its repeat is no number of a repeat")
+    if not isinstance(record, dict):
+        raise ValueError("its record is no object")
+    figures: dict[str, Any] = {name: record.get(name) for name in FIGURES}  # pyright: ignore[reportUnknownMemberType]
+    for name, value in figures.items():
+        if value is not None and not _is_finite(value):
+            raise ValueError(f"its {name} is neither a finite number nor null")
+    if figures["seconds"] is not None and figures["seconds"] < 0:
+        raise ValueError("its seconds are negative")
+
+
+def _is_finite(value: Any) -> bool:
+    """Whether it is a number that float64 has; integers of JSON have any length."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
 def _parsed(line: str) -> dict[str, Any] | None:
     """Return the object of a line; None for anything else."""
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError, OverflowError):
         return None
     return found if isinstance(found, dict) else None
 

@@ -271,3 +271,29 @@ def test_a_weight_between_infinite_slopes_does_not_stick_to_an_end() -> None:
     solution = program.solve("interior", tol=1e-9, merge=False)
     assert solution.certificate.scaled_gap <= 1e-9
     assert (solution.iterations or 0) <= 30
+
+
+def test_a_warm_start_that_ran_off_does_not_keep_the_cold_one_from_being_tried() -> None:
+    program = get_formulation("adaboost").bind(np.array([[1.0, 1, 0, 1, 0, 1, 1]]).T)
+    solution = program.solve("interior", start=Start(np.zeros(7), np.zeros(0)))
+    assert solution.certificate.scaled_gap <= 1e-8
+
+
+def test_huge_penalties_start_without_a_warning() -> None:
+    U = np.random.default_rng(0).choice([-1.0, 1.0], (150, 40))
+    assert get_formulation("svm").bind(U, C=1e14).solve("interior").certificate.scaled_gap <= 1e-8
+
+
+@pytest.mark.parametrize(("name", "given"), [("binary_softboost", {"gamma": 0.9}), ("binary_erlpboost", {"eta": 1.0})])
+def test_where_a_reference_at_its_cap_leaves_no_weight_nothing_moves(name: str, given: dict[str, float]) -> None:
+    U, d0 = [[1.0, -1.0], [-1.0, 1.0], [0.5, -1.0]], [1e-100, 1e-200, 1.0]
+    solution = get_formulation(name).bind(U, nu=1, d0=d0, **given).solve("interior")
+    assert solution.certificate.scaled_gap <= 1e-8
+    assert solution.iterations == 0
+
+
+def test_weights_that_are_free_to_sum_to_anything_start_where_edges_are_not_too_far_from_their_bounds() -> None:
+    U = scipy.sparse.random_array((20_000, 5), density=0.3, rng=np.random.default_rng(1), format="csr")
+    solution = get_formulation("l1_adaboost").bind(U, C=1.0).solve("interior")
+    assert solution.certificate.scaled_gap <= 1e-8
+    assert len(solution.attempts) == 1

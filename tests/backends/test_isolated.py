@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from problems import Fake, attempt, bent, noisy_stumps, reference_erlpboost, ref
 from boostopt import Outcome, Program, Verdict, compare, get_backend, get_formulation
 from boostopt.authoring import COUNT, Cap, CappedSimplex, parameter, prototype
 from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Start, Task
+from boostopt.backends.guarded import sound
 from boostopt.backends.isolated import Isolated, Kept, isolated
 from boostopt.backends.process import Died, Process, close, waiting
 
@@ -155,6 +157,55 @@ def test_garbage_is_an_attempt_in_words(fake: Fake, error: str) -> None:
     assert failed(fake).error == error
 
 
+class Bare(Backend):
+    """What those below have in common."""
+
+    @property
+    def name(self) -> str:
+        return type(self).__name__
+
+    @property
+    def version(self) -> str:
+        return "1"
+
+    def takes(self, program: Program) -> Capability:
+        return Capability(True)
+
+
+class Endless(Bare):
+    """Yields answers for ever, and none of them suffices."""
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        while True:
+            time.sleep(0.02)
+            yield Attempt("w", {}, "fine", True, w=np.array([1.0, 0.0, 0.0]))
+
+
+def test_attempts_without_end_stop_at_the_time_limit() -> None:
+    backend, program = isolated(Endless()), reference_lpboost()
+    assert backend.prepare(program)
+    pid, began = waiting(), time.perf_counter()
+    came = list(islice(backend.attempts(task(program, 0.5)), 500))  # those of ten seconds
+    assert 0.5 <= time.perf_counter() - began < 0.5 + backend.grace
+    assert len(came) > 1 and {a.status for a in came} == {"fine"}
+    assert waiting() == pid  # it was stopped, not killed
+
+
+def test_a_first_attempt_within_the_grace_is_still_taken() -> None:
+    backend, program = isolated(Endless()), reference_lpboost()
+    assert backend.prepare(program)
+    assert [a.status for a in backend.attempts(task(program, 1e-9))] == ["fine"]
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(float).max, reason="long double is float64 here")
+def test_what_float64_does_not_have_is_infinite_without_a_warning() -> None:
+    long = bent(attempt(claims=False), w=np.array([1, 0, np.finfo(np.longdouble).max]))
+    with np.errstate(all="raise"):
+        checked = sound(long, reference_lpboost())
+    assert checked.w is not None and checked.w.dtype == np.float64
+    np.testing.assert_array_equal(checked.w, [1.0, 0.0, np.inf])
+
+
 def test_a_lie_is_certified_here() -> None:
     solution = reference_lpboost().solve(isolated(rough()))
     assert solution.verdict is Verdict.CLAIMED
@@ -186,21 +237,6 @@ def test_a_crash_in_a_process_that_others_have_used_is_tried_again_in_a_fresh_on
     solution = reference_lpboost().solve(isolated(Fragile()))
     assert [a.status for a in solution.attempts] == ["fine"]
     assert waiting() != before
-
-
-class Bare(Backend):
-    """What the two below have in common."""
-
-    @property
-    def name(self) -> str:
-        return type(self).__name__
-
-    @property
-    def version(self) -> str:
-        return "1"
-
-    def takes(self, program: Program) -> Capability:
-        return Capability(True)
 
 
 class Damaging(Bare):

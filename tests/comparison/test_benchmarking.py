@@ -294,6 +294,25 @@ def test_what_is_finished_is_not_run_again(tmp_path: Path) -> None:
     assert set(map(repr, first.runs)) <= set(map(repr, more.runs))
 
 
+@pytest.mark.parametrize("labels", [("one", "two"), ("two", "one")])
+def test_equal_programs_are_resumed_under_their_own_labels(tmp_path: Path, labels: tuple[str, str]) -> None:
+    file, asked = tmp_path / "runs.jsonl", list[Any]()
+    programs = {label: reference_lpboost() for label in labels}
+    backend = replace(right(), asked=(asked,))
+    first = benchmark(programs, [backend], [1e-3], repeats=2, resume=file)
+    came = len(asked)
+    again = benchmark(programs, [backend], [1e-3], repeats=2, resume=file)
+    assert len(asked) == came == 2 * (1 + 2)
+    assert [r.program for r in again.runs] == [label for label in labels for _ in range(2)]
+    assert again.runs == first.runs
+    # Of one label alone the runs are lost: the other's are not taken for them.
+    kept = [line for line in file.read_text().splitlines() if f'"program": "{labels[1]}"' not in line]
+    file.write_text("\n".join(kept) + "\n")
+    more = benchmark(programs, [backend], [1e-3], repeats=2, resume=file)
+    assert len(asked) == came + 1 + 2
+    assert [s.program for s in more.scores] == list(labels)
+
+
 def test_a_last_line_that_was_being_written_is_dropped_and_its_run_made_again(tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
     benchmark(reference_lpboost(), [right()], [1e-3], repeats=3, resume=file)
@@ -363,6 +382,84 @@ def test_a_line_that_is_no_run_is_refused_with_its_number(tmp_path: Path) -> Non
     file.write_text(file.read_text() + '{"boostopt": "0"}\n')
     with pytest.raises(DataError, match=r"line 3: expected a finished run; it is none"):
         benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=file)
+
+
+LINE: dict[str, Any] = {
+    "boostopt": "0",
+    "program": "p",
+    "digest": "",
+    "backend": "b",
+    "version": "1",
+    "tol": 1e-3,
+    "repeat": 0,
+    "result": "failed",
+    "reason": "why",
+    "record": {"lower": None, "seconds": 0.5, "scaled_gap": 0.1},
+}
+
+
+def ledger_of(tmp_path: Path, line: str) -> Ledger:
+    """A ledger with one run, as it stands in its file."""
+    file = tmp_path / "runs.jsonl"
+    Ledger(file, {}, "0")
+    file.write_text(file.read_text() + line + "\n")
+    return Ledger(file, {}, "0")
+
+
+def test_a_whole_line_is_a_run_by_label_program_options_and_versions(tmp_path: Path) -> None:
+    ledger = ledger_of(tmp_path, json.dumps(LINE))
+    found = ledger.finished[ledger.key("p", "", "b", "1", 1e-3, 0)]
+    assert (found.program, found.seconds, found.gap, found.interval[0]) == ("p", 0.5, 0.1, -math.inf)
+
+
+@pytest.mark.parametrize(
+    "damage, message",
+    [
+        *(
+            ({name: value}, f"its {name} is no text")
+            for name in ("boostopt", "program", "digest", "backend", "version", "result", "reason")
+            for value in ([], None)
+        ),
+        ({"result": "splendid"}, "its result is none of reached, failed"),
+        ({"result": "not run"}, "its result is none of reached, failed"),
+        *(({"tol": value}, "its tol is no finite number") for value in ("1e-3", None, True, math.nan, 10**400, {})),
+        *(({"repeat": value}, "its repeat is no number of a repeat") for value in ("0", -1, 0.5, True, [0])),
+        *(({"record": value}, "its record is no object") for value in (None, [], "x", 1.0)),
+        *(
+            ({"record": {name: value}}, f"its {name} is neither a finite number nor null")
+            for name in ("lower", "upper", "scaled_gap", "seconds")
+            for value in ("fast", [], True, math.nan, -math.inf, 10**400)
+        ),
+        ({"record": {"seconds": -1e-9}}, "its seconds are negative"),
+        ({"more": 1}, "unexpected keyword argument 'more'"),
+    ],
+)
+def test_a_damaged_field_is_refused_with_its_name(tmp_path: Path, damage: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=rf"line 2: expected a finished run; it is none \(.*{message}.*Delete the line"):
+        ledger_of(tmp_path, json.dumps({**LINE, **damage}))
+
+
+@pytest.mark.parametrize("name", LINE)
+def test_a_field_that_is_missing_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(DataError, match=rf"line 2: expected a finished run; it is none \(its {name} is "):
+        ledger_of(tmp_path, json.dumps({field: value for field, value in LINE.items() if field != name}))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["", "{", "[]", "1" * 5000, "[" * 100_000, '{"record": ' * 100_000, "\x00"],
+    ids=("empty", "cut", "list", "long", "deep-list", "deep-object", "null-byte"),
+)
+def test_a_line_that_is_no_object_is_refused(tmp_path: Path, line: str) -> None:
+    with pytest.raises(DataError, match=r"line 2: expected a finished run; it is none \(no JSON\)"):
+        ledger_of(tmp_path, line)
+
+
+def test_a_deep_first_line_is_another_file(tmp_path: Path) -> None:
+    file = tmp_path / "runs.jsonl"
+    file.write_text("[" * 100_000 + "\n")
+    with pytest.raises(DataError, match="is another file"):
+        Ledger(file, {}, "0")
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:

@@ -34,6 +34,9 @@ PERIOD = 10
 ROUNDING = 1e-2
 """The rest is rounding where the estimate of the gap is below this share of the certified one."""
 
+CONVERGED = 1e-3
+"""Estimates below this share of the tolerance, three in a row, are not going to be certified by a further one."""
+
 REACHED = "the certified gap is as wanted"
 ROUNDED = "what is left of the gap is rounding"
 WARM = "warm"
@@ -84,7 +87,7 @@ class InteriorBackend(Backend):
                 return
             run = _Run(task, problem, hopeful=form.startswith(WARM))
             began = time.perf_counter()
-            with few_threads(problem.U.N * problem.U.t):
+            with few_threads(problem.U.N * problem.U.t), np.errstate(all="ignore"):
                 run.from_point(begin(), earlier)
             last = run.last
             yield Attempt(
@@ -99,8 +102,8 @@ class InteriorBackend(Backend):
                 times={"build": prepared, "solve": time.perf_counter() - began},
                 state=run.track,
             )
-            if run.why == ROUNDED:
-                return
+            if run.why == ROUNDED and not run.hopeful:
+                return  # a warm start may have run off; what is rounding there need not be so from the centre
 
     def _starts(self, task: Task, problem: Problem, earlier: Track | None) -> Iterator[tuple[str, Callable[[], Point]]]:
         """Yield where to begin, the most promising first."""
@@ -129,7 +132,7 @@ class _Run:
         self.task, self.problem, self.hopeful = task, problem, hopeful
         self.last: Iteration | None = None
         self.track: Track | None = None
-        self.iterations = 0
+        self.iterations = self.idle = 0
         self.why = "the iterates overflowed"
 
     def from_point(self, point: Point, earlier: Track | None) -> None:
@@ -161,6 +164,9 @@ class _Run:
             return "too many iterations"
         if self.task.deadline.passed:
             return "no time left"
+        self.idle = self.idle + 1 if now.estimate < CONVERGED * self.task.tol else 0
+        if self.idle > 2:
+            return "converged as far as the arithmetic goes"
         stalled = k >= PATIENCE and now.estimate > PROGRESS * first
         return "a warm start that leads nowhere" if self.hopeful and stalled else ""
 

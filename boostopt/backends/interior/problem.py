@@ -53,7 +53,7 @@ class Problem:
     def free(self) -> Bool[Array, " N"]:
         """Which weights can move: none where the caps are only just enough to carry the whole weight."""
         lower, upper = self.f.lower, self.f.upper
-        if self.f.on_simplex and float(upper.sum()) <= 1.0 + FULL_SUPPORT:
+        if self.f.on_simplex and (float(upper.sum()) <= 1.0 + FULL_SUPPORT or float(lower.sum()) >= 1.0 - FULL_SUPPORT):
             return np.zeros(len(lower), dtype=bool)
         return upper > lower
 
@@ -94,7 +94,8 @@ class Problem:
     @cached_property
     def fixed(self) -> Float[Array, " N"]:
         """The weights that cannot move, 0 for the others."""
-        return np.where(self.free, 0.0, self.f.upper)
+        only = self.f.upper if float(self.f.lower.sum()) < 1.0 - FULL_SUPPORT else self.f.lower
+        return np.where(self.free, 0.0, only)
 
     @cached_property
     def fixed_edges(self) -> Float[Array, " t"]:

@@ -41,6 +41,7 @@ FAMILIAR = 10.0
 def centred(problem: Problem, d: Float[Array, " N"], mu: float) -> Point:
     """Return the point at d, moved a little inwards, all of whose products are mu."""
     below = (1.0 - INWARDS) * problem.inside(d) + INWARDS * problem.centre
+    below *= _fitting(problem, below)
     x, s = _slacks(problem, problem.all_images(problem.at(below)), mu)
     v = np.divide(mu, s, out=np.zeros(len(s)), where=problem.inequality)
     return _stationary(problem, below, s, v, x, problem.margins(v), mu)
@@ -191,6 +192,19 @@ def _difference(r: Float[Array, " n"], product: Float[Array, " n"]) -> tuple[Flo
     return np.where(r > 0, larger, smaller), np.where(r > 0, smaller, larger)
 
 
+POWER = 0.25
+"""How far weights that are free to sum to anything are lowered where their edges exceed the bounds (measured)."""
+
+
+def _fitting(problem: Problem, below: Float[Array, " n"]) -> float:
+    """Return the share of weights that are free to sum to anything at which their edges come nearer to the bounds."""
+    if problem.f.on_simplex or not problem.may_be_infeasible or not (problem.rows.b > 0).all():
+        return 1.0
+    images = problem.all_images(problem.at(below))
+    largest = float((images / problem.rows.b).max(initial=0.0))
+    return largest**-POWER if largest > 1.0 else 1.0
+
+
 def _slacks(problem: Problem, images: Float[Array, " k"], mu: float) -> tuple[Array, Array]:
     """Return (x, s) with s > 0 at inequalities and the products with v = mu / s in balance with x."""
     rows, j = problem.rows, len(problem.rows.g)
@@ -205,8 +219,9 @@ def _slacks(problem: Problem, images: Float[Array, " k"], mu: float) -> tuple[Ar
         gamma: Any = brentq(excess, largest + 0.5 * mu, largest + 2.0 * k * mu)
         return np.array([float(gamma)]), float(gamma) + free
     if j:  # squares: v = x / 2, its margins of the size of slopes, and s v = mu
-        x = 0.5 * (-free + np.sqrt(free**2 + 8.0 * mu))
+        spread = np.hypot(free, np.sqrt(8.0 * mu))
+        x = np.where(free > 0, 4.0 * mu / (np.maximum(free, 0.0) + spread), 0.5 * (spread - free))
         x /= max(1.0, float(np.abs(problem.margins(0.5 * x)).max()))
-        return x, np.where(problem.inequality, 2.0 * mu / x, 0.0)
+        return x, np.divide(2.0 * mu, x, out=np.zeros(len(x)), where=problem.inequality & (x > 0))
     least = np.sqrt(mu)
     return np.zeros(0), np.where(problem.inequality, np.maximum(free, least), 0.0)
