@@ -1,7 +1,7 @@
 """What a page of `formulations/` is written with, and formulations, regularizers and backends of one's own."""
 
 from boostopt.backends.base import CONES, Attempt, Backend, Capability, Deadline, Start, Task
-from boostopt.edges.base import Active, EdgeFunction, Polyhedron
+from boostopt.edges.base import Active, EdgeFunction, Epigraph, Polyhedron
 from boostopt.edges.bounded import BoundedEdges, FixedEdges
 from boostopt.edges.described import DescribedEdges
 from boostopt.edges.linear import LinearEdges
@@ -26,7 +26,7 @@ from boostopt.parameters import (
 from boostopt.printed import maximize, minimize
 from boostopt.program import Examples
 from boostopt.prototyping import prototype
-from boostopt.regularizers.base import ConjugatePoint, Regularizer
+from boostopt.regularizers.base import ConjugatePoint, Pointwise, Regularizer
 from boostopt.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
@@ -68,6 +68,7 @@ __all__ = [
     "DescribedRegularizer",
     "Domain",
     "EdgeFunction",
+    "Epigraph",
     "Examples",
     "FixedEdges",
     "Float",
@@ -78,6 +79,7 @@ __all__ = [
     "MaximumEdge",
     "NormBall",
     "NormPenalty",
+    "Pointwise",
     "Polyhedron",
     "Regularizer",
     "RelativeEntropy",

@@ -41,7 +41,8 @@ class Margins:
     ----------
     U
         Array or scipy sparse matrix of shape (N, t), N and t at least 1, finite entries in [-1, 1].
-        Float input is kept as float64 without a copy where it already is, integer input as int8.
+        Float input is kept as float64 without a copy where it already is, integer input as int8. An array that is kept
+        must not be written to afterwards.
 
     Raises
     ------
@@ -170,6 +171,7 @@ class Margins:
         ProblemError
             The column has another shape than (N,), is not of real numbers, or leaves [-1, 1].
         """
+        check_unmasked("column", column)
         new = np.asarray(column)
         if new.shape != (self.N,):
             raise ProblemError(
@@ -262,8 +264,21 @@ def _with_column(storage: Any, column: Any, lineage: _Lineage) -> tuple[Any, Any
     return buffer[:, : t + 1], buffer
 
 
+def check_unmasked(name: str, values: Any) -> None:
+    """Raise ProblemError for masked entries: without its mask an array holds numbers that nobody meant."""
+    if not np.ma.is_masked(values):
+        return
+    masked = np.argwhere(np.ma.getmaskarray(values))
+    first = ", ".join(map(str, masked[0].tolist()))
+    raise ProblemError(
+        f"{name} must have no masked entries; got {len(masked)}, the first at ({first}). "
+        f"Drop what is masked, or say what stands there: {name}.filled(...)."
+    )
+
+
 def _stored(U: Any) -> Any:
     """Check U and return it in one of the three storages."""
+    check_unmasked("U", U)
     sparse = scipy.sparse.issparse(U)
     try:
         matrix: Any = scipy.sparse.csr_array(U) if sparse else np.asarray(U)

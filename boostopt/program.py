@@ -14,7 +14,7 @@ from boostopt.certificate import Certificate, certify
 from boostopt.edges.base import EdgeFunction
 from boostopt.errors import BoostoptError, ProblemError, unknown_name
 from boostopt.forms import Form, Side, derive
-from boostopt.margins import Margins
+from boostopt.margins import Margins, check_unmasked
 from boostopt.recovery import Recovery, best_recovery, recover
 from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
@@ -258,18 +258,6 @@ def made_by_page(page: str, what: str, make: Callable[[], Any], kind: type[T]) -
     if not isinstance(made, kind):
         raise ProblemError(f"{page} must make its {what}; it made {made!r}"[:300] + ", which is none. Mend the page.")
     return made
-
-
-def check_unmasked(name: str, values: Any) -> None:
-    """Raise ProblemError for masked entries: without its mask an array holds numbers that nobody meant."""
-    if not np.ma.is_masked(values):
-        return
-    masked = np.argwhere(np.ma.getmaskarray(values))
-    first = ", ".join(map(str, masked[0].tolist()))
-    raise ProblemError(
-        f"{name} must have no masked entries; got {len(masked)}, the first at ({first}). "
-        f"Drop what is masked, or say what stands there: {name}.filled(...)."
-    )
 
 
 def _vector(name: str, values: npt.ArrayLike | None, length: int, size: str) -> Float[Array, " n"] | None:

@@ -131,3 +131,11 @@ def test_a_second_descendant_writes_into_storage_of_its_own() -> None:
 def test_a_column_that_is_none_is_refused(column: np.ndarray, message: str) -> None:
     with pytest.raises(ProblemError, match=message):
         Margins(np.zeros((4, 2))).append(column)
+
+
+def test_masked_margins_are_refused() -> None:
+    masked = np.ma.masked_equal(np.array([[1.0, -1.0], [0.5, 1.0]]), 0.5)
+    with pytest.raises(ProblemError, match=r"U must have no masked entries; got 1, the first at \(1, 0\)"):
+        Margins(masked)
+    with pytest.raises(ProblemError, match=r"column must have no masked entries"):
+        Margins(np.zeros((2, 1))).append(masked[:, 0])
