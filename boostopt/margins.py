@@ -54,6 +54,13 @@ class Margins:
         self._storage: Any = U._storage if isinstance(U, Margins) else _stored(U)
         self._lineage: _Lineage = U._lineage if isinstance(U, Margins) else _Lineage(None, None)
 
+    @classmethod
+    def _of(cls, storage: Any, lineage: _Lineage | None = None) -> Margins:
+        """Return the margins in a storage that was checked before."""
+        made = object.__new__(cls)
+        made._storage, made._lineage = storage, lineage or _Lineage(None, None)
+        return made
+
     def __getstate__(self) -> Any:
         """What is pickled: the numbers without the room for more, and without the ancestors."""
         return np.array(self._storage) if isinstance(self._storage, np.ndarray) else self._storage
@@ -142,15 +149,11 @@ class Margins:
 
     def take(self, rows: Int[Array, " n"]) -> Margins:
         """Return the margins of some examples, in the order given."""
-        taken = object.__new__(Margins)
-        taken.__setstate__(self._storage[rows])
-        return taken
+        return Margins._of(self._storage[rows])
 
     def take_columns(self, columns: Int[Array, " k"]) -> Margins:
         """Return the margins of some hypotheses, in the order given."""
-        taken = object.__new__(Margins)
-        taken.__setstate__(self._storage[:, columns])
-        return taken
+        return Margins._of(self._storage[:, columns])
 
     def _equal(self, these: Int[Array, " k"], those: Int[Array, " k"]) -> Bool[Array, " k"]:
         """Return which pairs of rows are equal, entry by entry."""
@@ -178,10 +181,8 @@ class Margins:
                 f"a column of U must have one margin for each of the {self.N} examples; got shape {new.shape}."
             )
         added = _stored(new[:, np.newaxis])
-        grown = object.__new__(Margins)
-        grown._storage, buffer = _with_column(self._storage, added, self._lineage)
-        grown._lineage = _Lineage(self._lineage, buffer)
-        return grown
+        storage, buffer = _with_column(self._storage, added, self._lineage)
+        return Margins._of(storage, _Lineage(self._lineage, buffer))
 
     def extends(self, other: Margins) -> bool:
         """Whether this matrix was made of the other one by appending columns, or is the same one."""

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.backends.base import Attempt, Backend, Capability, Task
+from boostopt.backends.base import Attempt, Capability, Task, Wrapper
 from boostopt.certificate import Certificate
 from boostopt.formulation import Formulation
 from boostopt.margins import SMALL_ENTRIES, Rows
@@ -112,34 +112,22 @@ def _agrees(program: Program, found: Merged) -> bool:
 
 
 @dataclass(frozen=True, eq=False)
-class OverGroups(Backend):
+class OverGroups(Wrapper):
     """A backend that is given the merged program and whose answers are split and certified on the given one."""
 
-    inner: Backend
     found: Merged
-
-    @property
-    def name(self) -> str:
-        return self.inner.name
-
-    @property
-    def version(self) -> str:
-        return self.inner.version
 
     def takes(self, program: Program) -> Capability:
         return self.inner.takes(self.found.program)
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
-        split = dict[int, tuple[Any, Float[Array, " N"]]]()
+        last: list[Any] = [None, None]
 
         def of_examples(d: Float[Array, " n"] | None) -> Float[Array, " N"] | None:
             """Return the weights of the examples, the same array for the same weights: it is certified once."""
-            if d is None:
-                return None
-            if id(d) not in split:
-                split.clear()
-                split[id(d)] = (d, self.found.split(d))
-            return split[id(d)][1]
+            if d is not last[0]:
+                last[:] = [d, None if d is None else self.found.split(d)]
+            return last[1]
 
         def judge(d: Any, w: Any) -> Certificate:
             return task.certify(of_examples(d), w)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 
@@ -84,13 +85,14 @@ def solve(
     began = time.perf_counter()
     best, attempts = _Best(task, times), list[Attempt]()
     # What a backend may go on from is of the examples as they are.
-    groups = merged(program) if merge and (task.start is None or task.start.state is None) else None
+    anew = task.start is None or task.start.state is None
+    groups = cache(lambda: merged(program) if merge and anew else None)
     tried = list[Backend]()
     for candidate in backends:
         tried.append(candidate)
         safe = _safely(candidate, isolate)
-        if groups is not None and not candidate.incremental:
-            safe = OverGroups(safe, groups)
+        if not candidate.incremental and (found := groups()) is not None:
+            safe = OverGroups(safe, found)
         for attempt in safe.attempts(task):
             attempts.append(attempt)
             for phase, seconds in attempt.times.items():

@@ -190,3 +190,18 @@ class Backend(ABC):
         iterates how far it is. A solver that fails is an attempt with its status, never an exception. The iterates of
         an attempt must not be written to once it is yielded.
         """
+
+
+@dataclass(frozen=True)
+class Wrapper(Backend):
+    """Another backend, run in a way of its own: its name and version are those of the other."""
+
+    inner: Backend
+
+    @property
+    def name(self) -> str:
+        return self.inner.name
+
+    @property
+    def version(self) -> str:
+        return self.inner.version

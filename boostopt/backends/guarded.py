@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.backends.base import Attempt, Backend, Capability, Task
+from boostopt.backends.base import Attempt, Capability, Task, Wrapper
 from boostopt.program import Program
 from boostopt.shapes import Array
 
@@ -20,18 +20,8 @@ LONGEST_WORDS = 500
 
 
 @dataclass(frozen=True)
-class Guarded(Backend):
+class Guarded(Wrapper):
     """Another backend, of which nothing can raise."""
-
-    inner: Backend
-
-    @property
-    def name(self) -> str:
-        return self.inner.name
-
-    @property
-    def version(self) -> str:
-        return self.inner.version
 
     def takes(self, program: Program) -> Capability:
         try:

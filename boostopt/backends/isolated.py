@@ -12,7 +12,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from boostopt.backends.base import Attempt, Backend, Capability, Start, Task
+from boostopt.backends.base import Attempt, Backend, Capability, Start, Task, Wrapper
 from boostopt.backends.guarded import LONGEST_WORDS, Guarded, lost, sound
 from boostopt.backends.pickled import NotPortable, packed
 from boostopt.backends.process import START_SECONDS, Died, Process, Silent, acquire, release
@@ -56,20 +56,15 @@ class Kept:
 
 
 @dataclass(frozen=True)
-class Isolated(Backend):
+class Isolated(Wrapper):
     """Another backend, run in a process of its own."""
 
-    inner: Backend
     grace: float = GRACE_SECONDS
     otherwise_here: bool = False
 
     @property
     def name(self) -> str:
         return PREFIX + self.inner.name
-
-    @property
-    def version(self) -> str:
-        return self.inner.version
 
     def takes(self, program: Program) -> Capability:
         return Guarded(self.inner).takes(program)

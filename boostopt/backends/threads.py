@@ -6,12 +6,14 @@ from contextlib import AbstractContextManager, nullcontext
 from functools import cache
 from typing import Any
 
-SMALL_ENTRIES = 1_000_000
-"""Entries of a margin matrix up to which one thread is as fast as two (measured on two cores)."""
+from boostopt.margins import SMALL_ENTRIES
 
 
 def few_threads(entries: int) -> AbstractContextManager[Any]:
-    """Return a context in which products with a margin matrix of that many entries take as many threads as pay."""
+    """Return a context in which products with a margin matrix of that many entries take as many threads as pay.
+
+    Up to `SMALL_ENTRIES` one thread is as fast as two (measured on two cores).
+    """
     return _controller().limit(limits=1, user_api="blas") if entries <= SMALL_ENTRIES else nullcontext()
 
 

@@ -74,8 +74,8 @@ class InteriorBackend(Backend):
         problem = Problem.of(task.program)
         assert problem is not None, "asked to solve what it does not take"
         prepared = time.perf_counter() - began
-        d0 = task.program.regularizer.project(None)
         if not problem.free.any():
+            d0 = task.program.regularizer.project(None)
             G, e = task.program.edge_function, task.program.margins.edges(d0)
             w = G.subgradient(e) if G.domain(len(e)) is None else at_the_only_point(problem)
             yield Attempt("the only point", {}, "nothing to solve", True, d0, w, 0)

@@ -100,7 +100,7 @@ def _next(
     predicted = system.step(Pairs(-products.below, -products.above, -products.rows))
     after = point.moved(predicted, *reach(predicted)).products.total / problem.pairs
     target = max((after / mu) ** 3 * mu, 1e-8 * mu, least)
-    cross = point.cross(predicted)
+    cross = predicted.products
     wanted = Pairs(
         target - products.below - cross.below,
         target - products.above - cross.above,

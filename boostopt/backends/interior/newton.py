@@ -73,12 +73,8 @@ class Point:
 
     @property
     def products(self) -> Pairs:
-        """The complementary products."""
+        """The complementary products; of a step, what linearization leaves out."""
         return Pairs(self.below * self.zeta, self.above * self.psi, self.s * self.v)
-
-    def cross(self, step: Point) -> Pairs:
-        """Return the products of a step's own parts: what linearization leaves out."""
-        return Pairs(step.below * step.zeta, step.above * step.psi, step.s * step.v)
 
     def reach(self, step: Point, inequality: Array) -> tuple[float, float]:
         """Return the lengths, at most 1, after which the first primal and the first dual variable becomes 0."""
