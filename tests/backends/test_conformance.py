@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from entropies import bound
 from problems import (
     DEFAULT_BACKENDS,
     REFERENCE_D0,
@@ -24,10 +25,6 @@ TOLERANCES = {
     "cvxpy:highs": (1e-8, ""),
     "cvxpy:scs": (1e-6, "a first-order method: 1e-8 is out of its reach on some of these"),
 }
-
-
-def bound(name: str, U: object, **parameters: object) -> Program:
-    return get_formulation(name).bind(U, **parameters)  # pyright: ignore[reportArgumentType]
 
 
 CASES: dict[str, tuple[Program, float | None]] = {

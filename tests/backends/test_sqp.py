@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+from entropies import ENTROPIES, bound
 from problems import REFERENCE_D0, REFERENCE_U, draw, noisy_stumps, reference_erlpboost, reference_lpboost
 
 import boostopt
@@ -21,10 +22,6 @@ from boostopt.regularizers.binary_entropy import BinaryEntropy
 from boostopt.regularizers.relative_entropy import RelativeEntropy
 
 HERE = [name for name, solver in SOLVERS.items() if not solver.kills]
-
-
-def bound(name: str, U: object, **parameters: object) -> Program:
-    return get_formulation(name).bind(U, **parameters)  # pyright: ignore[reportArgumentType]
 
 
 def model(program: Program, d: np.ndarray) -> Model:
@@ -116,24 +113,9 @@ def test_a_step_from_the_optimum_stays_there_and_finds_the_multipliers() -> None
 CASES: dict[str, tuple[Program, float | None]] = {
     "reference LPBoost": (reference_lpboost(), 0.0037735849056603774),
     "reference ERLPBoost": (reference_erlpboost(), 0.0924628832),
-    "perfect stump": (bound("erlpboost", [[1, -1], [1, 1], [1, 1]], nu=2, eta=5), 1.0),
-    "constant feature": (bound("erlpboost", [[0.0], [0.0]], nu=1, eta=3), 0.0),
-    "N = 2, t = 1": (bound("erlpboost", [[1.0], [-1.0]], nu=2, eta=1), 0.0),
-    "nu = sum c": (bound("erlpboost", REFERENCE_U, nu=6, eta=9), float(REFERENCE_U.mean(axis=0).max())),
-    "no cap binds": (bound("erlpboost", REFERENCE_U, nu=1, eta=0.5), None),
-    "d0 with zeros": (bound("erlpboost", REFERENCE_U, nu=2, eta=4, d0=[0.5, 0, 0.2, 0, 0.1, 0.2]), None),
-    "d0 outside the cap": (bound("erlpboost", REFERENCE_U, nu=3, eta=4, d0=[0.9, 0.02, 0.02, 0.02, 0.02, 0.02]), None),
-    "eta = 1e6": (bound("erlpboost", REFERENCE_U, nu=2.5, eta=1e6, d0=REFERENCE_D0), None),
-    "two-sided": (bound("erlpboost", REFERENCE_U, nu=2.5, eta=10, two_sided=True), None),
+    **ENTROPIES,
     "sparse": (bound("erlpboost", scipy.sparse.csr_array(np.sign(REFERENCE_U)), nu=2.5, eta=10), None),
-    "noise": (bound("erlpboost", noisy_stumps(300, 12), nu=30, eta=100), None),
-    "noise, steep": (bound("erlpboost", noisy_stumps(300, 12), nu=30, eta=2e4), None),
-    "binary": (bound("binary_erlpboost", REFERENCE_U, nu=2.5, eta=20), None),
-    "edges below a bound": (bound("softboost", REFERENCE_U, nu=2.5, gamma=0.05), None),
     "edges just below a bound": (bound("softboost", REFERENCE_U, nu=2.5, gamma=0.005), None),
-    "logarithmic loss": (bound("log_loss", REFERENCE_U, eta=5), None),
-    "edges of a given value": (bound("entropy_projection", REFERENCE_U[:, :1], rho=0.1), None),
-    "two tied edges": (bound("corrective_erlpboost", REFERENCE_U[:, :2], nu=2.5, eta=10, segment=False), None),
 }
 
 
