@@ -6,6 +6,9 @@
     solution = program.solve("cvxpy:clarabel")
     solution.certificate.lower, solution.certificate.upper
 
+    run = boostopt.boost("erlpboost", boostopt.oracles.DecisionStumps(X, y), nu=50, epsilon=0.01)
+    run.class_certificate.lower, run.class_certificate.upper
+
 Names are loaded on first use, so that `import boostopt` loads no solver and no modelling layer.
 """
 
@@ -16,8 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from boostopt import authoring as authoring
+    from boostopt import boosting as boosting
     from boostopt import instances as instances
+    from boostopt import oracles as oracles
     from boostopt.backends import get_backend, list_backends
+    from boostopt.boosting import ClassCertificate, Run, boost
     from boostopt.catalogue import get_formulation, list_formulations
     from boostopt.certificate import KKT, Certificate
     from boostopt.checks import Check, CheckReport, check_edge, check_formulation, check_regularizer
@@ -47,6 +53,9 @@ _HOME = {
     "KKT": "certificate",
     "BoostoptError": "errors",
     "Certificate": "certificate",
+    "ClassCertificate": "boosting",
+    "Run": "boosting",
+    "boost": "boosting",
     "Check": "checks",
     "CheckReport": "checks",
     "Benchmark": "comparison",
@@ -81,7 +90,7 @@ _HOME = {
 }
 """Where each public name lives."""
 
-_MODULES = ("authoring", "instances")
+_MODULES = ("authoring", "boosting", "instances", "oracles")
 """Modules that users are told of by name."""
 
 __all__ = [
@@ -91,6 +100,7 @@ __all__ = [
     "Certificate",
     "Check",
     "CheckReport",
+    "ClassCertificate",
     "Comparison",
     "DataError",
     "Dataset",
@@ -102,11 +112,13 @@ __all__ = [
     "ProblemError",
     "Program",
     "Recovery",
+    "Run",
     "Solution",
     "SolverFailed",
     "SolverNotFound",
     "Verdict",
     "benchmark",
+    "boost",
     "check_edge",
     "check_formulation",
     "check_regularizer",

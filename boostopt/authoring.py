@@ -25,6 +25,7 @@ from boostopt.parameters import (
 )
 from boostopt.printed import maximize, minimize
 from boostopt.program import Examples
+from boostopt.progress import Progress
 from boostopt.prototyping import prototype
 from boostopt.regularizers.base import ConjugatePoint, Pointwise, Regularizer
 from boostopt.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
@@ -81,6 +82,7 @@ __all__ = [
     "NormPenalty",
     "Pointwise",
     "Polyhedron",
+    "Progress",
     "Regularizer",
     "RelativeEntropy",
     "Separable",

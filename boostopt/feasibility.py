@@ -37,9 +37,9 @@ SPARE = 4.0
 """By how many rounding errors the inequalities are to be satisfied."""
 
 
-def edge_rounding(U: Margins, F: Regularizer) -> float:
-    """Bound the rounding error of one edge."""
-    return (U.summation_length + 10) * float(np.finfo(np.float64).eps) * F.mass
+def edge_rounding(U: Margins, mass: float) -> float:
+    """Bound the rounding error of one edge of weights whose absolute values sum to `mass`."""
+    return (U.summation_length + 10) * float(np.finfo(np.float64).eps) * mass
 
 
 def meet(U: Margins, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
@@ -56,7 +56,13 @@ def meet(U: Margins, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"]) -> 
             met, cost = _Search(U, F, G, allowed).run(d)
         except np.linalg.LinAlgError:
             return d, np.inf
-    return (met, cost) if np.isfinite(met).all() else (d, np.inf)
+    if np.isfinite(cost) and np.isfinite(met).all():
+        return met, cost
+    nothing = np.zeros(U.N)
+    # Weights that need not sum to 1 may all be 0: the worst of answers, and better than none.
+    if not F.on_simplex and (allowed.low <= 0).all() and (allowed.high >= 0).all() and not F.project(nothing).any():
+        return nothing, 0.0
+    return d, np.inf
 
 
 class _Search:
@@ -66,11 +72,8 @@ class _Search:
         self.U, self.F, self.G, self.allowed = U, F, G, allowed
         self.A = allowed.A
         self.equation = allowed.low == allowed.high
-        self.rounding = edge_rounding(U, F) * (np.ones(U.t) if self.A is None else np.abs(self.A).sum(axis=1))
-        spare = np.where(self.equation, 0.0, SPARE * self.rounding)
-        self.low, self.high = allowed.low + spare, allowed.high - spare
-        # A move lands beside its target by less than a rounding error: half of what is spare is left for that.
-        self.tolerated = 0.5 * SPARE * self.rounding
+        self.rate = edge_rounding(U, 1.0) * (np.ones(U.t) if self.A is None else np.abs(self.A).sum(axis=1))
+        self.low, self.high = allowed.low.copy(), allowed.high.copy()
         # An equation is summed term by term, bound subtracted: what does not contribute has no rounding error either.
         bounds = allowed.high[self.equation] if F.on_simplex else np.zeros(int(self.equation.sum()))
         self.terms = (
@@ -86,7 +89,10 @@ class _Search:
             # Scaling costs every weight what one edge exceeds: the last roundings are moved or trimmed away instead.
             d = self._shrunk(d, self.allowed.high)
             found, cost = self._search(d)
-            return (found, cost) if np.isfinite(cost) else self._search(self._shrunk(self._trimmed(d), self.high))
+            if np.isfinite(cost):
+                return found, cost
+            d = self._trimmed(d)
+            return self._search(self._shrunk(d, self.allowed.high, self._spare(d)))
         found, cost = self._search(d)
         if np.isfinite(cost):
             return found, cost
@@ -119,10 +125,16 @@ class _Search:
             d = moved
         return d, np.inf
 
+    def _spare(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
+        """By how much each inequality is to be satisfied: rounding errors of its value at d."""
+        # Weights that need not sum to 1 may be far smaller than the largest ones that are allowed.
+        mass = self.F.mass if self.F.on_simplex else float(np.abs(d).sum())
+        return np.where(self.equation, 0.0, SPARE * mass * self.rate)
+
     def _excess(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
         """By how much each condition is exceeded, negative from below, 0 where it holds."""
-        image = self.allowed.image(self.U.edges(d))
-        excess = np.maximum(image - self.high, 0.0) - np.maximum(self.low - image, 0.0)
+        image, spare = self.allowed.image(self.U.edges(d)), self._spare(d)
+        excess = np.maximum(image + spare - self.high, 0.0) - np.maximum(self.low + spare - image, 0.0)
         excess[self.equation] = d @ self.terms - self.target
         return np.where(self.by_face, 0.0, excess)
 
@@ -137,9 +149,10 @@ class _Search:
 
     def _tolerated(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
         """By how much a condition may be exceeded: an equation by its rounding error at d."""
-        tolerated = self.tolerated.copy()
+        # A move lands beside its target by less than a rounding error: half of what is spare is left for that.
+        tolerated = 0.5 * self._spare(d)
         sizes = np.abs(d) @ np.abs(self.terms) + np.abs(self.target)
-        tolerated[self.equation] = edge_rounding(self.U, self.F) / self.F.mass * sizes
+        tolerated[self.equation] = edge_rounding(self.U, 1.0) * sizes
         return tolerated
 
     def _on_faces(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
@@ -155,9 +168,14 @@ class _Search:
                         d, possible, self.by_face[k] = moved, on_face, True
         return d
 
-    def _shrunk(self, d: Float[Array, " N"], high: Float[Array, " k"]) -> Float[Array, " N"]:
-        """Return d scaled towards 0 where the upper bounds fail: weights that need not sum to 1 may be."""
-        image = self.allowed.image(self.U.edges(d))
+    def _shrunk(
+        self, d: Float[Array, " N"], high: Float[Array, " k"], spare: Array | float = 0.0
+    ) -> Float[Array, " N"]:
+        """Return d scaled towards 0 where the upper bounds fail: weights that need not sum to 1 may be.
+
+        What is to be spare is of the size of d, and scaled with it.
+        """
+        image = self.allowed.image(self.U.edges(d)) + spare
         fails = (image > high) & (high > 0)
         return d * float((high[fails] / image[fails]).min()) * (1 - 1e-15) if fails.any() else d
 
@@ -168,7 +186,7 @@ class _Search:
         """
         used = np.zeros(len(self.low), dtype=bool)
         for _ in range(MOVES):
-            excess = np.maximum(self.allowed.image(self.U.edges(d)) - self.high, 0.0)
+            excess = np.maximum(self.allowed.image(self.U.edges(d)) + self._spare(d) - self.high, 0.0)
             if not excess.any():
                 break
             used |= excess > 0
@@ -216,7 +234,7 @@ class _Search:
         left = (np.abs(self._excess(d)) + self._tolerated(d))[self.equation][kept]
         if self.F.on_simplex:
             conditions = np.column_stack([conditions, np.ones(self.F.N)])
-            left = np.append(left, 4.0 * edge_rounding(self.U, self.F))
+            left = np.append(left, 4.0 * edge_rounding(self.U, self.F.mass))
         conditions, left = _scaled(conditions, left)
         matrix = conditions.T @ (room[:, np.newaxis] * conditions)
         inverse = np.linalg.pinv(matrix, rcond=1e-14)

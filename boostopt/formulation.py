@@ -22,6 +22,7 @@ from boostopt.forms import Form, derive
 from boostopt.margins import Margins
 from boostopt.parameters import LARGEST, POSITIVE, SMALLEST, Parameter, check_values, per_example, read, typical
 from boostopt.program import Examples, Program, check_unmasked, made_by_page
+from boostopt.progress import Progress
 from boostopt.regularizers.base import Regularizer
 from boostopt.regularizers.capped_simplex import SUM_ROUNDING
 from boostopt.shapes import Array, Float
@@ -52,7 +53,11 @@ class Formulation(ABC, Generic[P]):
     stopping_rules: ClassVar[tuple[str, ...]] = ()
     """The rules by which column generation may stop, strongest guarantee first."""
     final_weights: ClassVar[str] = "program"
-    """How the weights of the final classifier are taken."""
+    """How the weights of the final classifier are taken: "program" as the last program gives them, "lp" those of the
+    largest soft margin over the hypotheses, "scaled" divided by their sum."""
+    update: ClassVar[str] = "total"
+    """How boosting moves when a hypothesis has come: "total" solves the program over all hypotheses; "step",
+    "line_search" and "program" mix the newest one in; "projection" adds a step of it."""
 
     def __repr__(self) -> str:
         return f"<formulation {self.name}>"
@@ -110,6 +115,10 @@ class Formulation(ABC, Generic[P]):
     def iteration_bound(self, p: P, examples: Examples) -> float:
         """Return the number of hypotheses after which column generation must have stopped; inf if none is known."""
         return math.inf
+
+    def next_parameters(self, progress: Progress) -> Mapping[str, float]:
+        """Return the parameters that boosting sets anew in every round, from how far it has come; none by default."""
+        return {}
 
     def smallest(self) -> Program:
         """Return a program of two examples with typical parameters: it shows what the formulation needs of a solver."""

@@ -9,7 +9,7 @@ length and not by N, and so that no second copy of U is ever made.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, cast
@@ -205,6 +205,28 @@ class Margins:
     def for_modelling(self) -> Any:
         """Return U as a modelling layer wants it: a float64 array, or a float64 sparse matrix where U is sparse."""
         return self._storage.astype(np.float64) if scipy.sparse.issparse(self._storage) else self.to_array()
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the storage as plain arrays by name, for files: `of_arrays` makes the same matrix of them."""
+        storage = self._storage
+        if not scipy.sparse.issparse(storage):
+            return {"dense": np.ascontiguousarray(storage)}
+        parts = {"data": storage.data, "indices": storage.indices, "indptr": storage.indptr}
+        return {**parts, "shape": np.array(self.shape)}
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, Array]) -> Margins:
+        """Return the matrix whose `arrays` these are, checked like any other.
+
+        Raises
+        ------
+        ProblemError
+            They are no margin matrix.
+        """
+        if "dense" in arrays:
+            return cls(arrays["dense"])
+        parts = arrays["data"], arrays["indices"], arrays["indptr"]
+        return cls(scipy.sparse.csr_array(parts, shape=tuple(int(size) for size in arrays["shape"])))
 
     def digest(self) -> str:
         """Return SHA-256 of shape and values, equal for equal matrices whatever their storage."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,20 @@ def _agrees(program: Program, found: Merged) -> bool:
         if not np.allclose(here[moving], there[moving], rtol=AGREEMENT, atol=AGREEMENT):
             return False
     return True
+
+
+@dataclass(frozen=True)
+class Once(Wrapper):
+    """The first attempt of a backend, with a word before its form that says what it is tried for."""
+
+    word: str
+
+    def takes(self, program: Program) -> Capability:
+        return self.inner.takes(program)
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        for attempt in islice(self.inner.attempts(task), 1):
+            yield replace(attempt, form=f"{self.word}, {attempt.form}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,11 +10,11 @@ from functools import cache
 import numpy as np
 
 from boostopt.backends import get_backend, list_backends
-from boostopt.backends.base import Attempt, Backend, Deadline, Start, Task
+from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Start, Task
 from boostopt.backends.guarded import Guarded
 from boostopt.certificate import Certificate
 from boostopt.errors import OptionError, ProblemError, SolverNotFound
-from boostopt.merging import OverGroups, merged
+from boostopt.merging import Merged, Once, OverGroups, merged
 from boostopt.program import Program
 from boostopt.solution import PHASES, Solution, outcome_of, verdict_of
 
@@ -22,6 +22,12 @@ AUTO_ORDER = ("interior", "highs", "cvxpy:clarabel", "cvxpy:scs")
 """What "auto" tries first, of what takes the program; then any other backend that does."""
 
 LINEAR = frozenset({"linear"})
+
+UNMERGED = ", unmerged"
+"""What stands in the path behind a backend that was asked again about the examples as they are."""
+
+ROUNDED = 4.0
+"""A gap of so many slacks is rounding: each end has one by itself."""
 
 SMALL = 40_000
 """Entries of a margin matrix up to which linear programs go to HiGHS first: it takes half of the time there.
@@ -88,20 +94,23 @@ def solve(
     anew = task.start is None or task.start.state is None
     groups = cache(lambda: merged(program) if merge and anew else None)
     tried = list[Backend]()
+    path = list[str]()
     for candidate in backends:
         tried.append(candidate)
-        safe = _safely(candidate, isolate)
-        if not candidate.incremental and (found := groups()) is not None:
-            safe = OverGroups(safe, found)
-        for attempt in safe.attempts(task):
-            attempts.append(attempt)
-            for phase, seconds in attempt.times.items():
-                times[phase] += seconds
-            if attempt.answered:
-                best.offer(candidate, attempt)
-            if task.deadline.passed or (best.certificate is not None and best.certificate.scaled_gap <= tol):
+        found = None if candidate.incremental else groups()
+        for name, way in _ways(candidate, isolate, found, best):
+            path.append(name)
+            for attempt in way.attempts(task):
+                attempts.append(attempt)
+                for phase, seconds in attempt.times.items():
+                    times[phase] += seconds
+                if attempt.answered:
+                    best.offer(candidate, attempt)
+                if best.enough:
+                    break
+            if best.enough:
                 break
-        if task.deadline.passed or (best.certificate is not None and best.certificate.scaled_gap <= tol):
+        if best.enough:
             break
     certificate = best.certificate or program.certify()
     times["total"] = time.perf_counter() - began
@@ -117,9 +126,21 @@ def solve(
         tol=tol,
         attempts=tuple(attempts),
         best=best.attempt,
-        path=tuple(backend.name for backend in tried),
+        path=tuple(path),
         times=times,
     )
+
+
+def _ways(backend: Backend, isolate: bool, found: Merged | None, best: _Best) -> Iterator[tuple[str, Backend]]:
+    """Yield how to ask a backend, with its name in the path: over merged examples, then once as they are."""
+    safe = _safely(backend, isolate)
+    if found is None:
+        yield backend.name, safe
+        return
+    yield backend.name, OverGroups(safe, found)
+    # Rarely the merged program is the harder one, where it is degenerate. What is left as rounding is left in both.
+    if not best.rounded:
+        yield backend.name + UNMERGED, Once(safe, "unmerged")
 
 
 def _safely(backend: Backend, isolate: bool) -> Backend:
@@ -175,6 +196,18 @@ class _Best:
         self.backend: Backend | None = None
         self._task, self._times, self._narrowest = task, times, np.inf
 
+    @property
+    def enough(self) -> bool:
+        """Whether to stop: the interval is narrow enough, or the time is over."""
+        reached = self.certificate is not None and self.certificate.scaled_gap <= self._task.tol
+        return bool(reached or self._task.deadline.passed)
+
+    @property
+    def rounded(self) -> bool:
+        """Whether what is left of the gap is rounding."""
+        found = self.certificate
+        return found is not None and bool(np.isfinite(found.gap) and found.gap <= ROUNDED * found.slack)
+
     def offer(self, backend: Backend, attempt: Attempt) -> None:
         """Certify an attempt and keep what is better of it."""
         start = time.perf_counter()
@@ -200,13 +233,18 @@ class _Best:
 
 def _able(backend: Backend, program: Program) -> Backend:
     """Return the backend if it can take the program."""
-    able = Guarded(backend).takes(program)
+    able = _takes(backend, program)
     if not able:
         raise SolverNotFound(
             f"expected a backend that takes {program.formulation.name}; {able.reason}. "
             f"Use one of {', '.join(b.name for b in _in_order(program)) or 'none installed'}."
         )
     return backend
+
+
+def _takes(backend: Backend, program: Program) -> Capability:
+    """Return whether a backend takes the program; one that fails when it is asked does not."""
+    return Guarded(backend).takes(program)
 
 
 def _preferred(program: Program, start: Start | None) -> list[str]:
@@ -227,11 +265,11 @@ def _in_order(program: Program, start: Start | None = None) -> Iterator[Backend]
             backend = get_backend(name)
         except (SolverNotFound, OptionError):  # not installed, or an object of the user's that has no name here
             continue
-        if backend.takes(program):
+        if _takes(backend, program):
             taken = True
             yield backend
     for name in list_backends():
-        if name not in preferred and (backend := get_backend(name)).takes(program):
+        if name not in preferred and _takes(backend := get_backend(name), program):
             taken = True
             yield backend
     if not taken:

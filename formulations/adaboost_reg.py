@@ -75,7 +75,7 @@ class AdaBoostREG(Formulation[Parameters]):
     Parameters = Parameters
     takes_reference = True
     columns = 1
-    final_weights = "steps"
+    final_weights = "scaled"
 
     def regularizer(self, p: Parameters, examples: Examples) -> Tilted:
         return Tilted(RelativeEntropy.capped(np.ones(examples.N), 1.0, 1.0, examples.d0), p.penalty)

@@ -24,9 +24,10 @@ Sources: Raetsch and Warmuth 2005; Rudin, Daubechies, Schapire 2004.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from boostopt.authoring import EDGE, POSITIVE, Examples, parameter
+from boostopt.authoring import EDGE, POSITIVE, Examples, Progress, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
 
 
@@ -46,7 +47,9 @@ class AdaBoostStar(EntropyProjection):
     sources = ("Raetsch and Warmuth 2005", "Rudin, Daubechies, Schapire 2004")
     Parameters = Parameters
     columns = 1
-    final_weights = "steps"
+
+    def next_parameters(self, progress: Progress) -> Mapping[str, float]:
+        return {"smallest_edge": progress.smallest_edge}
 
     def target(self, p: Parameters) -> float:
         return p.smallest_edge - p.accuracy

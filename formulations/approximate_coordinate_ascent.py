@@ -25,9 +25,10 @@ Sources: Rudin, Daubechies, Schapire 2004, (3).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from boostopt.authoring import Domain, parameter
+from boostopt.authoring import Domain, Progress, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
 
 BELOW_A_MARGIN = Domain("[-inf, 1]", lambda value, examples: value <= 1.0)
@@ -48,7 +49,9 @@ class ApproximateCoordinateAscent(EntropyProjection):
     sources = ("Rudin, Daubechies, Schapire 2004, (3)",)
     Parameters = Parameters
     columns = 1
-    final_weights = "steps"
+
+    def next_parameters(self, progress: Progress) -> Mapping[str, float]:
+        return {"smooth_margin": progress.smooth_margin}
 
     def target(self, p: Parameters) -> float:
         return max(0.0, p.smooth_margin)

@@ -21,9 +21,10 @@ Sources: Breiman 1999; Rudin, Daubechies, Schapire 2004.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from boostopt.authoring import EDGE, parameter
+from boostopt.authoring import EDGE, Progress, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
 
 
@@ -42,7 +43,9 @@ class ArcGV(EntropyProjection):
     sources = ("Breiman 1999", "Rudin, Daubechies, Schapire 2004")
     Parameters = Parameters
     columns = 1
-    final_weights = "steps"
+
+    def next_parameters(self, progress: Progress) -> Mapping[str, float]:
+        return {"minimum_margin": progress.minimum_margin}
 
     def target(self, p: Parameters) -> float:
         return max(0.0, p.minimum_margin)

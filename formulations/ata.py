@@ -45,7 +45,6 @@ class ATA(EntropyProjection):
     sources = ("Raetsch, Onoda, Mueller 2001, figure 1, (1)-(6)",)
     Parameters = Parameters
     columns = 1
-    final_weights = "steps"
 
     def target(self, p: Parameters) -> float:
         return 1.0 - 2.0 * p.phi

@@ -77,6 +77,7 @@ class CorrectiveERLPBoost(Formulation[Parameters]):
     columns = 2
     stopping_rules = ("direct", "regularized")
     final_weights = "program"
+    update = "step"
 
     def canonical(self, p: Parameters, examples: Examples) -> Parameters:
         if not math.isnan(p.eta):

@@ -67,6 +67,8 @@ class EntropyProjection(Formulation[Any]):
     sources = ("Kivinen and Warmuth 1999", "Glocer 2009, section 6.4")
     Parameters: ClassVar[type[Any]] = Parameters
     takes_reference = True
+    final_weights = "scaled"
+    update = "projection"
 
     def target(self, p: Any) -> float:
         """Return rho, the edge after the projection."""

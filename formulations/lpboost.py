@@ -67,7 +67,7 @@ class LPBoost(Formulation[Parameters]):
         "Shalev-Shwartz and Singer 2008, (2), (3)",
     )
     Parameters = Parameters
-    stopping_rules = ("direct",)
+    stopping_rules = ("direct", "optimum")
     final_weights = "program"
 
     def regularizer(self, p: Parameters, examples: Examples) -> Cap:

@@ -33,6 +33,7 @@ Sources: Warmuth, Glocer, Raetsch 2007, algorithm 2, theorem 2; Glocer 2009, (3.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +46,7 @@ from boostopt.authoring import (
     Examples,
     Float,
     Formulation,
+    Progress,
     Regularizer,
     RelativeEntropy,
     maximize,
@@ -75,10 +77,13 @@ class SoftBoost(Formulation[Parameters]):
     Parameters = Parameters
     takes_reference = True
     stopping_rules = ("direct", "infeasible")
-    final_weights = "normalized"
+    final_weights = "scaled"
 
     def iteration_bound(self, p: Parameters, examples: Examples) -> float:
         return math.floor(2.0 * entropy_range(self.regularizer(p, examples)) / p.epsilon**2) + 1.0
+
+    def next_parameters(self, progress: Progress) -> Mapping[str, float]:
+        return {"gamma": max(-1.0, progress.smallest_edge - progress.epsilon)}
 
     def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:
         return RelativeEntropy.capped(examples.c, p.nu, 1.0, examples.d0)

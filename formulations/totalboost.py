@@ -21,6 +21,7 @@ Sources: Warmuth, Liao, Raetsch 2006; Warmuth, Glocer, Raetsch 2007, section 4; 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -34,6 +35,7 @@ from boostopt.authoring import (
     Examples,
     Float,
     Formulation,
+    Progress,
     Regularizer,
     parameter,
 )
@@ -64,6 +66,9 @@ class TotalBoost(Formulation[Parameters]):
 
     def iteration_bound(self, p: Parameters, examples: Examples) -> float:
         return self.softboost.iteration_bound(_hard(p), _uncapped(examples))
+
+    def next_parameters(self, progress: Progress) -> Mapping[str, float]:
+        return self.softboost.next_parameters(progress)
 
     def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:
         return self.softboost.regularizer(_hard(p), _uncapped(examples))

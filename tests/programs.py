@@ -81,7 +81,7 @@ def _parameters(
         given["segment"] = bool(rng.random() < 0.5)
     if "rho" in names:
         given["rho"] = float(rng.choice([0.0, 0.1, rng.uniform(-0.3, 0.3)]))
-    for other in {"smallest_edge", "minimum_margin", "smooth_margin", "phi", "accuracy"} & names:
+    for other in {"smallest_edge", "minimum_margin", "smooth_margin", "next_smooth_margin", "phi", "accuracy"} & names:
         given[other] = float(rng.uniform(0.01, 0.5))
     if "b" in names:
         given |= {"b": float(rng.uniform(-1, 1)), "penalty": rng.uniform(0, 1, N)}

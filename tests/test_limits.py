@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from boostopt import Certificate, ProblemError, get_formulation
 from boostopt.authoring import (
     BinaryEntropy,
+    BoundedEdges,
     Cap,
     CappedSimplex,
     DescribedEdges,
@@ -332,3 +334,33 @@ def test_extremes_give_intervals_and_no_warnings(name: str, U: Any, parameters: 
     certificate = certify(name, U, np.ones(np.shape(U)[1]), **parameters)
     assert certificate.lower <= certificate.upper
     assert not np.isnan([certificate.lower, certificate.upper]).any()
+
+
+@pytest.mark.parametrize("C", (1e6, 1e12, 1e15, 1e100))
+def test_weights_far_below_their_boxes_round_as_they_are(C: float) -> None:
+    """The optimum is -2 at d = (1, 0, 1): what rounds is that and not the largest weights there might be."""
+    program = get_formulation("l1_adaboost").bind([[1.0, 0.0], [1.0, 1.0], [0.0, 1.0]], C=C)
+    certificate = program.certify(d=[1.0, 0.0, 1.0], w=[1.0, 1.0])
+    assert certificate.d.sum() == pytest.approx(2.0, abs=1e-11)
+    assert certificate.upper <= -2.0 + 1e-11 + 2.0 * certificate.slack
+    # Edges beyond all bounds that cancel are not known to a rounding below 1.
+    opposite = get_formulation("l1_adaboost").bind([[1.0, -1.0], [-1.0, 1.0], [0.5, -0.25]], C=C)
+    assert opposite.certify(d=[C, C, C]).upper <= opposite.certify(d=[0.0, 0.0, 0.0]).upper
+
+
+def test_where_nothing_else_is_feasible_all_weights_may_be_0() -> None:
+    """An edge of at most 0 that no sum of positive terms has."""
+    program = get_formulation("lpboost").bind([[0.3], [0.7]], nu=1)
+    nothing = replace(program, regularizer=Hinge(np.ones(2), 1e15), edge_function=BoundedEdges(0.0))
+    certificate = nothing.certify(d=[1.0, 1.0], w=[10.0])
+    assert certificate.upper - certificate.slack == 0.0
+    assert not certificate.d.any()
+
+
+def test_huge_boxes_are_certified_in_no_time() -> None:
+    rng = np.random.default_rng(0)
+    program = get_formulation("l1_adaboost").bind(rng.choice([-1.0, 1.0], (5000, 20)), C=1e15)
+    start = time.perf_counter()
+    certificate = program.certify(d=rng.uniform(0, 1e15, 5000), w=rng.random(20))
+    assert time.perf_counter() - start < 5.0
+    assert certificate.upper <= certificate.slack

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse
-from problems import noisy_stumps
+from problems import Fake, attempt, noisy_stumps
 from programs import OWN_RADII, draw_program
 
 from boostopt import Margins, Program, get_formulation, list_formulations
@@ -22,6 +23,7 @@ from boostopt.authoring import (
     parameter,
     prototype,
 )
+from boostopt.backends.base import Attempt, Task
 from boostopt.backends.interior.problem import Problem
 from boostopt.merging import merged
 
@@ -125,3 +127,30 @@ def test_a_page_with_data_of_its_own_for_each_example_is_solved_as_it_is() -> No
     program = page.bind(np.repeat([[1.0, -1.0], [-1.0, 1.0], [1.0, 1.0], [-1.0, 0.0]], 10, axis=0), nu=4)
     assert merged(program) is None
     assert program.solve("interior", tol=1e-8).certificate.scaled_gap <= 1e-8
+
+
+class Apart(Fake):
+    """A backend that has the optimum of examples as they are, and one that is nowhere near for fewer."""
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        N, t = task.program.margins.shape
+        yield from self.script if N == 300 else (attempt(np.eye(N)[0], np.eye(t)[0]),) * 2
+
+
+def test_a_backend_that_fails_over_groups_is_asked_once_more_about_the_examples() -> None:
+    program = get_formulation("lpboost").bind(np.repeat(noisy_stumps(60, 8), 5, axis=0), nu=30)
+    best = program.solve("cvxpy:highs", tol=1e-12, merge=False)
+    answer = attempt(best.d, best.w)
+    solution = program.solve(Apart(script=(answer, answer)), tol=1e-8)
+    assert solution.certificate.scaled_gap <= 1e-8
+    assert solution.path == ("fake", "fake, unmerged")
+    assert [one.form for one in solution.attempts] == ["fake", "fake", "unmerged, fake"]
+    # One attempt, however many there would be; none where merging is not wanted.
+    poor = attempt(np.eye(300)[0], np.eye(8)[0])
+    assert len(program.solve(Apart(script=(poor, poor)), tol=1e-8).attempts) == 3
+    assert program.solve(Apart(script=(answer,)), merge=False).path == ("fake",)
+
+
+def test_where_only_rounding_is_left_the_examples_are_not_asked_for_again() -> None:
+    program = get_formulation("erlpboost").bind(np.repeat(noisy_stumps(60, 8), 5, axis=0), nu=30, eta=20)
+    assert program.solve("interior", tol=1e-16).path == ("interior",)

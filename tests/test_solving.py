@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
-from problems import DEFAULT_BACKENDS, noisy_stumps, reference_erlpboost, reference_lpboost
+from problems import DEFAULT_BACKENDS, Fake, attempt, noisy_stumps, reference_erlpboost, reference_lpboost, right, rough
 
 import boostopt.solving
 from boostopt import (
@@ -17,6 +16,7 @@ from boostopt import (
     SolverFailed,
     SolverNotFound,
     Verdict,
+    get_backend,
     get_formulation,
     solve,
 )
@@ -25,47 +25,13 @@ from boostopt.backends.cvxpy import CvxpyBackend
 from boostopt.backends.profiles import DENSITY_RATED, DUAL, RATED
 
 
-@dataclass(frozen=True)
-class Fake(Backend):
-    """A backend whose attempts are given."""
-
-    script: tuple[Attempt, ...]
-    called: str = "fake"
-
-    @property
-    def name(self) -> str:
-        return self.called
-
-    @property
-    def version(self) -> str:
-        return "0"
-
-    def takes(self, program: Program) -> Capability:
-        return Capability(True)
-
-    def attempts(self, task: Task) -> Iterator[Attempt]:
-        yield from self.script
-
-
-def attempt(d: object = None, w: object = None, status: str = "optimal", claims: bool = True) -> Attempt:
-    return Attempt(
-        "fake",
-        {},
-        status,
-        claims,
-        d=None if d is None else np.asarray(d, dtype=float),
-        w=None if w is None else np.asarray(w, dtype=float),
-        times={"solve": 0.25},
-    )
-
-
 def optimum() -> tuple[np.ndarray, np.ndarray]:
     solution = reference_lpboost().solve("cvxpy:highs", tol=1e-12)
     return solution.d, solution.w
 
 
 def test_a_solver_that_lies_is_not_believed() -> None:
-    solution = reference_lpboost().solve(Fake((attempt(np.eye(6)[0], [1, 0, 0]),)))
+    solution = reference_lpboost().solve(rough())
     assert solution.outcome is Outcome.SOLVED
     assert solution.verdict is Verdict.CLAIMED
     assert solution.certificate.lower <= 0.0037735849 <= solution.certificate.upper
@@ -73,14 +39,13 @@ def test_a_solver_that_lies_is_not_believed() -> None:
 
 
 def test_a_right_answer_is_bounded_whatever_the_status_says() -> None:
-    d, w = optimum()
-    solution = reference_lpboost().solve(Fake((attempt(d, w, "failed miserably", claims=False),)))
+    solution = reference_lpboost().solve(right(status="failed miserably", claims=False))
     assert solution.verdict is Verdict.BOUNDED
     assert solution.solver_status == "failed miserably"
 
 
 def test_an_unclaimed_poor_answer_has_no_verdict() -> None:
-    solution = reference_lpboost().solve(Fake((attempt(np.eye(6)[0], [1, 0, 0], claims=False),)))
+    solution = reference_lpboost().solve(Fake(script=(attempt(np.eye(6)[0], [1, 0, 0], claims=False),)))
     assert solution.verdict is Verdict.NONE
 
 
@@ -93,13 +58,13 @@ def test_checked_is_the_raw_answer_within_the_conditions() -> None:
         certificate = program.certify(best.d, w)
         tol = certificate.kkt.worst * 1.0001
         if certificate.scaled_gap > tol:
-            assert program.solve(Fake((attempt(best.d, w),)), tol=tol).verdict is Verdict.CHECKED
+            assert program.solve(Fake(script=(attempt(best.d, w),)), tol=tol).verdict is Verdict.CHECKED
             return
     pytest.fail("no answer whose interval is wider than its worst residual")
 
 
 def test_no_answer_is_an_outcome_and_not_an_exception() -> None:
-    silent = Fake((Attempt("fake", {}, "crashed", False, error="ValueError: no"),))
+    silent = Fake(script=(Attempt("fake", {}, "crashed", False, error="ValueError: no"),))
     solution = reference_lpboost().solve(silent)
     assert solution.outcome is Outcome.FAILED
     assert solution.verdict is Verdict.NONE
@@ -112,8 +77,9 @@ def test_no_answer_is_an_outcome_and_not_an_exception() -> None:
 
 def test_attempts_stop_when_the_interval_is_narrow_enough() -> None:
     d, w = optimum()
-    poor = attempt(np.eye(6)[0], [1, 0, 0])
-    solution = reference_lpboost().solve(Fake((poor, attempt(d, w), poor)))
+    times = {"solve": 0.25}
+    poor = attempt(np.eye(6)[0], [1, 0, 0], times=times)
+    solution = reference_lpboost().solve(Fake(script=(poor, attempt(d, w, times=times), poor)))
     assert len(solution.attempts) == 2
     assert solution.best is solution.attempts[1]
     assert solution.times["solve"] == 0.5
@@ -123,14 +89,14 @@ def test_attempts_stop_when_the_interval_is_narrow_enough() -> None:
 
 def test_both_ends_are_kept_from_different_attempts() -> None:
     d, w = optimum()
-    solution = reference_lpboost().solve(Fake((attempt(d, [1, 0, 0]), attempt(np.eye(6)[1], w))))
+    solution = reference_lpboost().solve(Fake(script=(attempt(d, [1, 0, 0]), attempt(np.eye(6)[1], w))))
     assert solution.verdict is Verdict.BOUNDED
     # Nobody gave that pair, so the conditions are those of one of the answers as it came.
     assert solution.certificate.kkt.worst > 0.1
 
 
 def test_auto_falls_back_until_the_certificate_is_good(monkeypatch: pytest.MonkeyPatch) -> None:
-    liar, honest = Fake((attempt(np.eye(6)[0], [1, 0, 0]),), "liar"), CvxpyBackend("HIGHS")
+    liar, honest = rough("liar"), CvxpyBackend("HIGHS")
     monkeypatch.setattr(boostopt.solving, "_in_order", lambda program, start: [liar, honest])
     solution = solve(reference_lpboost())
     assert solution.path == ("liar", "cvxpy:highs")
@@ -145,6 +111,30 @@ def test_auto_takes_a_backend_that_can() -> None:
     assert larger.solve(start=larger.solve("highs")).path == ("highs",)
     assert reference_erlpboost().solve().path == ("interior",)
     assert get_formulation("norm_ball").smallest().solve(tol=1e-6).path == ("cvxpy:clarabel",)
+
+
+class Confused(Fake):
+    """A backend that fails when it is asked what it takes."""
+
+    def takes(self, program: Program) -> Capability:
+        raise RuntimeError("ask me another")
+
+
+def test_auto_goes_past_a_backend_that_fails_when_it_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    def opened(which: str) -> Backend:
+        return Confused() if which in ("highs", "confused") else get_backend(which)
+
+    monkeypatch.setattr(boostopt.solving, "get_backend", opened)
+    monkeypatch.setattr(boostopt.solving, "list_backends", lambda: ["confused", "interior"])
+    assert reference_lpboost().solve().path == ("interior",)
+    monkeypatch.setattr(boostopt.solving, "AUTO_ORDER", ())
+    with pytest.raises(SolverNotFound, match="no installed backend takes linear, second_order constraints"):
+        get_formulation("norm_ball").smallest().solve()
+
+
+def test_auto_alone_is_not_the_name_of_a_backend() -> None:
+    with pytest.raises(OptionError, match="expected the name of one backend; got 'auto'"):
+        get_backend("auto")
 
 
 @pytest.mark.parametrize("name", DEFAULT_BACKENDS)
@@ -188,14 +178,14 @@ def test_an_iteration_limit_leaves_an_iterate(solver: str) -> None:
 
 
 def test_an_answer_to_another_program_names_the_backend() -> None:
-    solution = reference_lpboost().solve(Fake((attempt([1.0, 0.0]),)))
+    solution = reference_lpboost().solve(Fake(script=(attempt([1.0, 0.0]),)))
     assert solution.outcome is Outcome.FAILED
     with pytest.raises(SolverFailed, match=r"fake: left shape \(2,\) of float64 for d where 6 real"):
         solution.raise_if_failed()
 
 
 def test_an_answer_of_nothing_but_nan_is_none() -> None:
-    solution = reference_lpboost().solve(Fake((attempt([np.nan] * 6, [np.inf] * 3),)))
+    solution = reference_lpboost().solve(Fake(script=(attempt([np.nan] * 6, [np.inf] * 3),)))
     assert solution.outcome is Outcome.FAILED
     assert solution.verdict is Verdict.NONE
 
@@ -234,6 +224,8 @@ def test_a_backend_that_cannot_is_refused_before_any_work() -> None:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
+        ({"backend": "isolated:auto"}, OptionError, r"the name of one backend; got 'isolated:auto'.*isolate=True"),
+        ({"backend": "isolated:nonsense"}, OptionError, "unknown backend 'nonsense'"),
         ({"backend": "cvxpy:clarabell"}, OptionError, "Did you mean 'cvxpy:clarabel'"),
         ({"backend": "nonsense"}, OptionError, "unknown backend 'nonsense'.*Known: augmented_lagrangian, auto, "),
         ({"backend": "cvxpy:mosek"}, SolverNotFound, "CVXPY supports MOSEK but does not find it"),
@@ -256,6 +248,6 @@ class Endless(Fake):
 
 
 def test_a_backend_that_never_ends_ends_with_the_time() -> None:
-    solution = reference_lpboost().solve(Endless(()), time_limit=0.2)
+    solution = reference_lpboost().solve(Endless(), time_limit=0.2)
     assert solution.outcome is Outcome.FAILED
     assert 0.2 <= solution.times["total"] < 5.0

@@ -15,6 +15,9 @@ ENTRY_POINTS = "boostopt.backends"
 OWN = "interior"
 """The backend that needs nothing else; "auto" begins with it, and nothing is looked for before it is found."""
 
+AUTO = "auto"
+"""No backend, but the choice among them that `solve` makes."""
+
 ISOLATED = "isolated:"
 """What stands before the name of a backend that is to run in a process of its own."""
 
@@ -59,6 +62,12 @@ def get_backend(which: object) -> Backend:
         return which
     if not isinstance(which, str):
         raise OptionError(f"expected the name or an instance of a backend; got {which!r}.")
+    if which.removeprefix(ISOLATED) == AUTO:
+        raise OptionError(
+            f'expected the name of one backend; got {which!r}, and "auto" is the choice among them. '
+            'Pass backend="auto" to solve, with isolate=True for processes of their own, or name one of '
+            f"{', '.join(list_backends())}."
+        )
     if which == OWN:
         from boostopt.backends.interior import InteriorBackend
 
@@ -76,7 +85,7 @@ def get_backend(which: object) -> Backend:
         module, function = FAMILIES[family]
         open_name: Callable[[str], Backend] = getattr(import_module(module), function)
         return open_name(which)
-    raise unknown_name("backend", which, ["auto", *list_backends()])
+    raise unknown_name("backend", which, [AUTO, *list_backends()])
 
 
 @cache

@@ -191,6 +191,21 @@ class Backend(ABC):
         an attempt must not be written to once it is yielded.
         """
 
+    def packed(self, state: Any) -> Mapping[str, Array] | None:
+        """Return what an attempt left to go on from as arrays, for files; None where nothing of it can be stored.
+
+        The states themselves may live in this process only. From `unpacked(packed(state))` the next solve begins as
+        nearly as it can where it would from the state, and in every process in the same way.
+        """
+        return None
+
+    def unpacked(self, arrays: Mapping[str, Array]) -> Any:
+        """Return the state that `packed` gave as arrays, for `Start.state`; None where they hold none of this backend.
+
+        What it is a state of is not in it: a state of another program is a poor start, or none.
+        """
+        return None
+
 
 @dataclass(frozen=True)
 class Wrapper(Backend):
@@ -205,3 +220,9 @@ class Wrapper(Backend):
     @property
     def version(self) -> str:
         return self.inner.version
+
+    def packed(self, state: Any) -> Mapping[str, Array] | None:
+        return self.inner.packed(state)
+
+    def unpacked(self, arrays: Mapping[str, Array]) -> Any:
+        return self.inner.unpacked(arrays)

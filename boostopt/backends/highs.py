@@ -15,7 +15,7 @@ hypotheses as examples w-space, hot with the primal simplex method, is faster by
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -25,10 +25,12 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.backends.base import CONES, Attempt, Backend, Capability, Deadline, Task
+from boostopt.backends.highs_basis import Basis
 from boostopt.backends.highs_model import SPACES, Model, Refused
 from boostopt.backends.highs_program import LinearProgram, unfit
 from boostopt.errors import SolverNotFound, unknown_name
 from boostopt.program import Program
+from boostopt.shapes import Array
 
 DUAL, PRIMAL, INTERIOR = "dual simplex", "primal simplex", "interior point"
 ALGORITHMS: dict[str, tuple[str, ...]] = {
@@ -67,6 +69,15 @@ class Rung:
     perturbed: bool = False
 
 
+RUNGS = tuple(
+    Rung(space, algorithm, perturbed)
+    for space in sorted(SPACES)
+    for algorithm in (DUAL, PRIMAL, INTERIOR)
+    for perturbed in (False, True)
+)
+"""All there can be, in the order by which they are stored."""
+
+
 @dataclass(frozen=True, eq=False)
 class Handle:
     """What a run of boosting goes on from.
@@ -97,6 +108,44 @@ class Handle:
             return model if model.follow(lp) else None
         except Refused:  # a model that is built anew will say the same, as an attempt
             return None
+
+    def stored(self) -> Stored | None:
+        """Return what of it can leave the process, None if that is nothing."""
+        model = self.model
+        basis = None if model is None or model.version != self.version else Basis.of(model)
+        return Stored(basis, self.failed) if basis or self.failed else None
+
+
+@dataclass(frozen=True, eq=False)
+class Stored:
+    """What a run of boosting goes on from in another process: a handle without its model."""
+
+    basis: Basis | None
+    failed: frozenset[Rung]
+
+    def follow(self, lp: LinearProgram, rung: Rung) -> Model | None:
+        """Return a new model that stands at the basis, None where there is none for this space and program."""
+        basis = self.basis
+        if basis is None or basis.space != rung.space or rung.algorithm == INTERIOR:
+            return None
+        return basis.model_of(lp)
+
+    def stored(self) -> Stored:
+        """Return it as it is."""
+        return self
+
+    def packed(self) -> dict[str, Array]:
+        """Return it as arrays."""
+        failed = sorted(RUNGS.index(rung) for rung in self.failed)
+        return {"failed": np.array(failed, dtype=np.int8), **(self.basis.packed() if self.basis else {})}
+
+    @classmethod
+    def unpacked(cls, arrays: Mapping[str, Array]) -> Stored | None:
+        """Return what `packed` gave, None where it is not there."""
+        if "failed" not in arrays:
+            return None
+        failed = frozenset(RUNGS[int(k)] for k in arrays["failed"] if 0 <= k < len(RUNGS))
+        return cls(Basis.unpacked(arrays), failed)
 
 
 @cache
@@ -161,7 +210,8 @@ class HighsBackend(Backend):
     def attempts(self, task: Task) -> Iterator[Attempt]:
         began = time.perf_counter()
         lp, allowed = LinearProgram.of(task.program), ALGORITHMS[self.called]
-        handle = task.start.state if task.start and isinstance(task.start.state, Handle) else None
+        state = task.start.state if task.start else None
+        handle = state if isinstance(state, Handle | Stored) else None
         failed = handle.failed if handle else frozenset[Rung]()
         ladder = [rung for rung in ladder_of(lp) if rung.algorithm in allowed]
         ladder.sort(key=lambda rung: rung in failed)
@@ -182,6 +232,13 @@ class HighsBackend(Backend):
                 return  # what is left is rounding: no other algorithm has less
             failed |= {rung}
             accuracy, began = FINEST, time.perf_counter()
+
+    def packed(self, state: Any) -> Mapping[str, Array] | None:
+        stored = state.stored() if isinstance(state, Handle | Stored) else None
+        return stored.packed() if stored else None
+
+    def unpacked(self, arrays: Mapping[str, Array]) -> Any:
+        return Stored.unpacked(arrays)
 
 
 def ladder_of(lp: LinearProgram) -> list[Rung]:

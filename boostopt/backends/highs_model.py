@@ -28,7 +28,7 @@ import scipy.sparse
 
 from boostopt.backends.highs_program import LinearProgram
 from boostopt.errors import BoostoptError
-from boostopt.shapes import Array, Float
+from boostopt.shapes import Array, Float, Int8
 
 CHUNK = 2**22
 """Entries of U that are converted at once when rows or columns are added."""
@@ -115,6 +115,34 @@ class Model(ABC):
         self._append(added, len(kept))
         return True
 
+    def statuses(self) -> tuple[Int8[Array, " columns"], Int8[Array, " rows"]] | None:
+        """Return the basis as HiGHS's numbers for columns and rows, in the order of a model that is built anew."""
+        basis = self.highs.getBasis()
+        if not basis.valid:
+            return None
+        columns, rows = (
+            np.array([int(status) for status in part], dtype=np.int8) for part in (basis.col_status, basis.row_status)
+        )
+        grown = (columns if self.appended_as_columns else rows)[self.place(0) :]
+        grown[self.order] = grown.copy()
+        return columns, rows
+
+    def stand_at(self, columns: Int8[Array, " columns"], rows: Int8[Array, " rows"]) -> bool:
+        """Take a basis in the model's order; False where it is none of this model."""
+        import highspy
+
+        shape, kinds = (self.highs.getNumCol(), self.highs.getNumRow()), highspy.HighsBasisStatus
+        together = np.concatenate([columns, rows])
+        named = {int(kind): kind for kind in (kinds.kLower, kinds.kBasic, kinds.kUpper, kinds.kZero, kinds.kNonbasic)}
+        if (len(columns), len(rows)) != shape or not np.isin(together, list(named)).all():
+            return False
+        if np.count_nonzero(together == int(kinds.kBasic)) != len(rows):
+            return False
+        basis = highspy.HighsBasis()
+        basis.col_status = [named[status] for status in columns.tolist()]
+        basis.row_status = [named[status] for status in rows.tolist()]
+        return self.highs.setBasis(basis) != self._error
+
     def set(self, **options: Any) -> None:
         """Set options."""
         for name, value in options.items():
@@ -181,7 +209,7 @@ class Model(ABC):
             some, shift = indices[start : start + step], self.shift[before + start :]
             over_d = [lp.terms(int(i)) - away for i, away in zip(some, shift, strict=False)]
             block: Any = scipy.sparse.csr_array(np.hstack([over_d, lp.epigraph.B[some]]))
-            count, first = len(some), self._place(before + start)
+            count, first = len(some), self.place(before + start)
             at = slice(first, first + count)
             matrix = (block.nnz, block.indptr[:-1].astype(np.int32), block.indices.astype(np.int32), block.data)
             if self.appended_as_columns:
@@ -192,8 +220,8 @@ class Model(ABC):
                 self._check(self.highs.addRows(count, *bounds, *matrix), "rows")
 
     @abstractmethod
-    def _place(self, k: int) -> int:
-        """Return where the k-th row of the epigraph stands."""
+    def place(self, k: int) -> int:
+        """Return where the k-th row of the epigraph stands, among the rows or among the columns."""
 
     def _check(self, status: Any, what: str) -> None:
         if status == self._error:
@@ -225,7 +253,7 @@ class ExampleSpace(Model):
         if self.lp.on_simplex:
             self._check(self.highs.addRow(1.0, 1.0, N, np.arange(N, dtype=np.int32), np.ones(N)), "the simplex")
 
-    def _place(self, k: int) -> int:
+    def place(self, k: int) -> int:
         return self.head + k
 
     def _read(self, solution: Any) -> tuple[Float[Array, " N"], Float[Array, " k"]]:
@@ -269,16 +297,16 @@ class HypothesisSpace(Model):
         if self.lp.on_simplex:
             self._check(self.highs.addCol(sent.cost[N], -np.inf, np.inf, N, each, np.ones(N)), "beta")
 
-    def _place(self, k: int) -> int:
+    def place(self, k: int) -> int:
         return self.lp.N + self.head + k
 
     def _read(self, solution: Any) -> tuple[Float[Array, " N"], Float[Array, " k"]]:
         d = self.lp.lower + np.array(solution.row_dual)[: self.lp.N]
-        return d, np.array(solution.col_value)[self._place(0) :]
+        return d, np.array(solution.col_value)[self.place(0) :]
 
     def _ray(self) -> Float[Array, " k"] | None:
         _, found, ray = self.highs.getPrimalRay()
-        return np.array(ray)[self._place(0) :] if found else None
+        return np.array(ray)[self.place(0) :] if found else None
 
 
 SPACES: dict[str, type[Model]] = {space.space: space for space in (ExampleSpace, HypothesisSpace)}

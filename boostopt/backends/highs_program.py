@@ -11,7 +11,7 @@ import scipy.sparse
 from boostopt.edges.base import Epigraph
 from boostopt.margins import Margins
 from boostopt.program import Program
-from boostopt.shapes import Array, Float
+from boostopt.shapes import Array, Bool, Float
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,6 +79,11 @@ class LinearProgram:
         terms = self.terms(i)
         return max((0.0, 1.0, -1.0), key=lambda value: np.count_nonzero(terms == value))
 
+    def rows_over(self, t: int) -> Bool[Array, " k"]:
+        """Return which rows are over the first t edges alone."""
+        A = self.epigraph.A
+        return np.arange(self.rows) < t if A is None else np.asarray(~A[:, t:].any(axis=1))
+
     def grown_from(self, old: LinearProgram) -> tuple[Array, Array] | None:
         """Return which rows were those of an older program, in their order, and which are new.
 
@@ -87,11 +92,9 @@ class LinearProgram:
         G, before, t = self.epigraph, old.epigraph, old.margins.t
         if self.on_simplex != old.on_simplex or not begins_with(self.margins, old.margins):
             return None
-        if G.A is None and before.A is None:
-            is_old = np.arange(self.rows) < old.rows
-        else:
+        is_old = self.rows_over(t)
+        if G.A is not None or before.A is not None:
             A = np.eye(self.margins.t) if G.A is None else G.A
-            is_old = ~A[:, t:].any(axis=1)
             if not np.array_equal(A[is_old, :t], np.eye(t) if before.A is None else before.A):
                 return None
         same = np.array_equal(G.B[is_old], before.B) and np.array_equal(G.equality[is_old], before.equality)

@@ -14,6 +14,7 @@ from boostopt.instances.drawn import banana, hypercube, softboost_synthetic
 from boostopt.instances.dynamics import cycle_3x3, cycle_mxm, manifold_4x5
 from boostopt.instances.noisy import long_servedio, outliers
 from boostopt.instances.pivots import bad_example_and_hypothesis, iteration_lower_bound, pivot
+from boostopt.instances.practical import stalled_criterion
 from boostopt.instances.reference_numbers import reference
 
 __all__ = [
@@ -30,4 +31,5 @@ __all__ = [
     "pivot",
     "reference",
     "softboost_synthetic",
+    "stalled_criterion",
 ]

@@ -1,1 +1,117 @@
-"""Hypotheses: where the columns of the margin matrix come from."""
+"""Oracles: where hypotheses, the columns of the margin matrix, come from.
+
+Exact, so that the whole class is bounded and not only what was collected:
+
+DecisionStumps
+    Every threshold of every feature, in both directions; `Stump`.
+RawFeatures
+    The features as they are, scaled into [-1, 1]; `Feature`.
+KernelColumns
+    Kernel values with a training example, linear, polynomial or radial; `KernelColumn`.
+GivenMargins
+    The columns of a matrix, chosen by their edge, at random or in an order; `Given`.
+
+Heuristic, without a bound over the class:
+
+Estimators
+    Any scikit-learn classifier that takes sample weights; `Fitted`.
+Resampled
+    Any scikit-learn classifier, fitted to examples drawn by their weights; `Fitted`.
+
+To write one's own, derive from `Oracle` and give it N, y, `best`, `digest` and `__str__`: `best` takes a `Query`, the
+example weights d, and returns an `Answer`, columns of margins u_n = y_n h(x_n) with large edges u . d, and a number
+that no edge of the class exceeds or None. Each column carries a `Hypothesis`, a function of X that can be written as
+plain numbers. An oracle of a given matrix in full:
+
+    class Columns(Oracle):
+        def __init__(self, U):
+            self.U = U
+
+        @property
+        def N(self):
+            return len(self.U)
+
+        @property
+        def y(self):
+            return None
+
+        @property
+        def digest(self):
+            return hashlib.sha256(self.U.tobytes()).hexdigest()
+
+        def best(self, query):
+            e = query.d @ self.U
+            q = int(e.argmax())
+            return Answer((Column(Given(q), self.U[:, q], float(e[q])),), float(e[q]) + 1e-12)
+
+        def __str__(self):
+            return f"{self.U.shape[1]} columns"
+
+Names are loaded on first use, so that importing this page loads neither SciPy nor scikit-learn.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query
+    from boostopt.oracles.decision_stumps import DecisionStumps, Stump
+    from boostopt.oracles.estimators import Estimators, Fitted, Resampled
+    from boostopt.oracles.given import Given, GivenMargins
+    from boostopt.oracles.kernels import KernelColumn, KernelColumns
+    from boostopt.oracles.raw_features import Feature, RawFeatures
+
+_HOME = {
+    "Answer": "base",
+    "Column": "base",
+    "DecisionStumps": "decision_stumps",
+    "Estimators": "estimators",
+    "Feature": "raw_features",
+    "Fitted": "estimators",
+    "Given": "given",
+    "GivenMargins": "given",
+    "Hypothesis": "base",
+    "KernelColumn": "kernels",
+    "KernelColumns": "kernels",
+    "Oracle": "base",
+    "Query": "base",
+    "RawFeatures": "raw_features",
+    "Resampled": "estimators",
+    "Stump": "decision_stumps",
+}
+"""Where each public name lives."""
+
+__all__ = [
+    "Answer",
+    "Column",
+    "DecisionStumps",
+    "Estimators",
+    "Feature",
+    "Fitted",
+    "Given",
+    "GivenMargins",
+    "Hypothesis",
+    "KernelColumn",
+    "KernelColumns",
+    "Oracle",
+    "Query",
+    "RawFeatures",
+    "Resampled",
+    "Stump",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its module on first use."""
+    if name not in _HOME:
+        raise AttributeError(f"module 'boostopt.oracles' has no attribute {name!r}")
+    value = getattr(import_module(f"boostopt.oracles.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *__all__})

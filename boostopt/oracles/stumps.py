@@ -74,9 +74,16 @@ def _draw(X: Float[Array, "N features"], count: int, rng: np.random.Generator) -
 def _thresholds(feature: Float[Array, " N"]) -> Float[Array, " thresholds"]:
     """Return a threshold between each two neighbouring values."""
     values = np.unique(feature)
+    return threshold_between(values[:-1], values[1:])
+
+
+def threshold_between(
+    lower: Float[Array, " thresholds"], upper: Float[Array, " thresholds"]
+) -> Float[Array, " thresholds"]:
+    """Return thresholds halfway between values, lower < upper: lower <= threshold < upper, whatever the rounding."""
     # Halved before they are added, for their sum may overflow. Between neighbours that are one ulp apart the midpoint
     # rounds to one of them: the lower one still splits.
-    return np.minimum(0.5 * values[:-1] + 0.5 * values[1:], np.nextafter(values[1:], -np.inf))
+    return np.minimum(0.5 * lower + 0.5 * upper, np.nextafter(upper, -np.inf))
 
 
 def _checked(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Float[Array, "N features"], Int8[Array, " N"]]:

@@ -104,6 +104,20 @@ class Regularizer(ABC):
         return 1.0
 
     @property
+    def strong_convexity(self) -> float:
+        """A modulus of strong convexity in the 1-norm: 1 / eta for an entropy on the simplex, 0 if none is known.
+
+        Where it is positive, d(w), the maximizer of F* at the margins of w, is unique, and a step of the weights has
+        a gain that can be told in advance.
+        """
+        return 0.0
+
+    @property
+    def unsmoothed(self) -> Regularizer:
+        """F without the term that makes it strongly convex: -F0*(-Uw) is the soft margin that boosting is after."""
+        return self
+
+    @property
     @abstractmethod
     def span(self) -> float:
         """A bound of F's largest value on its domain: C_Delta / eta for an entropy, 0 for an indicator."""

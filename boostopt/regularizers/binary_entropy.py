@@ -23,7 +23,8 @@ import numpy as np
 from scipy.special import expit, log_expit, rel_entr
 
 from boostopt.errors import ProblemError
-from boostopt.regularizers.base import Stationarity
+from boostopt.regularizers.base import Regularizer, Stationarity
+from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import FULL_SUPPORT, CappedSimplex, normalized
 from boostopt.regularizers.separable import Separable
 from boostopt.shapes import Array, Bool, Float
@@ -94,6 +95,14 @@ class BinaryEntropy(Separable):
     @property
     def N(self) -> int:
         return len(self.d0)
+
+    @property
+    def strong_convexity(self) -> float:
+        return 1.0 / self.eta
+
+    @property
+    def unsmoothed(self) -> Regularizer:
+        return Cap(CappedSimplex(self.upper, 1.0))
 
     @property
     def lower(self) -> Float[Array, " N"]:
@@ -268,6 +277,14 @@ class LogarithmicLoss(BinaryEntropy):
     def of(cls, c: Float[Array, " N"], eta: float) -> LogarithmicLoss:
         """Return the one whose conjugate is (1/eta) sum_n c_n ln((1 + exp(eta z_n)) / 2)."""
         return cls(c, eta, 0.5 * c)
+
+    @property
+    def strong_convexity(self) -> float:
+        return 0.0
+
+    @property
+    def unsmoothed(self) -> Regularizer:
+        return self
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         return self.d0 if d is None else np.clip(np.where(np.isfinite(d), d, self.d0), 0.0, self.upper)

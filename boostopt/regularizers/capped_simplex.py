@@ -8,7 +8,8 @@ Shalev-Shwartz and Singer 2008, figure 2].
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +27,7 @@ SORT_BELOW = 20_000
 """Entries up to which sorting beats selection (measured: equal at about this many)."""
 
 
-GROWING_ROUNDS = 8
+GROWING_ROUNDS = 30
 """Rounds of growing the capped set before the search by sorting or selection begins."""
 
 GROWING_UNDERFLOW = 1e-150
@@ -52,6 +53,10 @@ class CappedSimplex:
 
     c: Float[Array, " N"]
     nu: float
+    _last: list[tuple[Float[Array, " N"], float]] = field(
+        default_factory=list[Any], init=False, repr=False, compare=False
+    )
+    """The last margins asked for and their quantile: an entropy and the soft margin ask for the same one in turn."""
 
     def __post_init__(self) -> None:
         total = float(self.c.sum())
@@ -75,6 +80,11 @@ class CappedSimplex:
 
     def quantile(self, m: Float[Array, " N"]) -> float:
         """Return rho = m_(ceil nu): the smallest value such that the examples with m_n <= rho count nu or more."""
+        if not self._last or not np.array_equal(self._last[0][0], m):
+            self._last[:] = [(m.copy(), self._quantile(m))]
+        return self._last[0][1]
+
+    def _quantile(self, m: Float[Array, " N"]) -> float:
         live = self.c > 0
         values, counts = m[live], self.c[live]
         if np.all(counts == counts[0]):
@@ -189,19 +199,28 @@ def _capped_by_growing(
 ) -> tuple[Bool[Array, " n"], float] | None:
     """Return which entries are capped and rem, by capping all that exceed their cap until none does.
 
-    Capping some raises the others, so what exceeds its cap at any stage is capped in the end. A few rounds do for
-    weights that are nearly feasible; None where it takes more, or where the free ones underflow beside the capped.
+    Capping some raises the others, so what exceeds its cap at any stage is capped in the end, and only the others are
+    looked at again. None where it takes many rounds.
     """
-    shares = np.exp(a - a.max())
-    capped = np.zeros(len(a), dtype=bool)
+    free = np.arange(len(a))
+    exponents, counts = a, c
+    shares, rem = np.exp(a - a.max()), nu
     for _ in range(GROWING_ROUNDS):
-        total, rem = float(shares @ ~capped), nu - float(c @ capped)
-        if total < GROWING_UNDERFLOW or rem <= 0.0:
-            return None
-        grown = capped | (rem * shares > total * c)
-        if np.array_equal(grown, capped):
+        total = float(shares.sum())
+        if total < GROWING_UNDERFLOW:
+            # Beside those that were capped the free ones vanish: relative to the largest free one they do not.
+            shares = np.exp(exponents - exponents.max())
+            total = float(shares.sum())
+        over = rem * shares > total * counts
+        if not over.any():
+            capped = np.ones(len(a), dtype=bool)
+            capped[free] = False
             return capped, rem
-        capped = grown
+        keep = ~over
+        rem -= float(counts[over].sum())
+        if rem <= 0.0 or not keep.any():
+            return None
+        free, exponents, counts, shares = free[keep], exponents[keep], counts[keep], shares[keep]
     return None
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -55,6 +55,14 @@ class Normed(Regularizer):
     @property
     def N(self) -> int:
         return len(self.c)
+
+    @property
+    def strong_convexity(self) -> float:
+        return self.base.strong_convexity
+
+    @property
+    def unsmoothed(self) -> Regularizer:
+        return replace(self, base=self.base.unsmoothed)
 
     @property
     def q(self) -> float:

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import rel_entr
 
+from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex, capped_softmax
 from boostopt.regularizers.separable import Separable
 from boostopt.shapes import Array, Float
@@ -47,6 +48,14 @@ class RelativeEntropy(Separable):
     @property
     def N(self) -> int:
         return len(self.d0)
+
+    @property
+    def strong_convexity(self) -> float:
+        return 1.0 / self.eta
+
+    @property
+    def unsmoothed(self) -> Cap:
+        return Cap(self.domain)
 
     @property
     def lower(self) -> Float[Array, " N"]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from boostopt.errors import ProblemError
+from boostopt.regularizers.base import Regularizer
 from boostopt.regularizers.capped_simplex import SUM_ROUNDING, CappedSimplex
 from boostopt.regularizers.powers import root
 from boostopt.regularizers.separable import FARTHEST, Separable, mixed
@@ -57,6 +58,14 @@ class SeparableSum(Separable):
     @property
     def N(self) -> int:
         return self.pieces[0].N
+
+    @property
+    def strong_convexity(self) -> float:
+        return sum(piece.strong_convexity for piece in self.pieces)
+
+    @property
+    def unsmoothed(self) -> Regularizer:
+        return SeparableSum(tuple(cast(Separable, piece.unsmoothed) for piece in self.pieces))
 
     @property
     def lower(self) -> Float[Array, " N"]:

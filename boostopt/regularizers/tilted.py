@@ -43,6 +43,14 @@ class Tilted(Regularizer):
         return self.base.N
 
     @property
+    def strong_convexity(self) -> float:
+        return self.base.strong_convexity
+
+    @property
+    def unsmoothed(self) -> Regularizer:
+        return replace(self, base=self.base.unsmoothed)
+
+    @property
     def mass(self) -> float:
         return self.base.mass
 

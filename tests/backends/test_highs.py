@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import io
 import pickle
 import time
 from dataclasses import replace
@@ -299,6 +300,95 @@ def test_a_hot_method_that_has_failed_is_not_used_hot_again() -> None:
     start = replace(first, state=replace(first.state, failed=failed))
     second = solve(BOUND["lpboost"](appended(13, "margins"), 0.2), "highs", start=start)
     assert_solved(second, "d-space, hot dual simplex, perturbed")
+
+
+# States in files
+
+
+def through_a_file(backend: str, state: Any) -> Any:
+    """A state as another process would read it: arrays of numbers alone."""
+    packed = get_backend(backend).packed(state)
+    assert packed is not None
+    file = io.BytesIO()
+    np.savez(file, allow_pickle=False, **packed)
+    file.seek(0)
+    with np.load(file, allow_pickle=False) as arrays:
+        return get_backend(backend).unpacked(dict(arrays))
+
+
+STUMPS = noisy_stumps(300, 80)[:, 1::2]
+REALS = np.random.default_rng(4).uniform(-1, 1, (18, 40))
+STORED: dict[str, Any] = {
+    "d-space": (lambda U: get_formulation("lpboost").bind(U, nu=30), STUMPS),
+    "two-sided": (lambda U: get_formulation("lpboost").bind(U, nu=30, two_sided=True), STUMPS),
+    "hinge": (
+        lambda U: get_formulation("l1_adaboost").bind(U, C=1.0),
+        np.random.default_rng(5).uniform(-1, 1, (300, 40)),
+    ),
+    "w-space": (lambda U: get_formulation("lpboost").bind(U, nu=6), REALS),
+}
+
+
+@pytest.mark.parametrize("case", STORED)
+def test_a_stored_basis_is_where_the_next_solve_begins_in_every_process(case: str) -> None:
+    bind, U = STORED[case]
+    before = None
+    for t in range(36, 39):
+        before = solve(bind(U[:, :t]), "highs", tol=1e-9, start=before)
+    # Two columns have joined since.
+    assert before is not None
+    program, cold = bind(U), solve(bind(U), "highs", tol=1e-9)
+    state = through_a_file("highs", before.start.state)
+    answers = [solve(program, "highs", tol=1e-9, start=replace(before.start, state=state)) for _ in range(2)]
+    answers.append(solve(program, "highs", tol=1e-9, start=replace(before.start, state=through_a_file("highs", state))))
+    for answer in answers:
+        assert_solved(answer, "hot")
+        assert 0 < (answer.iterations or 0) < (cold.iterations or 0)
+        np.testing.assert_array_equal(answer.attempts[0].d, answers[0].attempts[0].d)
+        np.testing.assert_array_equal(answer.attempts[0].w, answers[0].attempts[0].w)
+        assert answer.certificate.overlaps(cold.certificate)
+    same = solve(bind(U[:, :38]), "highs", start=replace(before.start, state=state))
+    assert same.iterations == 0
+
+
+def test_what_has_failed_is_stored_with_the_basis(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(highs, "PATIENCE", 0)
+    before = solve(BOUND["lpboost"](appended(12, "margins"), 0.2), "highs")
+    state = through_a_file("highs", before.start.state)
+    after = solve(BOUND["lpboost"](appended(13, "margins"), 0.2), "highs", start=replace(before.start, state=state))
+    assert_solved(after, "d-space, cold interior point")
+
+
+def test_a_stored_basis_of_another_program_is_none() -> None:
+    before = solve(BOUND["lpboost"](appended(5, "arrays"), 0.2), "highs")
+    state = through_a_file("highs", before.start.state)
+    for name, t in (("hinge", 5), ("lpboost", 4), ("two-sided", 5)):
+        other = solve(BOUND[name](appended(t, "arrays"), 0.2), "highs", tol=1e-9, start=Start(state=state))
+        assert_solved(other, "cold")
+    # Other numbers of the same sizes: a poor start, and no wrong answer.
+    other = solve(BOUND["lpboost"](-appended(5, "arrays"), 0.3), "highs", tol=1e-9, start=Start(state=state))
+    assert_solved(other, "hot")
+
+
+def test_states_that_are_not_of_a_backend_are_not_stored() -> None:
+    first = solve(BOUND["lpboost"](appended(5, "margins"), 0.2), "highs")
+    solve(BOUND["lpboost"](appended(6, "margins"), 0.2), "highs", start=first)
+    backend = get_backend("highs")
+    assert backend.packed(first.start.state) is None  # its model has moved on
+    assert backend.packed(None) is None
+    assert backend.unpacked({"columns": np.zeros(3)}) is None
+    interior = get_backend("interior")
+    assert interior.packed(reference_lpboost().solve("interior").start.state) is None
+    assert interior.unpacked({}) is None
+
+
+@pytest.mark.parametrize("wrong", (np.full(151, 9), np.zeros(151), np.ones(7)))
+def test_a_basis_that_is_none_is_not_taken(wrong: np.ndarray) -> None:
+    before = solve(BOUND["lpboost"](appended(5, "margins"), 0.2), "highs")
+    packed = get_backend("highs").packed(before.start.state)
+    assert packed is not None
+    state = get_backend("highs").unpacked({**packed, "columns": wrong.astype(np.int8)})
+    assert_solved(solve(before.program, "highs", start=Start(state=state)), "cold")
 
 
 # The two spaces

@@ -297,3 +297,49 @@ def test_weights_that_are_free_to_sum_to_anything_start_where_edges_are_not_too_
     solution = get_formulation("l1_adaboost").bind(U, C=1.0).solve("interior")
     assert solution.certificate.scaled_gap <= 1e-8
     assert len(solution.attempts) == 1
+
+
+@pytest.mark.parametrize("C", (1e3, 1e6, 1e9, 1e12, 1e15))
+def test_weights_of_any_size_are_of_size_one_to_it(C: float) -> None:
+    rng = np.random.default_rng(0)
+    signs, halves = rng.choice([-1.0, 1.0], (150, 40)), np.abs(rng.uniform(0.5, 1, (100, 3)))
+    for U in (signs, halves):
+        solution = get_formulation("l1_adaboost").bind(U, C=C).solve("interior")
+        certificate = solution.certificate
+        assert certificate.gap <= max(1e-8 * certificate.scale, 4.0 * certificate.slack)
+        assert (solution.iterations or 0) <= 60
+
+
+@pytest.mark.parametrize("C", (1e6, 1e10, 1e14))
+def test_squares_of_large_weights_are_solved_until_rounding(C: float) -> None:
+    U = np.random.default_rng(0).choice([-1.0, 1.0], (150, 40))
+    certificate = get_formulation("qp_reg_adaboost").bind(U, C=C).solve("interior").certificate
+    assert certificate.gap <= 4.0 * certificate.slack
+    stumps = get_formulation("qp_reg_adaboost").bind(noisy_stumps(300, 20), C=100 * C).solve("interior")
+    assert stumps.certificate.gap <= max(1e-8 * stumps.certificate.scale, 4.0 * stumps.certificate.slack)
+
+
+def test_opposite_edges_between_narrow_bounds_keep_their_slacks() -> None:
+    """Slacks of 1 beside weights of 1e5: products that ran ahead of the rows, and what was added to the diagonal."""
+    solution = get_formulation("l1_adaboost").bind(noisy_stumps(300, 20), C=1e5).solve("interior")
+    assert solution.certificate.scaled_gap <= 1e-8
+    assert len(solution.attempts) == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters"),
+    [
+        ("entropy_projection", {"rho": 0.1}),
+        ("entropy_projection", {"rho": -0.2}),
+        ("totalboost", {"gamma": -1e-6}),
+        ("softboost", {"nu": 20, "gamma": -1e-6}),
+    ],
+)
+def test_a_column_of_tiny_numbers_proves_infeasibility_alone(name: str, parameters: dict[str, float]) -> None:
+    rng = np.random.default_rng(5)
+    for scale in (1e-6, 4e-7, 1e-8):
+        U = rng.uniform(-1, 1, (80, 5))
+        U[:, 2] *= scale if name == "entropy_projection" else 0.1 * scale
+        solution = get_formulation(name).bind(U, **parameters).solve("interior")
+        assert solution.outcome is Outcome.INFEASIBLE
+        assert len(solution.attempts) == 1

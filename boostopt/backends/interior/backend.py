@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import islice
 from typing import ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.backends.interior.loop import Iteration, iterate
 from boostopt.backends.interior.newton import Point
 from boostopt.backends.interior.problem import Problem
-from boostopt.backends.interior.start import Track, at_the_only_point, centred, followed, mixed
+from boostopt.backends.interior.start import Track, centred, followed, mixed, of_one_row
 from boostopt.backends.threads import few_threads
 from boostopt.program import Program
 
@@ -30,6 +31,9 @@ CLOSE = 30.0
 
 PERIOD = 10
 """Iterations after which it is asked in any case where edges are bounded: infeasibility shows in the certificate."""
+
+ROWS = 10
+"""Rows that are then looked at one by one."""
 
 ROUNDING = 1e-2
 """The rest is rounding where the estimate of the gap is below this share of the certified one."""
@@ -77,7 +81,9 @@ class InteriorBackend(Backend):
         if not problem.free.any():
             d0 = task.program.regularizer.project(None)
             G, e = task.program.edge_function, task.program.margins.edges(d0)
-            w = G.subgradient(e) if G.domain(len(e)) is None else at_the_only_point(problem)
+            w = G.subgradient(e)
+            if G.domain(len(e)) is not None:
+                w = next(of_one_row(problem, problem.rows.rows(problem.fixed_edges)), problem.rows.slope)
             yield Attempt("the only point", {}, "nothing to solve", True, d0, w, 0)
             return
         state = task.start.state if task.start else None
@@ -153,10 +159,19 @@ class _Run:
         if now.estimate > CLOSE * self.task.tol and not doubtful and k < MOST_ITERATIONS:
             return ""
         certificate = self.task.certify(now.d, now.w)
-        if certificate.scaled_gap <= self.task.tol:
+        if certificate.scaled_gap <= self.task.tol or (doubtful and certificate.upper == np.inf and self._refuted(now)):
             return REACHED
         rounded = 4.0 * certificate.slack >= certificate.gap
         return ROUNDED if rounded and now.estimate * now.size <= ROUNDING * certificate.gap else ""
+
+    def _refuted(self, now: Iteration) -> bool:
+        """Whether one row alone proves that there is no feasible d; where its numbers are tiny, no iterate shows it."""
+        images = self.problem.rows.rows(self.task.program.margins.edges(now.d))
+        for w in islice(of_one_row(self.problem, images), ROWS):
+            if self.task.certify(now.d, w).infeasible:
+                self.last = replace(now, w=w)
+                return True
+        return False
 
     def _hopeless(self, now: Iteration, k: int, first: float) -> str:
         """Return a reason to make no further iteration."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -49,8 +51,13 @@ class Folded:
 
     def gram(self, theta: Float[Array, " N"]) -> Float[Array, "t t"]:
         """Return U' diag(theta) U."""
-        gram = self.V.gram(theta)
-        return gram[np.ix_(self.column, self.column)] * np.outer(self.sign, self.sign)
+        at, signs = self._pairs
+        return self.V.gram(theta)[at] * signs
+
+    @cached_property
+    def _pairs(self) -> tuple[Any, Float[Array, "t t"]]:
+        """Where each pair of columns stands in the Gram matrix of V, and the sign of its entry."""
+        return np.ix_(self.column, self.column), np.outer(self.sign, self.sign)
 
     def to_array(self) -> Float[Array, "N t"]:
         """Return U as a dense array."""

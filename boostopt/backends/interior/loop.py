@@ -34,9 +34,9 @@ CENTRAL = 0.1
 
 
 BEHIND = 0.01
-"""The products are kept above this share of what is missing to stationarity.
+"""The products are kept above this share of what is missing to stationarity and to the rows.
 
-Where they run ahead of it, weights stick to the ends of their boxes.
+Where they run ahead of it, weights stick to the ends of their boxes, and slacks to 0 that are none.
 """
 
 
@@ -72,6 +72,7 @@ def iterate(problem: Problem, point: Point) -> Iterator[Iteration]:
             d = problem.at(point.below)
             residuals, products = Residuals.at(problem, point, d), point.products
             missing = float(np.abs(residuals.stationarity) @ np.minimum(point.below, point.above))
+            missing += float(np.abs(residuals.rows) @ np.abs(point.v))
             estimate = products.total + missing
         if not np.isfinite(estimate) or products.total <= 0.0:
             return

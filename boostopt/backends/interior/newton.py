@@ -14,15 +14,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from scipy.linalg import cho_solve
+from scipy.linalg import get_lapack_funcs
 
 from boostopt.backends.interior.problem import Problem
 from boostopt.shapes import Array, Float
 
-REGULARIZED = 1e-13
-"""What is added to the diagonal of the scaled system: columns that are equal would make it singular."""
+REGULARIZED = (1e-15, 1e-13, 1e-11)
+"""What is added to the diagonal of the scaled system, the first with which it can be factored.
+
+Columns that are equal or opposite make it all but singular: their slacks alone tell them apart, and more than these
+would keep the slacks from being found (opposite edges between narrow bounds, weights of a million).
+"""
+
+solve_factored: Any = get_lapack_funcs("potrs", dtype=np.float64)
+"""LAPACK's own: SciPy's function around it takes as long again."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,8 +92,8 @@ class Point:
 
 
 def _reach(parts: Sequence[tuple[Array, Array]]) -> float:
-    steepest = max((float((-change / value).max(initial=0.0)) for value, change in parts), default=0.0)
-    return 1.0 if steepest <= 1.0 else 1.0 / steepest
+    steepest = min(float((change / value).min(initial=0.0)) for value, change in parts)
+    return 1.0 if steepest >= -1.0 else -1.0 / steepest
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,7 +124,9 @@ class System:
 
     def __init__(self, problem: Problem, point: Point, d: Float[Array, " n"], residuals: Residuals) -> None:
         self.problem, self.point, self.residuals = problem, point, residuals
-        self.theta = 1.0 / (problem.curvatures(d) + point.zeta / point.below + point.psi / point.above)
+        self.per_below, self.per_above = 1.0 / point.below, 1.0 / point.above
+        self.from_below, self.from_above = point.zeta * self.per_below, point.psi * self.per_above
+        self.theta = 1.0 / (problem.curvatures(d) + self.from_below + self.from_above)
         rows, k = problem.rows, len(point.v)
         self.k, size = k, k + int(problem.f.on_simplex)
         self.inverse_v = np.divide(1.0, point.v, out=np.zeros(k), where=problem.inequality)
@@ -132,23 +142,25 @@ class System:
         # An equation of zeros has no entry at all.
         self.scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, diagonal.max(initial=1.0)))
         matrix *= self.scale[:, np.newaxis] * self.scale
-        matrix[range(size), range(size)] += REGULARIZED
-        # NumPy's, not SciPy's with threads of its own: while those of the Gram matrix are awake that takes 40 ms.
-        self.factor = np.linalg.cholesky(matrix), True
+        self.factor = _factor(matrix)
         self.border = np.zeros((size, 0 if problem.squares else len(point.x)))
         if not problem.squares:
             self.border[:k] = -rows.B
         self.bordered = self._solve(self.border)
-        self.inner = self.border.T @ self.bordered
+        self.inner = np.linalg.inv(self.border.T @ self.bordered)  # one row or none
 
     def _solve(self, right: Array) -> Array:
+        if not right.size:
+            return right
         scale = self.scale if right.ndim == 1 else self.scale[:, np.newaxis]
-        return scale * cho_solve(self.factor, scale * right, check_finite=False)
+        solved, _ = solve_factored(self.factor.T, scale * right)  # it stores by columns: what is lower is upper
+        return scale * solved
 
     def step(self, wanted: Pairs) -> Point:
         """Return the step after which the linearized complementary products have changed by `wanted`."""
         problem, point, residuals, k = self.problem, self.point, self.residuals, self.k
-        q = wanted.below / point.below - wanted.above / point.above - residuals.stationarity
+        from_below, from_above = wanted.below * self.per_below, wanted.above * self.per_above
+        q = from_below - from_above - residuals.stationarity
         weighted = self.theta * q
         right = np.empty(len(self.scale))
         right[:k] = problem.images(weighted) + residuals.rows + wanted.rows * self.inverse_v
@@ -156,10 +168,10 @@ class System:
         if problem.squares:
             right[:k] -= problem.flat @ residuals.x
             y = self._solve(right)
-            x = -problem.flat.T @ y[:k] - np.linalg.solve(problem.rows.Q, residuals.x)
+            x = -problem.flat.T @ y[:k] - problem.inverse @ residuals.x
         else:
             y = self._solve(right)
-            x = np.linalg.solve(self.inner, self.border.T @ y - residuals.x)
+            x = self.inner @ (self.border.T @ y - residuals.x)
             y -= self.bordered @ x
         v, beta = y[:k], float(y[k:].sum())
         m = problem.margins(v)
@@ -167,11 +179,25 @@ class System:
         return Point(
             d,
             -d,
-            (wanted.below - point.zeta * d) / point.below,
-            (wanted.above + point.psi * d) / point.above,
+            from_below - self.from_below * d,
+            from_above + self.from_above * d,
             (wanted.rows - point.s * v) * self.inverse_v,
             v,
             x,
             beta,
             m,
         )
+
+
+def _factor(matrix: Float[Array, "k k"]) -> Float[Array, "k k"]:
+    """Return the Cholesky factor of a matrix of diagonal 1, or of one very near it."""
+    at = range(len(matrix))
+    for regularized in REGULARIZED[:-1]:
+        matrix[at, at] = 1.0 + regularized
+        try:
+            # NumPy's, not SciPy's with threads of its own: while those of the Gram matrix are awake that takes 40 ms.
+            return np.linalg.cholesky(matrix)
+        except np.linalg.LinAlgError:
+            continue
+    matrix[at, at] = 1.0 + REGULARIZED[-1]
+    return np.linalg.cholesky(matrix)

@@ -131,7 +131,12 @@ class Problem:
     @cached_property
     def flat(self) -> Float[Array, "k j"]:
         """B Q^-1."""
-        return np.linalg.solve(self.rows.Q, self.rows.B.T).T
+        return self.rows.B @ self.inverse
+
+    @cached_property
+    def inverse(self) -> Float[Array, "j j"]:
+        """Q^-1."""
+        return np.linalg.inv(self.rows.Q)
 
     @cached_property
     def pairs(self) -> int:

@@ -7,7 +7,7 @@ Of the method's own runs central iterates are kept; foreign answers are mixed wi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -173,16 +173,15 @@ def _stationary(
     return Point(below, above, zeta, psi, s, v, x, beta, m)
 
 
-def at_the_only_point(problem: Problem) -> Float[Array, " t"]:
-    """Return hypothesis weights for weights that cannot move: those of the row that they exceed most, if any."""
+def of_one_row(problem: Problem, images: Float[Array, " k"]) -> Iterator[Float[Array, " t"]]:
+    """Yield the hypothesis weights of one row alone, for every row that the images break, the most broken first."""
     rows = problem.rows
-    excess = rows.rows(problem.fixed_edges) - rows.b
+    excess = images - rows.b
     broken = np.where(rows.equality, np.abs(excess), np.maximum(excess, 0.0))
-    v = np.zeros(len(excess))
-    if broken.any():
-        row = int(np.argmax(broken))
+    for row in np.argsort(-broken)[: np.count_nonzero(broken)]:
+        v = np.zeros(len(excess))
         v[row] = np.sign(excess[row])
-    return rows.weights(v) + rows.slope
+        yield rows.weights(v) + rows.slope
 
 
 def _difference(r: Float[Array, " n"], product: Float[Array, " n"]) -> tuple[Float[Array, " n"], Float[Array, " n"]]:
@@ -209,6 +208,8 @@ def _slacks(problem: Problem, images: Float[Array, " k"], mu: float) -> tuple[Ar
     """Return (x, s) with s > 0 at inequalities and the products with v = mu / s in balance with x."""
     rows, j = problem.rows, len(problem.rows.g)
     free = rows.b - images
+    # Multipliers of the size of slopes, slacks of the size of weights.
+    least = np.sqrt(mu if problem.f.on_simplex else mu * problem.mass / len(problem.lower))
     if problem.rows.g.any():  # the largest edge: sum mu / (gamma - e) = 1
         k = len(images)
         largest = float((-free).max())
@@ -222,6 +223,7 @@ def _slacks(problem: Problem, images: Float[Array, " k"], mu: float) -> tuple[Ar
         spread = np.hypot(free, np.sqrt(8.0 * mu))
         x = np.where(free > 0, 4.0 * mu / (np.maximum(free, 0.0) + spread), 0.5 * (spread - free))
         x /= max(1.0, float(np.abs(problem.margins(0.5 * x)).max()))
+        # What that leaves next to nothing would have a slack beyond all weights.
+        x = np.maximum(x, 2.0 * mu / (np.maximum(free, 0.0) + np.sqrt(2.0 * mu) + least))
         return x, np.divide(2.0 * mu, x, out=np.zeros(len(x)), where=problem.inequality & (x > 0))
-    least = np.sqrt(mu)
     return np.zeros(0), np.where(problem.inequality, np.maximum(free, least), 0.0)

@@ -1,0 +1,9 @@
+"""Column generation: `boost` grows a program until a stopping rule holds, and a `Run` proves how good the result is."""
+
+from boostopt.boosting.boosts import boost
+from boostopt.boosting.goal import ClassCertificate
+from boostopt.boosting.rules import RULES, Rule, Schedule
+from boostopt.boosting.run import Round, Run
+from boostopt.boosting.trace import Row, Trace
+
+__all__ = ["RULES", "ClassCertificate", "Round", "Row", "Rule", "Run", "Schedule", "Trace", "boost"]

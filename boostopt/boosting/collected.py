@@ -1,0 +1,107 @@
+"""The hypotheses of a run with their margins, each once."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from boostopt.errors import ProblemError
+from boostopt.margins import Margins
+from boostopt.oracles.base import Column, Hypothesis
+from boostopt.shapes import Array, Float
+
+OUTSIDE = 1e-9
+"""By how much a value may leave [-1, 1] by rounding: it is moved to the end; what is farther off is an error."""
+
+
+class Collected:
+    """Hypotheses with their margins; only ever added to, so that the first t of them stay the first t."""
+
+    def __init__(self, N: int) -> None:
+        self.N = N
+        self.hypotheses: list[Hypothesis] = []
+        self._margins: Margins | None = None
+        self._by_name: dict[Hypothesis, int] = {}
+        self._by_values: dict[bytes, int] = {}
+
+    @property
+    def t(self) -> int:
+        """Number of hypotheses."""
+        return len(self.hypotheses)
+
+    @property
+    def margins(self) -> Margins:
+        """U, shape (N, t); there must be a hypothesis."""
+        assert self._margins is not None
+        return self._margins
+
+    def place(self, column: Column) -> int | None:
+        """Return which hypothesis a column is, by name or by its margins; None for a new one."""
+        known = self._by_name.get(column.hypothesis)
+        return known if known is not None else self._by_values.get(_fingerprint(column.margins))
+
+    def add(self, column: Column) -> int:
+        """Take a new hypothesis in and return its number.
+
+        Raises
+        ------
+        ProblemError
+            The margins have another length, are not finite or leave [-1, 1].
+        """
+        margins = _checked(column, self.N)
+        self._margins = Margins(margins[:, np.newaxis]) if self._margins is None else self._margins.append(margins)
+        q = len(self.hypotheses)
+        self.hypotheses.append(column.hypothesis)
+        self._by_name[column.hypothesis] = q
+        self._by_values[_fingerprint(column.margins)] = q
+        return q
+
+    def taken(self, column: Column) -> int:
+        """Return the number of a hypothesis, taken in if it is a new one."""
+        known = self.place(column)
+        return self.add(column) if known is None else known
+
+    def joined(self, u: Float[Array, " N"]) -> Margins:
+        """Return U with a further column, which is not taken in."""
+        return Margins(u[:, np.newaxis]) if self._margins is None else self._margins.append(u)
+
+    def restore(self, hypotheses: list[Hypothesis], U: Margins) -> None:
+        """Begin with hypotheses that were collected before."""
+        self._margins, self.hypotheses = U, list(hypotheses)
+        for q, hypothesis in enumerate(hypotheses):
+            self._by_name[hypothesis] = q
+            self._by_values[_fingerprint(U.column(q))] = q
+
+
+def checked_edge(column: Column, d: Float[Array, " N"]) -> float:
+    """Return u . d for a column from an oracle, its margins checked; what the oracle says of its edge is not used."""
+    return float(_checked(column, len(d)).astype(np.float64) @ d)
+
+
+def _checked(column: Column, N: int) -> Array:
+    """Return the margins of a column, within [-1, 1]."""
+    u = np.asarray(column.margins)
+    advice = f"The oracle returned them for {column.hypothesis}: mend it."
+    if u.shape != (N,) or u.dtype.kind not in "iuf":
+        raise ProblemError(
+            f"a column must be {N} real numbers, one for each example; got shape {u.shape} of {u.dtype}. {advice}"
+        )
+    low, high = float(u.min()), float(u.max())
+    if not (low >= -1.0 - OUTSIDE and high <= 1.0 + OUTSIDE):
+        finite = bool(np.isfinite(u).all())
+        what = f"values from {low:.6g} to {high:.6g}" if finite else "a value that is no finite number"
+        raise ProblemError(f"a column must have values in [-1, 1]; got {what}. {advice}")
+    return u if low >= -1.0 and high <= 1.0 else np.clip(u, -1.0, 1.0)
+
+
+def _fingerprint(margins: Array) -> bytes:
+    """Return a number for the values of a column, whatever its type."""
+    values = margins if margins.dtype == np.int8 else _as_small(margins)
+    return hashlib.blake2b(np.ascontiguousarray(values).data, digest_size=16).digest()
+
+
+def _as_small(margins: Array) -> Array:
+    """Return whole numbers as int8, others as float64 without negative zeros."""
+    whole = margins.astype(np.int8)
+    return whole if (whole == margins).all() else margins.astype(np.float64) + 0.0

@@ -1,0 +1,248 @@
+"""AdaBoost as an iterated map of the simplex: trajectories, cycles and their pictures.
+
+On margins of +-1 a round of AdaBoost is the reduced map d_n <- d_n / (1 + M[n, j] r), j the chosen hypothesis, r its
+edge. M is the margin matrix, the paper's name of U. In exact arithmetic the map keeps the sum of d; an error of it
+grows by 1 / (1 - r^2) a round, so that d is divided by its sum each time (printed: the map does that by itself).
+
+    trajectory, choices = iterate(M, d, 90)
+    cycle = find_cycle(M, trajectory, choices)
+
+References: Rudin, Daubechies, Schapire 2004.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from boostopt.errors import ProblemError
+from boostopt.shapes import Array, Float, Int
+
+ON_A_SIDE = 1e-6
+"""By how much a largest weight may miss 1/2 on the inner triangle: what iterating without renormalizing may cost."""
+
+Choose = Callable[[Float[Array, " t"]], int]
+"""Which hypothesis is taken, given the edges of all."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cycle:
+    """A cycle of AdaBoost's distribution, from where its choices come first in the alphabet.
+
+    Attributes
+    ----------
+    points
+        The distributions, shape (period, N); hypothesis `choices[k]` is chosen on `points[k]`.
+    choices
+        The hypotheses in order, shape (period,).
+    edges
+        The edge of each, shape (period,).
+    w
+        The classifier of a run that stays on the cycle, shape (t,): the steps artanh(edge), normalized. (Printed: the
+        edges, normalized, which is the same only where all are equal.)
+    """
+
+    points: Float[Array, "period N"]
+    choices: Int[Array, " period"]
+    edges: Float[Array, " period"]
+    w: Float[Array, " t"]
+
+    @property
+    def period(self) -> int:
+        """Rounds until it comes back."""
+        return len(self.points)
+
+
+def reduced_map(
+    M: Float[Array, "N t"], d: Float[Array, " N"], j: int | None = None, renormalize: bool = True
+) -> Float[Array, " N"]:
+    """Return the distribution after a round of AdaBoost.
+
+    Parameters
+    ----------
+    M
+        Margin matrix, shape (N, t), entries -1 and 1.
+    d
+        Distribution, shape (N,), non-negative, sum 1.
+    j
+        Hypothesis that is chosen; that of the largest edge by default, the first of several.
+    renormalize
+        Whether to divide by the sum. Without, errors of the sum grow.
+
+    Raises
+    ------
+    ProblemError
+        An entry of M is not -1 or 1, there is no such hypothesis, or the one chosen is right or wrong on all live
+        examples: the map is not defined there.
+
+    References
+    ----------
+    Rudin, Daubechies, Schapire 2004.
+    """
+    _check(M, d)
+    return _round(M, d, int(np.argmax(M.T @ d)) if j is None else j, renormalize)
+
+
+def iterate(
+    M: Float[Array, "N t"],
+    d: Float[Array, " N"],
+    rounds: int,
+    choose: Sequence[int] | Choose | None = None,
+    renormalize: bool = True,
+) -> tuple[Float[Array, "points N"], Int[Array, " rounds"]]:
+    """Return the distributions of a run of AdaBoost and the hypotheses chosen.
+
+    Parameters
+    ----------
+    M, d, renormalize
+        As for `reduced_map`; d is where the run starts.
+    rounds
+        Number of rounds.
+    choose
+        The hypotheses in turn, from the first again when they are used up, or a function of the edges; the largest edge
+        by default.
+
+    Returns
+    -------
+    Distributions, shape (rounds + 1, N), and choices, shape (rounds,): choice k is made on distribution k.
+
+    Raises
+    ------
+    ProblemError
+        As for `reduced_map`.
+    """
+    _check(M, d)
+    trajectory, choices = np.empty((rounds + 1, len(d))), np.empty(rounds, dtype=np.int64)
+    trajectory[0] = d
+    for k in range(rounds):
+        if isinstance(choose, Sequence):
+            choices[k] = choose[k % len(choose)]
+        else:
+            edges = M.T @ trajectory[k]
+            choices[k] = np.argmax(edges) if choose is None else choose(edges)
+        trajectory[k + 1] = _round(M, trajectory[k], int(choices[k]), renormalize)
+    return trajectory, choices
+
+
+def find_cycle(
+    M: Float[Array, "N t"],
+    trajectory: Float[Array, "points N"],
+    choices: Int[Array, " rounds"],
+    tol: float = 1e-9,
+    longest: int | None = None,
+) -> Cycle | None:
+    """Return the cycle in which a run has ended, None for none.
+
+    Parameters
+    ----------
+    M
+        Margin matrix, shape (N, t).
+    trajectory, choices
+        As `iterate` returns them.
+    tol
+        By how much a weight may have changed when it comes back.
+    longest
+        Longest period looked for; by default, and at most, half of the rounds: a cycle must have been seen twice.
+
+    Returns
+    -------
+    The cycle of the shortest period p such that the last p distributions are those p rounds before, and were answered
+    by the same hypotheses. A run that moves by less than `tol` counts as one that stays.
+    """
+    rounds = len(choices)
+    most = rounds // 2 if longest is None else min(longest, rounds // 2)
+    for p in range(1, most + 1):
+        if np.abs(trajectory[-1] - trajectory[-1 - p]).max() > tol or (choices[-p:] != choices[-2 * p : -p]).any():
+            continue
+        points = trajectory[-1 - p : -1]
+        if np.abs(points - trajectory[-1 - 2 * p : -1 - p]).max() <= tol:
+            return _cycle(M, points, choices[-p:])
+    return None
+
+
+def contraction(M: Float[Array, "N t"], cycle: Cycle) -> float:
+    """Return the factor by which distances to a cycle change over a period, its choices kept: below 1 it attracts.
+
+    The spectral radius of the derivative of the reduced map over a period, on directions that keep the sum of d.
+    """
+    N = len(M)
+    derivative = np.eye(N)
+    for d, j, r in zip(cycle.points, cycle.choices, cycle.edges, strict=True):
+        u = M[:, j]
+        divisor = 1 + u * r
+        derivative = (np.diag(1 / divisor) - np.outer(d * u / divisor**2, u)) @ derivative
+    # An orthonormal basis of the directions of sum 0: all but the first column, which is along the vector of ones.
+    tangent = np.linalg.qr(np.column_stack([np.ones(N), np.eye(N)[:, 1:]]))[0][:, 1:]
+    return float(np.abs(np.linalg.eigvals(tangent.T @ derivative @ tangent)).max())
+
+
+def triangle_coordinates(d: Float[Array, "*points 3"]) -> Float[Array, "*points 2"]:
+    """Return where distributions over three examples lie in the plane, shape (..., 2).
+
+    The simplex is the triangle with the corners (0, 0), (1, 0), (1/2, sqrt(3)/2): all weight on example 0, 1, 2.
+    """
+    return d @ np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
+
+
+def unfolded_triangle(d: Float[Array, "*points 3"]) -> Float[Array, "*points"]:
+    """Return the positions of distributions over three examples along the inner triangle, shape (...), in [0, 3).
+
+    On M = 1 1' - 2 I the hypothesis j just chosen has the edge 0, so that d_j = 1/2: after a round all distributions
+    lie on the triangle between the midpoints of the sides of the simplex. Unfolded it is a line, which AdaBoost maps to
+    itself: side j, where d_j = 1/2, goes to [j, j + 1] by the position j + 2 d_(j+1), indices modulo 3, and 3 is 0.
+
+    Raises
+    ------
+    ProblemError
+        A distribution lies off the inner triangle.
+
+    References
+    ----------
+    Rudin, Daubechies, Schapire 2004, figure 2; its part (b) shows three iterations of the map.
+    """
+    j = np.argmax(d, axis=-1)
+    off = np.abs(np.take_along_axis(d, j[..., np.newaxis], axis=-1) - 0.5)
+    if off.size and float(off.max()) > ON_A_SIDE:
+        raise ProblemError(
+            f"the largest weight must be 1/2, as it is after a round; got one that is off by {float(off.max()):.3g}. "
+            "Leave the start of the trajectory out."
+        )
+    after = np.take_along_axis(d, (j[..., np.newaxis] + 1) % 3, axis=-1)[..., 0]
+    return np.mod(j + 2 * after, 3)
+
+
+def _check(M: Float[Array, "N t"], d: Float[Array, " N"]) -> None:
+    """Raise ProblemError where the reduced map is not AdaBoost's."""
+    if not (np.abs(M) == 1).all():
+        n, q = np.argwhere(np.abs(M) != 1)[0]
+        raise ProblemError(
+            f"the reduced map needs margins of -1 and 1; got {M[n, q]:.6g} at ({n}, {q}). Boost on others step by step."
+        )
+    if not ((d >= 0).all() and abs(d.sum() - 1) <= ON_A_SIDE):
+        raise ProblemError(f"d must be non-negative with sum 1; got the sum {d.sum():.10g}. Divide it by its sum.")
+
+
+def _round(M: Float[Array, "N t"], d: Float[Array, " N"], j: int, renormalize: bool) -> Float[Array, " N"]:
+    """Return d after hypothesis j was chosen on it."""
+    if not 0 <= j < M.shape[1]:
+        raise ProblemError(f"a hypothesis must be one of 0, ..., {M.shape[1] - 1}; got {j}. Count from 0.")
+    u = M[:, j]
+    r = float(u @ d)
+    if not (d[u > 0].any() and d[u < 0].any()):
+        raise ProblemError(
+            f"hypothesis {j} must be right on some live examples and wrong on others; its edge is {r:.6g}. "
+            "AdaBoost's step has no end there: stop."
+        )
+    d = d / (1 + u * r)
+    return d / d.sum() if renormalize else d
+
+
+def _cycle(M: Float[Array, "N t"], points: Float[Array, "period N"], choices: Int[Array, " period"]) -> Cycle:
+    """Return the cycle from its canonical start, with edges and classifier."""
+    first = min(range(len(choices)), key=lambda k: np.roll(choices, -k).tolist())
+    points, choices = np.roll(points, -first, axis=0), np.roll(choices, -first)
+    edges = (points * M[:, choices].T).sum(axis=1)
+    steps = np.bincount(choices, np.arctanh(edges), minlength=M.shape[1])
+    return Cycle(points, choices, edges, steps / steps.sum())

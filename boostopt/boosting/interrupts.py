@@ -1,0 +1,31 @@
+"""Ctrl-C: the first one ends the round that is under way, the second one ends the program as always."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from types import FrameType
+from typing import Any
+
+
+class Interrupts:
+    """While it is entered, an interrupt is noted instead of raised; only the main thread can do that."""
+
+    def __init__(self) -> None:
+        self.wanted = False
+        self._before: Any = None
+
+    def __enter__(self) -> Interrupts:
+        if threading.current_thread() is threading.main_thread():
+            self._before = signal.signal(signal.SIGINT, self._noted)
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _noted(self, number: int, frame: FrameType | None) -> None:
+        """Note the first interrupt, hand the second one on."""
+        if self.wanted and callable(self._before):
+            self._before(number, frame)
+        self.wanted = True

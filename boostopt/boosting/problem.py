@@ -1,0 +1,159 @@
+"""What is boosted: a formulation with its parameters, before and while hypotheses come."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt.boosting.goal import Goal
+from boostopt.edges.base import EdgeFunction
+from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
+from boostopt.errors import OptionError, unknown_name
+from boostopt.formulation import Formulation
+from boostopt.margins import Margins
+from boostopt.program import Examples, Program
+from boostopt.progress import Progress
+from boostopt.regularizers.base import ConjugatePoint, Regularizer
+from boostopt.shapes import Array, Float
+
+UPDATES = ("total", "step", "line_search", "program", "projection")
+"""How boosting may move when a hypothesis has come: see `Formulation.update`."""
+
+MIXING = ("step", "line_search", "program")
+"""The updates that mix the newest hypothesis in."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """A formulation with the numbers that a user gave.
+
+    Attributes
+    ----------
+    page
+        The formulation.
+    given
+        Parameters as they were given, without those that are set from round to round.
+    first
+        The program over the virtual hypothesis that is wrong everywhere: its F and record stand for all rounds but
+        for what is set anew.
+    update
+        One of `UPDATES`.
+    epsilon
+        The accuracy that is wanted.
+    goal
+        The soft margin that boosting is after, None if there is none.
+    """
+
+    page: Formulation[Any]
+    given: Mapping[str, Any]
+    first: Program
+    update: str
+    epsilon: float
+    goal: Goal | None
+
+    @classmethod
+    def of(
+        cls,
+        page: Formulation[Any],
+        c: npt.ArrayLike,
+        d0: npt.ArrayLike | None,
+        epsilon: float,
+        update: str | None,
+        given: Mapping[str, Any],
+    ) -> Problem:
+        """Check what a user gave and bind it."""
+        if not 0.0 < epsilon < math.inf:
+            raise OptionError(f"epsilon must be a positive number; got {epsilon!r}. It is the accuracy of the margin.")
+        update = page.update if update is None else update
+        if update not in UPDATES:
+            raise unknown_name("update", update, UPDATES)
+        if (page.update == "projection") != (update == "projection"):
+            raise OptionError(f"{page.name} moves by {page.update!r}; got update={update!r}. Leave it out.")
+        if page.columns is not None and page.update == "total":
+            raise OptionError(
+                f"{page.name} states one update, not a program over all hypotheses: boosting does not know how to go "
+                "on with it. Choose another formulation."
+            )
+        if "epsilon" in page.parameters:
+            given = {**given, "epsilon": epsilon}
+        N = len(np.asarray(c))
+        examples = Examples(np.asarray(c, dtype=np.float64), np.full(N, 1.0 / N))
+        start = Progress(0, 1.0, epsilon, examples, 0.0, np.zeros(N), -np.ones(N))
+        set_anew = page.next_parameters(start)
+        for name in set_anew:
+            if given.get(name) is not None:
+                raise OptionError(
+                    f"{name} of {page.name} is set anew in every round of boosting; got {name}={given[name]!r}. "
+                    "Leave it out."
+                )
+        U = np.full((N, page.columns or 1), -1, dtype=np.int8)
+        first = page.bind(U, c=c, d0=d0, **{**given, **set_anew})
+        F, G = first.regularizer, first.edge_function
+        if update in MIXING and F.strong_convexity == 0.0:
+            raise OptionError(
+                f"update={update!r} needs a regularizer that is strongly convex, and that of {page.name} with these "
+                "parameters is not: a step of the weights promises nothing. Give it an entropy (a finite eta), or "
+                'take update="total".'
+            )
+        goal = Goal.of(F, G, first.examples)
+        if update in MIXING and goal is None:
+            raise OptionError(f'{page.name} has no maximum of the edges to step along. Take update="total".')
+        return cls(page, dict(given), first, update, float(epsilon), goal)
+
+    @property
+    def F(self) -> Regularizer:
+        """The regularizer."""
+        return self.first.regularizer
+
+    @property
+    def examples(self) -> Examples:
+        """Multiplicities and reference distribution."""
+        return self.first.examples
+
+    @property
+    def two_sided(self) -> bool:
+        """Whether edges count without their sign."""
+        return isinstance(self.first.edge_function, AbsoluteEdge)
+
+    @property
+    def smooth(self) -> bool:
+        """Whether d(w) is unique, so that the oracle is asked with it."""
+        return self.F.strong_convexity > 0.0
+
+    @property
+    def edges(self) -> EdgeFunction:
+        """G over all hypotheses, where the program has not only one or two columns."""
+        return self.first.edge_function if self.page.columns is None else MaximumEdge()
+
+    @property
+    def most_rounds(self) -> float:
+        """The number of hypotheses that theory allows at most; inf if it says nothing."""
+        return self.page.iteration_bound(self.first.parameters, self.examples)
+
+    def parameters(self, progress: Progress) -> Any:
+        """Return the record of parameters of a round."""
+        return replace(self.first.parameters, **self.page.next_parameters(progress))
+
+    def program(self, U: Margins, progress: Progress) -> Program:
+        """Return the program of a round over all hypotheses."""
+        p = self.parameters(progress)
+        G = self.page.edge_function(p) if self.page.columns is None else self.edges
+        return replace(self.first, parameters=p, margins=U, edge_function=G)
+
+    def pair(self, v: Float[Array, " N"], u: Float[Array, " N"]) -> Program:
+        """Return the program over two columns, the mixture so far and the newest hypothesis."""
+        # The margins of a mixture may leave [-1, 1] by rounding.
+        return replace(self.first, margins=Margins(np.stack([np.clip(v, -1.0, 1.0), u], axis=1)))
+
+    def at(self, m: Float[Array, " N"]) -> ConjugatePoint:
+        """Return F* at the margins m of some weights: its maximizer is d(w)."""
+        return self.F.conjugate_at(-m)
+
+    def value(self, at: ConjugatePoint, w: Float[Array, " t"]) -> float:
+        """Return D(w), the program's lower bound but for rounding."""
+        return -at.value - self.edges.conjugate(w)

@@ -1,0 +1,198 @@
+"""When boosting stops, and how accurate its solves are until then.
+
+A rule is a condition on where the run stands together with what it promises. The formulations name theirs, the
+strongest first; `RULES` has them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.state import State
+from boostopt.edges.bounded import BoundedEdges
+from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
+
+
+@dataclass(frozen=True, eq=False)
+class View:
+    """What a rule looks at.
+
+    Attributes
+    ----------
+    problem
+        What is boosted.
+    state
+        Where the run stands.
+    guarantee
+        The edge that every answer of the oracle is known to reach; None if none is known.
+    """
+
+    problem: Problem
+    state: State
+    guarantee: float | None
+
+    @property
+    def epsilon(self) -> float:
+        """The accuracy that is wanted."""
+        return self.problem.epsilon
+
+    @property
+    def reachable(self) -> float:
+        """A soft margin not above what the oracle can do: of the guarantee, or of the smallest edge so far."""
+        seen, goal = self.state.bounds.smallest_target, self.problem.goal
+        return seen if self.guarantee is None or goal is None else min(self.guarantee + goal.least, seen)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A stopping rule.
+
+    Attributes
+    ----------
+    name
+        How formulations and users call it.
+    says
+        What holds when it fires, in words, with {epsilon} and {reachable} to be filled in.
+    holds
+        Whether it fires.
+    obstacle
+        Why it cannot fire, or promises nothing, for a problem: "" if it can.
+    primal
+        Whether it needs the largest edge of the hypotheses collected in every round.
+    """
+
+    name: str
+    says: str
+    holds: Callable[[View], bool]
+    obstacle: Callable[[Problem], str] = lambda problem: ""
+    primal: bool = False
+
+    def words(self, view: View) -> str:
+        """Return why a run stopped."""
+        numbers = {"epsilon": f"{view.epsilon:g}", "reachable": f"{view.reachable:.6g}"}
+        return f"{self.name}: {self.says.format(**numbers)}"
+
+
+def _no_goal(problem: Problem) -> str:
+    return "" if problem.goal is not None else "the program has no soft margin"
+
+
+def _small_eta(problem: Problem) -> str:
+    """Say that the entropy costs more than half of the accuracy, if it does."""
+    if problem.goal is None or not problem.smooth:
+        return _no_goal(problem) or "the regularizer is not strongly convex"
+    costs = problem.F.span - problem.F.value(problem.F.project(None)) - problem.goal.F0.span
+    if costs <= 0.5 * problem.epsilon * (1 + 1e-9):
+        return ""
+    return (
+        f"the regularizer may cost {costs:.4g} of the soft margin, more than epsilon / 2 = "
+        f"{0.5 * problem.epsilon:.4g}: a larger eta is needed"
+    )
+
+
+def _direct(view: View) -> bool:
+    return view.reachable - view.state.soft_margin <= view.epsilon
+
+
+def _regularized(view: View) -> bool:
+    return view.state.bounds.smallest_value - view.state.value <= 0.5 * view.epsilon
+
+
+def _simple(view: View) -> bool:
+    bounds = view.state.bounds
+    return bounds.smallest_primal - bounds.primal <= 0.5 * view.epsilon
+
+
+def _practical(view: View) -> bool:
+    return view.state.bounds.smallest_primal - view.state.value <= 0.5 * view.epsilon
+
+
+def _optimum(view: View) -> bool:
+    return view.state.round > 0 and view.reachable - view.state.value <= view.epsilon
+
+
+def _infeasible(view: View) -> bool:
+    certificate = view.state.certificate
+    return certificate is not None and certificate.infeasible
+
+
+def _boundary(view: View) -> bool:
+    """Infeasible, or at its boundary: gamma = g_t - epsilon is reached by the weights, the dual not attained."""
+    return _infeasible(view) or _direct(view)
+
+
+def _priced(view: View) -> bool:
+    """No hypothesis would lower P by more than epsilon, at the d that the oracle was asked with."""
+    G, edge = view.problem.edges, view.state.bounds.edge
+    if view.state.round == 0:
+        return False
+    if isinstance(G, BoundedEdges):
+        return edge <= G.gamma * (1.0 + view.epsilon)
+    return G.value(np.array([edge])) - G.value(np.zeros(1)) <= view.epsilon
+
+
+def _not_separable(problem: Problem) -> str:
+    """Say that G is a maximum, whose value is not a sum over the hypotheses."""
+    return "G is the largest edge" if isinstance(problem.edges, MaximumEdge | AbsoluteEdge) else ""
+
+
+def _without_bound(problem: Problem) -> str:
+    return "" if isinstance(problem.edges, BoundedEdges) else "the program has no bound of the edges"
+
+
+RULES: Mapping[str, Rule] = {
+    rule.name: rule
+    for rule in (
+        Rule("direct", "the soft margin is within epsilon = {epsilon} of {reachable}", _direct, _no_goal),
+        Rule(
+            "regularized",
+            "the regularized bounds are within epsilon / 2, and so the soft margin within epsilon = {epsilon} of "
+            "{reachable}",
+            _regularized,
+            _small_eta,
+        ),
+        Rule("simple", "P^t(d) has come within epsilon / 2 of the last optimum", _simple, _small_eta, True),
+        Rule("practical", "P^t(d) has come within epsilon / 2 of the last dual value", _practical, _small_eta, True),
+        Rule("optimum", "the optimum has come within epsilon = {epsilon} of {reachable}", _optimum, _no_goal),
+        Rule("boundary", "no distribution has all edges below {reachable} - {epsilon}", _boundary, _without_bound),
+        Rule("infeasible", "no distribution has all edges below {reachable} - {epsilon}", _infeasible, _without_bound),
+        Rule("priced", "no hypothesis lowers the value of d by more than epsilon = {epsilon}", _priced, _not_separable),
+    )
+}
+"""The stopping rules by name."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How accurate the solves are: loose while the run is far from its end, tight near it.
+
+    Attributes
+    ----------
+    share
+        Tolerance as a share of what is between the reachable soft margin and that of the weights.
+    shift
+        How far, in the 1-norm, the distribution may be from the optimal one: a gap x leaves it within sqrt(2 x / s),
+        s the modulus of strong convexity. A looser solve asks the oracle at random.
+    loosest, finest
+        Ends of the tolerance.
+    """
+
+    share: float = 0.03
+    shift: float = 0.03
+    loosest: float = 1e-2
+    finest: float = 1e-8
+
+    def tolerance(self, view: View) -> float:
+        """Return the scaled gap that the next solve is to reach."""
+        if not view.problem.smooth:
+            return self.finest
+        if view.problem.goal is None or isinstance(view.problem.edges, BoundedEdges):
+            # The optimum rises by epsilon^2 / 2 a round: the solve must see that.
+            return float(np.clip(self.share * view.epsilon**2, self.finest * 1e-2, 1e-6))
+        gap = max(view.reachable - view.state.soft_margin, view.epsilon)
+        near = 0.5 * self.shift**2 * view.problem.F.strong_convexity
+        return float(np.clip(min(self.share * gap, near), self.finest, self.loosest))

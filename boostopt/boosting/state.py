@@ -1,0 +1,127 @@
+"""Where a run stands: weights, the distribution that the oracle is asked with next, and all bounds seen."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+from boostopt.backends.base import Start
+from boostopt.boosting.collected import Collected
+from boostopt.boosting.goal import Goal
+from boostopt.boosting.problem import Problem
+from boostopt.certificate import Certificate
+from boostopt.progress import Progress
+from boostopt.shapes import Array, Float
+
+
+@dataclass(frozen=True, eq=False)
+class Bounds:
+    """What the answers of the oracle have bounded so far.
+
+    Attributes
+    ----------
+    edge
+        u . d of the last answer.
+    smallest_edge
+        The smallest of these, g_t in the papers; 1 before the first.
+    smallest_target
+        The smallest F0(d) + u . d, F0 being F without its entropy: no more than the soft margin that hypotheses with
+        such edges are known to reach.
+    smallest_value
+        The smallest u . d + F(d), M_t.
+    smallest_primal
+        The smallest F(d) + largest edge of the hypotheses collected and the newest, P^t(d) in the papers; inf unless a
+        rule asks for it.
+    primal
+        F(d) + largest edge of the hypotheses collected, without the newest; inf unless a rule asks for it.
+    upper
+        The smallest bound of the soft margin over the class; inf without any.
+    d
+        The distribution that proves `upper`, shape (N,).
+    """
+
+    edge: float = 1.0
+    smallest_edge: float = 1.0
+    smallest_target: float = math.inf
+    smallest_value: float = math.inf
+    smallest_primal: float = math.inf
+    primal: float = math.inf
+    upper: float = math.inf
+    d: Float[Array, " N"] | None = None
+
+    def seen(self, edge: float, F0_of_d: float, F_of_d: float) -> Bounds:
+        """Return the bounds after an answer with that edge."""
+        return replace(
+            self,
+            edge=edge,
+            smallest_edge=min(self.smallest_edge, edge),
+            smallest_target=min(self.smallest_target, edge + F0_of_d),
+            smallest_value=min(self.smallest_value, edge + F_of_d),
+        )
+
+    def lowered(self, upper: float, d: Float[Array, " N"]) -> Bounds:
+        """Return the bounds with a bound of the class that a distribution proves, if it is a better one."""
+        return replace(self, upper=upper, d=d) if upper < self.upper else self
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Where a run stands after a number of updates.
+
+    Attributes
+    ----------
+    round
+        Updates made.
+    w
+        Weights of the hypotheses, shape (t,).
+    m
+        Their margins Uw, shape (N,).
+    d
+        The distribution that the oracle is asked with next, shape (N,).
+    value
+        D(w), a lower bound of the program; -1 before the first hypothesis.
+    soft_margin
+        The soft margin of w over its sum; -1 before the first hypothesis.
+    bounds
+        What the answers of the oracle have bounded.
+    certificate
+        Of the last program over all hypotheses, None where none was solved.
+    start
+        Where the next solve may begin.
+    backend
+        What gave the last answer, "" where none was asked.
+    stuck
+        Why no further update is possible, "" while there is.
+    """
+
+    round: int
+    w: Float[Array, " t"]
+    m: Float[Array, " N"]
+    d: Float[Array, " N"]
+    value: float
+    soft_margin: float
+    bounds: Bounds
+    certificate: Certificate | None = None
+    start: Start | None = None
+    backend: str = ""
+    stuck: str = ""
+
+    @property
+    def total(self) -> float:
+        """The sum of |w|."""
+        return float(abs(self.w).sum())
+
+    def progress(self, problem: Problem, u: Float[Array, " N"]) -> Progress:
+        """Return what a formulation may set its parameters by, u being the margins of the newest hypothesis."""
+        return Progress(self.round, self.bounds.smallest_edge, problem.epsilon, problem.examples, self.total, self.m, u)
+
+    def judged(self, goal: Goal | None, collected: Collected) -> State:
+        """Return the state with its soft margin."""
+        if goal is None:
+            return self
+        m, total = self.m, self.total
+        if total > 0.0 and goal.signed and float(self.w.min()) < 0.0:
+            # A program as printed may leave the simplex; what counts are weights that lie in it.
+            w = goal.G.project(self.w)
+            m, total = (m, 0.0) if w is None else (collected.margins.margins(w), 1.0)
+        return replace(self, soft_margin=goal.soft_margin(m, total))

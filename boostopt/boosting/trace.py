@@ -1,0 +1,129 @@
+"""What a run recorded, round by round, as a table."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from boostopt.errors import OptionError
+from boostopt.shapes import Array, Float, Int
+from boostopt.words import html_table
+
+
+@dataclass(frozen=True)
+class Row:
+    """One round.
+
+    Attributes
+    ----------
+    round
+        Its number, from 1.
+    hypotheses
+        Number of hypotheses collected.
+    edge
+        Edge of the newest one under the distribution that the oracle was asked with.
+    smallest_edge
+        The smallest of these so far.
+    upper
+        The best bound of the soft margin over the class so far; inf without any.
+    soft_margin
+        The soft margin of the weights after the round.
+    value
+        D(w), the lower bound of the program after the round; nan where there is no program over all hypotheses.
+    active
+        Hypotheses with a weight.
+    zero_share
+        Share of the examples, counted with multiplicity, with f(x) = 0: on the test examples if there are any.
+    test_error
+        Share of the test examples that are wrong, zeros decided as the run decides them; nan without any.
+    oracle_seconds, update_seconds, seconds
+        Time of the oracle, of the update, and since the start.
+    backend
+        What solved the program, "" where none did.
+    soft_margins
+        The soft margin at other values of nu, in the order in which they were asked for.
+    """
+
+    round: int
+    hypotheses: int
+    edge: float
+    smallest_edge: float
+    upper: float
+    soft_margin: float
+    value: float
+    active: int
+    zero_share: float
+    test_error: float
+    oracle_seconds: float
+    update_seconds: float
+    seconds: float
+    backend: str
+    soft_margins: tuple[float, ...] = ()
+
+    @property
+    def gap(self) -> float:
+        """What is between the bound of the class, or the smallest edge, and the soft margin."""
+        return (self.upper if math.isfinite(self.upper) else self.smallest_edge) - self.soft_margin
+
+
+COLUMNS = tuple(field.name for field in dataclasses.fields(Row) if field.name != "soft_margins")
+"""The columns that every trace has, without "gap"."""
+
+SHOWN = ("round", "hypotheses", "edge", "upper", "soft_margin", "gap", "active", "seconds")
+"""The columns of the table that a notebook shows."""
+
+
+class Trace(Sequence[Row]):
+    """The rounds of a run as a table: `trace["gap"]` is a column, `trace[3]` the fourth round."""
+
+    def __init__(self, rows: Iterable[Row], nus: Sequence[float] = ()) -> None:
+        self._rows, self.nus = list(rows), tuple(nus)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns."""
+        return (*COLUMNS, "gap", *(f"soft_margin[nu={nu:g}]" for nu in self.nus))
+
+    def add(self, row: Row) -> None:
+        """Write a round down."""
+        self._rows.append(row)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __getitem__(self, which: Any) -> Any:
+        """Return a column by its name, a round by its number, or a part of the table."""
+        if isinstance(which, slice):
+            return Trace(self._rows[which], self.nus)
+        return self.column(which) if isinstance(which, str) else self._rows[which]
+
+    def column(self, name: str) -> Float[Array, " rounds"] | Int[Array, " rounds"] | Array:
+        """Return a column as an array.
+
+        Raises
+        ------
+        OptionError
+            There is no such column.
+        """
+        if name not in self.columns:
+            raise OptionError(f"the trace has the columns {', '.join(self.columns)}; got {name!r}.")
+        if name.startswith("soft_margin["):
+            k = self.columns.index(name) - len(COLUMNS) - 1
+            return np.array([row.soft_margins[k] for row in self._rows])
+        return np.array([getattr(row, name) for row in self._rows])
+
+    def to_dict(self) -> dict[str, list[Any]]:
+        """Return the columns as lists: what pandas.DataFrame(...) takes."""
+        return {name: self.column(name).tolist() for name in self.columns}
+
+    def __repr__(self) -> str:
+        return f"Trace({len(self)} rounds: {', '.join(self.columns)})"
+
+    def _repr_html_(self) -> str:
+        rows = [[getattr(row, name) for name in SHOWN] for row in self._rows]
+        return html_table(f"{len(self)} rounds", rows, SHOWN)

@@ -1,0 +1,292 @@
+"""How boosting moves when a hypothesis has come: totally corrective, corrective, or by a projection.
+
+Every update that mixes the newest hypothesis in is at least as good as one corrective step [Glocer 2009, algorithm 4.1,
+with the square in its denominator; Shalev-Shwartz and Singer 2008, figure 1 and lemma 11], and a totally corrective one
+is held to that as well: theory then bounds the rounds, however inaccurate the solver was.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import cast
+
+import numpy as np
+from scipy.optimize import brentq
+
+from boostopt.backends.base import Backend, Deadline, Start
+from boostopt.boosting.collected import Collected
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.state import State
+from boostopt.edges.bounded import BoundedEdges, FixedEdges
+from boostopt.program import Program
+from boostopt.regularizers.projections import step_to_edge
+from boostopt.shapes import Array, Bool, Float
+from boostopt.solution import Outcome, Solution
+from boostopt.solving import solve
+
+LINE_SEARCH = 1e-9
+"""Accuracy of the weight that a line search finds."""
+
+PAIR_TOL = 1e-9
+"""Scaled gap to which a program over two columns is solved."""
+
+FIRST = "interior"
+"""What is tried alone where a lower bound is enough."""
+
+POLISHED = 1e-8
+"""Scaled gap to which the program over all hypotheses is solved at the end."""
+
+INFEASIBLE = "the program is infeasible: the weights prove a soft margin above the bound of the edges"
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """What an update is given.
+
+    Attributes
+    ----------
+    state
+        Where the run stands, the bounds of the newest answer included.
+    collected
+        The hypotheses, the newest ones included.
+    q
+        The newest hypothesis: the number of the one that the oracle put first.
+    u
+        Its margins, shape (N,).
+    tol
+        Scaled gap wanted of a solver.
+    deadline
+        When to stop.
+    """
+
+    state: State
+    collected: Collected
+    q: int
+    u: Float[Array, " N"]
+    tol: float
+    deadline: Deadline
+
+    @property
+    def w(self) -> Float[Array, " t"]:
+        """The weights so far, 0 for what has joined."""
+        return np.concatenate([self.state.w, np.zeros(self.collected.t - len(self.state.w))])
+
+
+class Update(ABC):
+    """A way to move; it changes nothing but what it returns."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+    @abstractmethod
+    def __call__(self, move: Move) -> State:
+        """Return where the run stands after the move, its soft margin not yet judged."""
+
+    def moved(self, move: Move, w: Float[Array, " t"], m: Float[Array, " N"]) -> State:
+        """Return the state at weights w with the margins m, asked with d(w)."""
+        at = self.problem.at(m)
+        value = self.problem.value(at, w)
+        return replace(move.state, round=move.state.round + 1, w=w, m=m, d=at.d, value=value)
+
+
+class Mixing(Update):
+    """w moves towards the newest hypothesis: w <- (1 - alpha) w + alpha e_q."""
+
+    def __call__(self, move: Move) -> State:
+        # The first mixture is the first hypothesis; only where |w| may be below 1 are weights of 0 a start.
+        if len(move.state.w) == 0 and not self.problem.two_sided:
+            return self.moved(move, _unit(move.collected.t, move.q), move.u)
+        return self.mixed(move, self.weight(move))
+
+    def mixed(self, move: Move, alpha: float) -> State:
+        """Return the state at a weight of the newest hypothesis."""
+        w = (1.0 - alpha) * move.w
+        w[move.q] += alpha
+        stuck = "no step raises the program: the newest hypothesis is no better than the mixture" if alpha == 0 else ""
+        return replace(self.moved(move, w, move.state.m + alpha * (move.u - move.state.m)), stuck=stuck)
+
+    @abstractmethod
+    def weight(self, move: Move) -> float:
+        """Return alpha in [0, 1]."""
+
+
+class Step(Mixing):
+    """The step whose gain theory bounds: alpha = clip(x . d / (eta max |x|^2), 0, 1), x = u - Uw."""
+
+    def weight(self, move: Move) -> float:
+        return corrective_weight(self.problem, move)
+
+
+def corrective_weight(problem: Problem, move: Move) -> float:
+    """Return the weight of the newest hypothesis after a corrective step."""
+    x = move.u - move.state.m
+    largest = float(np.abs(x).max())
+    if largest == 0.0:
+        return 0.0
+    return float(np.clip(problem.F.strong_convexity * float(x @ move.state.d) / largest**2, 0.0, 1.0))
+
+
+class LineSearch(Mixing):
+    """The largest D between the mixture and the newest hypothesis: the root of its derivative x . d(w)."""
+
+    def weight(self, move: Move) -> float:
+        x, m = move.u - move.state.m, move.state.m
+
+        def slope(alpha: float) -> float:
+            return float(x @ self.problem.at(m + alpha * x).d)
+
+        # D is concave along x, and up to the corrective step it rises.
+        low = corrective_weight(self.problem, move)
+        if low == 0.0 or low == 1.0 or slope(low) <= 0.0:
+            return low
+        return 1.0 if slope(1.0) >= 0.0 else cast(float, brentq(slope, low, 1.0, xtol=LINE_SEARCH))
+
+
+class PairProgram(Mixing):
+    """The program over two columns, the mixture and the newest hypothesis, solved by a backend."""
+
+    def __init__(self, problem: Problem, backend: str | Backend) -> None:
+        super().__init__(problem)
+        self.backend = backend
+
+    def weight(self, move: Move) -> float:
+        raise NotImplementedError
+
+    def __call__(self, move: Move) -> State:
+        if len(move.state.w) == 0:
+            return super().__call__(move)
+        solution = solve(self.problem.pair(move.state.m, move.u), self.backend, PAIR_TOL, move.deadline.left)
+        if solution.outcome is Outcome.INFEASIBLE:
+            return replace(
+                move.state,
+                stuck="the program over the mixture and the newest hypothesis is infeasible: as printed it asks for "
+                "equal edges, which no distribution within the caps has",
+            )
+        v, u = solution.w
+        w = v * move.w
+        w[move.q] += u
+        return replace(self.moved(move, w, v * move.state.m + u * move.u), backend=solution.backend)
+
+
+class Total(Update):
+    """The program over all hypotheses, solved anew from where the last one ended."""
+
+    def __init__(self, problem: Problem, backend: str | Backend) -> None:
+        super().__init__(problem)
+        self.backend = backend
+
+    def __call__(self, move: Move) -> State:
+        program = self.problem.program(move.collected.margins, move.state.progress(self.problem, move.u))
+        solution = self._solution(program, move)
+        state = self._solved(move, solution)
+        if state.stuck or not self.problem.smooth:
+            return state
+        step = self._step(move)
+        return state if step is None or state.value >= step.value else replace(step, start=Start(w=step.w))
+
+    def _solution(self, program: Program, move: Move) -> Solution:
+        """Return an answer to a program, by one backend alone where that is enough."""
+        state, start = move.state, move.state.start
+        if self.backend == "auto" and isinstance(program.edge_function, BoundedEdges) and self.problem.smooth:
+            # Near the bound that no distribution meets, no upper bound is found by any backend: what theory asks for is
+            # that the lower one rises.
+            first = solve(program, FIRST, move.tol, move.deadline.left, start=start)
+            if first.certificate.lower >= state.value + 0.5 * self.problem.epsilon**2:
+                return first
+        return solve(program, self.backend, move.tol, move.deadline.left, start=start)
+
+    def polished(self, state: State, collected: Collected, deadline: Deadline) -> State:
+        """Return the state with its last program solved to `POLISHED`, if its soft margin is no worse for that."""
+        certificate = state.certificate
+        if certificate is None or certificate.scaled_gap <= POLISHED or not self.problem.smooth:
+            return state
+        if len(certificate.w) < collected.t or isinstance(self.problem.edges, BoundedEdges):
+            return state
+        u = collected.margins.column(collected.t - 1)
+        program = self.problem.program(collected.margins, state.progress(self.problem, u))
+        move = Move(state, collected, collected.t - 1, u, POLISHED, deadline)
+        solution = solve(program, self.backend, POLISHED, deadline.left, start=state.start)
+        finer = replace(self._solved(move, solution), round=state.round).judged(self.problem.goal, collected)
+        return finer if finer.soft_margin >= state.soft_margin - POLISHED else state
+
+    def _solved(self, move: Move, solution: Solution) -> State:
+        """Return the state at the solver's answer."""
+        certificate, w = solution.certificate, solution.w
+        m = move.collected.margins.margins(w)
+        at = self.problem.at(m)
+        return replace(
+            move.state,
+            round=move.state.round + 1,
+            w=w,
+            m=m,
+            d=at.d if self.problem.smooth else self._distribution(solution),
+            value=certificate.lower,
+            certificate=certificate,
+            start=solution.start,
+            backend=solution.backend,
+            stuck=INFEASIBLE if certificate.infeasible else "",
+        )
+
+    def _distribution(self, solution: Solution) -> Float[Array, " N"]:
+        """Return the solver's own d, moved only if it lies outside the domain: results depend on the solver."""
+        best = solution.best
+        return solution.d if best is None or best.d is None else self.problem.F.project(best.d)
+
+    def _step(self, move: Move) -> State | None:
+        """Return the state after a corrective step; None where G is no maximum."""
+        if self.problem.goal is None or type(self.problem.edges) is not type(self.problem.goal.G):
+            return None
+        return Step(self.problem)(move)
+
+
+class Projection(Update):
+    """A step lambda_q <- lambda_q + alpha by which the newest hypothesis gets the edge rho that the page says."""
+
+    @cached_property
+    def live(self) -> Bool[Array, " N"]:
+        """The examples that have reference weight."""
+        return self.problem.examples.d0 > 0
+
+    @cached_property
+    def log_d0(self) -> Float[Array, " N"]:
+        """Logarithm of d0, -inf at its zeros."""
+        d0 = self.problem.examples.d0
+        return np.log(d0, out=np.full(len(d0), -np.inf), where=self.live)
+
+    def __call__(self, move: Move) -> State:
+        target = self.problem.page.edge_function(self.problem.parameters(move.state.progress(self.problem, move.u)))
+        assert isinstance(target, FixedEdges)
+        state, live = move.state, self.live
+        low, high = float(move.u[live].min()), float(move.u[live].max())
+        if low >= target.rho and low > 0.0:
+            # No step is long enough: with the newest hypothesis alone every margin is at least rho.
+            alone = self.moved(move, _unit(move.collected.t, move.q), move.u)
+            return replace(alone, stuck=f"the newest hypothesis alone has a margin of {low:.6g} on every example")
+        if not low < target.rho < high:
+            return replace(state, stuck=f"no step gives the newest hypothesis the edge {target.rho:.6g}")
+        # Not the logarithm of d: weights that underflow are alive all the same.
+        alpha = step_to_edge(move.u, self.log_d0 - state.m, target.rho, state.d)
+        if alpha <= 0.0:
+            return replace(state, stuck=f"the newest hypothesis has no larger edge than its target {target.rho:.6g}")
+        w = move.w
+        w[move.q] += alpha
+        return self.moved(move, w, state.m + alpha * move.u)
+
+
+def make(problem: Problem, backend: str | Backend) -> Update:
+    """Return the update that a problem names."""
+    if problem.update == "total":
+        return Total(problem, backend)
+    if problem.update == "program":
+        return PairProgram(problem, backend)
+    simple = {"step": Step, "line_search": LineSearch, "projection": Projection}
+    return simple[problem.update](problem)
+
+
+def _unit(t: int, q: int) -> Float[Array, " t"]:
+    """Return the weights of one hypothesis alone."""
+    w = np.zeros(t)
+    w[q] = 1.0
+    return w

@@ -1,0 +1,100 @@
+"""What becomes of bounds that were proved for exact distributions where a solver returns approximate ones."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from boostopt.errors import ProblemError
+from boostopt.instances.base import Instance, checked_count, checked_generator
+from boostopt.shapes import Array, Float, Int
+
+N, HALF, SIZE, COMMON = 160, 80, 10, 5
+"""Examples, those on which the first hypothesis says nothing, members of a subset, and how many two may share."""
+
+EPSILON = 0.2
+
+LARGEST = 10_000
+"""Rounds up to which the subsets are found within seconds."""
+
+BATCH = 512
+"""Subsets drawn at a time."""
+
+
+def stalled_criterion(rounds: int = 8171, random_state: int | np.random.Generator = 0) -> Instance:
+    """Return the columns of a run of ERLPBoost that makes no progress although each of its steps is legal.
+
+    The first hypothesis is 0 on the first 80 of 160 examples and 1 on the others, so that the optimum has nearly
+    uniform weights on the 80. In every later round the solver returns the uniform distribution on 10 of them, another
+    subset each time, no two of which share more than 5: all hypotheses so far have an edge of 0 or less there, and the
+    entropy costs 0.041 more than at the optimum, so that it is accurate to epsilon / 4. The oracle answers with +1 on
+    the subset and -1 elsewhere, an edge of 1. Under the exact distribution that hypothesis has a negative edge: the
+    optimum stays where it is, and the criterion, the smallest primal value of the returned distributions less the
+    optimum, never falls below 0.48. After 8171 rounds the run is beyond (64 / epsilon^2) ln N = 8120, the bound of
+    theorem 3.12, whose proof takes the hypothesis to be chosen at the exact distribution.
+
+    Parameters
+    ----------
+    rounds
+        Number of columns, from 2 to 10000; the first hypothesis and one for each subset.
+    random_state
+        Seed or generator for the subsets; equal seeds give equal ones, and those of a shorter run come first.
+
+    Returns
+    -------
+    Instance of shape (160, rounds) with nu = 1, epsilon = 0.2 and the eta of the theorem. Row k of the subsets has the
+    examples on which the distribution that is returned after k + 1 rounds is uniform, and column k + 1 of U is 1.
+
+    Raises
+    ------
+    ProblemError
+        rounds lies outside its range, or random_state is neither a seed nor a generator.
+
+    References
+    ----------
+    Glocer 2009, lemma 3.11, theorem 3.12; lemma 3.22 and theorem 3.23 fail likewise.
+    """
+    if checked_count("rounds", rounds, 2, "The first shows nothing yet.") > LARGEST:
+        raise ProblemError(f"rounds must be at most {LARGEST}; got {rounds}. The bound is exceeded from 8121 on.")
+    subsets = _subsets(rounds - 1, checked_generator(random_state))
+    U = np.full((N, rounds), -1.0)
+    U[:, 0] = np.repeat([0.0, 1.0], [HALF, N - HALF])
+    np.put_along_axis(U[:, 1:], subsets.T, 1.0, axis=0)
+    eta = 2 / EPSILON * math.log(N)
+    weights = np.where(U[:, 0] == 0, 1.0, math.exp(-eta))
+    optimum = -math.log(weights.mean()) / eta
+    cost = math.log(N / SIZE) / eta
+    return Instance(
+        name="stalled criterion",
+        U=U,
+        shows="distributions accurate to epsilon / 4 can keep ERLPBoost from any progress, beyond the printed bound.",
+        sources=("Glocer 2009, lemma 3.11, theorem 3.12",),
+        parameters={"nu": 1.0, "epsilon": EPSILON, "eta": eta},
+        known={
+            "subsets": subsets,
+            "edge of each hypothesis from the second on, when it comes": 1.0,
+            "ERLPBoost optimum after any number of rounds": optimum,
+            "ERLPBoost d": weights / weights.sum(),
+            "ERLPBoost w": np.eye(1, rounds)[0],
+            "primal value of each returned distribution, over the columns before it": cost,
+            "criterion": min(0.5, 1 + cost) - optimum,
+            "printed bound of the rounds": 64 / EPSILON**2 * math.log(N),
+            "LPBoost optimum": 0.0,
+        },
+    )
+
+
+def _subsets(count: int, rng: np.random.Generator) -> Int[Array, "count size"]:
+    """Return subsets of the first examples, sorted, any two of which share few: greedily from uniform draws."""
+    indicators: Float[Array, "kept half"] = np.zeros((count, HALF), dtype=np.float32)
+    kept = 0
+    while kept < count:
+        batch = np.zeros((BATCH, HALF), dtype=np.float32)
+        np.put_along_axis(batch, rng.random((BATCH, HALF)).argpartition(SIZE, axis=1)[:, :SIZE], 1.0, axis=1)
+        batch = batch[(batch @ indicators[:kept].T).max(axis=1, initial=0.0) <= COMMON]
+        # Of what is left, one that shares too many with an earlier one of the batch is dropped, kept or not.
+        new = batch[np.triu(batch @ batch.T, 1).max(axis=0, initial=0.0) <= COMMON][: count - kept]
+        indicators[kept : kept + len(new)] = new
+        kept += len(new)
+    return np.nonzero(indicators)[1].reshape(count, SIZE)

@@ -1,0 +1,157 @@
+"""What boosting asks of an oracle: hypotheses with large edges under given example weights.
+
+An oracle holds the examples, labels included, and a class of hypotheses h with values in [-1, 1]. Asked with a
+distribution d over the examples it answers with columns u_n = y_n h(x_n) of large edge u . d. Where it knows a number
+that no edge of its class exceeds, the whole class is bounded by it, and not only what was collected.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt.shapes import Array, Float, Num
+
+State = Mapping[str, Any]
+"""What is saved of an object without pickle: numbers, strings, lists and arrays by name."""
+
+
+class Hypothesis(ABC):
+    """A hypothesis h with values in [-1, 1]; immutable, and equal to another if it is the same function by name."""
+
+    kind: ClassVar[str]
+    """The name under which it is saved."""
+
+    @abstractmethod
+    def __call__(self, X: Any) -> Float[Array, " n"]:
+        """Return h(x) in [-1, 1] for each row of X, shape (n, features), dense or sparse.
+
+        Raises
+        ------
+        ProblemError
+            X has another number of features, or the hypothesis knows its values on the training examples only.
+        """
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Return the hypothesis in words, e.g. "feature 3 > 0.5"."""
+
+    @abstractmethod
+    def __hash__(self) -> int: ...
+
+    @abstractmethod
+    def __eq__(self, other: object) -> bool: ...
+
+    @abstractmethod
+    def state(self) -> State:
+        """Return what `restored` makes it from."""
+
+    @classmethod
+    @abstractmethod
+    def restored(cls, state: State) -> Hypothesis:
+        """Return the hypothesis that was saved."""
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """A hypothesis with its margins on the examples.
+
+    Attributes
+    ----------
+    hypothesis
+        The function.
+    margins
+        u_n = y_n h(x_n), shape (N,), in [-1, 1]: int8 where all are whole numbers, float64 otherwise.
+    edge
+        u . d under the weights that the oracle was asked with.
+    """
+
+    hypothesis: Hypothesis
+    margins: Num[Array, " N"]
+    edge: float
+
+
+@dataclass(frozen=True, eq=False)
+class Query:
+    """What an oracle is asked.
+
+    Attributes
+    ----------
+    d
+        Example weights, shape (N,), non-negative.
+    count
+        How many columns are wanted at most.
+    gain
+        By how much the optimum of the program rises if the hypothesis with these margins joins: for oracles that
+        choose by it. None where there is no program.
+    """
+
+    d: Float[Array, " N"]
+    count: int = 1
+    gain: Callable[[Float[Array, " N"]], float] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What an oracle answers.
+
+    Attributes
+    ----------
+    columns
+        At least one and at most `count` different columns, the one with the largest edge first unless the oracle is
+        made to choose otherwise.
+    largest
+        A number that no edge of the class exceeds under these weights, rounding included; None if none is known.
+    """
+
+    columns: tuple[Column, ...]
+    largest: float | None
+
+
+class Oracle(ABC):
+    """The examples and a class of hypotheses."""
+
+    reflexive: bool = False
+    """Whether the class holds with every hypothesis its negation."""
+
+    guarantee: float | None = None
+    """An edge that every answer is promised to reach, whatever the weights; None if nothing is promised."""
+
+    @property
+    @abstractmethod
+    def N(self) -> int:
+        """Number of examples that count."""
+
+    @property
+    def c(self) -> Float[Array, " N"]:
+        """Multiplicities of the examples, positive."""
+        return np.ones(self.N)
+
+    @property
+    @abstractmethod
+    def y(self) -> Num[Array, " N"] | None:
+        """Labels -1 and 1, None where only margins are known."""
+
+    @abstractmethod
+    def best(self, query: Query) -> Answer:
+        """Return hypotheses with large edges under the weights of the query."""
+
+    @abstractmethod
+    def __str__(self) -> str:
+        """Return the class in words, e.g. "decision stumps on 30 features, both directions"."""
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """A number for the examples and the class: a checkpoint of other data is refused by it."""
+
+    def state(self) -> State:
+        """Return what changes from call to call, for checkpoints: the state of a random generator, a position."""
+        return {}
+
+    def restore(self, state: State) -> None:  # noqa: B027 most oracles have nothing to restore
+        """Go on from a state."""

@@ -1,0 +1,369 @@
+"""Hypotheses fitted by scikit-learn's classifiers: heuristic, for no fit says that none has a larger edge."""
+
+from __future__ import annotations
+
+import hashlib
+from abc import abstractmethod
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt.errors import OptionError, ProblemError, unknown_name
+from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, State
+from boostopt.oracles.examples import features_of, labelled
+from boostopt.oracles.given import as_stored, total_weight
+from boostopt.shapes import Array, Float, Int, Int8, Num
+
+VALUES = ("predict", "decision_function", "predict_proba")
+
+DRAWS = 20
+"""Samples that are drawn in search of one with both classes."""
+
+PROBABILITY_ROUNDING = 1e-6
+"""By how much a probability may leave [0, 1]: some estimators compute in single precision."""
+
+
+@dataclass(frozen=True)
+class Fitted(Hypothesis):
+    """A fitted classifier as a hypothesis.
+
+    Two of them are equal if they are the same fit, number and description, with the same sign. Saved are the values on
+    the training examples and not the classifier: a restored hypothesis cannot predict. (A pickled one can.)
+
+    Attributes
+    ----------
+    number
+        Which fit of its oracle this is, from 0.
+    sign
+        1, or -1 for the negation.
+    description
+        The classifier in a word.
+    values
+        Which of its methods gives h: "predict" -1 or 1, "decision_function" cut to [-1, 1], "predict_proba" 2p - 1.
+    features
+        Number of features.
+    on_training
+        h(x_n) on the training examples that count, sign included, shape (N,).
+    estimator
+        The fitted classifier; None if it was not saved.
+    """
+
+    kind: ClassVar[str] = "fitted"
+
+    number: int
+    sign: int
+    description: str
+    values: str
+    features: int = field(compare=False)
+    on_training: Num[Array, " N"] = field(compare=False, repr=False)
+    estimator: Any = field(compare=False, repr=False)
+
+    def __call__(self, X: Any) -> Float[Array, " n"]:
+        """Return h(x) in [-1, 1] for each row of X.
+
+        Raises
+        ------
+        ProblemError
+            X has another number of features, the classifier was not saved, or it answers with other than such values.
+        """
+        features = features_of(X, self.features)
+        if self.estimator is None:
+            raise ProblemError(
+                f"{self} was restored from a file, and classifiers are not saved: only its values on the training "
+                "examples are known. Fit again, or pickle the run."
+            )
+        return self.sign * hypothesis_values(self.estimator, self.values, features)
+
+    def __str__(self) -> str:
+        return f"{'-' if self.sign < 0 else ''}{self.description} {self.number}"
+
+    def state(self) -> State:
+        return {
+            "number": self.number,
+            "sign": self.sign,
+            "description": self.description,
+            "values": self.values,
+            "features": self.features,
+            "on_training": self.on_training,
+        }
+
+    @classmethod
+    def restored(cls, state: State) -> Fitted:
+        description, values = str(state["description"]), str(state["values"])
+        on_training = np.asarray(state["on_training"])
+        number, sign, features = int(state["number"]), int(state["sign"]), int(state["features"])
+        return cls(number, sign, description, values, features, on_training, None)
+
+
+class FittingOracle(Oracle):
+    """What the oracles share that fit a classifier in each call; `_fitted` is what they differ in."""
+
+    def __init__(
+        self, estimator: Any, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None, values: str, reflexive: bool, seed: int
+    ) -> None:
+        from sklearn.base import clone
+
+        if values not in VALUES:
+            raise unknown_name("kind of values", values, VALUES)
+        if seed < 0:
+            raise OptionError(f"random_state must be 0 or larger; got {seed}.")
+        self._examples = labelled(X, y, c)
+        try:
+            self._estimator: Any = clone(estimator)
+        except TypeError as failure:
+            raise ProblemError(
+                f"the estimator must be an object of scikit-learn's kind; got {estimator!r}: {failure}. "
+                "Pass an instance, such as DecisionTreeClassifier(max_depth=1)."
+            ) from failure
+        if not hasattr(self._estimator, values):
+            raise ProblemError(
+                f"the estimator must have the method {values}; {_name(estimator)} has none. "
+                f"Pass another one of values: {', '.join(VALUES)}."
+            )
+        self._values, self.reflexive, self._seed, self._calls = values, reflexive, seed, 0
+
+    @property
+    def N(self) -> int:
+        return self._examples.N
+
+    @property
+    def c(self) -> Float[Array, " N"]:
+        return self._examples.c
+
+    @property
+    def y(self) -> Int8[Array, " N"]:
+        return self._examples.y
+
+    def best(self, query: Query) -> Answer:
+        """Fit a classifier and return it, or its negation where that has the larger edge and belongs to the class.
+
+        Raises
+        ------
+        ProblemError
+            The weights are no distribution, or the classifier answers with other than one value in [-1, 1] for each
+            example.
+        """
+        total = total_weight(query.d, self.N)
+        if total == 0 or (query.d < 0).any():
+            raise ProblemError(
+                "the weights d of a fit must be at least 0, and not all 0; got a smallest one of "
+                f"{query.d.min():.6g} and a sum of sizes of {total:.6g}."
+            )
+        # The generator of a call is made from its number: that number is all there is to save.
+        rng = np.random.default_rng([self._seed, self._calls])
+        model = self._fitted(self._new(rng), query.d / total, rng)
+        h = hypothesis_values(model, self._values, self._examples.X)
+        edge = float((self.y * h) @ query.d)
+        sign = -1 if self.reflexive and edge < 0 else 1
+        on_training, features = as_stored(sign * h), self._examples.X.shape[1]
+        hypothesis = Fitted(self._calls, sign, _name(model), self._values, features, on_training, model)
+        self._calls += 1
+        return Answer((Column(hypothesis, self.y * on_training, sign * edge),), None)
+
+    @abstractmethod
+    def _fitted(self, model: Any, d: Float[Array, " N"], rng: np.random.Generator) -> Any:
+        """Return the classifier fitted to a distribution d over the examples."""
+
+    def _new(self, rng: np.random.Generator) -> Any:
+        """Return a classifier not yet fitted, its random states drawn."""
+        from sklearn.base import clone
+
+        model: Any = clone(self._estimator)
+        drawn = {name: int(rng.integers(2**31)) for name in sorted(model.get_params()) if _is_random_state(name)}
+        return model.set_params(**drawn)
+
+    def _y(self, rows: Int[Array, " n"]) -> Int[Array, " n"]:
+        """Return labels as classifiers take them."""
+        return self.y[rows].astype(np.int64)
+
+    @property
+    def digest(self) -> str:
+        # Other parameters than these are objects, whose text may hold an address in memory.
+        plain = {
+            name: value
+            for name, value in sorted(self._estimator.get_params().items())
+            if not _is_random_state(name) and isinstance(value, (str, int, float, type(None)))
+        }
+        parts = f"{self._examples.digest} {type(self).__name__} {_name(self._estimator)} {plain!r}"
+        return hashlib.sha256(f"{parts} {self._values} {self.reflexive}".encode()).hexdigest()
+
+    def state(self) -> State:
+        return {"calls": self._calls}
+
+    def restore(self, state: State) -> None:
+        self._calls = int(state["calls"])
+
+
+class Estimators(FittingOracle):
+    """Fit a classifier to the weighted examples. Heuristic: nothing is known of the class as a whole.
+
+    Parameters
+    ----------
+    estimator
+        A classifier of scikit-learn's kind whose fit takes `sample_weight`. Each call fits a clone of it to the labels
+        -1 and 1 with the weights N d / sum(d). Examples of weight 0 are left out unless a class would vanish.
+    X
+        Features, shape (N, features), finite: an array or a scipy sparse matrix.
+    y
+        Labels, shape (N,): -1 and 1, or 0 and 1.
+    c
+        Multiplicities of the examples, shape (N,), non-negative; examples with 0 are left out.
+    values
+        What h(x) is: "predict" is -1 or 1; "decision_function" is cut to [-1, 1], so that beyond its margin a
+        classifier is just sure; "predict_proba" is 2p - 1 with the probability p of class 1.
+    reflexive
+        Whether the negations belong to the class: of a classifier with a negative edge the negation is returned.
+    random_state
+        Seed of the numbers that the estimator's random_state is set to, a new one in each call. By default its own
+        random_state where that is a whole number, else 0: equal runs are equal.
+
+    Raises
+    ------
+    ProblemError
+        X, y or c are no examples, the estimator is none, takes no weights, or lacks the method that `values` names.
+    OptionError
+        Unknown values, a negative seed.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: npt.ArrayLike,
+        c: npt.ArrayLike | None = None,
+        values: str = "predict",
+        reflexive: bool = True,
+        random_state: int | None = None,
+    ) -> None:
+        from sklearn.utils.validation import has_fit_parameter
+
+        own = getattr(estimator, "random_state", None)
+        seed = random_state if random_state is not None else own if isinstance(own, int) else 0
+        super().__init__(estimator, X, y, c, values, reflexive, seed)
+        if not has_fit_parameter(self._estimator, "sample_weight"):
+            raise ProblemError(
+                f"the estimator's fit must take sample_weight; that of {_name(estimator)} does not. "
+                "Use Resampled, which fits it to samples drawn by the weights."
+            )
+
+    def _fitted(self, model: Any, d: Float[Array, " N"], rng: np.random.Generator) -> Any:
+        rows = np.flatnonzero(d)
+        if not _both_classes(self.y[rows]):
+            rows = np.arange(self.N)
+        X = self._examples.X if len(rows) == self.N else self._examples.X[rows]
+        return model.fit(X, self._y(rows), sample_weight=self.N * d[rows])
+
+    def __str__(self) -> str:
+        return f"{_name(self._estimator)} fitted to the weights{', and negations' if self.reflexive else ''}"
+
+
+class Resampled(FittingOracle):
+    """Fit a classifier to a sample drawn by the weights: for those whose fit takes none. Heuristic.
+
+    Parameters
+    ----------
+    estimator
+        A classifier of scikit-learn's kind. Each call fits a clone of it, to the labels -1 and 1.
+    X, y, c, values, reflexive
+        As for Estimators.
+    size
+        Examples drawn in each call, with replacement, at least 2; N by default. A sample of one class is drawn anew.
+    random_state
+        Seed of the samples, and of the numbers that the estimator's random_state is set to.
+
+    Raises
+    ------
+    ProblemError
+        X, y or c are no examples, the estimator is none or lacks the method that `values` names.
+    OptionError
+        Unknown values, a size below 2, a negative seed.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: npt.ArrayLike,
+        c: npt.ArrayLike | None = None,
+        size: int | None = None,
+        random_state: int = 0,
+        values: str = "predict",
+        reflexive: bool = True,
+    ) -> None:
+        super().__init__(estimator, X, y, c, values, reflexive, random_state)
+        if size is not None and size < 2:
+            raise OptionError(f"a sample must have a size of at least 2, one example of each class; got {size}.")
+        self._size = size or self.N
+
+    def _fitted(self, model: Any, d: Float[Array, " N"], rng: np.random.Generator) -> Any:
+        for _ in range(DRAWS):
+            rows = rng.choice(self.N, self._size, p=d)
+            if _both_classes(self.y[rows]):
+                return model.fit(self._examples.X[rows], self._y(rows))
+        shares = d[self.y > 0].sum()
+        raise ProblemError(
+            f"a sample must hold both classes; {DRAWS} samples of {self._size} examples held one. The weights of class "
+            f"1 sum to {shares:.3g} of 1. Pass a larger size, or a learner that takes sample weights to Estimators."
+        )
+
+    def __str__(self) -> str:
+        negations = ", and negations" if self.reflexive else ""
+        return f"{_name(self._estimator)} fitted to {self._size} examples drawn by the weights{negations}"
+
+
+def hypothesis_values(model: Any, values: str, X: Any) -> Float[Array, " n"]:
+    """Return h(x) in [-1, 1] of a fitted classifier, checked.
+
+    Raises
+    ------
+    ProblemError
+        Other than one finite value for each example, other labels than -1 and 1, probabilities outside [0, 1].
+    """
+    n, name = X.shape[0], f"{_name(model)}.{values}"
+    raw = np.asarray(getattr(model, values)(X))
+    expected = (n, 2) if values == "predict_proba" else (n,)
+    if raw.shape != expected:
+        raise ProblemError(
+            f"{name} must return shape {expected}, for {n} examples of two classes; got {raw.shape}. "
+            "Pass a classifier that keeps to scikit-learn's conventions."
+        )
+    if raw.dtype.kind not in "iuf" or not np.isfinite(raw).all():
+        strange = raw[~np.isfinite(raw)][0] if raw.dtype.kind == "f" else raw.flat[0]
+        raise ProblemError(f"{name} must return finite numbers; got {strange!r}. Look at what it was fitted to.")
+    raw = raw.astype(np.float64)
+    if values == "decision_function":
+        return np.clip(raw, -1, 1)
+    if values == "predict":
+        if not np.isin(raw, (-1, 1)).all():
+            raise ProblemError(
+                f"{name} must return the labels it was given, -1 and 1; got {np.unique(raw)[:5].tolist()}. "
+                'Pass a classifier, or values="decision_function" where it has one.'
+            )
+        return raw
+    classes = np.asarray(getattr(model, "classes_", ()))
+    if not np.array_equal(classes, (-1, 1)):
+        raise ProblemError(f"{_name(model)} must know the classes [-1, 1] that it was fitted to; got {classes!r}.")
+    p = raw[:, 1]
+    if p.min() < -PROBABILITY_ROUNDING or p.max() > 1 + PROBABILITY_ROUNDING:
+        raise ProblemError(
+            f"{name} must return probabilities in [0, 1]; got {p.min():.6g} to {p.max():.6g}: the values would leave "
+            "[-1, 1]. Pass another one of values."
+        )
+    return np.clip(2 * p - 1, -1, 1)
+
+
+def _both_classes(y: Int8[Array, " n"]) -> bool:
+    """Whether both classes occur."""
+    return bool((y > 0).any() and (y < 0).any())
+
+
+def _is_random_state(parameter: str) -> bool:
+    """Whether a parameter is the seed of an estimator or of a part of it."""
+    return parameter == "random_state" or parameter.endswith("__random_state")
+
+
+def _name(estimator: Any) -> str:
+    """Return the name of an estimator's class."""
+    return type(estimator).__name__

@@ -1,0 +1,296 @@
+"""A class of hypotheses given by its margins: the columns of a matrix, and on request their negations."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from boostopt.errors import OptionError, ProblemError, unknown_name
+from boostopt.margins import Margins
+from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, State
+from boostopt.shapes import Array, Float, Int, Num
+
+CHOICES = ("best", "weakest", "random", "largest_increase")
+"""How GivenMargins chooses, besides by an order."""
+
+EPSILON = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Given(Hypothesis):
+    """A column of a given matrix, or its negation.
+
+    Its features are the values of the hypotheses: it is called with the matrix H[n, q] = h_q(x_n).
+
+    Attributes
+    ----------
+    q
+        The column, from 0.
+    sign
+        1, or -1 for the negation.
+    """
+
+    kind: ClassVar[str] = "given"
+
+    q: int
+    sign: int = 1
+
+    def __call__(self, X: Any) -> Float[Array, " n"]:
+        """Return sign * X[:, q] for the values X of all hypotheses, shape (n, t), dense or sparse.
+
+        Raises
+        ------
+        ProblemError
+            X is no matrix with a column q, or this column leaves [-1, 1].
+        """
+        sparse = scipy.sparse.issparse(X)
+        values: Any = scipy.sparse.csr_array(X) if sparse else np.asarray(X)
+        if values.ndim != 2 or values.shape[1] <= self.q:
+            raise ProblemError(
+                "a given hypothesis knows its column number alone: X must hold the values of all hypotheses, shape "
+                f"(n, t) with t > {self.q}; got shape {values.shape}."
+            )
+        column: Any = values[:, [self.q]]
+        h = np.asarray(column.toarray() if sparse else column)[:, 0]
+        if h.dtype.kind not in "iuf" or not (np.abs(h) <= 1).all():
+            raise ProblemError(
+                f"X must hold the values of the hypotheses, numbers in [-1, 1]; got {h.dtype} and other values in "
+                f"column {self.q}. Divide each hypothesis by its largest absolute value."
+            )
+        return self.sign * h.astype(np.float64)
+
+    def __str__(self) -> str:
+        return f"{'-' if self.sign < 0 else ''}column {self.q}"
+
+    def state(self) -> State:
+        return {"q": self.q, "sign": self.sign}
+
+    @classmethod
+    def restored(cls, state: State) -> Given:
+        return cls(int(state["q"]), int(state["sign"]))
+
+
+class GivenMargins(Oracle):
+    """Know the margins of every hypothesis of the class.
+
+    Exact: `Answer.largest` bounds the whole class, however the column is chosen.
+
+    Parameters
+    ----------
+    U
+        Margins u_nq = y_n h_q(x_n), shape (N, t), in [-1, 1]: an array, a sparse matrix or Margins.
+    choose
+        Which column is the answer: "best" has the largest edge, "weakest" the smallest one that reaches the
+        guarantee, "random" is drawn uniformly, "largest_increase" raises the optimum of the program most. Or the
+        numbers of columns, one for each call and the best after them. Of all of these but an order, only columns
+        that reach the guarantee are eligible if there is one.
+    guarantee
+        An edge in [-1, 1] that some column reaches whatever the weights. It is checked in every call, up to rounding.
+    c
+        Multiplicities of the examples, shape (N,), non-negative; examples with 0 are left out.
+    reflexive
+        Whether the negations of the columns belong to the class too.
+    random_state
+        Seed for "random", 0 or larger.
+
+    Raises
+    ------
+    ProblemError
+        U is no margin matrix, c are no multiplicities of its examples.
+    OptionError
+        An unknown choice, a column number that does not exist, a guarantee that is missing or outside [-1, 1].
+    """
+
+    def __init__(
+        self,
+        U: Any,
+        choose: npt.ArrayLike = "best",
+        guarantee: float | None = None,
+        c: npt.ArrayLike | None = None,
+        reflexive: bool = False,
+        random_state: int = 0,
+    ) -> None:
+        if isinstance(choose, str) and choose not in CHOICES:
+            raise unknown_name("choice", choose, CHOICES)
+        if guarantee is not None and not -1 <= guarantee <= 1:
+            raise OptionError(f"the guarantee must be an edge, a number in [-1, 1]; got {guarantee!r}.")
+        if guarantee is None and isinstance(choose, str) and choose == "weakest":
+            raise OptionError(
+                'choose="weakest" takes the smallest edge that reaches the guarantee; got no guarantee. '
+                "Pass guarantee=g, an edge that some column reaches whatever the weights."
+            )
+        if random_state < 0:
+            raise OptionError(f"random_state must be 0 or larger; got {random_state}.")
+        margins = Margins(U)
+        rows, self._c = _multiplicities(c, margins.N)
+        self._U = margins if len(rows) == margins.N else margins.take(rows)
+        self._choice = choose if isinstance(choose, str) else "best"
+        self._order = () if isinstance(choose, str) else _order(choose, margins.t)
+        self.guarantee = guarantee
+        self.reflexive = reflexive
+        self._seed, self._calls = random_state, 0
+
+    @property
+    def N(self) -> int:
+        return self._U.N
+
+    @property
+    def c(self) -> Float[Array, " N"]:
+        return self._c
+
+    @property
+    def y(self) -> None:
+        return None
+
+    def best(self, query: Query) -> Answer:
+        """Return the columns chosen; one only while an order is followed.
+
+        Raises
+        ------
+        ProblemError
+            The weights are not one finite number for each example, no column reaches the guarantee, the next one of
+            the order does not, or "largest_increase" is to choose without a program.
+        """
+        # An edge is a sum of this many roundings at most, and |u_n| <= 1; epsilon is twice the unit roundoff.
+        rounding = (self._U.summation_length + 2) * EPSILON * total_weight(query.d, self.N)
+        e = self._U.edges(query.d)
+        edges = np.concatenate([e, -e]) if self.reflexive else e
+        chosen = self._chosen(query, edges, rounding)
+        columns = tuple(self._column(int(k), float(edges[k])) for k in chosen)
+        self._calls += 1
+        return Answer(columns, float(edges.max()) + rounding)
+
+    def _chosen(self, query: Query, edges: Float[Array, " k"], rounding: float) -> Int[Array, " count"]:
+        """Return numbers in the class: q for a column, t + q for its negation."""
+        eligible = self._eligible(edges, rounding)
+        if self._calls < len(self._order):
+            k = self._order[self._calls]
+            if k not in eligible:
+                raise ProblemError(
+                    f"column {k}, the next of the order, has edge {edges[k]:.6g} and does not reach the guarantee "
+                    f"{self.guarantee}. Leave out the guarantee, or change the order."
+                )
+            return np.array([k])
+        if self._choice == "random":
+            # The generator of a call is made from its number: that number is all there is to save.
+            rng = np.random.default_rng([self._seed, self._calls])
+            return rng.choice(eligible, min(query.count, len(eligible)), replace=False)
+        score = edges[eligible]
+        if self._choice == "weakest":
+            score = -score
+        elif self._choice == "largest_increase":
+            score = self._gains(query, eligible)
+        return eligible[np.argsort(-score, kind="stable")[: query.count]]
+
+    def _eligible(self, edges: Float[Array, " k"], rounding: float) -> Int[Array, " eligible"]:
+        """Return which hypotheses reach the guarantee, up to rounding; all if there is none."""
+        if self.guarantee is None:
+            return np.arange(len(edges))
+        eligible = np.flatnonzero(edges >= self.guarantee - rounding)
+        if len(eligible) == 0:
+            raise ProblemError(
+                f"the guarantee {self.guarantee} is not true of this class: under these weights the largest edge is "
+                f"{edges.max():.6g}. Pass a guarantee that some column reaches whatever the weights."
+            )
+        return eligible
+
+    def _gains(self, query: Query, eligible: Int[Array, " eligible"]) -> Float[Array, " eligible"]:
+        """Return by how much each hypothesis raises the optimum."""
+        if query.gain is None:
+            raise ProblemError(
+                'choose="largest_increase" needs a program whose optimum rises; got a query without one. '
+                "Use it with formulations that are solved as programs, or choose otherwise."
+            )
+        return np.array([query.gain(self._signed(int(k))) for k in eligible])
+
+    def _signed(self, k: int) -> Float[Array, " N"]:
+        """Return the margins of hypothesis k of the class."""
+        return self._U.column(k) if k < self._U.t else -self._U.column(k - self._U.t)
+
+    def _column(self, k: int, edge: float) -> Column:
+        """Return hypothesis k of the class."""
+        hypothesis = Given(k % self._U.t, 1 if k < self._U.t else -1)
+        return Column(hypothesis, as_stored(self._signed(k)), edge)
+
+    def __str__(self) -> str:
+        negations = " and their negations" if self.reflexive else ""
+        chosen = "in a given order, then the best" if self._order else self._choice.replace("_", " ")
+        promise = "" if self.guarantee is None else f", edge {self.guarantee:g} guaranteed"
+        return f"{self._U.t} given columns{negations}, {chosen}{promise}"
+
+    @property
+    def digest(self) -> str:
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
+        """SHA-256 of margins, multiplicities and reflexivity: how the columns are chosen is not part of the class."""
+        digest = hashlib.sha256(f"{self._U.digest()} {self.reflexive}".encode())
+        digest.update(self._c.data)
+        return digest.hexdigest()
+
+    def state(self) -> State:
+        return {"calls": self._calls}
+
+    def restore(self, state: State) -> None:
+        self._calls = int(state["calls"])
+
+
+def as_stored(margins: Float[Array, " N"]) -> Num[Array, " N"]:
+    """Return margins in [-1, 1] as int8 where all are whole numbers."""
+    whole = margins.astype(np.int8)
+    return whole if np.array_equal(whole, margins) else margins
+
+
+def total_weight(d: Float[Array, " weights"], N: int) -> float:
+    """Return the sum of |d_n|.
+
+    Raises
+    ------
+    ProblemError
+        There is not one weight for each of the N examples that count, or one is no finite number.
+    """
+    if d.shape != (N,) or not np.isfinite(d).all():
+        raise ProblemError(
+            f"the weights d must be {N} finite numbers, one for each example that counts; got shape {d.shape}"
+            f"{'' if np.isfinite(d).all() else ' with others'}. Leave out the examples of multiplicity 0."
+        )
+    return float(np.abs(d).sum())
+
+
+def _multiplicities(c: npt.ArrayLike | None, N: int) -> tuple[Int[Array, " rows"], Float[Array, " rows"]]:
+    """Return the examples that count and their multiplicities."""
+    counts = np.ones(N) if c is None else np.asarray(c, dtype=np.float64)
+    if counts.shape != (N,) or not (np.isfinite(counts) & (counts >= 0)).all() or not counts.any():
+        raise ProblemError(
+            f"the multiplicities c must be {N} finite numbers of at least 0, not all 0; got shape {counts.shape}, "
+            f"smallest {counts.min(initial=math.inf):.6g}."
+        )
+    rows = np.flatnonzero(counts > 0)
+    return rows, counts[rows]
+
+
+def _order(choose: npt.ArrayLike, t: int) -> tuple[int, ...]:
+    """Return the column numbers of an order, checked."""
+    try:
+        order = np.asarray(choose)
+    except ValueError as failure:
+        raise OptionError(f"an order must be a list of column numbers: {failure}.") from failure
+    if order.size == 0:
+        return ()
+    if order.ndim != 1 or order.dtype.kind not in "iu":
+        raise OptionError(
+            f"choose must be one of {', '.join(CHOICES)} or a list of column numbers; got {choose!r}, "
+            f"shape {order.shape} of {order.dtype}."
+        )
+    bad = order[(order < 0) | (order >= t)]
+    if len(bad):
+        raise OptionError(f"an order must hold column numbers from 0 to {t - 1}; got {bad[0]}.")
+    return tuple(order.tolist())

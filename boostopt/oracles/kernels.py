@@ -1,0 +1,390 @@
+r"""Kernel columns: h_k(x) = K(x, x_k) / scale_k, one hypothesis for each training example x_k.
+
+scale_k = max_n |K(x_n, x_k)| over the training examples, so that |h_k| <= 1 there; it is kept with the hypothesis, and
+values beyond 1 on other x are cut. The edges of all of them are
+
+    e_k = (1/scale_k) sum_n y_n d_n K(x_n, x_k),
+
+with the linear kernel e_k scale_k = X(X'(y d)): no matrix of N x N entries is made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from boostopt.errors import OptionError, ProblemError, unknown_name
+from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, State
+from boostopt.oracles.examples import features_of, labelled
+from boostopt.oracles.given import EPSILON, as_stored, total_weight
+from boostopt.shapes import Array, Float, Int, Int8
+
+KERNELS = ("linear", "polynomial", "rbf")
+
+BLOCK_BYTES = 20_000_000
+"""Memory of a block of kernel values."""
+
+TIE_DIGITS = 12
+"""Edges that agree in so many decimals of the total weight are equal up to rounding: the first example is taken."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """K(x, z): "linear" x·z, "polynomial" (gamma x·z + coef0)^degree, "rbf" exp(-gamma |x - z|²).
+
+    Parameters that a kernel does not have stand at gamma = 1, degree = 1, coef0 = 0: so written, the linear kernel is
+    the polynomial one.
+    """
+
+    name: str
+    gamma: float = 1.0
+    degree: int = 1
+    coef0: float = 0.0
+
+    def __str__(self) -> str:
+        if self.name == "rbf":
+            return f"rbf kernel, gamma {self.gamma:g}"
+        if self.name == "polynomial":
+            return f"polynomial kernel, degree {self.degree}, gamma {self.gamma:g}, coef0 {self.coef0:g}"
+        return "linear kernel"
+
+    def block(self, X: Any, Z: Float[Array, "k features"]) -> Float[Array, "n k"]:
+        """Return K(x, z) for the rows of X, dense or CSR, and of Z."""
+        products: Any = X @ Z.T
+        if self.name == "rbf":
+            squares = np.maximum(_squares(X)[:, np.newaxis] + _squares(Z) - 2 * products, 0)
+            return np.exp(-self.gamma * squares)
+        if self.name == "linear":
+            return products
+        base = self.gamma * products + self.coef0
+        value = base.copy()
+        for _ in range(self.degree - 1):  # a third of the time of a power
+            value *= base
+        return value
+
+    def column(self, X: Any, z: Float[Array, " features"]) -> Float[Array, " n"]:
+        """Return K(x, z) for the rows of X."""
+        if self.name == "rbf" and not scipy.sparse.issparse(X):
+            difference = X - z  # exact where the features are far from 0; the products of `block` cancel
+            return np.exp(-self.gamma * _squares(difference))
+        return self.block(X, z[np.newaxis])[:, 0]
+
+    def bound(self, norms: Float[Array, " k"]) -> Float[Array, " k"]:
+        """Return a bound on |K(x, z)| for z of these norms and x of the largest of them, by Cauchy and Schwarz."""
+        if self.name == "rbf":
+            return np.ones(len(norms))
+        return (self.gamma * norms * norms.max() + abs(self.coef0)) ** self.degree
+
+    def error(self, norms: Float[Array, " k"], features: int) -> Float[Array, " k"]:
+        """Return a bound on the rounding error of K(x, z) for the same x and z, in machine epsilons."""
+        if self.name == "rbf":
+            return 4 + (features + 8) * self.gamma * (norms + norms.max()) ** 2
+        return self.degree * (features + 4) * self.bound(norms)
+
+
+@dataclass(frozen=True)
+class KernelColumn(Hypothesis):
+    """sign * K(x, z) / scale for a training example z, cut to [-1, 1].
+
+    Two of them are equal if the row, the sign and the kernel are.
+
+    Attributes
+    ----------
+    row
+        Which row of the training examples z is.
+    sign
+        1, or -1 for the negation.
+    kernel
+        K and its parameters.
+    scale
+        Largest |K(x, z)| over the training examples, positive.
+    features
+        Number of features.
+    indices, values
+        Which features of z are not 0 and their values, both of shape (nonzeros,).
+    """
+
+    kind: ClassVar[str] = "kernel"
+
+    row: int
+    sign: int
+    kernel: Kernel
+    scale: float = field(compare=False)
+    features: int = field(compare=False)
+    indices: Int[Array, " nonzeros"] = field(compare=False, repr=False)
+    values: Float[Array, " nonzeros"] = field(compare=False, repr=False)
+
+    def __call__(self, X: Any) -> Float[Array, " n"]:
+        return self.scaled(self.kernel.column(features_of(X, self.features), self.point))
+
+    @property
+    def point(self) -> Float[Array, " features"]:
+        """The example z."""
+        z = np.zeros(self.features)
+        z[self.indices] = self.values
+        return z
+
+    def scaled(self, kernel_values: Float[Array, " n"]) -> Float[Array, " n"]:
+        """Return h(x) from K(x, z)."""
+        return np.clip(self.sign * kernel_values / self.scale, -1, 1)
+
+    def __str__(self) -> str:
+        return f"{'-' if self.sign < 0 else ''}K(x, example {self.row}), {self.kernel}"
+
+    def state(self) -> State:
+        return {
+            "row": self.row,
+            "sign": self.sign,
+            "kernel": self.kernel.name,
+            "gamma": self.kernel.gamma,
+            "degree": self.kernel.degree,
+            "coef0": self.kernel.coef0,
+            "scale": self.scale,
+            "features": self.features,
+            "indices": self.indices,
+            "values": self.values,
+        }
+
+    @classmethod
+    def restored(cls, state: State) -> KernelColumn:
+        kernel = Kernel(str(state["kernel"]), float(state["gamma"]), int(state["degree"]), float(state["coef0"]))
+        indices = np.asarray(state["indices"], dtype=np.int64)
+        values = np.asarray(state["values"], dtype=np.float64)
+        row, sign, features = int(state["row"]), int(state["sign"]), int(state["features"])
+        return cls(row, sign, kernel, float(state["scale"]), features, indices, values)
+
+
+class KernelColumns(Oracle):
+    """Choose among the columns of a kernel matrix, scaled into [-1, 1].
+
+    Exact. Equal examples give one hypothesis, named after the first of them; an example without nonzero features
+    gives none where its kernel values are 0 throughout (linear, and polynomial with coef0 = 0).
+
+    Parameters
+    ----------
+    X
+        Features, shape (N, features), finite: an array or a scipy sparse matrix, which stays sparse.
+    y
+        Labels, shape (N,): -1 and 1, or 0 and 1.
+    kernel
+        "linear", "polynomial" or "rbf". A call costs two products with X for the linear kernel, and the kernel values
+        of all examples with those of positive weight, in blocks, for the others.
+    c
+        Multiplicities of the examples, shape (N,), non-negative; examples with 0 are left out.
+    reflexive
+        Whether the negations belong to the class.
+    gamma
+        Polynomial and rbf: positive, 1 / (features * variance of all entries of X) by default.
+    degree, coef0
+        Polynomial: a whole number of at least 1, and a finite number.
+
+    Raises
+    ------
+    ProblemError
+        X, y or c are no examples, all features are 0 where that leaves no hypothesis, or kernel values overflow.
+    OptionError
+        An unknown kernel, or a parameter out of its range.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: npt.ArrayLike,
+        kernel: str = "linear",
+        c: npt.ArrayLike | None = None,
+        reflexive: bool = True,
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+    ) -> None:
+        self._examples = examples = labelled(X, y, c)
+        if gamma is None and kernel in ("polynomial", "rbf"):
+            gamma = _default_gamma(examples.X, examples.c)
+        self.kernel = _checked(kernel, gamma, degree, coef0)
+        self.reflexive = reflexive
+        self._first, self._group = _distinct(examples.X)
+        self._points = examples.X if len(self._first) == examples.N else examples.X[self._first]
+        if kernel == "rbf" and isinstance(self._points, np.ndarray):
+            self._points = self._points - self._points.mean(axis=0)  # distances stay, cancellation goes
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+            norms = np.sqrt(_squares(self._points))
+            self._bound = self.kernel.bound(norms)
+            self._error = self.kernel.error(norms, examples.X.shape[1])
+            diagonal = np.ones(len(norms)) if kernel == "rbf" else np.abs(self._diagonal(norms))
+        if not np.isfinite(self._error).all():
+            raise ProblemError(
+                f"the {self.kernel} must have finite values on the examples; they overflow for rows of norm "
+                f"{norms.max():.3g}. Scale the features down."
+            )
+        self._exists = self._bound > 0
+        if not self._exists.any():
+            raise ProblemError(f"the {self.kernel} needs an example with a feature that is not 0; all of X is 0.")
+        # The scale lies between the two. By symmetry every column of the kernel that is computed raises the lower ones.
+        self._lower, self._upper = diagonal, self._bound.copy()
+        self._known = np.full(len(norms), kernel == "rbf")
+        self._visit(np.array([np.argmax(norms)]))
+
+    def _diagonal(self, norms: Float[Array, " k"]) -> Float[Array, " k"]:
+        """Return K(x_k, x_k) of a polynomial kernel, the linear one included."""
+        return (self.kernel.gamma * norms**2 + self.kernel.coef0) ** self.kernel.degree
+
+    @property
+    def N(self) -> int:
+        return self._examples.N
+
+    @property
+    def c(self) -> Float[Array, " N"]:
+        return self._examples.c
+
+    @property
+    def y(self) -> Int8[Array, " N"]:
+        return self._examples.y
+
+    def best(self, query: Query) -> Answer:
+        """Return the hypotheses with the largest edges, of each example at most one sign.
+
+        Raises
+        ------
+        ProblemError
+            The weights are not one finite number for each example.
+        """
+        total = total_weight(query.d, self.N)
+        e = self._unscaled_edges(np.bincount(self._group, self.y * query.d, len(self._first)))
+        chosen, largest = self._search(np.abs(e) if self.reflexive else e, total, query.count)
+        columns = [self._column(k, -1 if self.reflexive and e[k] < 0 else 1, query.d) for k in chosen.tolist()]
+        return Answer(tuple(columns), largest)
+
+    def _unscaled_edges(self, s: Float[Array, " k"]) -> Float[Array, " k"]:
+        """Return sum_n s_n K(x_n, x_k) for all k."""
+        if self.kernel.name == "linear":
+            return self._points @ (self._points.T @ s)
+        support = np.flatnonzero(s)
+        points, weights = self._points[support], s[support]
+        e = np.empty(len(s))
+        for k in self._blocks(len(support)):
+            e[k] = weights @ self.kernel.block(points, self._rows(k))
+        return e
+
+    def _search(self, e: Float[Array, " k"], total: float, count: int) -> tuple[Int[Array, " count"], float]:
+        """Return the examples with the largest edges e / scale, and a number that none exceeds, rounding included.
+
+        Scales are computed for those examples alone that their bounds leave in the running.
+        """
+        # Of e: N additions and what its terms carry; epsilon is twice the unit roundoff.
+        rounding = EPSILON * total * ((self.N + 10) * self._bound + self._error)
+        tie, most = total * 10.0**-TIE_DIGITS, count
+        while True:
+            lower = np.where(self._exists, self._lower, 1)
+            with np.errstate(divide="ignore", invalid="ignore"):
+                reached = np.where(e > 0, e / lower, e / np.maximum(self._upper, lower))
+                reached = np.where(lower > 0, reached + rounding / lower, np.inf)
+            reached[~self._exists] = -np.inf
+            done = np.flatnonzero(self._exists & self._known)
+            exact = e[done] / self._lower[done]
+            last = -np.inf if len(done) < count else np.partition(exact, -count)[-count] - tie
+            left = np.flatnonzero(self._exists & ~self._known & (reached >= last))
+            if len(left) == 0:
+                order = np.lexsort((done, -np.round(exact / (total or 1.0), TIE_DIGITS)))[:count]
+                return done[order], float(reached.max())
+            most = min(most, self._block_length(len(e)))
+            self._visit(left[np.argsort(-reached[left], kind="stable")[:most]])
+            most *= 2
+
+    def _visit(self, k: Int[Array, " count"]) -> None:
+        """Compute the scales of some examples."""
+        if self._known[k].all():
+            return
+        sizes = np.abs(self.kernel.block(self._points, self._rows(k)))
+        scales = sizes.max(axis=0)
+        self._lower = np.where(self._known, self._lower, np.maximum(self._lower, sizes.max(axis=1)))
+        self._lower[k] = self._upper[k] = np.where(scales > 0, scales, 1)
+        self._known[k] = True
+
+    def _column(self, k: int, sign: int, d: Float[Array, " N"]) -> Column:
+        """Return the hypothesis of the k-th different example."""
+        first, X = int(self._first[k]), self._examples.X
+        row: Any = X[[first]]
+        z: Float[Array, " features"] = row.toarray()[0] if scipy.sparse.issparse(row) else row[0]
+        values, indices = self.kernel.column(X, z), np.flatnonzero(z)
+        scale = 1.0 if self.kernel.name == "rbf" else float(np.abs(values).max()) or 1.0
+        number = int(self._examples.rows[first])
+        hypothesis = KernelColumn(number, sign, self.kernel, scale, X.shape[1], indices, z[indices])
+        margins = self.y * hypothesis.scaled(values)
+        return Column(hypothesis, as_stored(margins), float(margins @ d))
+
+    def _rows(self, k: Int[Array, " count"]) -> Float[Array, "count features"]:
+        """Return some of the different examples, dense."""
+        rows: Any = self._points[k]
+        return rows.toarray() if scipy.sparse.issparse(rows) else rows
+
+    def _blocks(self, n: int) -> Iterator[Int[Array, " count"]]:
+        """Yield the different examples, so many at a time that n times as many kernel values fit a block."""
+        step, most = self._block_length(n), len(self._first)
+        for start in range(0, most, step):
+            yield np.arange(start, min(start + step, most))
+
+    def _block_length(self, n: int) -> int:
+        """Return how many examples fit a block, against n others and by themselves."""
+        return max(BLOCK_BYTES // (8 * max(n, self._points.shape[1])), 1)
+
+    def __str__(self) -> str:
+        negations = ", and negations" if self.reflexive else ""
+        return f"columns of the {self.kernel}, on {len(self._first)} different examples{negations}"
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(f"{self._examples.digest} {self.kernel!r} {self.reflexive}".encode()).hexdigest()
+
+
+def _checked(kernel: str, gamma: float | None, degree: int, coef0: float) -> Kernel:
+    """Return the kernel, its parameters checked."""
+    if kernel not in KERNELS:
+        raise unknown_name("kernel", kernel, KERNELS)
+    if gamma is None or kernel == "linear":
+        return Kernel(kernel)
+    if not 0 < gamma < np.inf:
+        raise OptionError(f"gamma must be positive and finite; got {gamma}.")
+    if kernel == "rbf":
+        return Kernel(kernel, float(gamma))
+    if degree < 1:
+        raise OptionError(f"the degree must be a whole number of at least 1; got {degree}.")
+    if not np.isfinite(coef0):
+        raise OptionError(f"coef0 must be finite; got {coef0}.")
+    return Kernel(kernel, float(gamma), int(degree), float(coef0))
+
+
+def _default_gamma(X: Any, c: Float[Array, " N"]) -> float:
+    """Return 1 / (features * variance) as scikit-learn's "scale", an example of multiplicity 2 being two; 1 if 0."""
+    weights, features = c / c.sum(), X.shape[1]
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = float(weights @ X.sum(axis=1)) / features
+        if isinstance(X, np.ndarray):
+            variance = float(weights @ np.square(X - mean).mean(axis=1))
+        else:
+            variance = float(weights @ _squares(X)) / features - mean * mean
+    return 1 / (features * variance) if 0 < variance < np.inf else 1.0
+
+
+def _squares(X: Any) -> Float[Array, " n"]:
+    """Return the squared norms of the rows."""
+    if scipy.sparse.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    return np.einsum("nj,nj->n", X, X)
+
+
+def _distinct(X: Any) -> tuple[Int[Array, " k"], Int[Array, " N"]]:
+    """Return the first of each group of equal rows in order, and the group of each row."""
+    found: dict[Any, int] = {}
+    if isinstance(X, np.ndarray):
+        keys: Iterator[Any] = ((row + 0.0).tobytes() for row in X)  # -0.0 becomes the plain zero
+    else:
+        parts = zip(X.indptr[:-1], X.indptr[1:], strict=True)
+        keys = ((X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in parts)
+    group = np.array([found.setdefault(key, len(found)) for key in keys])
+    return np.unique(group, return_index=True)[1], group

@@ -1,0 +1,181 @@
+"""The oracle of the features themselves: exact, by one product."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from boostopt.errors import ProblemError
+from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, State
+from boostopt.oracles.examples import labelled
+from boostopt.oracles.given import EPSILON, as_stored
+from boostopt.oracles.single_features import feature_values, leading
+from boostopt.oracles.weights import scaled_signed_weights
+from boostopt.shapes import Array, Float, Int8
+
+
+@dataclass(frozen=True)
+class Feature(Hypothesis):
+    """h(x) = sign * x[feature] / scale, clipped to [-1, 1].
+
+    Attributes
+    ----------
+    feature
+        Counted from 0.
+    scale
+        Positive.
+    sign
+        1 or -1.
+    features
+        Number of features that x has.
+
+    Raises
+    ------
+    ProblemError
+        There is no such feature, the sign is neither 1 nor -1, the scale is not a positive number.
+    """
+
+    kind: ClassVar[str] = "feature"
+
+    feature: int
+    scale: float
+    sign: int
+    features: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.feature < self.features or self.sign not in (-1, 1) or not 0 < self.scale < math.inf:
+            raise ProblemError(
+                f"a feature is one from 0 to features - 1 with a positive scale and the sign 1 or -1; got feature "
+                f"{self.feature} of {self.features}, scale {self.scale}, sign {self.sign}. Correct that one."
+            )
+
+    def __call__(self, X: Any) -> Float[Array, " n"]:
+        return self.sign * np.clip(feature_values(X, self.feature, self.features) / self.scale, -1.0, 1.0)
+
+    def __str__(self) -> str:
+        scaled = f" / {self.scale:.6g}" if self.scale != 1.0 else ""
+        return f"{'-' if self.sign == -1 else ''}feature {self.feature}{scaled}"
+
+    def state(self) -> State:
+        return {"feature": self.feature, "scale": self.scale, "sign": self.sign, "features": self.features}
+
+    @classmethod
+    def restored(cls, state: State) -> Feature:
+        return cls(int(state["feature"]), float(state["scale"]), int(state["sign"]), int(state["features"]))
+
+
+class RawFeatures(Oracle):
+    """The features as hypotheses, exactly.
+
+    The scale of a feature is 1 if it lies in [-1, 1] on the examples that count, else its largest absolute value there;
+    on other examples it is clipped. Features that are 0 on all these examples do not belong to the class unless all
+    are: then it is h = 0.
+
+    Of features whose edges rounding cannot tell from the largest, the lowest comes first; then they come by edges, of
+    equal ones the lowest first, with the sign 1 where the edge is 0. Asked for several columns, the oracle answers with
+    different features, each column once.
+
+    Parameters
+    ----------
+    X
+        Features, shape (N, features), finite: an array, or a scipy sparse matrix, which is never made dense.
+    y
+        Labels, shape (N,): -1 and 1, or 0 and 1; both must occur.
+    c
+        Multiplicities, shape (N,), non-negative, 1 by default. Examples with 0 are left out.
+    reflexive
+        Whether the negated features belong to the class as well.
+
+    Raises
+    ------
+    ProblemError
+        A wrong shape, an entry that is no finite number, other labels, one class only, a negative multiplicity.
+    """
+
+    def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None, reflexive: bool = True) -> None:
+        self._examples = labelled(X, y, c)
+        self.reflexive = reflexive
+        features = self._examples.X
+        sparse = scipy.sparse.issparse(features)
+        self._features: int = features.shape[1]
+        lowest, highest = features.min(axis=0), features.max(axis=0)
+        if sparse:
+            lowest, highest = lowest.toarray().ravel(), highest.toarray().ravel()
+        largest: Float[Array, " features"] = np.maximum(highest, -lowest)
+        self._scales = np.maximum(largest, 1.0)
+        self._members = np.flatnonzero(largest > 0)
+        # One row a feature: each edge is then one sum over a row, and a column is read off in one piece.
+        self._transposed = scipy.sparse.csr_array(features.T) if sparse else None
+
+    @property
+    def N(self) -> int:
+        return self._examples.N
+
+    @property
+    def c(self) -> Float[Array, " N"]:
+        return self._examples.c
+
+    @property
+    def y(self) -> Int8[Array, " N"]:
+        return self._examples.y
+
+    @property
+    def digest(self) -> str:
+        parts = f"{type(self).__name__} reflexive={self.reflexive} {self._examples.digest}"
+        return hashlib.sha256(parts.encode()).hexdigest()
+
+    def __str__(self) -> str:
+        directions = "both directions" if self.reflexive else "one direction"
+        return f"{self._features} features as they are, {directions}"
+
+    def best(self, query: Query) -> Answer:
+        """Return the features with the largest edges.
+
+        A sum of N products is wrong by about N eps / 2 times the sum of their sizes at most, in whichever order it is
+        taken (Higham 2002, section 3.1); they sum to at most sum_n d_n. The divisions by the scale, in the edge and in
+        the margins, add eps / 2 each. `largest` lies (N + 4) eps sum_n d_n, twice as much, above the largest edge
+        computed.
+
+        Raises
+        ------
+        ProblemError
+            The weights have another shape than (N,), or they are not finite.
+        """
+        s, exponent = scaled_signed_weights(query.d, self.y)
+        if len(self._members) == 0:
+            return Answer((self._column(0, 1, query.d),), 0.0)
+        rounding = (self.N + 4) * EPSILON * float(np.abs(s).sum())
+        product = self._examples.X.T @ s if self._transposed is None else self._transposed @ s
+        edges = (product / self._scales)[self._members]
+        sizes = np.abs(edges) if self.reflexive else edges
+        top = float(sizes.max())
+        columns: list[Column] = []
+        for k in leading(np.where(sizes >= top - 2 * rounding, top, sizes), query.count):
+            sign = -1 if self.reflexive and edges[k] < 0 else 1
+            column = self._column(int(self._members[k]), sign, query.d)
+            if not any(np.array_equal(column.margins, other.margins) for other in columns):
+                columns.append(column)
+        return Answer(tuple(columns), math.ldexp(math.nextafter(top + rounding, math.inf), exponent))
+
+    def _column(self, feature: int, sign: int, d: Float[Array, " N"]) -> Column:
+        """Return a feature with its margins y_n h(x_n), the edge summed anew from them."""
+        hypothesis = Feature(feature, float(self._scales[feature]), sign, self._features)
+        margins = self._values(feature) / hypothesis.scale
+        margins *= sign * self.y
+        margins += 0.0  # -0 becomes 0
+        return Column(hypothesis, as_stored(margins), float(margins @ d))
+
+    def _values(self, feature: int) -> Float[Array, " N"]:
+        """Return a copy of one feature of the examples."""
+        if self._transposed is None:
+            return np.array(self._examples.X[:, feature])
+        values = np.zeros(self.N)
+        here = slice(self._transposed.indptr[feature], self._transposed.indptr[feature + 1])
+        values[self._transposed.indices[here]] = self._transposed.data[here]
+        return values

@@ -1,0 +1,50 @@
+"""Hypotheses as plain numbers and back, without pickle: what runs and checkpoints are saved by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from typing import Any
+
+from boostopt.errors import DataError
+from boostopt.oracles.base import Hypothesis, State
+
+_HOME = {
+    "feature": ("raw_features", "Feature"),
+    "fitted": ("estimators", "Fitted"),
+    "given": ("given", "Given"),
+    "kernel": ("kernels", "KernelColumn"),
+    "stump": ("decision_stumps", "Stump"),
+}
+"""Where the class of each kind of hypothesis lives; loaded on first use."""
+
+
+def to_state(hypothesis: Hypothesis) -> dict[str, Any]:
+    """Return the state of a hypothesis under its kind: numbers, strings, lists and arrays by name."""
+    return {"kind": hypothesis.kind, **hypothesis.state()}
+
+
+def from_state(state: State) -> Hypothesis:
+    """Return the hypothesis that was saved as this state by `to_state`.
+
+    Raises
+    ------
+    DataError
+        The kind is none of boostopt's own, or what is saved is no state of it.
+    """
+    kind = state.get("kind")
+    if not isinstance(kind, str) or kind not in _HOME:
+        raise DataError(
+            f"a saved hypothesis must be one of boostopt's own kinds, {', '.join(_HOME)}; got {kind!r}. "
+            "Restore a hypothesis of your own with its `restored`."
+        )
+    module, name = _HOME[kind]
+    made: type[Hypothesis] = getattr(import_module(f"boostopt.oracles.{module}"), name)
+    rest: Mapping[str, Any] = {key: value for key, value in state.items() if key != "kind"}
+    try:
+        return made.restored(rest)
+    except (KeyError, TypeError, ValueError, OverflowError) as failure:
+        raise DataError(
+            f"a saved {kind} must hold what its `state` gives; got {', '.join(sorted(rest)) or 'nothing'}, and "
+            f"{type(failure).__name__}: {failure}. Save the run anew."
+        ) from failure

@@ -1,0 +1,258 @@
+"""Margins given as a matrix: every way to choose, and a bound on the class that holds for all of them."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from boostopt import Margins, OptionError, ProblemError
+from boostopt.oracles.base import Answer, Query
+from boostopt.oracles.given import Given, GivenMargins
+
+U = np.array([[1, -1, 1, 0], [1, 1, -1, 0], [-1, 1, 1, 1]])
+D = np.array([0.5, 0.25, 0.25])
+"""The edges are 0.5, 0, 0.5, 0.25."""
+
+
+def chosen(answer: Answer) -> list[tuple[int, int]]:
+    """Column number and sign of each answer, its margins and edge held against U."""
+    found: list[tuple[int, int]] = []
+    for column in answer.columns:
+        hypothesis = column.hypothesis
+        assert isinstance(hypothesis, Given)
+        np.testing.assert_array_equal(column.margins, hypothesis.sign * U[:, hypothesis.q])
+        assert column.edge == pytest.approx(float(column.margins @ D), abs=1e-15)
+        found.append((hypothesis.q, hypothesis.sign))
+    return found
+
+
+def ask(oracle: GivenMargins, count: int = 1) -> list[tuple[int, int]]:
+    return chosen(oracle.best(Query(D, count)))
+
+
+def test_the_best_columns_come_in_order_of_their_edges() -> None:
+    assert ask(GivenMargins(U)) == [(0, 1)]
+    assert ask(GivenMargins(U), 3) == [(0, 1), (2, 1), (3, 1)]
+    assert ask(GivenMargins(U), 10) == [(0, 1), (2, 1), (3, 1), (1, 1)]
+
+
+def test_negations_belong_to_a_reflexive_class_alone() -> None:
+    oracle = GivenMargins(-U, reflexive=True)
+    answer = oracle.best(Query(D, 2))
+    assert [column.hypothesis for column in answer.columns] == [Given(0, -1), Given(2, -1)]
+    np.testing.assert_array_equal(answer.columns[0].margins, U[:, 0])
+    assert oracle.reflexive and not GivenMargins(U).reflexive
+    assert GivenMargins(-U).best(Query(D)).columns[0].hypothesis == Given(1)
+
+
+def test_the_weakest_is_the_smallest_edge_that_reaches_the_guarantee() -> None:
+    assert ask(GivenMargins(U, "weakest", guarantee=0.2)) == [(3, 1)]
+    assert ask(GivenMargins(U, "weakest", guarantee=0.2), 2) == [(3, 1), (0, 1)]
+    assert ask(GivenMargins(U, "weakest", guarantee=0.25)) == [(3, 1)]
+    assert ask(GivenMargins(U, "weakest", guarantee=0.26)) == [(0, 1)]
+    assert ask(GivenMargins(U, "weakest", guarantee=-0.3, reflexive=True)) == [(3, -1)]
+
+
+def test_a_guarantee_holds_up_to_rounding() -> None:
+    d = np.full(10, 0.1)
+    oracle = GivenMargins(np.ones((10, 1), dtype=int), "weakest", guarantee=1.0)
+    assert 1 - 1e-15 < oracle.best(Query(d * (1 - 1e-16))).columns[0].edge < 1
+    with pytest.raises(ProblemError, match="not true of this class"):
+        oracle.best(Query(d * (1 - 1e-12)))
+
+
+@pytest.mark.parametrize("choose", ["best", "weakest", "random", "largest_increase", [0, 1]])
+def test_a_guarantee_that_is_not_true_is_an_error_however_the_choice(choose: Any) -> None:
+    oracle = GivenMargins(U, choose, guarantee=0.6)
+    assert oracle.guarantee == 0.6
+    with pytest.raises(ProblemError, match=r"guarantee 0\.6 is not true of this class.*largest edge is 0\.5\. Pass"):
+        oracle.best(Query(D, gain=lambda _: 1.0))
+
+
+def test_random_columns_are_drawn_uniformly_among_those_that_reach_the_guarantee() -> None:
+    oracle = GivenMargins(U, "random", guarantee=0.2)
+    drawn = Counter(ask(oracle)[0][0] for _ in range(3000))
+    assert set(drawn) == {0, 2, 3}
+    assert all(abs(times - 1000) < 120 for times in drawn.values())  # 4.6 standard deviations
+    assert {ask(GivenMargins(U, "random", random_state=seed))[0][0] for seed in range(40)} == {0, 1, 2, 3}
+    assert sorted(ask(GivenMargins(U, "random"), 10)) == [(0, 1), (1, 1), (2, 1), (3, 1)]
+
+
+def test_equal_seeds_draw_equal_columns_and_a_state_goes_on_where_it_was_taken() -> None:
+    first, second = (GivenMargins(U, "random", random_state=7) for _ in range(2))
+    drawn = [ask(first) for _ in range(20)]
+    assert drawn[:8] == [ask(second) for _ in range(8)]
+    third = GivenMargins(U, "random", random_state=7)
+    third.restore(json.loads(json.dumps(dict(second.state()))))
+    assert drawn[8:] == [ask(third) for _ in range(12)]
+    assert drawn != [ask(GivenMargins(U, "random", random_state=7)) for _ in range(20)]
+
+
+def test_a_call_that_fails_does_not_move_the_state() -> None:
+    oracle = GivenMargins(U, [3, 0], guarantee=0.2)
+    with pytest.raises(ProblemError, match=r"column 3, the next of the order, has edge 0 and does not reach"):
+        oracle.best(Query(np.array([0.5, 0.5, 0.0])))
+    assert ask(oracle) == [(3, 1)]
+
+
+def test_the_largest_increase_is_chosen_by_the_gain() -> None:
+    gains: dict[tuple[int, ...], float] = {(1, 1, -1): 0.1, (-1, 1, 1): 0.4, (1, -1, 1): 0.2, (0, 0, 1): 0.3}
+    query = Query(D, 2, lambda u: gains[tuple(int(x) for x in u)])
+    assert chosen(GivenMargins(U, "largest_increase").best(query)) == [(1, 1), (3, 1)]
+    assert chosen(GivenMargins(U, "largest_increase", guarantee=0.2).best(query)) == [(3, 1), (2, 1)]
+
+
+def test_without_a_program_there_is_no_increase() -> None:
+    with pytest.raises(ProblemError, match=r"needs a program whose optimum rises; got a query without one\. Use"):
+        GivenMargins(U, "largest_increase").best(Query(D))
+
+
+def test_an_order_is_followed_one_a_call_and_the_best_comes_after_it() -> None:
+    oracle = GivenMargins(U, np.array([3, 1, 1]))
+    assert [ask(oracle, 2) for _ in range(4)] == [[(3, 1)], [(1, 1)], [(1, 1)], [(0, 1), (2, 1)]]
+    later = GivenMargins(U, [3, 1, 1])
+    later.restore({"calls": 1})
+    assert ask(later) == [(1, 1)]
+    assert ask(GivenMargins(U, [])) == [(0, 1)]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    margins=arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 5)), elements=st.floats(-1, 1)),
+    weights=arrays(np.float64, 6, elements=st.floats(1e-3, 1)),
+    reflexive=st.booleans(),
+    choose=st.sampled_from(["best", "random", "largest_increase", [0]]),
+)
+def test_the_bound_on_the_class_is_the_largest_edge_however_it_chooses(
+    margins: np.ndarray, weights: np.ndarray, reflexive: bool, choose: Any
+) -> None:
+    d = weights[: len(margins)] / weights[: len(margins)].sum()
+    edges = [sum(float(u) * float(x) for u, x in zip(column, d, strict=True)) for column in margins.T]
+    largest = max(max(edges), -min(edges)) if reflexive else max(edges)
+    oracle = GivenMargins(margins, choose, reflexive=reflexive)
+    answer = oracle.best(Query(d, gain=lambda u: float(u[0])))
+    assert answer.largest is not None
+    assert largest <= answer.largest <= largest + 1e-14
+    assert answer.columns[0].edge <= answer.largest
+
+
+def test_every_storage_gives_the_same_answers_and_whole_numbers_take_a_byte() -> None:
+    for storage in (U, U.astype(float), U.astype(np.int8), scipy.sparse.csr_array(U), Margins(U)):
+        answer = GivenMargins(storage).best(Query(D, 4))
+        assert chosen(answer) == [(0, 1), (2, 1), (3, 1), (1, 1)]
+        assert {column.margins.dtype for column in answer.columns} == {np.dtype(np.int8)}
+    halves = GivenMargins(0.5 * U).best(Query(D)).columns[0]
+    assert halves.margins.dtype == np.float64
+    np.testing.assert_array_equal(halves.margins, 0.5 * U[:, 0])
+
+
+def test_examples_of_multiplicity_0_are_left_out() -> None:
+    oracle = GivenMargins(U, c=[2, 0, 3])
+    assert (oracle.N, oracle.y) == (2, None)
+    np.testing.assert_array_equal(oracle.c, [2, 3])
+    np.testing.assert_array_equal(oracle.best(Query(np.array([0.5, 0.5]))).columns[0].margins, U[[0, 2], 2])
+    np.testing.assert_array_equal(GivenMargins(U).c, np.ones(3))
+
+
+def test_the_digest_is_of_the_class_and_not_of_the_way_to_choose() -> None:
+    digest = GivenMargins(U).digest
+    assert digest == GivenMargins(scipy.sparse.csr_array(U), "random", random_state=3).digest
+    others = [GivenMargins(-U), GivenMargins(U, reflexive=True), GivenMargins(U, c=[1, 1, 2])]
+    assert len({digest, *(other.digest for other in others)}) == 4
+
+
+def test_it_can_be_pickled_and_goes_on() -> None:
+    oracle = GivenMargins(U, [3, 1], guarantee=0.0)
+    oracle.best(Query(D))
+    again = pickle.loads(pickle.dumps(oracle))
+    assert ask(again) == [(1, 1)]
+    assert again.digest == oracle.digest
+
+
+def test_it_says_what_it_is() -> None:
+    assert str(GivenMargins(U)) == "4 given columns, best"
+    assert str(GivenMargins(U, "largest_increase", reflexive=True)) == (
+        "4 given columns and their negations, largest increase"
+    )
+    assert str(GivenMargins(U, "weakest", 0.1)) == "4 given columns, weakest, edge 0.1 guaranteed"
+    assert str(GivenMargins(U, [1])) == "4 given columns, in a given order, then the best"
+
+
+def test_a_hypothesis_reads_its_column_of_the_values() -> None:
+    H = np.array([[0.5, -1.0], [0.0, 0.25]])
+    for values in (H, H.tolist(), scipy.sparse.csr_array(H), scipy.sparse.coo_matrix(H)):
+        np.testing.assert_array_equal(Given(1)(values), [-1.0, 0.25])
+        np.testing.assert_array_equal(Given(0, -1)(values), [-0.5, 0.0])
+    assert Given(1)(np.array([[0, 1]], dtype=np.int8)).dtype == np.float64
+    assert (str(Given(3)), str(Given(3, -1))) == ("column 3", "-column 3")
+
+
+def test_hypotheses_are_equal_by_column_and_sign_and_restored_from_numbers() -> None:
+    assert len({Given(1), Given(1, 1), Given(1, -1), Given(2)}) == 3
+    saved = json.loads(json.dumps(dict(Given(2, -1).state())))
+    assert Given.restored(saved) == Given(2, -1)
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (np.zeros((3, 2)), r"shape \(n, t\) with t > 2; got shape \(3, 2\)"),
+        (np.zeros(3), r"got shape \(3,\)"),
+        (np.full((2, 3), 1.5), r"numbers in \[-1, 1\]; got float64 and other values in column 2"),
+        (np.full((2, 3), np.nan), r"numbers in \[-1, 1\]"),
+        (scipy.sparse.csr_array(np.full((2, 3), -2)), r"numbers in \[-1, 1\]"),
+        (np.ones((2, 3), dtype=bool), "got bool"),
+        (np.full((2, 3), "a"), r"numbers in \[-1, 1\]; got <U1"),
+    ],
+)
+def test_other_values_are_refused(X: Any, message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        Given(2)(X)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"choose": "weekest", "guarantee": 0.1}, "unknown choice 'weekest'. Did you mean 'weakest'"),
+        ({"choose": "weakest"}, r"got no guarantee\. Pass guarantee=g"),
+        ({"guarantee": 1.5}, r"an edge, a number in \[-1, 1\]; got 1\.5"),
+        ({"guarantee": float("nan")}, "got nan"),
+        ({"random_state": -1}, "random_state must be 0 or larger; got -1"),
+        ({"choose": [0, 4]}, "column numbers from 0 to 3; got 4"),
+        ({"choose": [-1]}, "column numbers from 0 to 3; got -1"),
+        ({"choose": [0.5]}, r"a list of column numbers; got \[0\.5\], shape \(1,\) of float64"),
+        ({"choose": [[0, 1]]}, r"shape \(1, 2\)"),
+        ({"choose": [[0], [0, 1]]}, "an order must be a list of column numbers: "),
+        ({"choose": [True, False]}, "of bool"),
+        ({"choose": 2}, r"shape \(\) of int64"),
+    ],
+)
+def test_options_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        GivenMargins(U, **options)
+
+
+@pytest.mark.parametrize("c", [[1, 1], [1, 1, -1], [1, 1, float("nan")], [0, 0, 0], [[1], [1], [1]]])
+def test_other_multiplicities_are_refused(c: Any) -> None:
+    with pytest.raises(ProblemError, match="c must be 3 finite numbers of at least 0, not all 0; got shape"):
+        GivenMargins(U, c=c)
+
+
+def test_what_is_no_margin_matrix_is_refused() -> None:
+    with pytest.raises(ProblemError, match=r"entries in \[-1, 1\]"):
+        GivenMargins(2 * U)
+
+
+@pytest.mark.parametrize("d", [np.full(4, 0.25), np.full(2, 0.5), np.array([0.5, np.nan, 0.5])])
+def test_other_weights_are_refused(d: Any) -> None:
+    with pytest.raises(ProblemError, match="d must be 3 finite numbers, one for each example that counts"):
+        GivenMargins(U).best(Query(d))

@@ -1,0 +1,341 @@
+"""Kernel columns: held against the whole kernel matrix, entry by entry."""
+
+from __future__ import annotations
+
+import json
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
+
+from boostopt import OptionError, ProblemError
+from boostopt.oracles import kernels
+from boostopt.oracles.base import Query
+from boostopt.oracles.kernels import Kernel, KernelColumn, KernelColumns
+
+OPTIONS: tuple[dict[str, Any], ...] = (
+    {"kernel": "linear"},
+    {"kernel": "polynomial", "gamma": 0.5, "degree": 2},
+    {"kernel": "polynomial", "gamma": 0.7, "degree": 3, "coef0": -1.0},
+    {"kernel": "polynomial", "gamma": 1.0, "degree": 3, "coef0": 0.0},
+    {"kernel": "rbf", "gamma": 0.3},
+)
+
+
+def value(x: np.ndarray, z: np.ndarray, options: dict[str, Any]) -> float:
+    """K(x, z) in loops."""
+    if options["kernel"] == "rbf":
+        return math.exp(-options["gamma"] * sum((float(a) - float(b)) ** 2 for a, b in zip(x, z, strict=True)))
+    product = math.fsum(float(a) * float(b) for a, b in zip(x, z, strict=True))
+    if options["kernel"] == "linear":
+        return product
+    return (options["gamma"] * product + options.get("coef0", 1.0)) ** options["degree"]
+
+
+def matrix(X: np.ndarray, options: dict[str, Any]) -> np.ndarray:
+    """h_k(x_n) of every hypothesis, a column of zeros for an example that gives none."""
+    K = np.array([[value(x, z, options) for z in X] for x in X])
+    scale = np.abs(K).max(axis=0)
+    return K / np.where(scale > 0, scale, 1)
+
+
+def random_examples(N: int = 40, features: int = 6) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Examples whose norms differ by orders of magnitude, half of the entries 0."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(N, features)) * rng.lognormal(sigma=1.5, size=(N, 1)) * (rng.random((N, features)) < 0.5)
+    y = rng.choice([-1, 1], N)
+    return X, y, rng.dirichlet(np.full(N, 0.3))
+
+
+@settings(deadline=None, max_examples=120)
+@given(
+    X=arrays(np.float64, st.tuples(st.integers(2, 7), st.integers(1, 3)), elements=st.integers(-3, 3).map(float)),
+    signs=st.lists(st.sampled_from([-1, 1]), min_size=7, max_size=7),
+    weights=arrays(np.float64, 7, elements=st.floats(0, 1)),
+    options=st.sampled_from(OPTIONS),
+    reflexive=st.booleans(),
+    sparse=st.booleans(),
+    count=st.integers(1, 4),
+)
+def test_the_answers_have_the_largest_edges_of_the_whole_kernel_matrix(
+    X: np.ndarray,
+    signs: list[int],
+    weights: np.ndarray,
+    options: dict[str, Any],
+    reflexive: bool,
+    sparse: bool,
+    count: int,
+) -> None:
+    y = np.array(signs[: len(X)])
+    y[0], y[1], X[0, 0] = 1, -1, 2.0
+    d = (weights[: len(X)] + 1e-3) / (weights[: len(X)] + 1e-3).sum()
+    H = matrix(X, options)
+    first = sorted({tuple(x): n for n, x in reversed(list(enumerate(X + 0.0)))}.values())
+    if options["kernel"] == "linear" or options.get("coef0") == 0.0:
+        first = [n for n in first if X[n].any()]
+    edges = (y * d) @ H[:, first]
+    expected = np.sort(np.abs(edges) if reflexive else edges)[::-1]
+    oracle = KernelColumns(scipy.sparse.csr_array(X) if sparse else X, y, reflexive=reflexive, **options)
+    for _ in range(2):  # the second time with scales that are known
+        answer = oracle.best(Query(d, count))
+        assert [column.edge for column in answer.columns] == pytest.approx(expected[:count], abs=1e-11)
+        assert answer.largest is not None
+        assert expected[0] - 1e-15 <= answer.largest <= expected[0] + 1e-9
+        for column in answer.columns:
+            hypothesis = column.hypothesis
+            assert isinstance(hypothesis, KernelColumn)
+            assert hypothesis.row in first
+            h = hypothesis.sign * H[:, hypothesis.row]
+            np.testing.assert_allclose(column.margins, y * h, atol=1e-12)
+            np.testing.assert_allclose(hypothesis(X), h, atol=1e-12)
+            np.testing.assert_allclose(hypothesis(scipy.sparse.coo_matrix(X)), h, atol=1e-12)
+        assert len({column.hypothesis for column in answer.columns}) == len(answer.columns) == min(count, len(first))
+
+
+@pytest.mark.parametrize("reflexive", [True, False])
+@pytest.mark.parametrize("options", OPTIONS)
+def test_no_edge_of_the_class_exceeds_the_bound_under_any_weights(options: dict[str, Any], reflexive: bool) -> None:
+    X, y, _ = random_examples()
+    H, rng = matrix(X, options), np.random.default_rng(0)
+    oracle = KernelColumns(X, y, reflexive=reflexive, **options)
+    for _ in range(30):
+        d = rng.dirichlet(np.full(len(X), 0.1))
+        edges = (y * d) @ H
+        largest = float(np.abs(edges).max() if reflexive else edges.max())
+        answer = oracle.best(Query(d))
+        assert answer.largest is not None
+        assert largest - 1e-15 <= answer.largest <= largest + 1e-9
+        assert answer.columns[0].edge == pytest.approx(largest, abs=1e-12)
+
+
+def test_of_negative_edges_the_one_nearest_0_is_found() -> None:
+    # Not reflexive, features positive, nearly all weight on class -1: scales then raise an edge, and norms hide it.
+    rng = np.random.default_rng(5)
+    X, y = rng.random((50, 4)) ** 6 * rng.lognormal(sigma=2, size=(50, 1)), rng.choice([-1, 1], 50)
+    H = matrix(X, {"kernel": "linear"})
+    for _ in range(20):
+        d = rng.dirichlet(np.where(y < 0, 1.0, 1e-3))
+        answer = KernelColumns(X, y, reflexive=False).best(Query(d))
+        edges = (y * d) @ H
+        assert edges.max() < 0
+        assert answer.columns[0].edge == pytest.approx(float(edges.max()), abs=1e-12)
+        assert answer.largest is not None
+        assert answer.largest >= edges.max()
+
+
+def test_blocks_do_not_change_the_answers(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y, d = random_examples()
+    for options in OPTIONS:
+        whole = KernelColumns(X, y, **options).best(Query(d, 5))
+        with monkeypatch.context() as patch:
+            patch.setattr(kernels, "BLOCK_BYTES", 8 * len(X) * 3)
+            blocks = KernelColumns(scipy.sparse.csr_array(X), y, **options).best(Query(d, 5))
+        assert [a.hypothesis for a in whole.columns] == [b.hypothesis for b in blocks.columns]
+        for a, b in zip(whole.columns, blocks.columns, strict=True):
+            np.testing.assert_allclose(a.margins, b.margins, atol=1e-13)
+
+
+def test_the_linear_kernel_never_makes_the_kernel_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = scipy.sparse.csr_array((rng.random((3000, 20)) < 0.3).astype(float))
+    y = rng.choice([-1, 1], 3000)
+    seen: list[int] = []
+    block = Kernel.block
+
+    def counted(self: Kernel, X: Any, Z: np.ndarray) -> np.ndarray:
+        seen.append(len(Z))
+        return block(self, X, Z)
+
+    monkeypatch.setattr(Kernel, "block", counted)
+    oracle = KernelColumns(X, y)
+    for seed in range(10):
+        oracle.best(Query(np.random.default_rng(seed).dirichlet(np.ones(3000))))
+    # Of 0 and 1, K(x_k, x_k) is the scale itself: one scale at the start, then at most one a call, and its column.
+    assert set(seen) == {1}
+    assert len(seen) <= 21
+
+
+def test_equal_edges_go_to_the_first_example_whatever_scales_are_known() -> None:
+    # One feature: up to rounding there is one hypothesis and its negation, under as many names as examples.
+    x = np.random.default_rng(1).lognormal(sigma=3, size=60)[:, np.newaxis]
+    y = np.where(np.arange(60) % 3, 1, -1)
+    oracle = KernelColumns(x, y)
+    rows: set[Any] = set()
+    for seed in range(20):
+        column = oracle.best(Query(np.random.default_rng(seed).dirichlet(np.ones(60)), 1 + seed % 3)).columns[0]
+        assert isinstance(column.hypothesis, KernelColumn)
+        rows.add(column.hypothesis.row)
+    assert rows == {0}
+
+
+def test_equal_examples_give_one_hypothesis() -> None:
+    X = np.array([[1.0, -0.0], [1.0, 0.0], [0.0, 2.0], [1.0, 0.0]])
+    for features in (X, scipy.sparse.csr_array(X)):
+        columns = KernelColumns(features, [1, 1, -1, -1]).best(Query(np.full(4, 0.25), 4)).columns
+        assert sorted(str(column.hypothesis) for column in columns) == [
+            "-K(x, example 2), linear kernel",
+            "K(x, example 0), linear kernel",
+        ]
+
+
+def test_an_example_without_features_has_no_hypothesis_in_the_linear_kernel() -> None:
+    X = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    columns = KernelColumns(X, [1, -1, 1]).best(Query(np.full(3, 1 / 3), 3)).columns
+    assert [str(column.hypothesis) for column in columns] == [
+        "-K(x, example 1), linear kernel",
+        "K(x, example 2), linear kernel",
+    ]
+    assert len(KernelColumns(X, [1, -1, 1], "rbf", gamma=1.0).best(Query(np.full(3, 1 / 3), 3)).columns) == 3
+
+
+def test_a_polynomial_kernel_that_vanishes_on_the_examples_gives_edge_0() -> None:
+    oracle = KernelColumns(np.array([[1.0], [1.0]]), [1, -1], "polynomial", gamma=1.0, degree=2, coef0=-1.0)
+    answer = oracle.best(Query(np.array([0.5, 0.5])))
+    assert answer.columns[0].edge == 0.0
+    np.testing.assert_array_equal(answer.columns[0].margins, [0, 0])
+
+
+def test_values_beyond_the_scale_are_cut() -> None:
+    hypothesis = KernelColumns([[1.0], [-2.0]], [1, -1]).best(Query(np.array([0.5, 0.5]))).columns[0].hypothesis
+    np.testing.assert_array_equal(hypothesis(np.array([[1.0], [-4.0], [100.0]])), [0.5, -1.0, 1.0])
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_the_values_are_scikit_learns(sparse: bool) -> None:
+    X, y, d = random_examples()
+    features = scipy.sparse.csr_array(X) if sparse else X
+    for kernel, K in (
+        ("rbf", rbf_kernel(X, gamma=1 / (X.shape[1] * X.var()))),
+        ("polynomial", polynomial_kernel(X, degree=3, gamma=1 / (X.shape[1] * X.var()), coef0=1)),
+    ):
+        hypothesis = KernelColumns(features, y, kernel).best(Query(d)).columns[0].hypothesis
+        assert isinstance(hypothesis, KernelColumn)
+        k = hypothesis.row
+        np.testing.assert_allclose(hypothesis(features), hypothesis.sign * K[:, k] / np.abs(K[:, k]).max(), atol=1e-12)
+
+
+def test_a_multiplicity_is_a_row_given_so_often() -> None:
+    X, y, _ = random_examples(12)
+    c = np.array([2, 0, 1, 3, 1, 1, 2, 1, 0, 1, 1, 1])
+    often = np.repeat(np.arange(12), c)
+    once, repeated = KernelColumns(X, y, "rbf", c=c), KernelColumns(X[often], y[often], "rbf")
+    assert (once.N, repeated.N) == (10, 14)
+    np.testing.assert_array_equal(once.c, c[c > 0])
+    np.testing.assert_array_equal(once.y, y[c > 0])
+    assert once.kernel.gamma == pytest.approx(repeated.kernel.gamma, rel=1e-12)
+    a = once.best(Query(c[c > 0] / 14)).columns[0]
+    b = repeated.best(Query(np.full(14, 1 / 14))).columns[0]
+    assert a.edge == pytest.approx(b.edge, abs=1e-13)
+    assert isinstance(a.hypothesis, KernelColumn) and isinstance(b.hypothesis, KernelColumn)
+    assert a.hypothesis.row == often[b.hypothesis.row]
+
+
+def test_distances_far_from_the_origin_do_not_cancel() -> None:
+    X, y, d = random_examples()
+    near = KernelColumns(X, y, "rbf", gamma=0.5).best(Query(d)).columns[0]
+    far = KernelColumns(X + 2.0**30, y, "rbf", gamma=0.5).best(Query(d)).columns[0]
+    np.testing.assert_allclose(near.margins, far.margins, atol=1e-5)  # X itself is rounded to 2^-23
+    np.testing.assert_allclose(y * far.hypothesis(X + 2.0**30), far.margins, atol=1e-15)
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+def test_a_hypothesis_is_restored_from_arrays_and_numbers(options: dict[str, Any]) -> None:
+    X, y, d = random_examples()
+    oracle = KernelColumns(X, y, **options)
+    hypothesis = oracle.best(Query(d)).columns[0].hypothesis
+    plain = {key: part.tolist() if isinstance(part, np.ndarray) else part for key, part in hypothesis.state().items()}
+    for state in (hypothesis.state(), json.loads(json.dumps(plain))):
+        again = KernelColumn.restored(state)
+        assert again == hypothesis and hash(again) == hash(hypothesis)
+        np.testing.assert_array_equal(again(X), hypothesis(X))
+    assert pickle.loads(pickle.dumps(hypothesis)) == hypothesis
+    np.testing.assert_array_equal(
+        pickle.loads(pickle.dumps(oracle)).best(Query(d)).columns[0].margins, oracle.best(Query(d)).columns[0].margins
+    )
+    assert oracle.state() == {}
+
+
+def test_hypotheses_are_equal_by_row_sign_and_kernel() -> None:
+    none = np.zeros(0, dtype=np.int64), np.zeros(0)
+    linear, rbf = Kernel("linear"), Kernel("rbf", 0.5)
+    different = {
+        KernelColumn(row, sign, kernel, 1.0, 2, *none) for row in (0, 1) for sign in (-1, 1) for kernel in (linear, rbf)
+    }
+    assert len(different) == 8
+    assert KernelColumn(0, 1, linear, 2.0, 3, *none) in different
+
+
+def test_it_says_what_it_is() -> None:
+    X = [[1.0], [2.0], [2.0]]
+    assert str(KernelColumns(X, [1, -1, 1])) == "columns of the linear kernel, on 2 different examples, and negations"
+    assert str(KernelColumns(X, [1, -1, 1], "rbf", gamma=0.5, reflexive=False)) == (
+        "columns of the rbf kernel, gamma 0.5, on 2 different examples"
+    )
+    assert "polynomial kernel, degree 3, gamma 2, coef0 1" in str(KernelColumns(X, [1, -1, 1], "polynomial", gamma=2.0))
+
+
+def test_the_digest_is_of_examples_kernel_and_class() -> None:
+    X, y, _ = random_examples()
+    digest = KernelColumns(X, y).digest
+    assert digest == KernelColumns(X.copy(), (y + 1) // 2, gamma=3.0).digest  # the linear kernel has no gamma
+    others = [
+        KernelColumns(X, -y),
+        KernelColumns(X, y, reflexive=False),
+        KernelColumns(X, y, "rbf"),
+        KernelColumns(X, y, "rbf", gamma=1.0),
+    ]
+    assert len({digest, *(other.digest for other in others)}) == 5
+
+
+def test_examples_that_do_not_vary_have_gamma_1() -> None:
+    assert KernelColumns([[2.0], [2.0]], [1, -1], "rbf").kernel == Kernel("rbf", 1.0)
+    assert KernelColumns(scipy.sparse.csr_array([[2.0], [2.0]]), [1, -1], "rbf").kernel == Kernel("rbf", 1.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"kernel": "rbff"}, "unknown kernel 'rbff'. Did you mean 'rbf'"),
+        ({"kernel": "rbf", "gamma": 0.0}, "gamma must be positive and finite; got 0.0"),
+        ({"kernel": "polynomial", "gamma": math.inf}, "gamma must be positive and finite; got inf"),
+        ({"kernel": "polynomial", "degree": 0}, "degree must be a whole number of at least 1; got 0"),
+        ({"kernel": "polynomial", "coef0": math.nan}, "coef0 must be finite; got nan"),
+    ],
+)
+def test_options_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        KernelColumns([[1.0], [2.0]], [1, -1], **options)
+
+
+@pytest.mark.parametrize(
+    ("X", "options", "message"),
+    [
+        (np.zeros((2, 2)), {}, "the linear kernel needs an example with a feature that is not 0; all of X is 0"),
+        (np.array([[1e200], [1.0]]), {}, "linear kernel must have finite values on the examples; .* norm inf. Scale"),
+        (np.array([[1e80], [1.0]]), {"kernel": "polynomial", "gamma": 1.0}, "polynomial kernel, .* finite values"),
+        (np.array([[1e200], [1.0]]), {"kernel": "rbf"}, "rbf kernel, .* finite values"),
+        (np.array([[np.nan], [1.0]]), {}, "X must be finite; got nan at row 0, feature 0"),
+        (np.array([1.0, 2.0]), {}, r"X must have shape \(N, features\)"),
+    ],
+)
+def test_examples_without_a_kernel_are_refused(X: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        KernelColumns(X, [1, -1], **options)
+
+
+def test_other_features_and_other_weights_are_refused() -> None:
+    X, y, d = random_examples()
+    oracle = KernelColumns(X, y)
+    with pytest.raises(ProblemError, match=r"must have the 6 features that were learned from; got shape \(2, 5\)"):
+        oracle.best(Query(d)).columns[0].hypothesis(np.zeros((2, 5)))
+    with pytest.raises(ProblemError, match="d must be 40 finite numbers"):
+        oracle.best(Query(d[:-1]))
+    with pytest.raises(ProblemError, match=r"d must be 40 finite numbers.* with others"):
+        oracle.best(Query(np.full(40, np.nan)))
