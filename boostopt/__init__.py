@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from boostopt import authoring as authoring
     from boostopt import boosting as boosting
+    from boostopt import estimators as estimators
     from boostopt import instances as instances
     from boostopt import oracles as oracles
     from boostopt.backends import get_backend, list_backends
@@ -90,7 +91,7 @@ _HOME = {
 }
 """Where each public name lives."""
 
-_MODULES = ("authoring", "boosting", "instances", "oracles")
+_MODULES = ("authoring", "boosting", "estimators", "instances", "oracles")
 """Modules that users are told of by name."""
 
 __all__ = [

@@ -60,7 +60,7 @@ class Solution:
     best
         The attempt whose answer gave the narrowest interval.
     path
-        The backends tried, in order.
+        The backends tried, in order; "<backend>, unmerged" where equal examples were merged in vain.
     times
         Seconds in each of `PHASES`, summed over the attempts, and "total".
     """

@@ -16,7 +16,7 @@ ROOT = Path(boostopt.__file__).parent
 # From the bottom to the top; modules of one level do not import each other.
 LEVELS = (
     {"errors", "shapes", "quiet", "words"},
-    {"margins", "files", "expressions"},
+    {"margins", "files", "expressions", "learners"},
     {"regularizers", "edges", "typesetting"},
     {"feasibility", "forms", "printed"},
     {"certificate"},
@@ -30,7 +30,7 @@ LEVELS = (
     {"solving", "oracles"},
     {"checks", "boosting"},
     {"comparison", "datasets", "answers"},
-    {"instances", "command_options"},
+    {"instances", "command_options", "estimators"},
     {"cli"},
     {"__init__", "__main__"},
 )

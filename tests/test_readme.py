@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import boostopt
@@ -29,6 +30,20 @@ def test_the_example_runs_and_says_what_the_readme_says(capsys: pytest.CaptureFi
     gap, example = blame.split()
     assert float(gap) > 0.1
     assert 0 <= int(example) < 569
+
+
+def test_the_run_says_what_the_readme_says(capsys: pytest.CaptureFixture[str]) -> None:
+    (block,) = re.findall(r"```python3\n(.*?)```", README, re.DOTALL)
+    scope: dict[str, object] = {}
+    exec(block, scope)
+    reason, certificate, counts, gaps = capsys.readouterr().out.splitlines()
+    assert reason.startswith("direct")
+    assert certificate.startswith("the best soft margin over decision stumps on 30 features")
+    rounds, most = map(float, counts.split())
+    assert 10 < rounds < most < np.inf
+    gap, of_round = map(float, gaps.split())
+    assert 0.0 < gap <= 0.01
+    assert 0.0 <= of_round < 0.05
 
 
 def test_the_regularizer_of_ones_own_solves() -> None:

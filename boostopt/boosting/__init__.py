@@ -2,8 +2,9 @@
 
 from boostopt.boosting.boosts import boost
 from boostopt.boosting.goal import ClassCertificate
+from boostopt.boosting.history import Round
 from boostopt.boosting.rules import RULES, Rule, Schedule
-from boostopt.boosting.run import Round, Run
+from boostopt.boosting.run import Run
 from boostopt.boosting.trace import Row, Trace
 
 __all__ = ["RULES", "ClassCertificate", "Round", "Row", "Rule", "Run", "Schedule", "Trace", "boost"]

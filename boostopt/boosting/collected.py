@@ -67,11 +67,10 @@ class Collected:
         return Margins(u[:, np.newaxis]) if self._margins is None else self._margins.append(u)
 
     def restore(self, hypotheses: list[Hypothesis], U: Margins) -> None:
-        """Begin with hypotheses that were collected before."""
-        self._margins, self.hypotheses = U, list(hypotheses)
-        for q, hypothesis in enumerate(hypotheses):
-            self._by_name[hypothesis] = q
-            self._by_values[_fingerprint(U.column(q))] = q
+        """Begin with hypotheses that were collected before, U being dense."""
+        # One by one, as they came: sums over another layout in memory are rounded otherwise.
+        for hypothesis, margins in zip(hypotheses, np.ascontiguousarray(U.arrays()["dense"].T), strict=True):
+            self.add(Column(hypothesis, margins, np.nan))
 
 
 def checked_edge(column: Column, d: Float[Array, " N"]) -> float:

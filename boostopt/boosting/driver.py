@@ -12,13 +12,17 @@
 
 from __future__ import annotations
 
+import math
 import time
+import warnings
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from boostopt.backends.base import Deadline
+from boostopt.backends.threads import few_threads
 from boostopt.boosting.collected import Collected, checked_edge
 from boostopt.boosting.interrupts import Interrupts
 from boostopt.boosting.problem import Problem
@@ -27,6 +31,7 @@ from boostopt.boosting.run import Record
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.updates import Move, Total, Update
 from boostopt.boosting.watch import Watch
+from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Oracle, Query
 from boostopt.shapes import Array, Float
 from boostopt.solving import solve
@@ -35,7 +40,7 @@ REPEATS = 4
 """Rounds in a row without a new hypothesis and without a rise of D after which a run has converged."""
 
 RISE = 1e-12
-"""Rise of D below which a round has changed nothing."""
+"""Rise of D below which a round has changed nothing; of a program that was solved, it is `FINEST`."""
 
 TIGHTER = 1e-2
 """Factor of the tolerance with every round in a row that brought no new hypothesis: the solve was too rough."""
@@ -48,6 +53,12 @@ GAIN_TOL = 1e-7
 
 BROKEN = 1e-9
 """By how much an edge may fall short of the guarantee by rounding."""
+
+LEAST_SECONDS = 1.0
+"""What a solve is given at least, whatever is left of the time limit."""
+
+LYING = 1e-9
+"""By how much an edge may exceed by rounding what an oracle says is the largest."""
 
 
 @dataclass(frozen=True)
@@ -102,38 +113,80 @@ class Loop:
 
         The record that is returned says which; what happens in between is only ever added to it.
         """
-        state, collected, known, still = record.state, record.collected, 0, 0
-        with Interrupts() as interrupts:
+        state = record.state
+        # The vectors of a corrective round are too short for two threads, which wait for each other on busy cores.
+        threads = nullcontext() if isinstance(self.update, Total) else few_threads(record.collected.N)
+        with threads, Interrupts() as interrupts:
             while True:
-                began = time.perf_counter()
-                answer = self.oracle.best(Query(state.d, self.count, self._gain(state, collected)))
-                edge = checked_edge(answer.columns[0], state.d)
-                seconds = time.perf_counter() - began
-                state = replace(state, bounds=self._bounds(state, collected, answer, edge))
-                view = View(self.problem, state, record.guarantee)
-                if reason := self._rule(view) or self._end(view, still, interrupts.wanted):
+                try:
+                    state, answer, seconds = self._asked(record)
+                    view = View(self.problem, state, record.guarantee)
+                    # There is no run without a hypothesis: the first round is always made.
+                    if state.round and (reason := self._rule(view) or self._end(view, interrupts.wanted)):
+                        break
+                    began = time.perf_counter()
+                    record = self._moved(view, record, answer)
+                    # Stuck before a step was made, there was no round.
+                    if record.state.round > state.round:
+                        record = replace(record, state=self.watch.saw(record, seconds, time.perf_counter() - began))
+                except Exception as failure:
+                    if record.state.round == 0:
+                        raise
+                    # What was reached is not thrown away: the run ends here, and says why.
+                    reason = f"failed in round {record.state.round + 1}: {type(failure).__name__}: {failure}"
+                    warnings.warn(f"the run {reason} It ends with what it had.", RuntimeWarning, stacklevel=3)
+                    state = record.state
                     break
-                before = state.value, collected.t
-                began = time.perf_counter()
-                tol = max(self.schedule.tolerance(view) * TIGHTER**known, FINEST)
-                state = self.update(self._move(state, collected, answer, tol)).judged(self.problem.goal, collected)
-                record = replace(record, state=state, oracle_state=self.oracle.state())
-                known = 0 if collected.t > before[1] else known + 1
-                risen = state.value > before[0] + RISE * max(1.0, abs(before[0]))
-                still = 0 if risen or known == 0 else still + 1
-                state = self.watch.saw(record, seconds, time.perf_counter() - began)
-                view = View(self.problem, state, record.guarantee)
-                if reason := self._rule(view) or state.stuck:
+                state = record.state
+                if reason := self._rule(View(self.problem, state, record.guarantee)) or state.stuck:
                     break
+        self.watch.ended(replace(record, reason=reason))
         if isinstance(self.update, Total):
-            state = self.update.polished(state, collected, self.limits.deadline)
-        return self.watch.ended(replace(record, state=state, oracle_state=self.oracle.state(), reason=reason))
+            state = self.update.polished(state, record.collected, self._deadline)
+        record.trace.amend(state.bounds, state.soft_margin, state.value)
+        return replace(record, state=state, oracle_state=self.oracle.state(), reason=reason)
+
+    def _asked(self, record: Record) -> tuple[State, Answer, float]:
+        """Ask the oracle: return the state with the bounds that follow, the answer, and the seconds it took."""
+        began, state = time.perf_counter(), record.state
+        answer = self.oracle.best(Query(state.d, self.count, self._gain(state, record.collected)))
+        if not answer.columns:
+            raise ProblemError(
+                "an oracle must return at least one column; got none. Return its best hypothesis, known or not."
+            )
+        edge = checked_edge(answer.columns[0], state.d)
+        if answer.largest is not None and not edge - LYING * max(1.0, abs(edge)) <= answer.largest < math.inf:
+            raise ProblemError(
+                f"an oracle must know a number that no edge of its class exceeds, or None; got {answer.largest!r} "
+                f"beside a hypothesis of edge {edge:.6g}. Return None where nothing is known."
+            )
+        bounds = self._bounds(state, record.collected, answer, edge)
+        return replace(state, bounds=bounds), answer, time.perf_counter() - began
+
+    def _moved(self, view: View, record: Record, answer: Answer) -> Record:
+        """Take the columns of an answer in and move."""
+        state, collected = view.state, record.collected
+        t, value = collected.t, state.value
+        tol = max(self.schedule.tolerance(view) * TIGHTER**state.repeated, FINEST)
+        state = self.update(self._move(state, collected, answer, tol)).judged(self.problem.goal, collected)
+        repeated = 0 if collected.t > t else state.repeated + 1
+        rise = FINEST if isinstance(self.update, Total) else RISE
+        risen = state.value > value + rise * max(1.0, abs(value))
+        still = 0 if risen or repeated == 0 else state.still + 1
+        state = replace(state, repeated=repeated, still=still, solved_edge=state.bounds.smallest_edge)
+        return replace(record, state=state, oracle_state=self.oracle.state())
 
     def _move(self, state: State, collected: Collected, answer: Answer, tol: float) -> Move:
         """Take the columns of an answer in, each once, and return what the update is given."""
         numbers = [collected.taken(column) for column in answer.columns]
         u = np.asarray(answer.columns[0].margins, dtype=np.float64)
-        return Move(state, collected, numbers[0], u, tol, self.limits.deadline)
+        return Move(state, collected, numbers[0], u, tol, self._deadline)
+
+    @property
+    def _deadline(self) -> Deadline:
+        """When solvers are to stop: a solve that is due is given some time, or there would be no answer to return."""
+        left = self.limits.deadline.left
+        return self.limits.deadline if left is None or left > LEAST_SECONDS else Deadline.after(LEAST_SECONDS)
 
     def _bounds(self, state: State, collected: Collected, answer: Answer, edge: float) -> Bounds:
         """Return the bounds after an answer of the oracle."""
@@ -150,23 +203,31 @@ class Loop:
 
     def _rule(self, view: View) -> str:
         """Return the words of the first rule that holds, "" if none does."""
-        return next((rule.words(view) for rule in self.rules if rule.holds(view)), "")
+        return self._broken(view) or next((rule.words(view) for rule in self.rules if rule.holds(view)), "")
 
-    def _end(self, view: View, still: int, interrupted: bool) -> str:
+    def _broken(self, view: View) -> str:
+        """Return that the guarantee is broken, on which rules rely; "" if it is not."""
+        smallest, guarantee = view.state.bounds.smallest_edge, view.guarantee
+        if guarantee is None or smallest >= guarantee - BROKEN:
+            return ""
+        return (
+            f"the guarantee is broken: every edge was to be at least {guarantee:.6g}, and the oracle returned "
+            f"{smallest:.6g}"
+        )
+
+    def _end(self, view: View, interrupted: bool) -> str:
         """Return why a run ends without a rule, "" if it does not."""
-        state, guarantee = view.state, view.guarantee
-        if guarantee is not None and state.bounds.edge < guarantee - BROKEN:
-            return (
-                f"the guarantee is broken: every edge was to be at least {guarantee:.6g}, and the oracle returned "
-                f"{state.bounds.edge:.6g}"
-            )
-        if still >= REPEATS:
+        state = view.state
+        if state.stuck:
+            return state.stuck
+        if state.still >= REPEATS:
             return "converged: the oracle returns hypotheses that are known, and the program no longer rises"
         if interrupted:
             return "interrupted by the user"
         if self.limits.deadline.passed:
             return "the time limit"
-        return "the limit on rounds" if state.round == self.limits.max_rounds else ""
+        most = self.limits.max_rounds
+        return "the limit on rounds" if most is not None and state.round >= most else ""
 
     def _gain(self, state: State, collected: Collected) -> Callable[[Float[Array, " N"]], float]:
         """Return what says by how much the optimum of the program rises if a hypothesis with given margins joins."""

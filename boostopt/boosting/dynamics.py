@@ -149,7 +149,8 @@ def find_cycle(
     Returns
     -------
     The cycle of the shortest period p such that the last p distributions are those p rounds before, and were answered
-    by the same hypotheses. A run that moves by less than `tol` counts as one that stays.
+    by the same hypotheses. A run that moves by less than `tol` counts as one that stays; one that rests where no
+    hypothesis has an edge is no cycle, for it takes no steps.
     """
     rounds = len(choices)
     most = rounds // 2 if longest is None else min(longest, rounds // 2)
@@ -158,7 +159,8 @@ def find_cycle(
             continue
         points = trajectory[-1 - p : -1]
         if np.abs(points - trajectory[-1 - 2 * p : -1 - p]).max() <= tol:
-            return _cycle(M, points, choices[-p:])
+            cycle = _cycle(M, points, choices[-p:])
+            return cycle if np.isfinite(cycle.w).all() else None
     return None
 
 
@@ -168,14 +170,16 @@ def contraction(M: Float[Array, "N t"], cycle: Cycle) -> float:
     The spectral radius of the derivative of the reduced map over a period, on directions that keep the sum of d.
     """
     N = len(M)
-    derivative = np.eye(N)
+    # An orthonormal basis of the directions of sum 0: all but the first column, which is along the vector of ones.
+    tangent = np.linalg.qr(np.column_stack([np.ones(N), np.eye(N)[:, 1:]]))[0][:, 1:]
+    # Kept to them in every step: across them the map without its division expands by 1 / (1 - r^2).
+    derivative = np.eye(N - 1)
     for d, j, r in zip(cycle.points, cycle.choices, cycle.edges, strict=True):
         u = M[:, j]
         divisor = 1 + u * r
-        derivative = (np.diag(1 / divisor) - np.outer(d * u / divisor**2, u)) @ derivative
-    # An orthonormal basis of the directions of sum 0: all but the first column, which is along the vector of ones.
-    tangent = np.linalg.qr(np.column_stack([np.ones(N), np.eye(N)[:, 1:]]))[0][:, 1:]
-    return float(np.abs(np.linalg.eigvals(tangent.T @ derivative @ tangent)).max())
+        step = np.diag(1 / divisor) - np.outer(d * u / divisor**2, u)
+        derivative = tangent.T @ step @ tangent @ derivative
+    return float(np.abs(np.linalg.eigvals(derivative)).max())
 
 
 def triangle_coordinates(d: Float[Array, "*points 3"]) -> Float[Array, "*points 2"]:
@@ -245,4 +249,5 @@ def _cycle(M: Float[Array, "N t"], points: Float[Array, "period N"], choices: In
     points, choices = np.roll(points, -first, axis=0), np.roll(choices, -first)
     edges = (points * M[:, choices].T).sum(axis=1)
     steps = np.bincount(choices, np.arctanh(edges), minlength=M.shape[1])
-    return Cycle(points, choices, edges, steps / steps.sum())
+    total = float(steps.sum())
+    return Cycle(points, choices, edges, steps / total if total > 0 else np.full(len(steps), np.nan))

@@ -122,12 +122,16 @@ class ClassCertificate:
         The distribution that proves `upper`, shape (N,); None if nothing does.
     oracle
         The class, in words.
+    recorded
+        Whether `upper` was read from a file: it was computed when the run was made, and what is left to check without
+        the oracle is that no hypothesis collected contradicts it. `Run.verify_class` computes it anew.
     """
 
     lower: float
     upper: float
     d: Float[Array, " N"] | None
     oracle: str
+    recorded: bool = False
 
     @property
     def gap(self) -> float:
@@ -142,7 +146,10 @@ class ClassCertificate:
     def __str__(self) -> str:
         if not self.exact:
             return f"the soft margin is at least {self.lower:.10g}; heuristic oracle: no upper bound ({self.oracle})"
-        return f"the best soft margin over {self.oracle} lies in {interval(self.lower, self.upper)}"
+        words = f"the best soft margin over {self.oracle} lies in {interval(self.lower, self.upper)}"
+        if not self.recorded:
+            return words
+        return f"{words}; the upper end was computed when the run was made: run.verify_class(oracle) does it anew"
 
     def __repr__(self) -> str:
         return f"ClassCertificate({self})"

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from boostopt.boosting.classifier import combined
 from boostopt.boosting.state import Bounds, State
+from boostopt.certificate import Certificate
 from boostopt.errors import OptionError
+from boostopt.oracles.base import Hypothesis
+from boostopt.program import Program
 from boostopt.shapes import Array, Float, Int
 
 if TYPE_CHECKING:
-    from boostopt.boosting.run import Record, Round
+    from boostopt.boosting.run import Record
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +74,40 @@ class Kept:
     smallest_edge: float
 
 
+@dataclass(frozen=True, eq=False)
+class Round:
+    """A run after k rounds.
+
+    Attributes
+    ----------
+    number
+        k.
+    w
+        Weights of the hypotheses collected by then, shape (t_k,).
+    d
+        The distribution that the oracle was asked with next, shape (N,).
+    program
+        The program over these hypotheses.
+    hypotheses
+        They themselves.
+    """
+
+    number: int
+    w: Float[Array, " t"]
+    d: Float[Array, " N"]
+    program: Program
+    hypotheses: Sequence[Hypothesis] = field(repr=False)
+
+    @cached_property
+    def certificate(self) -> Certificate:
+        """The interval that d and w prove for the program over these hypotheses."""
+        return self.program.certify(self.d, self.w)
+
+    def decision_function(self, X: Any) -> Float[Array, " n"]:
+        """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X."""
+        return combined(self.hypotheses, self.w, X)
+
+
 @dataclass(eq=False)
 class History:
     """The rounds that were kept.
@@ -89,10 +129,26 @@ class History:
             d = None if smooth else Sparse.of(state.d)
             self.rounds.append(Kept(t, Sparse.of(state.w), d, state.bounds.smallest_edge))
 
+    def arrays(self) -> dict[str, Any]:
+        """Return the rounds as a few long arrays, for files: `of_arrays` makes the same of them."""
+        d = [kept.d for kept in self.rounds if kept.d is not None]
+        return {
+            "t": np.array([kept.t for kept in self.rounds], dtype=np.int64),
+            "smallest_edge": np.array([kept.smallest_edge for kept in self.rounds], dtype=np.float64),
+            "w": _joined([kept.w for kept in self.rounds]),
+            "d": _joined(d) if d else None,
+        }
+
+    @classmethod
+    def of_arrays(cls, wanted: bool, arrays: Mapping[str, Any]) -> History:
+        """Return the rounds whose `arrays` these are."""
+        w = _parted(arrays["w"])
+        d = [None] * len(w) if arrays["d"] is None else _parted(arrays["d"])
+        columns = arrays["t"].tolist(), w, d, arrays["smallest_edge"].tolist()
+        return cls(wanted, [Kept(*kept) for kept in zip(*columns, strict=True)])
+
     def at(self, record: Record, k: int) -> Round:
         """Return the run as it stood after k rounds."""
-        from boostopt.boosting.run import Round
-
         if not self.wanted:
             raise OptionError(
                 "the rounds of this run were not kept: corrective runs may have too many. Pass history=True to boost."
@@ -110,3 +166,21 @@ class History:
         else:
             program = problem.program(U, state.progress(problem, U.column(kept.t - 1)))
         return Round(k, w, d, program, record.collected.hypotheses[: kept.t])
+
+
+def _joined(vectors: Sequence[Sparse]) -> dict[str, Array]:
+    """Return sparse vectors one behind the other."""
+    return {
+        "sizes": np.array([vector.size for vector in vectors], dtype=np.int64),
+        "counts": np.array([len(vector.at) for vector in vectors], dtype=np.int64),
+        "at": np.concatenate([vector.at for vector in vectors] or [np.zeros(0, dtype=np.int64)]),
+        "values": np.concatenate([vector.values for vector in vectors] or [np.zeros(0)]),
+    }
+
+
+def _parted(joined: Mapping[str, Array]) -> list[Sparse]:
+    """Return the sparse vectors that were joined."""
+    ends = np.cumsum(joined["counts"])[:-1]
+    parts = np.split(joined["at"], ends), np.split(joined["values"], ends)
+    sizes = joined["sizes"].tolist()
+    return [Sparse(*vector) for vector in zip(sizes, *parts, strict=True)] if sizes else []

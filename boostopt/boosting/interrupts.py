@@ -16,7 +16,9 @@ class Interrupts:
         self._before: Any = None
 
     def __enter__(self) -> Interrupts:
-        if threading.current_thread() is threading.main_thread():
+        # Who ignores interrupts, as shells make processes in the background do, goes on to ignore them.
+        ignored = signal.getsignal(signal.SIGINT) in (signal.SIG_IGN, None)
+        if threading.current_thread() is threading.main_thread() and not ignored:
             self._before = signal.signal(signal.SIGINT, self._noted)
         return self
 
@@ -26,6 +28,8 @@ class Interrupts:
 
     def _noted(self, number: int, frame: FrameType | None) -> None:
         """Note the first interrupt, hand the second one on."""
-        if self.wanted and callable(self._before):
-            self._before(number, frame)
+        if self.wanted:
+            if callable(self._before):
+                self._before(number, frame)
+            raise KeyboardInterrupt
         self.wanted = True

@@ -131,6 +131,11 @@ class Problem:
         return self.first.edge_function if self.page.columns is None else MaximumEdge()
 
     @property
+    def rules(self) -> tuple[str, ...]:
+        """Names of the formulation's stopping rules; where it names none, what serves any program of its kind."""
+        return self.page.stopping_rules or (("direct",) if self.goal is not None else ("priced",))
+
+    @property
     def most_rounds(self) -> float:
         """The number of hypotheses that theory allows at most; inf if it says nothing."""
         return self.page.iteration_bound(self.first.parameters, self.examples)

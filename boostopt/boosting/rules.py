@@ -42,9 +42,8 @@ class View:
 
     @property
     def reachable(self) -> float:
-        """A soft margin not above what the oracle can do: of the guarantee, or of the smallest edge so far."""
-        seen, goal = self.state.bounds.smallest_target, self.problem.goal
-        return seen if self.guarantee is None or goal is None else min(self.guarantee + goal.least, seen)
+        """A soft margin not above what the oracle can do: of the smallest edge so far, a guarantee included."""
+        return self.state.bounds.smallest_target
 
 
 @dataclass(frozen=True)

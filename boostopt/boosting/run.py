@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from boostopt.boosting.classifier import AtZero, combined, decided
 from boostopt.boosting.collected import Collected
 from boostopt.boosting.goal import ClassCertificate
-from boostopt.boosting.history import History
+from boostopt.boosting.history import History, Round
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.state import State
+from boostopt.boosting.rules import RULES
+from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Trace
 from boostopt.certificate import Certificate
 from boostopt.errors import OptionError, unknown_name
-from boostopt.oracles.base import Hypothesis
+from boostopt.oracles.base import Hypothesis, Oracle, Query
 from boostopt.oracles.base import State as OracleState
 from boostopt.program import Program
 from boostopt.shapes import Array, Float, Int8
@@ -27,9 +30,6 @@ from boostopt.words import html_table, interval
 
 FINAL_WEIGHTS = ("program", "lp", "scaled")
 """How the weights of the classifier may be taken: see `Formulation.final_weights`."""
-
-AtZero = Literal["majority", "positive", "negative"]
-"""What is predicted where f(x) = 0: the class of more training examples (ties: positive), or always the same one."""
 
 LP_TOL = 1e-9
 """Scaled gap to which the final linear program is solved."""
@@ -83,18 +83,20 @@ class Run:
         Weights of the hypotheses, shape (t,), as `final_weights` says.
     final_weights
         "program", "lp" or "scaled".
+    loaded
+        Whether it was read from a file.
     """
 
-    def __init__(self, record: Record, w: Float[Array, " t"], final_weights: str) -> None:
-        self.record, self.w, self.final_weights = record, w, final_weights
+    def __init__(self, record: Record, w: Float[Array, " t"], final_weights: str, loaded: bool = False) -> None:
+        self.record, self.w, self.final_weights, self.loaded = record, w, final_weights, loaded
 
     @classmethod
-    def finished(cls, record: Record, final_weights: str | None) -> Run:
+    def finished(cls, record: Record, final_weights: str | None, loaded: bool = False) -> Run:
         """Take the final weights of a run."""
         how = record.problem.page.final_weights if final_weights is None else final_weights
         if how not in FINAL_WEIGHTS:
             raise unknown_name("final_weights", how, FINAL_WEIGHTS)
-        return cls(record, _final(record, how), how)
+        return cls(record, _final(record, how), how, loaded)
 
     @property
     def hypotheses(self) -> Sequence[Hypothesis]:
@@ -122,6 +124,12 @@ class Run:
         return self.record.reason
 
     @property
+    def rules(self) -> Mapping[str, str]:
+        """The stopping rules of the formulation, each with why it cannot fire or promises nothing; "" if it can."""
+        problem = self.record.problem
+        return {name: RULES[name].obstacle(problem) for name in problem.rules}
+
+    @property
     def trace(self) -> Trace:
         """The rounds as a table."""
         return self.record.trace
@@ -133,7 +141,7 @@ class Run:
         if self.final_weights != "program" and problem.goal is not None:
             return problem.goal.program(record.collected.margins)
         U = record.collected.margins
-        return problem.program(U, record.state.progress(problem, U.column(U.t - 1)))
+        return problem.program(U, record.state.as_solved.progress(problem, U.column(U.t - 1)))
 
     @cached_property
     def certificate(self) -> Certificate:
@@ -149,20 +157,50 @@ class Run:
     def class_certificate(self) -> ClassCertificate:
         """How far the soft margin of the final weights is from the best possible over the class.
 
+        Of a run that was loaded only `lower` is computed anew; `upper` is as it was recorded (see `verify_class`).
+
         Raises
         ------
         OptionError
             The program is none of a soft margin: its value is a sum over the hypotheses.
         """
+        return self._over_class(self.record.state.bounds, self.loaded and self.record.state.bounds.d is not None)
+
+    def verify_class(self, oracle: Oracle) -> ClassCertificate:
+        """Return the certificate over the class with its upper end computed anew: the oracle is asked once.
+
+        Nothing that a file says is believed: the distribution that is to prove the bound is made feasible, and the
+        oracle says what the largest edge of its class is. A run that was loaded proves with it what it proved when it
+        was made. The oracle is left as it was.
+
+        Parameters
+        ----------
+        oracle
+            The one of the run, or one made anew from the same examples for the same class.
+
+        Raises
+        ------
+        OptionError
+            The oracle has other examples or another class; or the program is none of a soft margin.
+        """
+        record = self.record
+        if oracle.digest != record.digest:
+            raise OptionError(
+                f"the oracle must have the examples and the class of the run, {record.oracle} with digest "
+                f"{record.digest[:12]}; got {oracle} with {oracle.digest[:12]}. Make it from the same data."
+            )
+        return self._over_class(verified(record.state.bounds, record.problem, oracle), False)
+
+    def _over_class(self, bounds: Bounds, recorded: bool) -> ClassCertificate:
+        """Return the certificate over the class that bounds give."""
         record, goal = self.record, self.record.problem.goal
         if goal is None:
             raise OptionError(
                 f"{record.problem.page.name} bounds the hypotheses collected only: its value is no soft margin. "
                 "Use run.certificate."
             )
-        bounds = record.state.bounds
         lower = goal.program(record.collected.margins).certify(bounds.d, self._in_domain).lower
-        return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle)
+        return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded)
 
     @property
     def _in_domain(self) -> Float[Array, " t"]:
@@ -242,70 +280,29 @@ class Run:
         return html_table(problem.first.headline, rows)
 
 
-@dataclass(frozen=True, eq=False)
-class Round:
-    """A run after k rounds.
-
-    Attributes
-    ----------
-    number
-        k.
-    w
-        Weights of the hypotheses collected by then, shape (t_k,).
-    d
-        The distribution that the oracle was asked with next, shape (N,).
-    program
-        The program over these hypotheses.
-    hypotheses
-        They themselves.
-    """
-
-    number: int
-    w: Float[Array, " t"]
-    d: Float[Array, " N"]
-    program: Program
-    hypotheses: Sequence[Hypothesis] = field(repr=False)
-
-    @cached_property
-    def certificate(self) -> Certificate:
-        """The interval that d and w prove for the program over these hypotheses."""
-        return self.program.certify(self.d, self.w)
-
-    def decision_function(self, X: Any) -> Float[Array, " n"]:
-        """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X."""
-        return combined(self.hypotheses, self.w, X)
-
-
-def combined(hypotheses: Sequence[Hypothesis], w: Float[Array, " t"], X: Any) -> Float[Array, " n"]:
-    """Return sum_q w_q h_q(x) / sum |w| for each row of X."""
-    active = np.flatnonzero(w)
-    total = float(np.abs(w).sum())
-    f = sum(
-        (w[q] / total * hypotheses[q](X) for q in active.tolist()),
-        start=np.zeros(X.shape[0] if len(active) == 0 else 1),
-    )
-    return np.clip(f, -1.0, 1.0)
-
-
-ZERO = 1e-10
-"""What lies closer to 0 than this is 0: weights of h and -h that cancel do so up to the accuracy of a solver."""
-
-
-def decided(f: Float[Array, " n"], at_zero: AtZero, majority: int) -> Int8[Array, " n"]:
-    """Return the classes of values f, zeros as named."""
-    zero: Mapping[str, int] = {"majority": majority, "positive": 1, "negative": -1}
-    if at_zero not in zero:
-        raise unknown_name("at_zero", at_zero, zero)
-    return np.where(np.abs(f) <= ZERO, zero[at_zero], np.sign(f)).astype(np.int8)
+def verified(bounds: Bounds, problem: Problem, oracle: Oracle) -> Bounds:
+    """Return bounds whose bound of the class is what the oracle says now; the oracle is left as it was."""
+    nothing = replace(bounds, upper=math.inf, d=None)
+    if bounds.d is None or problem.goal is None:
+        return nothing
+    d, before = problem.goal.F0.project(bounds.d), oracle.state()
+    try:
+        largest = oracle.best(Query(d, 1, lambda u: 0.0)).largest
+    finally:
+        oracle.restore(before)
+    return nothing if largest is None else replace(bounds, upper=problem.goal.upper(d, largest), d=d)
 
 
 def _final(record: Record, how: str) -> Float[Array, " t"]:
     """Return the final weights."""
     w, goal = record.state.w, record.problem.goal
     w = np.concatenate([w, np.zeros(record.collected.t - len(w))])
-    if how == "program" or goal is None:
+    if goal is None:
         return w
-    if how == "lp":
+    # Weights of zero are no answer where they are to lie in the simplex: no step could be made, or no better one.
+    if how == "lp" or (goal.signed and not w.any()):
         return solve(goal.program(record.collected.margins), tol=LP_TOL).raise_if_failed().w
+    if how == "program":
+        return w
     total = float(np.abs(w).sum())
     return w / total if total > 0 else w

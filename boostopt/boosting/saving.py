@@ -1,17 +1,20 @@
 """Runs in files: one npz of plain arrays with a description in JSON; nothing is pickled, nothing is executed.
 
 A file is written under a temporary name and renamed, so that it is whole at any moment. What is read is checked for its
-format, its version and its shapes; the bounds are computed anew from the margins, so that a file cannot claim more than
-it proves.
+format, its version and its shapes; the certificate over the hypotheses is computed anew from the margins. A bound of
+the class that the hypotheses contradict is refused; to prove it anew takes the oracle, `Run.verify_class`.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import glob
 import json
+import math
 import os
-import tempfile
+import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -22,16 +25,18 @@ import numpy as np
 from boostopt.backends import get_backend
 from boostopt.backends.base import Start
 from boostopt.boosting.collected import Collected
-from boostopt.boosting.history import History, Kept, Sparse
+from boostopt.boosting.history import History
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.state import Bounds, State
-from boostopt.boosting.trace import Row, Trace
+from boostopt.boosting.trace import Trace
 from boostopt.catalogue import get_formulation
 from boostopt.errors import BoostoptError, DataError, OptionError, SolverNotFound
 from boostopt.files import read_npz
+from boostopt.formulation import Formulation
 from boostopt.margins import Margins
+from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.saving import from_state, to_state
-from boostopt.shapes import Array
+from boostopt.shapes import Array, Float
 
 if TYPE_CHECKING:
     from boostopt.boosting.run import Record, Run
@@ -40,6 +45,12 @@ KIND, FORMAT = "boostopt run", 1
 
 META = "meta"
 """Name of the array that holds the description."""
+
+TOKEN = 4
+"""Random bytes in the name of a file that is being written."""
+
+CLAIM = 1e-9
+"""By how much the hypotheses may contradict, by rounding, what a file says of them."""
 
 
 def settled(state: State) -> State:
@@ -60,28 +71,48 @@ def save(record: Record, path: str | PathLike[str], run: Run | None = None) -> N
     """
     writer = _Writer()
     about = writer.plain(_described(record))
-    about |= {"kind": KIND, "format": FORMAT}
-    if run is not None:
-        about["final"] = {"weights": run.final_weights, "w": writer.plain(run.w)}
+    final = None if run is None else {"weights": run.final_weights, "w": writer.plain(run.w)}
+    about |= {"kind": KIND, "format": FORMAT, "final": final}
     writer.arrays[META] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
     target = Path(path)
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(TOKEN)}.partial")
     try:
-        handle, temporary = tempfile.mkstemp(dir=target.parent or Path(), prefix=f".{target.name}.")
-        try:
-            with os.fdopen(handle, "wb") as file:
-                np.savez(file, allow_pickle=False, **writer.arrays)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, target)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+        with temporary.open("xb") as file:
+            np.savez(file, allow_pickle=False, **writer.arrays)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
     except OSError as failure:
         raise DataError(f"{target} cannot be written: {failure}. Choose another place.") from failure
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
 
 
-def load(path: str | PathLike[str], formulation: Any = None) -> tuple[Record, Mapping[str, Any] | None]:
-    """Return the record of a file and its final weights, if it was a finished run.
+def sweep(path: str | PathLike[str]) -> None:
+    """Remove what was left half written where a process was killed while it saved to this path.
+
+    Raises
+    ------
+    DataError
+        There is no folder to write such a file in.
+    """
+    target = Path(path)
+    if not target.parent.is_dir() or not os.access(target.parent, os.W_OK) or target.is_dir():
+        raise DataError(
+            f"expected the path of a file in a folder that can be written to; got {str(target)!r}. "
+            "Make the folder, or choose another place."
+        )
+    for left in target.parent.glob(f".{glob.escape(target.name)}.{'?' * 2 * TOKEN}.partial"):
+        left.unlink(missing_ok=True)
+
+
+MALFORMED = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, AssertionError)
+"""What Python raises at a description that says something else than it should."""
+
+
+def load(path: str | PathLike[str], formulation: Any = None) -> tuple[Record, tuple[Float[Array, " t"], str] | None]:
+    """Return the record of a file, and the final weights with how they were taken if it was a finished run.
 
     Raises
     ------
@@ -91,25 +122,29 @@ def load(path: str | PathLike[str], formulation: Any = None) -> tuple[Record, Ma
     source = Path(path)
     if not source.is_file():
         raise DataError(f"expected the file of a run; there is no file {str(source)!r}. Check the path.")
-    arrays = read_npz(source)
     try:
+        arrays = read_npz(source)
         about = json.loads(arrays[META].tobytes().decode())
-        if about["kind"] != KIND:
-            raise KeyError("kind")
-    except (KeyError, ValueError) as failure:
-        raise DataError(f"{source} is no run of boostopt: it has no description of one.") from failure
-    if about["format"] != FORMAT:
+        kind, version = about["kind"], about["format"]
+    except (DataError, *MALFORMED) as failure:
         raise DataError(
-            f"{source} has format {about['format']}; this version of boostopt reads format {FORMAT}. "
-            "Read it with the version that wrote it."
+            f"expected a run of boostopt in {source}; it has no description of one, or is damaged "
+            f"({_in_words(failure)}). Check the path, or make the run anew: {source} is left as it is."
+        ) from failure
+    if kind != KIND or version != FORMAT:
+        raise DataError(
+            f"expected a {KIND} of format {FORMAT} in {source}; got {kind!r} of format {version!r}. "
+            "Read it with the version of boostopt that wrote it."
         )
     try:
         whole = _with_arrays(about, arrays)
-        return _record(whole, formulation), whole.get("final")
-    except BoostoptError:
-        raise
-    except (KeyError, IndexError, TypeError, ValueError, AssertionError) as failure:
-        raise DataError(f"{source} is damaged: {type(failure).__name__}: {failure}. Make the run anew.") from failure
+        record, final = _record(whole, formulation), whole["final"]
+        return record, None if final is None else _final(final, record)
+    except (BoostoptError, *MALFORMED) as failure:
+        raise DataError(
+            f"expected a whole run in {source}; part of it cannot be read ({_in_words(failure)}). "
+            f"Make the run anew: {source} is left as it is."
+        ) from failure
 
 
 def load_run(path: str | PathLike[str], formulation: Any = None) -> Run:
@@ -117,12 +152,22 @@ def load_run(path: str | PathLike[str], formulation: Any = None) -> Run:
     from boostopt.boosting.run import Run
 
     record, final = load(path, formulation)
-    if final is None:
-        return Run.finished(record, None)
+    return Run.finished(record, None, loaded=True) if final is None else Run(record, *final, loaded=True)
+
+
+def _final(final: Mapping[str, Any], record: Record) -> tuple[Float[Array, " t"], str]:
+    """Return the final weights of a run and how they were taken."""
+    from boostopt.boosting.run import FINAL_WEIGHTS
+
     w = np.asarray(final["w"], dtype=np.float64)
-    if w.shape != (record.collected.t,) or not np.isfinite(w).all():
-        raise DataError(f"{path} is damaged: expected {record.collected.t} final weights; got shape {w.shape}.")
-    return Run(record, w, str(final["weights"]))
+    assert w.shape == (record.collected.t,) and np.isfinite(w).all(), "final weights of another number"
+    assert final["weights"] in FINAL_WEIGHTS, "final weights of an unknown kind"
+    return w, final["weights"]
+
+
+def _in_words(failure: Exception) -> str:
+    """Return what went wrong, without the last full stop."""
+    return (str(failure) if isinstance(failure, BoostoptError) else f"{type(failure).__name__}: {failure}").rstrip(".")
 
 
 def _described(record: Record) -> dict[str, Any]:
@@ -139,18 +184,21 @@ def _described(record: Record) -> dict[str, Any]:
         "U": collected.margins.arrays() if collected.t else None,
         "hypotheses": [to_state(hypothesis) for hypothesis in collected.hypotheses],
         "state": {
-            **{name: getattr(state, name) for name in ("round", "w", "m", "d", "value", "backend", "stuck")},
-            "soft_margin": state.soft_margin,
-            "infeasible": state.certificate is not None and state.certificate.infeasible,
+            **{
+                name: getattr(state, name)
+                for name in ("round", "w", "m", "d", "value", "soft_margin", "backend", "stuck", "repeated", "still")
+            },
+            "solved_edge": state.solved_edge,
+            "memory": state.memory,
             "answer": None if state.certificate is None else {"d": state.certificate.d, "w": state.certificate.w},
         },
         "bounds": {field.name: getattr(state.bounds, field.name) for field in dataclasses.fields(state.bounds)},
         "start": None
         if start is None
         else {"d": start.d, "w": start.w, "backend": start.backend, "state": _packed(start)},
-        "history": {"wanted": record.history.wanted, "rounds": [_kept(kept) for kept in record.history.rounds]},
+        "history": {"wanted": record.history.wanted, "rounds": record.history.arrays()},
         "nus": list(record.trace.nus),
-        "trace": {field.name: [getattr(row, field.name) for row in record.trace] for field in dataclasses.fields(Row)},
+        "trace": record.trace.arrays(),
         "oracle": record.oracle,
         "digest": record.digest,
         "oracle_state": dict(record.oracle_state),
@@ -164,25 +212,22 @@ def _record(about: Mapping[str, Any], formulation: Any) -> Record:
     """Return the record that was described."""
     from boostopt.boosting.run import Record
 
-    page = get_formulation(about["formulation"] if formulation is None else formulation)
+    page = _page(about["formulation"]) if formulation is None else get_formulation(formulation)
     if page.name != about["formulation"]:
-        raise OptionError(f"the run is of {about['formulation']}; got {page.name}. Pass its own formulation.")
+        raise DataError(f"it is a run of {about['formulation']} and not of {page.name}: pass its own formulation")
     problem = Problem.of(page, about["c"], about["d0"], about["epsilon"], about["update"], about["given"])
     collected = Collected(len(about["c"]))
     if about["U"] is not None:
         U = Margins.of_arrays(about["U"])
-        hypotheses = [from_state(state) for state in about["hypotheses"]]
+        hypotheses = [_hypothesis(state) for state in about["hypotheses"]]
         assert U.shape == (collected.N, len(hypotheses)), "margins and hypotheses do not belong together"
         collected.restore(hypotheses, U)
-    table = about["trace"]
-    rows = [_row(dict(zip(table, values, strict=True))) for values in zip(*table.values(), strict=True)]
-    history = History(about["history"]["wanted"], [_kept_again(kept) for kept in about["history"]["rounds"]])
     return Record(
         problem=problem,
         collected=collected,
         state=_state(about, problem, collected),
-        history=history,
-        trace=Trace(rows, about["nus"]),
+        history=History.of_arrays(about["history"]["wanted"], about["history"]["rounds"]),
+        trace=Trace.of_arrays(about["trace"], about["nus"]),
         oracle=about["oracle"],
         digest=about["digest"],
         oracle_state=about["oracle_state"],
@@ -192,20 +237,32 @@ def _record(about: Mapping[str, Any], formulation: Any) -> Record:
     )
 
 
+def _page(name: str) -> Formulation[Any]:
+    """Return the page of that name: that of a booster with a rule of its own, which no catalogue has, or a program."""
+    from boostopt.boosting.boosters import BOOSTERS
+
+    return BOOSTERS[name] if name in BOOSTERS else get_formulation(name)
+
+
 def _state(about: Mapping[str, Any], problem: Problem, collected: Collected) -> State:
     """Return the state that was described, its certificate computed anew."""
     saved, start = dict(about["state"]), about["start"]
     answer = saved.pop("answer")
-    infeasible = saved.pop("infeasible")
-    bounds = Bounds(**about["bounds"])
-    state = State(**saved, bounds=bounds)
-    N, t = collected.N, collected.t
-    assert state.m.shape == state.d.shape == (N,) and len(state.w) <= t, "weights of another size"
-    if bounds.d is not None:
-        assert bounds.d.shape == (N,), "a distribution of another size"
-    if answer is not None and not infeasible:
+    numbers = saved["round"], saved["value"], saved["soft_margin"], saved["repeated"], saved["still"]
+    assert all(isinstance(number, int | float) for number in numbers), "what should be numbers"
+    assert isinstance(saved["round"], int) and saved["round"] >= 0, "a number of rounds"
+    state = State(**saved, bounds=_bounds(about["bounds"], problem, collected))
+    N, t = collected.N, len(state.w)
+    assert state.m.shape == state.d.shape == (N,) and t <= collected.t, "weights of another size"
+    assert all(np.isfinite(part).all() for part in (state.w, state.m, state.d)), "weights that are not finite"
+    for part in state.memory.values():
+        assert np.shape(part) in ((), (N,)) and np.isfinite(part).all(), "a memory of another size, or not finite"
+    if t:
+        m = collected.margins.take_columns(np.arange(t)).margins(state.w)
+        assert np.abs(m - state.m).max() <= CLAIM * (1.0 + state.total), "margins of other weights"
+    if answer is not None:
         U = collected.margins.take_columns(np.arange(len(answer["w"])))
-        program = problem.program(U, state.progress(problem, U.column(U.t - 1)))
+        program = problem.program(U, state.as_solved.progress(problem, U.column(U.t - 1)))
         state = replace(state, certificate=program.certify(answer["d"], answer["w"]))
     if start is None:
         return state
@@ -213,24 +270,27 @@ def _state(about: Mapping[str, Any], problem: Problem, collected: Collected) -> 
     return replace(state, start=Start(start["d"], start["w"], start["backend"], unpacked))
 
 
-def _row(saved: dict[str, Any]) -> Row:
-    """Return a row of the trace."""
-    values: Any = {**saved, "soft_margins": tuple(saved["soft_margins"])}
-    return Row(**values)
+def _bounds(saved: Mapping[str, Any], problem: Problem, collected: Collected) -> Bounds:
+    """Return the bounds that were saved, if the hypotheses collected do not contradict that of the class."""
+    numbers = [value for name, value in saved.items() if name != "d"]
+    assert all(isinstance(number, int | float) for number in numbers), "bounds that are no numbers"
+    bounds, goal = Bounds(**saved), problem.goal
+    if bounds.d is None or goal is None:
+        return replace(bounds, upper=math.inf, d=None)
+    assert bounds.d.shape == (collected.N,), "a distribution of another size"
+    d = goal.F0.project(bounds.d)
+    least = goal.F0.value(d) + goal.G.value(collected.margins.edges(d))
+    assert bounds.upper >= least - CLAIM * max(1.0, abs(least)), "a bound of the class that its hypotheses contradict"
+    return bounds
 
 
-def _kept(kept: Kept) -> dict[str, Any]:
-    return {
-        "t": kept.t,
-        "w": [kept.w.size, kept.w.at, kept.w.values],
-        "d": None if kept.d is None else [kept.d.size, kept.d.at, kept.d.values],
-        "smallest_edge": kept.smallest_edge,
-    }
-
-
-def _kept_again(saved: Mapping[str, Any]) -> Kept:
-    d = saved["d"]
-    return Kept(saved["t"], Sparse(*saved["w"]), None if d is None else Sparse(*d), saved["smallest_edge"])
+def _hypothesis(state: Mapping[str, Any]) -> Hypothesis:
+    """Return a hypothesis that was saved: one of boostopt's, or of a class of the user's that says its kind."""
+    own = {made.kind: made for made in Hypothesis.__subclasses__() if "kind" in vars(made)}
+    made = own.get(state["kind"])
+    if made is None or made.__module__.startswith("boostopt."):
+        return from_state(state)
+    return made.restored({name: value for name, value in state.items() if name != "kind"})
 
 
 def _packed(start: Start) -> dict[str, Array] | None:

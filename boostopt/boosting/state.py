@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from boostopt.backends.base import Start
 from boostopt.boosting.collected import Collected
@@ -92,6 +94,14 @@ class State:
         What gave the last answer, "" where none was asked.
     stuck
         Why no further update is possible, "" while there is.
+    repeated
+        Rounds in a row that brought no new hypothesis.
+    still
+        Those of them in a row that did not raise D either.
+    solved_edge
+        The smallest edge when the weights were found, on which programs may depend; the oracle may have answered since.
+    memory
+        What an update of its own remembers besides, by name: numbers, or arrays of shape (N,).
     """
 
     round: int
@@ -105,11 +115,20 @@ class State:
     start: Start | None = None
     backend: str = ""
     stuck: str = ""
+    repeated: int = 0
+    still: int = 0
+    solved_edge: float = 1.0
+    memory: Mapping[str, float | Array] = field(default_factory=dict[str, Any])
 
     @property
     def total(self) -> float:
         """The sum of |w|."""
         return float(abs(self.w).sum())
+
+    @property
+    def as_solved(self) -> State:
+        """The state as it was when the weights were found, before the oracle answered once more."""
+        return replace(self, bounds=replace(self.bounds, smallest_edge=self.solved_edge))
 
     def progress(self, problem: Problem, u: Float[Array, " N"]) -> Progress:
         """Return what a formulation may set its parameters by, u being the margins of the newest hypothesis."""

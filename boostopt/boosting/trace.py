@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from boostopt.boosting.state import Bounds
 from boostopt.errors import OptionError
 from boostopt.shapes import Array, Float, Int
 from boostopt.words import html_table
@@ -92,6 +93,30 @@ class Trace(Sequence[Row]):
     def add(self, row: Row) -> None:
         """Write a round down."""
         self._rows.append(row)
+
+    def amend(self, bounds: Bounds, soft_margin: float, value: float) -> None:
+        """Write into the last round what was learned after it: the oracle has answered once more."""
+        if self._rows:
+            self._rows[-1] = dataclasses.replace(
+                self._rows[-1],
+                smallest_edge=bounds.smallest_edge,
+                upper=bounds.upper,
+                soft_margin=soft_margin,
+                value=value,
+            )
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the rounds as an array for each field, for files: `of_arrays` makes the same of them."""
+        fields = {name: np.array([getattr(row, name) for row in self._rows]) for name in COLUMNS}
+        margins = np.array([row.soft_margins for row in self._rows], dtype=np.float64)
+        return {**fields, "soft_margins": margins.reshape(len(self), len(self.nus))}
+
+    @classmethod
+    def of_arrays(cls, arrays: Mapping[str, Array], nus: Sequence[float]) -> Trace:
+        """Return the rounds whose `arrays` these are."""
+        columns = [arrays[name].tolist() for name in COLUMNS]
+        margins = [tuple(row) for row in arrays["soft_margins"].tolist()]
+        return cls([Row(*row) for row in zip(*columns, margins, strict=True)], nus)
 
     def __len__(self) -> int:
         return len(self._rows)

@@ -181,8 +181,12 @@ class Total(Update):
         program = self.problem.program(move.collected.margins, move.state.progress(self.problem, move.u))
         solution = self._solution(program, move)
         state = self._solved(move, solution)
-        if state.stuck or not self.problem.smooth:
+        if state.stuck:
             return state
+        if not self.problem.smooth:
+            # Without an answer, out of time: the weights that there were are as good as they were.
+            worse = self.problem.goal is not None and state.value < move.state.value - move.tol
+            return replace(move.state, round=state.round, w=move.w) if worse else state
         step = self._step(move)
         return state if step is None or state.value >= step.value else replace(step, start=Start(w=step.w))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,11 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from boostopt.boosting.classifier import ZERO, AtZero, decided
 from boostopt.boosting.goal import Goal
-from boostopt.boosting.run import ZERO, AtZero, Record, decided
+from boostopt.boosting.run import Record
 from boostopt.boosting.saving import save, settled
 from boostopt.boosting.state import State
 from boostopt.boosting.trace import Row
+from boostopt.errors import DataError
+from boostopt.oracles.features import Features, evaluate
 from boostopt.shapes import Array, Float, Int8
 
 
@@ -35,10 +39,12 @@ class TestExamples:
     at_zero: AtZero
     _values: list[Float[Array, " n"]] = field(default_factory=list[Any])
 
+    def __post_init__(self) -> None:
+        self._features = Features(self.X)
+
     def decision(self, record: Record) -> Float[Array, " n"]:
         """Return f(x) of the test examples."""
-        for hypothesis in record.collected.hypotheses[len(self._values) :]:
-            self._values.append(hypothesis(self.X))
+        self._values.extend(evaluate(record.collected.hypotheses[len(self._values) :], self._features))
         w = record.state.w
         f = np.zeros(len(self.y))
         for q in np.flatnonzero(w):
@@ -101,15 +107,22 @@ class Watch:
             return state
         # What goes on is what was stored: a run that is resumed goes the same way.
         state = settled(state)
-        save(replace(record, state=state), self.checkpoints.path)
-        self.stored = time.perf_counter()
+        self._store(replace(record, state=state))
         return state
 
-    def ended(self, record: Record) -> Record:
-        """Store the last state of a run."""
+    def ended(self, record: Record) -> None:
+        """Store a run as it stood after its last round: what the oracle has said since will be asked again."""
         if self.checkpoints is not None:
+            self._store(record)
+
+    def _store(self, record: Record) -> None:
+        """Make a checkpoint; a run is not lost for a full disk."""
+        assert self.checkpoints is not None
+        try:
             save(record, self.checkpoints.path)
-        return record
+        except DataError as failure:
+            warnings.warn(f"no checkpoint of round {record.state.round}: {failure}", RuntimeWarning, stacklevel=5)
+        self.stored = time.perf_counter()
 
     def _due(self, number: int) -> bool:
         """Whether a checkpoint is to be made after this round."""

@@ -17,11 +17,20 @@ Estimators
     Any scikit-learn classifier that takes sample weights; `Fitted`.
 Resampled
     Any scikit-learn classifier, fitted to examples drawn by their weights; `Fitted`.
+RBFNetworks
+    RBF networks with adaptive centres; `RBFHypothesis`.
+
+Hypotheses are functions of X; `evaluate(hypotheses, X)` gives the values of many, one's own among them, and checks X
+once.
 
 To write one's own, derive from `Oracle` and give it N, y, `best`, `digest` and `__str__`: `best` takes a `Query`, the
 example weights d, and returns an `Answer`, columns of margins u_n = y_n h(x_n) with large edges u . d, and a number
 that no edge of the class exceeds or None. Each column carries a `Hypothesis`, a function of X that can be written as
 plain numbers. An oracle of a given matrix in full:
+
+    import hashlib
+
+    from boostopt.oracles import Answer, Column, Given, Oracle
 
     class Columns(Oracle):
         def __init__(self, U):
@@ -58,10 +67,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query
     from boostopt.oracles.decision_stumps import DecisionStumps, Stump
-    from boostopt.oracles.estimators import Estimators, Fitted, Resampled
+    from boostopt.oracles.estimators import Estimators, Resampled
+    from boostopt.oracles.features import evaluate
+    from boostopt.oracles.fitted import Fitted
     from boostopt.oracles.given import Given, GivenMargins
-    from boostopt.oracles.kernels import KernelColumn, KernelColumns
+    from boostopt.oracles.kernel import KernelColumn
+    from boostopt.oracles.kernel_columns import KernelColumns
     from boostopt.oracles.raw_features import Feature, RawFeatures
+    from boostopt.oracles.rbf_networks import RBFHypothesis, RBFNetworks
 
 _HOME = {
     "Answer": "base",
@@ -69,17 +82,20 @@ _HOME = {
     "DecisionStumps": "decision_stumps",
     "Estimators": "estimators",
     "Feature": "raw_features",
-    "Fitted": "estimators",
+    "Fitted": "fitted",
     "Given": "given",
     "GivenMargins": "given",
     "Hypothesis": "base",
-    "KernelColumn": "kernels",
-    "KernelColumns": "kernels",
+    "KernelColumn": "kernel",
+    "KernelColumns": "kernel_columns",
     "Oracle": "base",
     "Query": "base",
+    "RBFHypothesis": "rbf_networks",
+    "RBFNetworks": "rbf_networks",
     "RawFeatures": "raw_features",
     "Resampled": "estimators",
     "Stump": "decision_stumps",
+    "evaluate": "features",
 }
 """Where each public name lives."""
 
@@ -97,9 +113,12 @@ __all__ = [
     "KernelColumns",
     "Oracle",
     "Query",
+    "RBFHypothesis",
+    "RBFNetworks",
     "RawFeatures",
     "Resampled",
     "Stump",
+    "evaluate",
 ]
 
 

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt.errors import OptionError
 from boostopt.shapes import Array, Float, Num
 
 State = Mapping[str, Any]
@@ -65,7 +66,7 @@ class Column:
     hypothesis
         The function.
     margins
-        u_n = y_n h(x_n), shape (N,), in [-1, 1]: int8 where all are whole numbers, float64 otherwise.
+        u_n = y_n h(x_n), shape (N,), in [-1, 1]: int8 where all are whole numbers (`as_stored`), float64 otherwise.
     edge
         u . d under the weights that the oracle was asked with.
     """
@@ -73,6 +74,12 @@ class Column:
     hypothesis: Hypothesis
     margins: Num[Array, " N"]
     edge: float
+
+
+def as_stored(margins: Float[Array, " N"]) -> Num[Array, " N"]:
+    """Return margins in [-1, 1] as int8 where all are whole numbers."""
+    whole = margins.astype(np.int8)
+    return whole if np.array_equal(whole, margins) else margins
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,11 +95,20 @@ class Query:
     gain
         By how much the optimum of the program rises if the hypothesis with these margins joins: for oracles that
         choose by it. None where there is no program.
+
+    Raises
+    ------
+    OptionError
+        Fewer columns than one are wanted.
     """
 
     d: Float[Array, " N"]
     count: int = 1
     gain: Callable[[Float[Array, " N"]], float] | None = None
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise OptionError(f"the count must be at least 1 column; got {self.count}. Ask for one or more.")
 
 
 @dataclass(frozen=True, eq=False)

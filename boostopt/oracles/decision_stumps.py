@@ -5,17 +5,19 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass
+from operator import index
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from boostopt.errors import ProblemError
-from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, State
+from boostopt.oracles.base import Answer, Column, Oracle, Query, State
 from boostopt.oracles.examples import labelled
+from boostopt.oracles.features import Features, HypothesisOfFeatures
 from boostopt.oracles.presorted import presorted
-from boostopt.oracles.single_features import feature_values, leading
-from boostopt.oracles.weights import scaled_signed_weights
+from boostopt.oracles.ranking import leading
+from boostopt.oracles.weights import scaled_weights
 from boostopt.shapes import Array, Float, Int, Int8
 
 BITS = 62
@@ -23,7 +25,7 @@ BITS = 62
 
 
 @dataclass(frozen=True)
-class Stump(Hypothesis):
+class Stump(HypothesisOfFeatures):
     """h(x) = sign where x[feature] > threshold, -sign elsewhere.
 
     Attributes
@@ -57,8 +59,8 @@ class Stump(Hypothesis):
                 f"{self.feature} of {self.features}, threshold {self.threshold}, sign {self.sign}. Correct that one."
             )
 
-    def __call__(self, X: Any) -> Float[Array, " n"]:
-        above = feature_values(X, self.feature, self.features) > self.threshold
+    def on(self, features: Features) -> Float[Array, " n"]:
+        above = features.column(self.feature, self.features) > self.threshold
         return np.where(above, float(self.sign), -float(self.sign))
 
     def __str__(self) -> str:
@@ -71,7 +73,7 @@ class Stump(Hypothesis):
 
     @classmethod
     def restored(cls, state: State) -> Stump:
-        return cls(int(state["feature"]), float(state["threshold"]), int(state["sign"]), int(state["features"]))
+        return cls(index(state["feature"]), float(state["threshold"]), index(state["sign"]), index(state["features"]))
 
 
 class DecisionStumps(Oracle):
@@ -143,8 +145,8 @@ class DecisionStumps(Oracle):
         ProblemError
             The weights have another shape than (N,), or they are not finite.
         """
-        scaled, exponent = scaled_signed_weights(query.d, self.y)
-        s = np.rint(np.ldexp(scaled, BITS)).astype(np.int64)
+        weights, exponent = scaled_weights(query.d, self.N)
+        s = np.rint(np.ldexp(weights * self.y, BITS)).astype(np.int64)
         unit = exponent - BITS
         found = self._found(s, query.count)
         columns = tuple(Column(stump, margins, math.ldexp(edge, unit)) for stump, margins, edge in found)

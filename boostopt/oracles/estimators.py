@@ -4,97 +4,20 @@ from __future__ import annotations
 
 import hashlib
 from abc import abstractmethod
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from boostopt.errors import OptionError, ProblemError, unknown_name
-from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, State
-from boostopt.oracles.examples import features_of, labelled
-from boostopt.oracles.given import as_stored, total_weight
-from boostopt.shapes import Array, Float, Int, Int8, Num
-
-VALUES = ("predict", "decision_function", "predict_proba")
+from boostopt.oracles.base import Answer, Column, Oracle, Query, State, as_stored
+from boostopt.oracles.examples import labelled
+from boostopt.oracles.fitted import VALUES, Fitted, hypothesis_values, name_of
+from boostopt.oracles.weights import scaled_weights
+from boostopt.shapes import Array, Float, Int, Int8
 
 DRAWS = 20
 """Samples that are drawn in search of one with both classes."""
-
-PROBABILITY_ROUNDING = 1e-6
-"""By how much a probability may leave [0, 1]: some estimators compute in single precision."""
-
-
-@dataclass(frozen=True)
-class Fitted(Hypothesis):
-    """A fitted classifier as a hypothesis.
-
-    Two of them are equal if they are the same fit, number and description, with the same sign. Saved are the values on
-    the training examples and not the classifier: a restored hypothesis cannot predict. (A pickled one can.)
-
-    Attributes
-    ----------
-    number
-        Which fit of its oracle this is, from 0.
-    sign
-        1, or -1 for the negation.
-    description
-        The classifier in a word.
-    values
-        Which of its methods gives h: "predict" -1 or 1, "decision_function" cut to [-1, 1], "predict_proba" 2p - 1.
-    features
-        Number of features.
-    on_training
-        h(x_n) on the training examples that count, sign included, shape (N,).
-    estimator
-        The fitted classifier; None if it was not saved.
-    """
-
-    kind: ClassVar[str] = "fitted"
-
-    number: int
-    sign: int
-    description: str
-    values: str
-    features: int = field(compare=False)
-    on_training: Num[Array, " N"] = field(compare=False, repr=False)
-    estimator: Any = field(compare=False, repr=False)
-
-    def __call__(self, X: Any) -> Float[Array, " n"]:
-        """Return h(x) in [-1, 1] for each row of X.
-
-        Raises
-        ------
-        ProblemError
-            X has another number of features, the classifier was not saved, or it answers with other than such values.
-        """
-        features = features_of(X, self.features)
-        if self.estimator is None:
-            raise ProblemError(
-                f"{self} was restored from a file, and classifiers are not saved: only its values on the training "
-                "examples are known. Fit again, or pickle the run."
-            )
-        return self.sign * hypothesis_values(self.estimator, self.values, features)
-
-    def __str__(self) -> str:
-        return f"{'-' if self.sign < 0 else ''}{self.description} {self.number}"
-
-    def state(self) -> State:
-        return {
-            "number": self.number,
-            "sign": self.sign,
-            "description": self.description,
-            "values": self.values,
-            "features": self.features,
-            "on_training": self.on_training,
-        }
-
-    @classmethod
-    def restored(cls, state: State) -> Fitted:
-        description, values = str(state["description"]), str(state["values"])
-        on_training = np.asarray(state["on_training"])
-        number, sign, features = int(state["number"]), int(state["sign"]), int(state["features"])
-        return cls(number, sign, description, values, features, on_training, None)
 
 
 class FittingOracle(Oracle):
@@ -119,7 +42,7 @@ class FittingOracle(Oracle):
             ) from failure
         if not hasattr(self._estimator, values):
             raise ProblemError(
-                f"the estimator must have the method {values}; {_name(estimator)} has none. "
+                f"the estimator must have the method {values}; {name_of(estimator)} has none. "
                 f"Pass another one of values: {', '.join(VALUES)}."
             )
         self._values, self.reflexive, self._seed, self._calls = values, reflexive, seed, 0
@@ -145,20 +68,20 @@ class FittingOracle(Oracle):
             The weights are no distribution, or the classifier answers with other than one value in [-1, 1] for each
             example.
         """
-        total = total_weight(query.d, self.N)
-        if total == 0 or (query.d < 0).any():
+        s, _ = scaled_weights(query.d, self.N)
+        if not s.any() or (s < 0).any():
             raise ProblemError(
                 "the weights d of a fit must be at least 0, and not all 0; got a smallest one of "
-                f"{query.d.min():.6g} and a sum of sizes of {total:.6g}."
+                f"{query.d.min():.6g} and a largest one of {query.d.max():.6g}. Pass a distribution."
             )
         # The generator of a call is made from its number: that number is all there is to save.
         rng = np.random.default_rng([self._seed, self._calls])
-        model = self._fitted(self._new(rng), query.d / total, rng)
+        model = self._fitted(self._new(rng), s / s.sum(), rng)
         h = hypothesis_values(model, self._values, self._examples.X)
         edge = float((self.y * h) @ query.d)
         sign = -1 if self.reflexive and edge < 0 else 1
         on_training, features = as_stored(sign * h), self._examples.X.shape[1]
-        hypothesis = Fitted(self._calls, sign, _name(model), self._values, features, on_training, model)
+        hypothesis = Fitted(self._calls, sign, name_of(model), self._values, features, on_training, model)
         self._calls += 1
         return Answer((Column(hypothesis, self.y * on_training, sign * edge),), None)
 
@@ -186,7 +109,7 @@ class FittingOracle(Oracle):
             for name, value in sorted(self._estimator.get_params().items())
             if not _is_random_state(name) and isinstance(value, (str, int, float, type(None)))
         }
-        parts = f"{self._examples.digest} {type(self).__name__} {_name(self._estimator)} {plain!r}"
+        parts = f"{self._examples.digest} {type(self).__name__} {name_of(self._estimator)} {plain!r}"
         return hashlib.sha256(f"{parts} {self._values} {self.reflexive}".encode()).hexdigest()
 
     def state(self) -> State:
@@ -244,7 +167,7 @@ class Estimators(FittingOracle):
         super().__init__(estimator, X, y, c, values, reflexive, seed)
         if not has_fit_parameter(self._estimator, "sample_weight"):
             raise ProblemError(
-                f"the estimator's fit must take sample_weight; that of {_name(estimator)} does not. "
+                f"the estimator's fit must take sample_weight; that of {name_of(estimator)} does not. "
                 "Use Resampled, which fits it to samples drawn by the weights."
             )
 
@@ -256,7 +179,7 @@ class Estimators(FittingOracle):
         return model.fit(X, self._y(rows), sample_weight=self.N * d[rows])
 
     def __str__(self) -> str:
-        return f"{_name(self._estimator)} fitted to the weights{', and negations' if self.reflexive else ''}"
+        return f"{name_of(self._estimator)} fitted to the weights{', and negations' if self.reflexive else ''}"
 
 
 class Resampled(FittingOracle):
@@ -310,48 +233,7 @@ class Resampled(FittingOracle):
 
     def __str__(self) -> str:
         negations = ", and negations" if self.reflexive else ""
-        return f"{_name(self._estimator)} fitted to {self._size} examples drawn by the weights{negations}"
-
-
-def hypothesis_values(model: Any, values: str, X: Any) -> Float[Array, " n"]:
-    """Return h(x) in [-1, 1] of a fitted classifier, checked.
-
-    Raises
-    ------
-    ProblemError
-        Other than one finite value for each example, other labels than -1 and 1, probabilities outside [0, 1].
-    """
-    n, name = X.shape[0], f"{_name(model)}.{values}"
-    raw = np.asarray(getattr(model, values)(X))
-    expected = (n, 2) if values == "predict_proba" else (n,)
-    if raw.shape != expected:
-        raise ProblemError(
-            f"{name} must return shape {expected}, for {n} examples of two classes; got {raw.shape}. "
-            "Pass a classifier that keeps to scikit-learn's conventions."
-        )
-    if raw.dtype.kind not in "iuf" or not np.isfinite(raw).all():
-        strange = raw[~np.isfinite(raw)][0] if raw.dtype.kind == "f" else raw.flat[0]
-        raise ProblemError(f"{name} must return finite numbers; got {strange!r}. Look at what it was fitted to.")
-    raw = raw.astype(np.float64)
-    if values == "decision_function":
-        return np.clip(raw, -1, 1)
-    if values == "predict":
-        if not np.isin(raw, (-1, 1)).all():
-            raise ProblemError(
-                f"{name} must return the labels it was given, -1 and 1; got {np.unique(raw)[:5].tolist()}. "
-                'Pass a classifier, or values="decision_function" where it has one.'
-            )
-        return raw
-    classes = np.asarray(getattr(model, "classes_", ()))
-    if not np.array_equal(classes, (-1, 1)):
-        raise ProblemError(f"{_name(model)} must know the classes [-1, 1] that it was fitted to; got {classes!r}.")
-    p = raw[:, 1]
-    if p.min() < -PROBABILITY_ROUNDING or p.max() > 1 + PROBABILITY_ROUNDING:
-        raise ProblemError(
-            f"{name} must return probabilities in [0, 1]; got {p.min():.6g} to {p.max():.6g}: the values would leave "
-            "[-1, 1]. Pass another one of values."
-        )
-    return np.clip(2 * p - 1, -1, 1)
+        return f"{name_of(self._estimator)} fitted to {self._size} examples drawn by the weights{negations}"
 
 
 def _both_classes(y: Int8[Array, " n"]) -> bool:
@@ -362,8 +244,3 @@ def _both_classes(y: Int8[Array, " n"]) -> bool:
 def _is_random_state(parameter: str) -> bool:
     """Whether a parameter is the seed of an estimator or of a part of it."""
     return parameter == "random_state" or parameter.endswith("__random_state")
-
-
-def _name(estimator: Any) -> str:
-    """Return the name of an estimator's class."""
-    return type(estimator).__name__

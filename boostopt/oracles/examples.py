@@ -12,6 +12,8 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt.errors import ProblemError
+from boostopt.margins import check_unmasked
+from boostopt.oracles.features import checked_features
 from boostopt.shapes import Array, Float, Int, Int8
 
 
@@ -67,70 +69,72 @@ def labelled(X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None) -> Labell
     ProblemError
         A wrong shape, an entry that is no finite number, other labels, one class only, a negative multiplicity.
     """
-    features, labels = _features(X), np.asarray(y)
+    features, labels = checked_features(X), signs(y)
     if labels.shape != features.shape[:1]:
         raise ProblemError(
             "X must have shape (N, features) and y shape (N,); "
             f"got {features.shape} and {labels.shape}. Pass one label for each row."
         )
-    positive = np.isin(labels, (1,))
-    if labels.dtype.kind not in "biuf" or not np.isin(labels, (-1, 0, 1)).all() or np.isin((-1, 0), labels).all():
-        raise ProblemError(
-            f"y must hold -1 and 1, or 0 and 1; got {np.unique(labels)[:5].tolist()}. Code the two classes so."
-        )
-    counts = np.ones(len(labels)) if c is None else np.asarray(c, dtype=np.float64)
-    if counts.shape != labels.shape or not (np.isfinite(counts) & (counts >= 0)).all():
-        raise ProblemError(
-            f"the multiplicities c must be {len(labels)} finite numbers of at least 0; got shape {counts.shape}, "
-            f"smallest {counts.min(initial=np.inf):.6g}."
-        )
-    rows = np.flatnonzero(counts > 0)
-    signs = (2 * positive[rows].astype(np.int8) - 1).astype(np.int8)
-    if len(rows) == 0 or (signs == signs[0]).all():
+    rows, counts = multiplicities(c, len(labels))
+    all_rows, labels = len(rows) == len(labels), labels[rows]
+    if (labels == labels[0]).all():
         raise ProblemError(
             f"both classes must occur among the examples that count; got {len(rows)} such examples of one class. "
             "There is nothing to tell apart."
         )
-    kept = features if len(rows) == len(labels) else features[rows]
-    return Labelled(kept, signs, counts[rows], rows)
+    return Labelled(features if all_rows else features[rows], labels, counts, rows)
 
 
-def features_of(X: Any, count: int) -> Any:
-    """Return features to predict from, checked: float64, dense or CSR, shape (n, count)."""
-    features = _features(X)
-    if features.shape[1] != count:
-        raise ProblemError(f"X must have the {count} features that were learned from; got shape {features.shape}.")
-    return features
+def multiplicities(c: npt.ArrayLike | None, N: int) -> tuple[Int[Array, " rows"], Float[Array, " rows"]]:
+    """Return which of N examples count, and their multiplicities.
 
+    Parameters
+    ----------
+    c
+        Multiplicities, shape (N,), non-negative; None for 1 throughout.
+    N
+        Number of examples given.
 
-def _features(X: Any) -> Any:
-    """Return X as a float64 array or CSR array of finite numbers."""
-    sparse = scipy.sparse.issparse(X)
+    Raises
+    ------
+    ProblemError
+        They are no such numbers, all of them are 0, or their sum overflows.
+    """
+    check_unmasked("c", c)
     try:
-        features: Any = scipy.sparse.csr_array(X, dtype=np.float64) if sparse else np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError) as failure:
-        raise ProblemError(f"X must be an array of numbers: {failure}. Encode text, fill up rows.") from failure
-    if features.ndim != 2 or 0 in features.shape:
-        raise ProblemError(f"X must have shape (N, features), not empty; got {features.shape}.")
-    entries: Any = features.data if sparse else features
-    if not np.isfinite(entries).all():
-        if sparse:
-            coordinates = features.tocoo()
-            at = int(np.flatnonzero(~np.isfinite(coordinates.data))[0])
-            n, j, value = coordinates.row[at], coordinates.col[at], coordinates.data[at]
-        else:
-            n, j = np.argwhere(~np.isfinite(features))[0]
-            value = features[n, j]
-        raise ProblemError(f"X must be finite; got {value} at row {n}, feature {j}. Impute or drop it.")
-    if not sparse:
-        return features
-    if not features.has_canonical_format or (entries == 0).any():
-        features = features.copy()
-        features.sum_duplicates()
-        features.eliminate_zeros()
-    return features
+        given = np.ones(N) if c is None else np.asarray(c)
+        if given.dtype.kind not in "biufO":
+            raise TypeError(f"they are {given.dtype}")
+        counts = given.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as failure:
+        raise ProblemError(f"the multiplicities c must be {N} numbers: {failure}. Pass one for each row.") from failure
+    with np.errstate(over="ignore"):  # refused here
+        total = counts.sum()
+    if counts.shape != (N,) or not (counts >= 0).all() or not 0 < total < np.inf:
+        raise ProblemError(
+            f"the multiplicities c must be {N} finite numbers of at least 0, not all 0; got shape {counts.shape}, "
+            f"smallest {counts.min(initial=np.inf):.6g}, sum {total:.6g}. Pass how often each row counts."
+        )
+    rows = np.flatnonzero(counts > 0)
+    return rows, counts[rows]
+
+
+def signs(y: npt.ArrayLike) -> Int8[Array, "*shape"]:
+    """Return labels as -1 and 1, in the shape that they have."""
+    check_unmasked("y", y)
+    try:
+        labels = np.asarray(y)
+    except ValueError as failure:
+        raise ProblemError(f"y must be an array of labels: {failure}. Pass one label for each row.") from failure
+    if labels.dtype.kind == "O" and all(isinstance(label, (int, float)) for label in labels.flat):
+        labels = np.asarray(labels.tolist())  # a column of a table, say
+    known = labels.dtype.kind in "biuf" and np.isin(labels, (-1, 0, 1)).all()
+    if not known or np.isin((-1, 0), labels).all():
+        first = list(dict.fromkeys(map(repr, labels.ravel()[:1000].tolist())))[:5]
+        raise ProblemError(f"y must hold -1 and 1, or 0 and 1; got {', '.join(first)}. Code the two classes so.")
+    return np.where(labels == 1, 1, -1).astype(np.int8)
 
 
 def _arrays(X: Any) -> list[Any]:
-    """Return the arrays that hold the features."""
+    """Return the arrays that say what the features are."""
     return [X.data, X.indices, X.indptr] if scipy.sparse.issparse(X) else [X]

@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from dataclasses import dataclass
 from functools import cached_property
+from operator import index
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse
 
 from boostopt.errors import OptionError, ProblemError, unknown_name
 from boostopt.margins import Margins
-from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, State
-from boostopt.shapes import Array, Float, Int, Num
+from boostopt.oracles.base import Answer, Column, Oracle, Query, State, as_stored
+from boostopt.oracles.examples import multiplicities
+from boostopt.oracles.features import Features, HypothesisOfFeatures
+from boostopt.oracles.weights import EPSILON, bound_unscaled, scaled_weights
+from boostopt.shapes import Array, Float, Int
 
 CHOICES = ("best", "weakest", "random", "largest_increase")
 """How GivenMargins chooses, besides by an order."""
 
-EPSILON = float(np.finfo(np.float64).eps)
-
 
 @dataclass(frozen=True)
-class Given(Hypothesis):
+class Given(HypothesisOfFeatures):
     """A column of a given matrix, or its negation.
 
     Its features are the values of the hypotheses: it is called with the matrix H[n, q] = h_q(x_n).
@@ -35,6 +35,11 @@ class Given(Hypothesis):
         The column, from 0.
     sign
         1, or -1 for the negation.
+
+    Raises
+    ------
+    ProblemError
+        The number is negative, or the sign is neither 1 nor -1.
     """
 
     kind: ClassVar[str] = "given"
@@ -42,7 +47,14 @@ class Given(Hypothesis):
     q: int
     sign: int = 1
 
-    def __call__(self, X: Any) -> Float[Array, " n"]:
+    def __post_init__(self) -> None:
+        if self.q < 0 or self.sign not in (-1, 1):
+            raise ProblemError(
+                f"a given hypothesis has a column number from 0 and the sign 1 or -1; got column {self.q}, sign "
+                f"{self.sign}. Correct that one."
+            )
+
+    def on(self, features: Features) -> Float[Array, " n"]:
         """Return sign * X[:, q] for the values X of all hypotheses, shape (n, t), dense or sparse.
 
         Raises
@@ -50,15 +62,12 @@ class Given(Hypothesis):
         ProblemError
             X is no matrix with a column q, or this column leaves [-1, 1].
         """
-        sparse = scipy.sparse.issparse(X)
-        values: Any = scipy.sparse.csr_array(X) if sparse else np.asarray(X)
-        if values.ndim != 2 or values.shape[1] <= self.q:
+        h = features.column_as_given(self.q)
+        if h is None:
             raise ProblemError(
                 "a given hypothesis knows its column number alone: X must hold the values of all hypotheses, shape "
-                f"(n, t) with t > {self.q}; got shape {values.shape}."
+                f"(n, t) with t > {self.q}; got shape {np.shape(features.given)}. Pass that matrix."
             )
-        column: Any = values[:, [self.q]]
-        h = np.asarray(column.toarray() if sparse else column)[:, 0]
         if h.dtype.kind not in "iuf" or not (np.abs(h) <= 1).all():
             raise ProblemError(
                 f"X must hold the values of the hypotheses, numbers in [-1, 1]; got {h.dtype} and other values in "
@@ -74,7 +83,7 @@ class Given(Hypothesis):
 
     @classmethod
     def restored(cls, state: State) -> Given:
-        return cls(int(state["q"]), int(state["sign"]))
+        return cls(index(state["q"]), index(state["sign"]))
 
 
 class GivenMargins(Oracle):
@@ -129,7 +138,7 @@ class GivenMargins(Oracle):
         if random_state < 0:
             raise OptionError(f"random_state must be 0 or larger; got {random_state}.")
         margins = Margins(U)
-        rows, self._c = _multiplicities(c, margins.N)
+        rows, self._c = multiplicities(c, margins.N)
         self._U = margins if len(rows) == margins.N else margins.take(rows)
         self._choice = choose if isinstance(choose, str) else "best"
         self._order = () if isinstance(choose, str) else _order(choose, margins.t)
@@ -159,8 +168,10 @@ class GivenMargins(Oracle):
             the order does not, or "largest_increase" is to choose without a program.
         """
         # An edge is a sum of this many roundings at most, and |u_n| <= 1; epsilon is twice the unit roundoff.
-        rounding = (self._U.summation_length + 2) * EPSILON * total_weight(query.d, self.N)
-        e = self._U.edges(query.d)
+        weights, exponent = scaled_weights(query.d, self.N)
+        length = self._U.summation_length + 2
+        rounding = bound_unscaled(length * EPSILON * float(np.abs(weights).sum()), exponent)
+        e = np.ldexp(self._U.edges(weights), exponent)
         edges = np.concatenate([e, -e]) if self.reflexive else e
         chosen = self._chosen(query, edges, rounding)
         columns = tuple(self._column(int(k), float(edges[k])) for k in chosen)
@@ -241,40 +252,6 @@ class GivenMargins(Oracle):
 
     def restore(self, state: State) -> None:
         self._calls = int(state["calls"])
-
-
-def as_stored(margins: Float[Array, " N"]) -> Num[Array, " N"]:
-    """Return margins in [-1, 1] as int8 where all are whole numbers."""
-    whole = margins.astype(np.int8)
-    return whole if np.array_equal(whole, margins) else margins
-
-
-def total_weight(d: Float[Array, " weights"], N: int) -> float:
-    """Return the sum of |d_n|.
-
-    Raises
-    ------
-    ProblemError
-        There is not one weight for each of the N examples that count, or one is no finite number.
-    """
-    if d.shape != (N,) or not np.isfinite(d).all():
-        raise ProblemError(
-            f"the weights d must be {N} finite numbers, one for each example that counts; got shape {d.shape}"
-            f"{'' if np.isfinite(d).all() else ' with others'}. Leave out the examples of multiplicity 0."
-        )
-    return float(np.abs(d).sum())
-
-
-def _multiplicities(c: npt.ArrayLike | None, N: int) -> tuple[Int[Array, " rows"], Float[Array, " rows"]]:
-    """Return the examples that count and their multiplicities."""
-    counts = np.ones(N) if c is None else np.asarray(c, dtype=np.float64)
-    if counts.shape != (N,) or not (np.isfinite(counts) & (counts >= 0)).all() or not counts.any():
-        raise ProblemError(
-            f"the multiplicities c must be {N} finite numbers of at least 0, not all 0; got shape {counts.shape}, "
-            f"smallest {counts.min(initial=math.inf):.6g}."
-        )
-    rows = np.flatnonzero(counts > 0)
-    return rows, counts[rows]
 
 
 def _order(choose: npt.ArrayLike, t: int) -> tuple[int, ...]:

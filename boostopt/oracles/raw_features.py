@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass
+from operator import index
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,16 +13,16 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt.errors import ProblemError
-from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, State
+from boostopt.oracles.base import Answer, Column, Oracle, Query, State, as_stored
 from boostopt.oracles.examples import labelled
-from boostopt.oracles.given import EPSILON, as_stored
-from boostopt.oracles.single_features import feature_values, leading
-from boostopt.oracles.weights import scaled_signed_weights
+from boostopt.oracles.features import Features, HypothesisOfFeatures
+from boostopt.oracles.ranking import leading
+from boostopt.oracles.weights import EPSILON, bound_unscaled, scaled_weights
 from boostopt.shapes import Array, Float, Int8
 
 
 @dataclass(frozen=True)
-class Feature(Hypothesis):
+class Feature(HypothesisOfFeatures):
     """h(x) = sign * x[feature] / scale, clipped to [-1, 1].
 
     Attributes
@@ -55,8 +56,10 @@ class Feature(Hypothesis):
                 f"{self.feature} of {self.features}, scale {self.scale}, sign {self.sign}. Correct that one."
             )
 
-    def __call__(self, X: Any) -> Float[Array, " n"]:
-        return self.sign * np.clip(feature_values(X, self.feature, self.features) / self.scale, -1.0, 1.0)
+    def on(self, features: Features) -> Float[Array, " n"]:
+        values = features.column(self.feature, self.features)
+        with np.errstate(over="ignore"):  # by a scale below 1: cut to [-1, 1] as well
+            return self.sign * np.clip(values / self.scale, -1.0, 1.0)
 
     def __str__(self) -> str:
         scaled = f" / {self.scale:.6g}" if self.scale != 1.0 else ""
@@ -67,7 +70,7 @@ class Feature(Hypothesis):
 
     @classmethod
     def restored(cls, state: State) -> Feature:
-        return cls(int(state["feature"]), float(state["scale"]), int(state["sign"]), int(state["features"]))
+        return cls(index(state["feature"]), float(state["scale"]), index(state["sign"]), index(state["features"]))
 
 
 class RawFeatures(Oracle):
@@ -147,9 +150,10 @@ class RawFeatures(Oracle):
         ProblemError
             The weights have another shape than (N,), or they are not finite.
         """
-        s, exponent = scaled_signed_weights(query.d, self.y)
+        weights, exponent = scaled_weights(query.d, self.N)
         if len(self._members) == 0:
-            return Answer((self._column(0, 1, query.d),), 0.0)
+            return Answer((self._column(0, 1, weights, exponent),), 0.0)
+        s = weights * self.y
         rounding = (self.N + 4) * EPSILON * float(np.abs(s).sum())
         product = self._examples.X.T @ s if self._transposed is None else self._transposed @ s
         edges = (product / self._scales)[self._members]
@@ -158,18 +162,18 @@ class RawFeatures(Oracle):
         columns: list[Column] = []
         for k in leading(np.where(sizes >= top - 2 * rounding, top, sizes), query.count):
             sign = -1 if self.reflexive and edges[k] < 0 else 1
-            column = self._column(int(self._members[k]), sign, query.d)
+            column = self._column(int(self._members[k]), sign, weights, exponent)
             if not any(np.array_equal(column.margins, other.margins) for other in columns):
                 columns.append(column)
-        return Answer(tuple(columns), math.ldexp(math.nextafter(top + rounding, math.inf), exponent))
+        return Answer(tuple(columns), bound_unscaled(math.nextafter(top + rounding, math.inf), exponent))
 
-    def _column(self, feature: int, sign: int, d: Float[Array, " N"]) -> Column:
-        """Return a feature with its margins y_n h(x_n), the edge summed anew from them."""
+    def _column(self, feature: int, sign: int, weights: Float[Array, " N"], exponent: int) -> Column:
+        """Return a feature with its margins y_n h(x_n), the edge summed anew from them under scaled weights."""
         hypothesis = Feature(feature, float(self._scales[feature]), sign, self._features)
         margins = self._values(feature) / hypothesis.scale
         margins *= sign * self.y
         margins += 0.0  # -0 becomes 0
-        return Column(hypothesis, as_stored(margins), float(margins @ d))
+        return Column(hypothesis, as_stored(margins), math.ldexp(float(margins @ weights), exponent))
 
     def _values(self, feature: int) -> Float[Array, " N"]:
         """Return a copy of one feature of the examples."""

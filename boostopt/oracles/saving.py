@@ -11,9 +11,10 @@ from boostopt.oracles.base import Hypothesis, State
 
 _HOME = {
     "feature": ("raw_features", "Feature"),
-    "fitted": ("estimators", "Fitted"),
+    "fitted": ("fitted", "Fitted"),
     "given": ("given", "Given"),
-    "kernel": ("kernels", "KernelColumn"),
+    "kernel": ("kernel", "KernelColumn"),
+    "rbf": ("rbf_networks", "RBFHypothesis"),
     "stump": ("decision_stumps", "Stump"),
 }
 """Where the class of each kind of hypothesis lives; loaded on first use."""

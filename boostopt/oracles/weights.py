@@ -6,12 +6,40 @@ import math
 
 import numpy as np
 
-from boostopt.oracles.given import total_weight
-from boostopt.shapes import Array, Float, Int8
+from boostopt.errors import ProblemError
+from boostopt.shapes import Array, Float
+
+EPSILON = float(np.finfo(np.float64).eps)
+"""Twice the unit roundoff."""
+
+MOST = float(np.finfo(np.float64).max) / 4
+"""The largest sum of weights: edges and bounds of them then do not overflow."""
 
 
-def scaled_signed_weights(d: Float[Array, " weights"], y: Int8[Array, " N"]) -> tuple[Float[Array, " N"], int]:
-    """Return (s, k) with s_n = 2^-k y_n d_n and the absolute values of s summing to a number in [1/2, 1).
+def total_weight(d: Float[Array, " weights"], N: int) -> float:
+    """Return the sum of |d_n|.
+
+    Raises
+    ------
+    ProblemError
+        There is not one weight for each of the N examples that count, one is no finite number, or the sum overflows.
+    """
+    if d.shape != (N,) or not np.isfinite(d).all():
+        raise ProblemError(
+            f"the weights d must be {N} finite numbers, one for each example that counts; got shape {d.shape}"
+            f"{'' if np.isfinite(d).all() else ' with others'}. Leave out the examples of multiplicity 0."
+        )
+    with np.errstate(over="ignore"):  # refused below
+        total = float(np.abs(d).sum())
+    if total > MOST:
+        raise ProblemError(
+            f"the weights d must sum to at most {MOST:.6g}; got {total:.6g}. Divide them by their largest."
+        )
+    return total
+
+
+def scaled_weights(d: Float[Array, " weights"], N: int) -> tuple[Float[Array, " N"], int]:
+    """Return (s, k) with s_n = 2^-k d_n and the absolute values of s summing to a number in [1/2, 1).
 
     The scaling by a power of two is exact. Edges under s times 2^k are those under d. Where all weights are 0, s is 0
     and k is 0.
@@ -19,9 +47,16 @@ def scaled_signed_weights(d: Float[Array, " weights"], y: Int8[Array, " N"]) -> 
     Raises
     ------
     ProblemError
-        There is not one weight for each example, or one is no finite number.
+        As `total_weight`.
     """
+    total_weight(d, N)
+    # Two steps: the first makes sums of subnormal numbers exact enough to be scaled by.
     largest = math.frexp(float(np.abs(d).max(initial=0.0)))[1]
-    s = np.ldexp(d, -largest)  # below 1: their sum is finite however large they are
-    total = math.frexp(total_weight(s, len(y)))[1]
-    return np.ldexp(s * y, -total), largest + total
+    s = np.ldexp(d.astype(np.float64, copy=False), -largest)
+    total = math.frexp(float(np.abs(s).sum()))[1]
+    return np.ldexp(s, -total), largest + total
+
+
+def bound_unscaled(most: float, exponent: int) -> float:
+    """Return a number above 2^exponent times another one, subnormal ones included, where the product is rounded."""
+    return math.nextafter(math.ldexp(most, exponent), math.inf)

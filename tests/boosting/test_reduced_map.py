@@ -211,3 +211,18 @@ def test_three_iterations_of_the_map_have_the_cycles_as_fixed_points() -> None:
 def test_where_the_map_is_not_defined(M: list[list[float]], d: list[float], j: int, message: str) -> None:
     with pytest.raises(ProblemError, match=re.escape(message)):
         reduced_map(np.array(M), np.array(d), j)
+
+
+@pytest.mark.parametrize("m", range(3, 13))
+def test_every_cycle_through_all_columns_attracts(m: int) -> None:
+    instance = cycle_mxm(m)
+    trajectory, choices = iterate(instance.U, np.linspace(1.0, 1.2, m) / np.linspace(1.0, 1.2, m).sum(), 400 * m)
+    cycle = find_cycle(instance.U, trajectory, choices)
+    assert cycle is not None
+    assert 0.0 < contraction(instance.U, cycle) < 1.0
+
+
+def test_a_run_that_rests_without_an_edge_is_no_cycle() -> None:
+    M = np.array([[1.0, -1.0], [-1.0, 1.0]])
+    trajectory, choices = iterate(M, np.array([0.5, 0.5]), 20)
+    assert find_cycle(M, trajectory, choices) is None

@@ -18,7 +18,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import OptionError, ProblemError
 from boostopt.oracles.base import Query
-from boostopt.oracles.estimators import Estimators, Fitted, Resampled
+from boostopt.oracles.estimators import Estimators, Resampled
+from boostopt.oracles.fitted import Fitted
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))
@@ -254,7 +255,7 @@ def test_classes_other_than_those_given_are_refused() -> None:
 @pytest.mark.parametrize(
     ("d", "message"),
     [
-        (np.zeros(60), "at least 0, and not all 0; got a smallest one of 0 and a sum of sizes of 0"),
+        (np.zeros(60), "at least 0, and not all 0; got a smallest one of 0 and a largest one of 0"),
         (np.full(60, -1.0), "got a smallest one of -1"),
         (np.full(59, 1.0), "must be 60 finite numbers, one for each example that counts"),
         (np.full(60, np.nan), "must be 60 finite numbers"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import hashlib
 import json
 import math
 import subprocess
@@ -13,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostopt import DataError, oracles
-from boostopt.oracles import Answer, Column, Feature, Given, Hypothesis, KernelColumns, Oracle, Query, Stump
+from boostopt import DataError, boost, oracles
+from boostopt.oracles import Feature, Given, Hypothesis, KernelColumns, Query, Stump
 from boostopt.oracles.saving import from_state, to_state
 
 
@@ -74,13 +73,65 @@ def test_another_kind_is_an_error(kind: object) -> None:
         ({"feature": 0, "threshold": 0.5, "sign": 1}, "KeyError: 'features'"),
         ({"feature": 0, "threshold": None, "sign": 1, "features": 2}, "TypeError"),
         ({"feature": 0, "threshold": "high", "sign": 1, "features": 2}, "ValueError"),
-        ({"feature": math.inf, "threshold": 0.5, "sign": 1, "features": 2}, "OverflowError"),
+        ({"feature": math.inf, "threshold": 0.5, "sign": 1, "features": 2}, "TypeError: 'float' object"),
+        ({"feature": 0.5, "threshold": 0.5, "sign": 1, "features": 2}, "TypeError: 'float' object"),
+        ({"feature": 0, "threshold": 0.5, "sign": -1.5, "features": 2}, "TypeError: 'float' object"),
+        ({"feature": 0, "threshold": math.nan, "sign": 1, "features": 2}, "ProblemError: a stump has"),
         ({"feature": 2, "threshold": 0.5, "sign": 1, "features": 2}, "ProblemError: a stump has a feature from 0"),
     ],
 )
 def test_what_is_no_state_of_its_kind_is_an_error(rest: dict[str, Any], reason: str) -> None:
     with pytest.raises(DataError, match=rf"a saved stump must hold what its `state` gives; got .*{reason}.*anew"):
         from_state({"kind": "stump", **rest})
+
+
+KERNEL = {
+    "row": 0,
+    "sign": 1,
+    "kernel": "polynomial",
+    "gamma": 0.5,
+    "degree": 2,
+    "coef0": 1.0,
+    "scale": 2.0,
+    "features": 3,
+    "indices": [0, 2],
+    "values": [1.0, -2.0],
+}
+FITTED = {"number": 0, "sign": 1, "description": "Tree", "values": "predict", "features": 3, "on_training": [1, -1]}
+
+
+@pytest.mark.parametrize(
+    ("whole", "damage"),
+    [
+        *(({"kind": "feature", "feature": 1, "scale": 2.0, "sign": 1, "features": 3}, damage) for damage in (
+            {"scale": 0.0}, {"scale": -1.0}, {"scale": math.nan}, {"scale": math.inf}, {"feature": 3}, {"feature": -1},
+            {"feature": 1.5}, {"sign": 0}, {"sign": 2}, {"sign": 1.5}, {"features": 0}, {"features": "many"},
+        )),
+        *(({"kind": "given", "q": 3, "sign": 1}, damage) for damage in (
+            {"q": -1}, {"q": 0.5}, {"q": None}, {"q": math.inf}, {"sign": 0}, {"sign": math.nan},
+        )),
+        *(({"kind": "kernel", **KERNEL}, damage) for damage in (
+            {"row": -1}, {"row": 0.5}, {"sign": 0}, {"scale": 0.0}, {"scale": math.nan}, {"scale": math.inf},
+            {"kernel": "cubic"}, {"gamma": 0.0}, {"gamma": math.nan}, {"degree": 0}, {"degree": 2.5},
+            {"coef0": math.inf}, {"indices": [0, 3]}, {"indices": [-1, 2]}, {"indices": [2, 0]}, {"indices": [0, 0]},
+            {"indices": [0]}, {"indices": [0.5, 2]}, {"indices": 0}, {"values": [1.0, math.nan]}, {"values": [1.0]},
+            {"values": [[1.0], [2.0]]}, {"values": ["a", "b"]}, {"features": 2}, {"features": -1},
+        )),
+        *(({"kind": "fitted", **FITTED}, damage) for damage in (
+            {"number": -1}, {"number": 0.5}, {"sign": 0}, {"values": "guess"}, {"features": 0},
+            {"on_training": [1, 2]}, {"on_training": [0.5, math.nan]}, {"on_training": [[1, -1]]},
+            {"on_training": ["a", "b"]}, {"on_training": [1j, 0]}, {"on_training": 1}, {"on_training": [None, 1]},
+        )),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_a_damaged_state_is_refused_and_a_sound_one_is_not(whole: dict[str, Any], damage: dict[str, Any]) -> None:
+    assert to_state(from_state(whole))["kind"] == whole["kind"]
+    with pytest.raises(
+        DataError, match=rf"a saved {whole['kind']} must hold what its `state` gives; got .*Save"
+    ) as error:
+        from_state({**whole, **damage})
+    assert "TypeCheckError" not in str(error.value)  # by the hypothesis itself, not by the type checker of the tests
 
 
 def test_every_public_name_loads_and_nothing_heavy_before() -> None:
@@ -98,13 +149,7 @@ def test_the_oracle_that_the_page_shows_works() -> None:
     assert oracles.__doc__ is not None
     shown = oracles.__doc__.split("An oracle of a given matrix in full:\n")[1].split("\nNames are loaded")[0]
     source = "\n".join(line.removeprefix("    ") for line in shown.splitlines())
-    names: dict[str, Any] = {
-        "hashlib": hashlib,
-        "Answer": Answer,
-        "Column": Column,
-        "Given": Given,
-        "Oracle": Oracle,
-    }
+    names: dict[str, Any] = {}
     exec(compile(ast.parse(source), "page", "exec"), names)
     U = np.array([[1.0, -1.0], [-1.0, 0.5], [0.0, 1.0]])
     oracle = names["Columns"](U)
@@ -113,3 +158,8 @@ def test_the_oracle_that_the_page_shows_works() -> None:
     assert answer.columns[0].hypothesis == Given(1)
     assert answer.columns[0].edge == pytest.approx(0.45)
     assert answer.largest >= 0.45
+    # It boosts: w = (3/7, 4/7) gives the first two examples the margin -1/7 and the third more.
+    run = boost("lpboost", names["Columns"](U), nu=1, epsilon=1e-6)
+    assert run.class_certificate.lower == pytest.approx(-1 / 7, abs=1e-6)
+    assert run.class_certificate.upper == pytest.approx(-1 / 7, abs=1e-6)
+    np.testing.assert_allclose(run.decision_function([[1.0, 1.0], [0.5, -1.0]]), [1.0, 1.5 / 7 - 4 / 7], atol=1e-6)

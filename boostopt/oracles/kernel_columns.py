@@ -11,153 +11,29 @@ with the linear kernel e_k scale_k = X(X'(y d)): no matrix of N x N entries is m
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt.errors import OptionError, ProblemError, unknown_name
-from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, State
-from boostopt.oracles.examples import features_of, labelled
-from boostopt.oracles.given import EPSILON, as_stored, total_weight
+from boostopt.errors import ProblemError
+from boostopt.oracles.base import Answer, Column, Oracle, Query, as_stored
+from boostopt.oracles.examples import labelled
+from boostopt.oracles.kernel import Kernel, KernelColumn, row_norms, squares
+from boostopt.oracles.weights import EPSILON, bound_unscaled, scaled_weights
 from boostopt.shapes import Array, Float, Int, Int8
-
-KERNELS = ("linear", "polynomial", "rbf")
 
 BLOCK_BYTES = 20_000_000
 """Memory of a block of kernel values."""
 
+SMALLEST = 1e-280
+"""The smallest bound on the kernel values of an example: what is much smaller has lost digits to underflow."""
+
 TIE_DIGITS = 12
 """Edges that agree in so many decimals of the total weight are equal up to rounding: the first example is taken."""
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """K(x, z): "linear" x·z, "polynomial" (gamma x·z + coef0)^degree, "rbf" exp(-gamma |x - z|²).
-
-    Parameters that a kernel does not have stand at gamma = 1, degree = 1, coef0 = 0: so written, the linear kernel is
-    the polynomial one.
-    """
-
-    name: str
-    gamma: float = 1.0
-    degree: int = 1
-    coef0: float = 0.0
-
-    def __str__(self) -> str:
-        if self.name == "rbf":
-            return f"rbf kernel, gamma {self.gamma:g}"
-        if self.name == "polynomial":
-            return f"polynomial kernel, degree {self.degree}, gamma {self.gamma:g}, coef0 {self.coef0:g}"
-        return "linear kernel"
-
-    def block(self, X: Any, Z: Float[Array, "k features"]) -> Float[Array, "n k"]:
-        """Return K(x, z) for the rows of X, dense or CSR, and of Z."""
-        products: Any = X @ Z.T
-        if self.name == "rbf":
-            squares = np.maximum(_squares(X)[:, np.newaxis] + _squares(Z) - 2 * products, 0)
-            return np.exp(-self.gamma * squares)
-        if self.name == "linear":
-            return products
-        base = self.gamma * products + self.coef0
-        value = base.copy()
-        for _ in range(self.degree - 1):  # a third of the time of a power
-            value *= base
-        return value
-
-    def column(self, X: Any, z: Float[Array, " features"]) -> Float[Array, " n"]:
-        """Return K(x, z) for the rows of X."""
-        if self.name == "rbf" and not scipy.sparse.issparse(X):
-            difference = X - z  # exact where the features are far from 0; the products of `block` cancel
-            return np.exp(-self.gamma * _squares(difference))
-        return self.block(X, z[np.newaxis])[:, 0]
-
-    def bound(self, norms: Float[Array, " k"]) -> Float[Array, " k"]:
-        """Return a bound on |K(x, z)| for z of these norms and x of the largest of them, by Cauchy and Schwarz."""
-        if self.name == "rbf":
-            return np.ones(len(norms))
-        return (self.gamma * norms * norms.max() + abs(self.coef0)) ** self.degree
-
-    def error(self, norms: Float[Array, " k"], features: int) -> Float[Array, " k"]:
-        """Return a bound on the rounding error of K(x, z) for the same x and z, in machine epsilons."""
-        if self.name == "rbf":
-            return 4 + (features + 8) * self.gamma * (norms + norms.max()) ** 2
-        return self.degree * (features + 4) * self.bound(norms)
-
-
-@dataclass(frozen=True)
-class KernelColumn(Hypothesis):
-    """sign * K(x, z) / scale for a training example z, cut to [-1, 1].
-
-    Two of them are equal if the row, the sign and the kernel are.
-
-    Attributes
-    ----------
-    row
-        Which row of the training examples z is.
-    sign
-        1, or -1 for the negation.
-    kernel
-        K and its parameters.
-    scale
-        Largest |K(x, z)| over the training examples, positive.
-    features
-        Number of features.
-    indices, values
-        Which features of z are not 0 and their values, both of shape (nonzeros,).
-    """
-
-    kind: ClassVar[str] = "kernel"
-
-    row: int
-    sign: int
-    kernel: Kernel
-    scale: float = field(compare=False)
-    features: int = field(compare=False)
-    indices: Int[Array, " nonzeros"] = field(compare=False, repr=False)
-    values: Float[Array, " nonzeros"] = field(compare=False, repr=False)
-
-    def __call__(self, X: Any) -> Float[Array, " n"]:
-        return self.scaled(self.kernel.column(features_of(X, self.features), self.point))
-
-    @property
-    def point(self) -> Float[Array, " features"]:
-        """The example z."""
-        z = np.zeros(self.features)
-        z[self.indices] = self.values
-        return z
-
-    def scaled(self, kernel_values: Float[Array, " n"]) -> Float[Array, " n"]:
-        """Return h(x) from K(x, z)."""
-        return np.clip(self.sign * kernel_values / self.scale, -1, 1)
-
-    def __str__(self) -> str:
-        return f"{'-' if self.sign < 0 else ''}K(x, example {self.row}), {self.kernel}"
-
-    def state(self) -> State:
-        return {
-            "row": self.row,
-            "sign": self.sign,
-            "kernel": self.kernel.name,
-            "gamma": self.kernel.gamma,
-            "degree": self.kernel.degree,
-            "coef0": self.kernel.coef0,
-            "scale": self.scale,
-            "features": self.features,
-            "indices": self.indices,
-            "values": self.values,
-        }
-
-    @classmethod
-    def restored(cls, state: State) -> KernelColumn:
-        kernel = Kernel(str(state["kernel"]), float(state["gamma"]), int(state["degree"]), float(state["coef0"]))
-        indices = np.asarray(state["indices"], dtype=np.int64)
-        values = np.asarray(state["values"], dtype=np.float64)
-        row, sign, features = int(state["row"]), int(state["sign"]), int(state["features"])
-        return cls(row, sign, kernel, float(state["scale"]), features, indices, values)
 
 
 class KernelColumns(Oracle):
@@ -206,14 +82,14 @@ class KernelColumns(Oracle):
         self._examples = examples = labelled(X, y, c)
         if gamma is None and kernel in ("polynomial", "rbf"):
             gamma = _default_gamma(examples.X, examples.c)
-        self.kernel = _checked(kernel, gamma, degree, coef0)
+        self.kernel = _kernel(kernel, gamma, degree, coef0)
         self.reflexive = reflexive
         self._first, self._group = _distinct(examples.X)
         self._points = examples.X if len(self._first) == examples.N else examples.X[self._first]
-        if kernel == "rbf" and isinstance(self._points, np.ndarray):
-            self._points = self._points - self._points.mean(axis=0)  # distances stay, cancellation goes
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
-            norms = np.sqrt(_squares(self._points))
+            if kernel == "rbf" and isinstance(self._points, np.ndarray):
+                self._points = self._points - self._points.mean(axis=0)  # distances stay, cancellation goes
+            norms = row_norms(self._points)
             self._bound = self.kernel.bound(norms)
             self._error = self.kernel.error(norms, examples.X.shape[1])
             diagonal = np.ones(len(norms)) if kernel == "rbf" else np.abs(self._diagonal(norms))
@@ -223,6 +99,11 @@ class KernelColumns(Oracle):
                 f"{norms.max():.3g}. Scale the features down."
             )
         self._exists = self._bound > 0
+        if ((self._bound < SMALLEST) & (norms > 0)).any():
+            raise ProblemError(
+                f"the {self.kernel} must have values of at least {SMALLEST:g} on examples that are not 0, for digits "
+                f"are lost below; they vanish for rows of norm {norms[norms > 0].min():.3g}. Scale the features up."
+            )
         if not self._exists.any():
             raise ProblemError(f"the {self.kernel} needs an example with a feature that is not 0; all of X is 0.")
         # The scale lies between the two. By symmetry every column of the kernel that is computed raises the lower ones.
@@ -254,11 +135,14 @@ class KernelColumns(Oracle):
         ProblemError
             The weights are not one finite number for each example.
         """
-        total = total_weight(query.d, self.N)
-        e = self._unscaled_edges(np.bincount(self._group, self.y * query.d, len(self._first)))
+        weights, exponent = scaled_weights(query.d, self.N)
+        e = self._unscaled_edges(np.bincount(self._group, self.y * weights, len(self._first)))
+        total = float(np.abs(weights).sum())
         chosen, largest = self._search(np.abs(e) if self.reflexive else e, total, query.count)
-        columns = [self._column(k, -1 if self.reflexive and e[k] < 0 else 1, query.d) for k in chosen.tolist()]
-        return Answer(tuple(columns), largest)
+        columns = [
+            self._column(k, -1 if self.reflexive and e[k] < 0 else 1, weights, exponent) for k in chosen.tolist()
+        ]
+        return Answer(tuple(columns), bound_unscaled(math.nextafter(largest, math.inf), exponent))
 
     def _unscaled_edges(self, s: Float[Array, " k"]) -> Float[Array, " k"]:
         """Return sum_n s_n K(x_n, x_k) for all k."""
@@ -306,8 +190,8 @@ class KernelColumns(Oracle):
         self._lower[k] = self._upper[k] = np.where(scales > 0, scales, 1)
         self._known[k] = True
 
-    def _column(self, k: int, sign: int, d: Float[Array, " N"]) -> Column:
-        """Return the hypothesis of the k-th different example."""
+    def _column(self, k: int, sign: int, weights: Float[Array, " N"], exponent: int) -> Column:
+        """Return the hypothesis of the k-th different example, its edge under scaled weights."""
         first, X = int(self._first[k]), self._examples.X
         row: Any = X[[first]]
         z: Float[Array, " features"] = row.toarray()[0] if scipy.sparse.issparse(row) else row[0]
@@ -316,7 +200,7 @@ class KernelColumns(Oracle):
         number = int(self._examples.rows[first])
         hypothesis = KernelColumn(number, sign, self.kernel, scale, X.shape[1], indices, z[indices])
         margins = self.y * hypothesis.scaled(values)
-        return Column(hypothesis, as_stored(margins), float(margins @ d))
+        return Column(hypothesis, as_stored(margins), math.ldexp(float(margins @ weights), exponent))
 
     def _rows(self, k: Int[Array, " count"]) -> Float[Array, "count features"]:
         """Return some of the different examples, dense."""
@@ -342,21 +226,11 @@ class KernelColumns(Oracle):
         return hashlib.sha256(f"{self._examples.digest} {self.kernel!r} {self.reflexive}".encode()).hexdigest()
 
 
-def _checked(kernel: str, gamma: float | None, degree: int, coef0: float) -> Kernel:
-    """Return the kernel, its parameters checked."""
-    if kernel not in KERNELS:
-        raise unknown_name("kernel", kernel, KERNELS)
-    if gamma is None or kernel == "linear":
-        return Kernel(kernel)
-    if not 0 < gamma < np.inf:
-        raise OptionError(f"gamma must be positive and finite; got {gamma}.")
-    if kernel == "rbf":
-        return Kernel(kernel, float(gamma))
-    if degree < 1:
-        raise OptionError(f"the degree must be a whole number of at least 1; got {degree}.")
-    if not np.isfinite(coef0):
-        raise OptionError(f"coef0 must be finite; got {coef0}.")
-    return Kernel(kernel, float(gamma), int(degree), float(coef0))
+def _kernel(name: str, gamma: float | None, degree: int, coef0: float) -> Kernel:
+    """Return the kernel, the parameters that it does not have at their plain values."""
+    if gamma is None or name == "linear":
+        return Kernel(name)
+    return Kernel(name, float(gamma)) if name == "rbf" else Kernel(name, float(gamma), degree, float(coef0))
 
 
 def _default_gamma(X: Any, c: Float[Array, " N"]) -> float:
@@ -367,15 +241,8 @@ def _default_gamma(X: Any, c: Float[Array, " N"]) -> float:
         if isinstance(X, np.ndarray):
             variance = float(weights @ np.square(X - mean).mean(axis=1))
         else:
-            variance = float(weights @ _squares(X)) / features - mean * mean
+            variance = float(weights @ squares(X)) / features - mean * mean
     return 1 / (features * variance) if 0 < variance < np.inf else 1.0
-
-
-def _squares(X: Any) -> Float[Array, " n"]:
-    """Return the squared norms of the rows."""
-    if scipy.sparse.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1)).ravel()
-    return np.einsum("nj,nj->n", X, X)
 
 
 def _distinct(X: Any) -> tuple[Int[Array, " k"], Int[Array, " N"]]:

@@ -1,0 +1,117 @@
+"""Where a run begins: anew, or at its checkpoint."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from boostopt.boosting.collected import Collected
+from boostopt.boosting.history import History
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.run import Record, verified
+from boostopt.boosting.saving import load, sweep
+from boostopt.boosting.state import Bounds, State
+from boostopt.boosting.trace import Trace
+from boostopt.errors import DataError, OptionError
+from boostopt.oracles.base import Oracle
+
+LONG = 1000
+"""Rounds beyond which a corrective run does not keep the weights of each, unless it is told to."""
+
+
+def begun(
+    problem: Problem,
+    oracle: Oracle,
+    guarantee: float | None,
+    history: bool | None,
+    max_rounds: int | None,
+    nus: Sequence[float],
+    checkpoint: str | PathLike[str] | None,
+) -> Record:
+    """Return where a run begins: at its checkpoint if there is one."""
+    guarantee = oracle.guarantee if guarantee is None else guarantee
+    if checkpoint is not None:
+        sweep(checkpoint)
+    if checkpoint is not None and Path(checkpoint).exists():
+        return _resumed(problem, oracle, guarantee, nus, checkpoint)
+    N = oracle.N
+    keep = history if history is not None else problem.update == "total" or (max_rounds or LONG + 1) <= LONG
+    d = problem.F.project(None)
+    m = np.zeros(N)
+    start = State(0, np.zeros(0), m, d, -1.0, -1.0, _known(guarantee, problem))
+    if problem.two_sided:
+        start = replace(start, value=problem.value(problem.at(m), np.zeros(1)), soft_margin=0.0)
+    majority = 1
+    if oracle.y is not None:
+        majority = 1 if float(oracle.c @ oracle.y) >= 0.0 else -1
+    return Record(
+        problem=problem,
+        collected=Collected(N),
+        state=start,
+        history=History(keep),
+        trace=Trace([], nus),
+        oracle=str(oracle),
+        digest=oracle.digest,
+        oracle_state=oracle.state(),
+        guarantee=guarantee,
+        majority=majority,
+    )
+
+
+def _known(guarantee: float | None, problem: Problem) -> Bounds:
+    """Return what is known before the first answer: every edge is at least the guarantee."""
+    if guarantee is None:
+        return Bounds()
+    if not -1.0 <= guarantee <= 1.0:
+        raise OptionError(f"guarantee must be an edge, in [-1, 1]; got {guarantee!r}.")
+    target = math.inf if problem.goal is None else guarantee + problem.goal.least
+    return Bounds(smallest_edge=guarantee, smallest_target=target)
+
+
+def _resumed(
+    problem: Problem,
+    oracle: Oracle,
+    guarantee: float | None,
+    nus: Sequence[float],
+    checkpoint: str | PathLike[str],
+) -> Record:
+    """Return the record of a checkpoint, checked to be of this run."""
+    record, _ = load(checkpoint, problem.page)
+    before, now = record.problem.first, problem.first
+    for what, then, today in (
+        ("examples and class", record.digest, oracle.digest),
+        ("update", record.problem.update, problem.update),
+        ("parameters", vars(before.parameters), vars(now.parameters)),
+        ("reference distribution", {"d0": before.examples.d0}, {"d0": now.examples.d0}),
+        ("guarantee", record.guarantee, guarantee),
+        ("nus", record.trace.nus, tuple(nus)),
+    ):
+        if not _same(then, today):
+            raise DataError(
+                f"expected a checkpoint of this run in {Path(checkpoint)}, with the {what} {today}; it is of a run "
+                f"with {then}. Move it away, or pass the path of a new file."
+            )
+    try:
+        oracle.restore(record.oracle_state)
+    except (KeyError, TypeError, ValueError) as failure:
+        raise DataError(
+            f"expected in {Path(checkpoint)} where {oracle} stood; got {dict(record.oracle_state)}: {failure}. "
+            "Move it away, or pass the path of a new file."
+        ) from failure
+    # A file is not believed what the oracle can say.
+    bounds = verified(record.state.bounds, problem, oracle)
+    # Reasons of the past do not hold any more: limits may have been raised.
+    return replace(record, problem=problem, state=replace(record.state, bounds=bounds), reason="")
+
+
+def _same(then: Any, today: Any) -> bool:
+    """Return whether numbers, strings, or arrays by their names are the same."""
+    if isinstance(then, Mapping) and isinstance(today, Mapping):
+        return then.keys() == today.keys() and all(np.array_equal(then[name], today[name]) for name in then)
+    return bool(then == today)

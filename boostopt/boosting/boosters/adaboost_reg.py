@@ -1,0 +1,245 @@
+r"""AdaBoost_REG: AdaBoost that lets an example off for the weight that it has had.
+
+    mu_t = sum_{r <= t} b_r w_r / |b^t|,   rho~ = sum_{r <= t} b_r u_r + C |b^t| mu_t^p,   |b^t| = sum_{r <= t} b_r
+    b_t minimizes G(b) = sum_n exp(-rho~_n / 2),   d proportional to c exp(-rho~ / 2)
+
+w_r is the weight d_n / c_n of a copy of an example in round r. Everything is computed from what has been summed up,
+S = sum b u, A = sum b w and B = sum b: rho~ = S + C B (A / B)^p, at A = B = 0 its limit. (Printed as recursions, (18)
+with C zeta |b| for the increment (C / 2) b_t w_t and (19) with C for C / 2: neither agrees with the functional.)
+
+p = 1: G is convex in b, its derivative -(1/2) sum (u + C w) exp(-rho~ / 2), so that b / 2 is the entropy projection of
+d along u + C w. It exists if some example that the hypothesis has wrong has C w_n < |u_n|; otherwise G falls for ever.
+p = 2: the exponent is concave in b, G may have several minima (printed: only one): the signs of the slope on a grid
+bracket them, Brent's method finds each, the best is taken. Beyond b_max = min over n of 2 (ln G(0) - l_n) / |v_n|, over
+the examples with v_n = u_n + C w_n^2 < 0 and l_n the logarithm of their term, one term alone is larger than G(0).
+
+Where G falls for ever the step is cut: to `reach` over the largest rate at which an rho~_n can change. A larger C then
+gives shorter steps, and d stays near the uniform one, which a longer step would throw about.
+
+It is no convex program: mu depends on the weights of all rounds, so that the functional itself moves from round to
+round, and for p = 2 it is not convex either. With C = 0 it is AdaBoost, b being twice its step.
+
+Source: Raetsch, Onoda, Mueller 2001, (12)-(19), figure 10.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Unpack, cast
+
+import numpy as np
+from scipy.optimize import brentq
+
+from boostopt.boosting.boosters.base import Booster, Options, Reweighting, boosted, certified_nu
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.run import Run
+from boostopt.boosting.state import State
+from boostopt.boosting.updates import Move
+from boostopt.oracles.base import Oracle
+from boostopt.parameters import LARGEST, POSITIVE, Domain, parameter
+from boostopt.regularizers.projections import step_to_edge
+from boostopt.shapes import Array, Float
+
+NOT_NEGATIVE = Domain(f"[0, {LARGEST:g}]", lambda value, examples: 0.0 <= value <= LARGEST)
+ONE_OR_TWO = Domain("{1, 2}", lambda value, examples: value in (1.0, 2.0))
+
+GRID = 65
+"""Points of each of the two grids, an even and a geometric one, on which the slope is looked at for p = 2."""
+
+FINE = 1e-6
+"""The first point of the geometric grid, as a share of the bracket."""
+
+ROUNDING = 4 * float(np.finfo(np.float64).eps)
+"""Of a root, as a share of the bracket, and of a rate, as a share of the largest."""
+
+PAST = "A"
+"""Name, in a state's memory, of the sum of b w for each example."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of AdaBoost_REG."""
+
+    C: float = parameter("how much past weight counts as margin", NOT_NEGATIVE)
+    p: float = parameter("the power of the average past weight", ONE_OR_TWO, 1.0)
+    reach: float = parameter(
+        "how far a margin moves in a step along which the functional falls for ever", POSITIVE, 1.0
+    )
+    nu: float = certified_nu()
+
+
+class AdaBoostREG(Booster):
+    """The page of AdaBoost_REG."""
+
+    name = "AdaBoost_REG"
+    title = "AdaBoost_REG"
+    sources = ("Raetsch, Onoda, Mueller 2001, (12)-(19), figure 10",)
+    Parameters = Parameters
+
+    def reweighting(self, problem: Problem) -> Reweighting:
+        return Penalizing(problem)
+
+
+@dataclass(frozen=True, eq=False)
+class Functional:
+    """G as a function of the step b of the newest hypothesis, in logarithms.
+
+    Attributes
+    ----------
+    log_c
+        Logarithms of the multiplicities, shape (N,).
+    S, A, B
+        Sums over the rounds so far of b u, shape (N,), of b w, shape (N,), and of b.
+    u, w
+        Margins of the newest hypothesis and the weight of a copy of each example, shape (N,).
+    C, p
+        Parameters.
+    """
+
+    log_c: Float[Array, " N"]
+    S: Float[Array, " N"]
+    A: Float[Array, " N"]
+    B: float
+    u: Float[Array, " N"]
+    w: Float[Array, " N"]
+    C: float
+    p: float
+
+    def mu(self, b: float) -> Float[Array, " N"]:
+        """Return the average weight; before the first step its limit, the weight."""
+        return (self.A + b * self.w) / (self.B + b) if self.B + b > 0.0 else self.w
+
+    def rho(self, b: float) -> Float[Array, " N"]:
+        """Return the margins rho~ with what past weights add to them."""
+        return self.S + b * self.u + self.C * (self.B + b) * self.mu(b) ** self.p
+
+    def rates(self, b: float) -> Float[Array, " N"]:
+        """Return the derivatives of rho~ by b."""
+        if self.p == 1.0:
+            return self.far
+        mu = self.mu(b)
+        return self.u + self.C * mu * (2.0 * self.w - mu)
+
+    @cached_property
+    def far(self) -> Float[Array, " N"]:
+        """What the derivatives come to for large b, never smaller than they are: rho~ is convex in b."""
+        return self.u + self.C * self.w**self.p
+
+    def shares(self, b: float) -> tuple[float, Float[Array, " N"]]:
+        """Return ln G(b) and the share of each example in G(b)."""
+        log_terms = self.log_c - 0.5 * self.rho(b)
+        largest = float(log_terms.max())
+        terms = np.exp(log_terms - largest)
+        total = float(terms.sum())
+        return largest + math.log(total), terms / total
+
+    def log_value(self, b: float) -> float:
+        """Return ln G(b)."""
+        return self.shares(b)[0]
+
+    def slope(self, b: float) -> float:
+        """Return 2 G'(b) / G(b)."""
+        return -float(self.rates(b) @ self.shares(b)[1])
+
+
+def line_search(G: Functional, reach: float) -> float:
+    """Return the step b >= 0 that minimizes G, cut where G falls for ever; 0 where no step lowers it."""
+    convex = G.p == 1.0 or G.C == 0.0
+    if convex and G.slope(0.0) >= 0.0:
+        return 0.0
+    live = G.log_c > -np.inf
+    fastest = max(float(np.abs(G.far[live]).max()), float(np.abs(G.rates(0.0)[live]).max()))
+    # A rate of 0 but for rounding would give a step that is long at random.
+    endless = bool((G.far[live] >= -ROUNDING * fastest).all())
+    if convex:
+        if endless:
+            return reach / fastest
+        # Scaled into [-1, 1], which a projection's column lies in; b counts half the margin.
+        return 2.0 / fastest * step_to_edge(G.far / fastest, G.log_c - 0.5 * G.rho(0.0), 0.0)
+    return _best(G, reach / fastest if endless else _largest(G))
+
+
+def _largest(G: Functional) -> float:
+    """Return a step beyond which G is larger than at 0, one example alone being so."""
+    wrong = (G.far < 0.0) & (G.log_c > -np.inf)
+    room = G.log_value(0.0) - (G.log_c - 0.5 * G.rho(0.0))[wrong]
+    return float((2.0 * room / -G.far[wrong]).min())
+
+
+def _best(G: Functional, end: float) -> float:
+    """Return the best of the minima in [0, end]: the slope's changes of sign on a grid, each followed by Brent."""
+    grid = np.union1d(np.linspace(0.0, end, GRID), end * np.geomspace(FINE, 1.0, GRID))
+    slopes = [G.slope(b) for b in grid.tolist()]
+    minima = [0.0, end]
+    for k in range(len(grid) - 1):
+        if slopes[k] < 0.0 <= slopes[k + 1]:
+            low, high = float(grid[k]), float(grid[k + 1])
+            minima.append(cast(float, brentq(G.slope, low, high, xtol=ROUNDING * end)))
+    return min(minima, key=G.log_value)
+
+
+class Penalizing(Reweighting):
+    """The step that minimizes the functional, and the weights that are its derivatives."""
+
+    def stepped(self, move: Move) -> State:
+        p, state = self.problem.first.parameters, move.state
+        N = len(self.c)
+        w = np.divide(state.d, self.c, out=np.zeros(N), where=self.c > 0)
+        A = cast(Float[Array, " N"], state.memory.get(PAST, np.zeros(N)))
+        u = np.asarray(move.u, dtype=np.float64)
+        G = Functional(self.log_c, state.m, A, state.total, u, w, p.C, p.p)
+        b = line_search(G, p.reach)
+        if not 0.0 < b < math.inf:
+            return replace(state, stuck="no step of the newest hypothesis lowers the functional")
+        after = self.went(move, b, lambda m: -0.5 * (m + p.C * (G.B + b) * G.mu(b) ** p.p))
+        return replace(after, memory={**after.memory, PAST: A + b * w})
+
+
+def adaboost_reg(
+    oracle: Oracle,
+    *,
+    C: float,
+    p: int = 1,
+    reach: float = 1.0,
+    nu: float | None = None,
+    **options: Unpack[Options],
+) -> Run:
+    """Boost by AdaBoost_REG, AdaBoost with past weights counted as margin.
+
+    Parameters
+    ----------
+    oracle
+        The examples and the class of hypotheses.
+    C
+        How much past weight counts, not negative; 0 is AdaBoost. Weights are about 1 / N, so that C is felt from
+        about N on.
+    p
+        The power of the average weight, 1 or 2.
+    reach
+        By how much a margin rho~_n may change, positive, in a step along which the functional falls for ever.
+    nu
+        The count whose soft margin is certified, in [1, N]; 1, the hard margin, by default. For others the rounds
+        whose d lies within the caps bound it.
+    **options
+        As in `Options`: the limits, the trace and the checkpoints of `boost`, and `epsilon` for the direct rule.
+
+    Returns
+    -------
+    The run; the weights of its state are the paper's b, `class_certificate` is about the soft margin at nu.
+
+    Raises
+    ------
+    OptionError
+        An option is unknown or out of range, or nothing need ever stop the run: pass max_rounds or time_limit.
+    ProblemError
+        A parameter is out of its domain, or the oracle returns what is no column.
+    DataError
+        The checkpoint is of other data, of other parameters, or unreadable.
+
+    References
+    ----------
+    Raetsch, Onoda, Mueller 2001, (12)-(19), figure 10.
+    """
+    return boosted(AdaBoostREG(), oracle, {"C": C, "p": p, "reach": reach, "nu": nu}, options)

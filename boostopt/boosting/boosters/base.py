@@ -1,0 +1,256 @@
+"""What the boosters that are no convex programs share: their page, their way to move, and when they bound a class.
+
+Such a booster sets the distribution d by a rule of its own. For every d in the capped simplex C_nu, however it was
+found, the largest edge of the class under d is an upper bound of the soft margin over the class [Glocer 2009, section
+2.2]. So each d is looked at: the oracle's answer bounds the class if d lies in C_nu, and nothing if it does not.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from os import PathLike
+from typing import Any, ClassVar, TypedDict, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt.boosting.classifier import AtZero
+from boostopt.boosting.collected import Collected
+from boostopt.boosting.driver import Loop
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.rules import RULES, View
+from boostopt.boosting.run import FINAL_WEIGHTS, Record, Run
+from boostopt.boosting.settings import Settings, carried_out
+from boostopt.boosting.state import Bounds, State
+from boostopt.boosting.trace import Row
+from boostopt.boosting.updates import Move, Update
+from boostopt.edges.maximum import MaximumEdge
+from boostopt.errors import OptionError, unknown_name
+from boostopt.formulation import Formulation
+from boostopt.oracles.base import Answer, Oracle
+from boostopt.parameters import CANONICAL, COUNT, Domain, parameter
+from boostopt.program import Examples
+from boostopt.regularizers.cap import Cap
+from boostopt.regularizers.capped_simplex import CappedSimplex, normalized
+from boostopt.shapes import Array, Float
+
+AT_CAP = 4 * float(np.finfo(np.float64).eps)
+"""Relative excess over its cap at which a weight counts as lying on it: the rounding of a sum, taken off again."""
+
+UNASKED = 0.01
+"""What stands for the accuracy where none is asked for: no rule looks at it then."""
+
+OUTSIDE = "outside"
+"""Name, in a state's memory, of the number of rounds whose d lay outside C_nu."""
+
+
+class Options(TypedDict, total=False):
+    """What may be said of any run, by the names and with the meanings that `boost` has for it.
+
+    `epsilon` is the accuracy of the soft margin at which the direct rule ends a run; left out, no rule ends it and the
+    booster goes on to an end of its own or to a limit.
+    """
+
+    epsilon: float | None
+    max_rounds: int | None
+    time_limit: float | None
+    final_weights: str | None
+    history: bool | None
+    nus: Sequence[float]
+    test: tuple[Any, npt.ArrayLike] | None
+    at_zero: AtZero
+    checkpoint: str | PathLike[str] | None
+    checkpoint_rounds: int
+    checkpoint_seconds: float | None
+    progress: bool | Callable[[Row], None]
+
+
+class Booster(Formulation[Any]):
+    """The page of a booster: its parameters, nu among them, and the soft margin that its certificate is about.
+
+    F is the cap of nu and G the largest edge, those of the soft margin; the booster itself solves no such pair.
+    """
+
+    stopping_rules: ClassVar[tuple[str, ...]] = ("direct",)
+    final_weights: ClassVar[str] = "scaled"
+    update: ClassVar[str] = "projection"
+
+    def regularizer(self, p: Any, examples: Examples) -> Cap:
+        return Cap(CappedSimplex(examples.c, p.nu))
+
+    def edge_function(self, p: Any) -> MaximumEdge:
+        return MaximumEdge()
+
+    def canonical(self, p: Any, examples: Examples) -> Any:
+        return replace(p, nu=self.respected(p, examples)) if math.isnan(p.nu) else p
+
+    def respected(self, p: Any, examples: Examples) -> float:
+        """Return the nu for which d is known to lie in C_nu; that of the hard margin where nothing is known."""
+        return hard(examples)
+
+    @abstractmethod
+    def reweighting(self, problem: Problem) -> Reweighting:
+        """Return the way in which this booster moves."""
+
+
+def hard(examples: Examples) -> float:
+    """Return the nu of the hard margin: 1, or the smallest multiplicity where that is less, so that no cap binds."""
+    return min(1.0, float(examples.c[examples.c > 0].min()))
+
+
+def count_or_hard(count: float, examples: Examples) -> float:
+    """Return the nu of caps that a d within c / count respects: the count, or where it is no nu that of no caps."""
+    return count if count >= 1.0 else hard(examples)
+
+
+COUNT_OR_HARD = Domain(
+    f"{COUNT.text}, or the smallest multiplicity where that is less than 1",
+    lambda value, examples: COUNT.contains(value, examples) or value == hard(examples),
+)
+
+
+def certified_nu() -> Any:
+    """Declare the parameter nu of a booster, left open: `Booster.respected`."""
+    return parameter("the count whose soft margin is certified, as far as d lies in C_nu", COUNT_OR_HARD, CANONICAL)
+
+
+def inside(problem: Problem, d: Float[Array, " N"]) -> bool:
+    """Return whether a distribution lies in C_nu, so that the largest edge under it bounds the class."""
+    return bool((d <= _caps(problem) * (1.0 + AT_CAP)).all())
+
+
+def outside(run: Run) -> int:
+    """Return the number of rounds of a booster whose d lay outside C_nu: their edges bound nothing."""
+    return int(cast(float, run.record.state.memory.get(OUTSIDE, 0.0)))
+
+
+def _caps(problem: Problem) -> Float[Array, " N"]:
+    """Return c / nu."""
+    return cast(Cap, problem.F).upper
+
+
+class Reweighting(Update):
+    """A move whose distribution is set by a rule: d_n proportional to c_n exp(l_n), l a logarithm for each copy."""
+
+    @cached_property
+    def c(self) -> Float[Array, " N"]:
+        """Multiplicities."""
+        return self.problem.examples.c
+
+    @cached_property
+    def log_c(self) -> Float[Array, " N"]:
+        """Their logarithms, -inf for an example that does not count."""
+        return np.log(self.c, out=np.full(len(self.c), -np.inf), where=self.c > 0)
+
+    def mean(self, values: Float[Array, " N"]) -> float:
+        """Return the mean over the examples, counted with multiplicity."""
+        return float(self.c @ values) / float(self.c.sum())
+
+    endless_without_errors: ClassVar[bool] = True
+    """Whether the step along a hypothesis that is right everywhere has no end."""
+
+    def __call__(self, move: Move) -> State:
+        left = not inside(self.problem, move.state.d)
+        before = cast(float, move.state.memory.get(OUTSIDE, 0.0))
+        least = float(move.u[self.c > 0].min())
+        if self.endless_without_errors and least > 0.0:
+            after = self._alone(move, least)
+        elif move.state.bounds.edge <= 0.0:
+            after = replace(move.state, stuck="the newest hypothesis has no edge: no step is worth while")
+        else:
+            after = self.stepped(move)
+        return replace(after, memory={**after.memory, OUTSIDE: before + left})
+
+    @abstractmethod
+    def stepped(self, move: Move) -> State:
+        """Return the state after a round whose hypothesis has a positive edge."""
+
+    def went(self, move: Move, step: float, weights: Callable[[Float[Array, " N"]], Float[Array, " N"]]) -> State:
+        """Return the state after a step of the newest hypothesis, d being made of the margins by `weights`.
+
+        `weights` returns the logarithm l_n of the weight of a copy of each example.
+        """
+        w = move.w
+        w[move.q] += step
+        m = move.state.m + step * move.u
+        return self._at(move, w, m, self.distribution(weights(m)))
+
+    def distribution(self, log_weights: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return d proportional to c exp(l), of sum 1, never above the caps by rounding alone."""
+        log_d = self.log_c + log_weights
+        d = np.exp(log_d - log_d.max())
+        d /= d.sum()
+        return normalized(d, np.zeros(len(d)), _caps(self.problem)) if inside(self.problem, d) else d
+
+    def _alone(self, move: Move, least: float) -> State:
+        """Return the end of a run whose newest hypothesis is right everywhere."""
+        w = np.zeros(move.collected.t)
+        w[move.q] = 1.0
+        stuck = f"the newest hypothesis alone has a margin of {least:.6g} on every example"
+        return replace(self._at(move, w, np.asarray(move.u, dtype=np.float64), move.state.d), stuck=stuck)
+
+    def _at(self, move: Move, w: Float[Array, " t"], m: Float[Array, " N"], d: Float[Array, " N"]) -> State:
+        """Return the state at weights w, not negative, whose value is their soft margin."""
+        goal = self.problem.goal
+        assert goal is not None
+        value = goal.soft_margin(m, float(w.sum()))
+        return replace(move.state, round=move.state.round + 1, w=w, m=m, d=d, value=value)
+
+
+@dataclass(frozen=True, eq=False)
+class BoosterLoop(Loop):
+    """The loop of a booster: only a d in C_nu bounds the class, and only a rule or an end of its own ends the run."""
+
+    def run(self, record: Record) -> Record:
+        record = super().run(record)
+        left = int(cast(float, record.state.memory.get(OUTSIDE, 0.0)))
+        if not left:
+            return record
+        nu = self.problem.first.parameters.nu
+        note = f"d left the caps c / nu, nu = {nu:g}, in {left} of {record.state.round} rounds, which bound nothing"
+        return replace(record, reason=f"{record.reason}; {note}")
+
+    def _bounds(self, state: State, collected: Collected, answer: Answer, edge: float) -> Bounds:
+        if inside(self.problem, state.d):
+            return super()._bounds(state, collected, answer, edge)
+        return replace(state.bounds, edge=edge, smallest_edge=min(state.bounds.smallest_edge, edge))
+
+    def _moved(self, view: View, record: Record, answer: Answer) -> Record:
+        record = super()._moved(view, record, answer)
+        # A hypothesis that is known gets a further step: that nothing new came is no sign of convergence.
+        return replace(record, state=replace(record.state, still=0))
+
+
+def boosted(
+    page: Booster, oracle: Oracle, given: Mapping[str, Any], options: Options, guarantee: float | None = None
+) -> Run:
+    """Return the run of a booster.
+
+    Raises
+    ------
+    OptionError
+        An option is unknown or out of range, or nothing need ever stop the run.
+    ProblemError
+        A parameter is out of its domain, or the oracle returns what is no column.
+    DataError
+        The checkpoint is of other data, of other parameters, or unreadable.
+    """
+    if not isinstance(oracle, Oracle):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise OptionError(f"expected an oracle; got {type(oracle).__name__}. Make one: boostopt.oracles has several.")
+    for name in options:
+        if name not in Options.__annotations__:
+            raise unknown_name("option", name, tuple(Options.__annotations__))
+    said: dict[str, Any] = dict(options)
+    epsilon = said.pop("epsilon", None)
+    settings = dataclasses.replace(Settings(guarantee=guarantee), **said)
+    if settings.final_weights is not None and settings.final_weights not in FINAL_WEIGHTS:
+        raise unknown_name("final_weights", settings.final_weights, FINAL_WEIGHTS)
+    given = {name: value for name, value in given.items() if value is not None}
+    problem = Problem.of(page, oracle.c, None, UNASKED if epsilon is None else epsilon, None, given)
+    rules = () if epsilon is None else tuple(RULES[name] for name in problem.rules)
+    return carried_out(problem, oracle, page.reweighting(problem), rules, settings, BoosterLoop)

@@ -1,0 +1,229 @@
+r"""BrownBoost: boosting against a clock, which gives up the examples that it could not win in the time that is left.
+
+    r = 0 for every example, s = c;  until s = 0:
+        d proportional to exp(-(r + s)^2 / c);  a hypothesis u;  the step alpha and the time tau that solve
+
+        (i)   mean of 1 - erf((r + alpha u + s - tau) / sqrt c) = kappa
+        (ii)  sum_n u_n exp(-(r_n + alpha u_n + s - tau)^2 / c) = 0,   or tau = s where that comes first
+
+        r <- r + alpha u,  s <- s - tau
+
+with kappa = 1 - erf(sqrt c), which (i) holds at the start. (i) is printed as keeping the sum of the potentials what it
+was; asking for kappa itself is the same and lets no rounding add up. An example that f has wrong when s = 0, r_n <= 0,
+has a potential of at least 1: the training error then is at most kappa.
+
+Along (i) tau is a function of alpha whose slope is the edge of u under the weights at (alpha, tau), so that (ii) is
+where tau stops to rise. tau(alpha) lies between alpha min u and alpha max u and is found by bisection and Brent's
+method, and so is alpha, in a bracket that is doubled until the edge has gone or the time is up.
+
+It is no convex program: the potential 1 - erf is no convex function of the margin, which is why an example can be given
+up, and the two equations are no optimality conditions. d lies in C_nu for nu = 1, and for another nu where it
+happens to.
+
+Source: Freund 2001 (margins of real hypotheses included).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Unpack, cast
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import erfc, erfcinv
+
+from boostopt.boosting.boosters.base import Booster, Options, Reweighting, boosted, certified_nu
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.run import Run
+from boostopt.boosting.state import State
+from boostopt.boosting.updates import Move
+from boostopt.errors import OptionError
+from boostopt.oracles.base import Oracle
+from boostopt.parameters import Domain, parameter
+from boostopt.shapes import Array, Float
+
+TIME = Domain("[1e-6, 600]", lambda value, examples: 1e-6 <= value <= 600.0)
+"""The c whose kappa = erfc(sqrt c) is neither 1 nor 0 in double precision."""
+
+FIRST = 0.1
+"""The first step that is tried, as a share of sqrt c, the width of the potential."""
+
+DOUBLINGS = 60
+"""Doublings of the step after which every weight that u can move has underflowed."""
+
+ROUNDING = 4 * float(np.finfo(np.float64).eps)
+"""Accuracy of a root, relative to the ends of its bracket."""
+
+LEFT = "s"
+"""Name, in a state's memory, of the time that is left."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of BrownBoost."""
+
+    time: float = parameter("the paper's c, the time that the run has", TIME)
+    nu: float = certified_nu()
+
+
+class BrownBoost(Booster):
+    """The page of BrownBoost."""
+
+    name = "BrownBoost"
+    title = "BrownBoost"
+    sources = ("Freund 2001",)
+    Parameters = Parameters
+
+    def reweighting(self, problem: Problem) -> Reweighting:
+        return Clocked(problem)
+
+
+class Clocked(Reweighting):
+    """A step and a time that keep the mean potential at kappa."""
+
+    endless_without_errors = False
+
+    @cached_property
+    def time(self) -> float:
+        """c, the time that the run has."""
+        return float(self.problem.first.parameters.time)
+
+    @cached_property
+    def kappa(self) -> float:
+        """The mean potential."""
+        return float(erfc(math.sqrt(self.time)))
+
+    def excess(self, z: Float[Array, " N"]) -> float:
+        """Return the mean potential at r + s = z over kappa, less 1."""
+        return self.mean(erfc(z / math.sqrt(self.time))) / self.kappa - 1.0
+
+    def stepped(self, move: Move) -> State:
+        s = cast(float, move.state.memory.get(LEFT, self.time))
+        found = Equations(self, move.state.m + s, move.u, s).solved()
+        if found is None:
+            return replace(move.state, stuck="no step of the newest hypothesis takes any time")
+        alpha, tau = found
+        left = s - tau
+        state = self.went(move, alpha, lambda r: -((r + left) ** 2) / self.time)
+        stuck = "" if left > 0.0 else f"the time is up: the training error is at most kappa = {self.kappa:.6g}"
+        return replace(state, memory={**state.memory, LEFT: left}, stuck=stuck)
+
+
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """The two equations of a round.
+
+    Attributes
+    ----------
+    clock
+        What knows the potential.
+    z
+        r + s, shape (N,).
+    u
+        Margins of the newest hypothesis, shape (N,), of positive edge.
+    s
+        The time that is left, positive.
+    """
+
+    clock: Clocked
+    z: Float[Array, " N"]
+    u: Float[Array, " N"]
+    s: float
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The smallest and the largest u of the examples that count."""
+        live = self.u[self.clock.c > 0]
+        return float(live.min()), float(live.max())
+
+    def tau(self, alpha: float) -> float:
+        """Return the time after which a step has the mean potential kappa again."""
+        low, high = self.ends
+        return _root(lambda tau: self.clock.excess(self.z + (alpha * self.u - tau)), alpha * low, alpha * high)
+
+    def edge(self, alpha: float, tau: float) -> float:
+        """Return the edge of u under the weights after a step: the left side of (ii), normalized."""
+        log_d = self.clock.log_c - (self.z + (alpha * self.u - tau)) ** 2 / self.clock.time
+        d = np.exp(log_d - log_d.max())
+        return float(self.u @ d) / float(d.sum())
+
+    def solved(self) -> tuple[float, float] | None:
+        """Return alpha and tau, tau = s where the time is up; None where no step is found."""
+        low, high = 0.0, FIRST * math.sqrt(self.clock.time)
+        for _ in range(DOUBLINGS):
+            tau = self.tau(high)
+            edge = self.edge(high, tau)
+            if tau >= self.s or edge <= 0.0:
+                break
+            low, high = high, 2.0 * high
+        else:
+            return None
+        if edge <= 0.0:
+            high = _root(lambda alpha: self.edge(alpha, self.tau(alpha)), low, high)
+            tau = self.tau(high)
+            if tau < self.s:
+                return high, tau
+        # tau rises to s before: the step at which (i) holds for tau = s.
+        return _root(lambda alpha: self.clock.excess(self.z + (alpha * self.u - self.s)), low, high), self.s
+
+
+def _root(function: Callable[[float], float], low: float, high: float) -> float:
+    """Return a root between two points at which the signs differ but for rounding: then the end that is nearer to 0."""
+    at_low, at_high = function(low), function(high)
+    if at_low * at_high >= 0.0:
+        return low if abs(at_low) <= abs(at_high) else high
+    return cast(float, brentq(function, low, high, xtol=ROUNDING * max(1.0, abs(low), abs(high))))
+
+
+def brownboost(
+    oracle: Oracle,
+    *,
+    c: float | None = None,
+    kappa: float | None = None,
+    nu: float | None = None,
+    **options: Unpack[Options],
+) -> Run:
+    """Boost by BrownBoost, which ends with a training error of at most kappa when its time is up.
+
+    Parameters
+    ----------
+    oracle
+        The examples and the class of hypotheses.
+    c
+        The time that the run has, in [1e-6, 600]; kappa is 1 - erf(sqrt c).
+    kappa
+        The training error that is aimed at, in (0, 1), in place of c.
+    nu
+        The count whose soft margin is certified, in [1, N]; 1, the hard margin, by default. For others the rounds
+        whose d lies within the caps bound it.
+    **options
+        As in `Options`: the limits, the trace and the checkpoints of `boost`, and `epsilon` for the direct rule.
+
+    Returns
+    -------
+    The run; `reason` says whether the time was used up, `class_certificate` is about the soft margin at nu.
+
+    Raises
+    ------
+    OptionError
+        Not exactly one of c and kappa is given, an option is unknown or out of range, or nothing need ever stop the
+        run: pass max_rounds or time_limit.
+    ProblemError
+        A parameter is out of its domain, or the oracle returns what is no column.
+    DataError
+        The checkpoint is of other data, of other parameters, or unreadable.
+
+    References
+    ----------
+    Freund 2001.
+    """
+    if (c is None) == (kappa is None):
+        raise OptionError(f"exactly one of c and kappa must be given; got c={c!r}, kappa={kappa!r}. Leave one out.")
+    if kappa is not None:
+        if not 0.0 < kappa < 1.0:
+            raise OptionError(f"kappa must lie in (0, 1); got {kappa!r}. It is the training error that is aimed at.")
+        c = float(erfcinv(kappa)) ** 2
+    return boosted(BrownBoost(), oracle, {"time": c, "nu": nu}, options)

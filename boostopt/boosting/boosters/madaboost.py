@@ -1,0 +1,117 @@
+r"""MadaBoost: AdaBoost whose weights never rise above what they were at first.
+
+    d_n proportional to c_n min(1, exp(-m_n)),   m = sum_t alpha_t u_t,   alpha_t = (1/2) ln((1 + r_t) / (1 - r_t))
+
+with r_t = u_t . d the edge, alpha_t AdaBoost's step: in the paper's words the factor beta = sqrt(eps / (1 - eps)) of
+the error eps = (1 - r) / 2, and the weight the smaller of D_0 and D_0 times the product of beta^(+-1). This is the
+plain version, whose steps are AdaBoost's own; variants whose steps are shorter, made to ease the proof of convergence,
+are not built.
+
+An example that f has wrong, m_n <= 0, has its first weight: the mean weight is at least the training error, so that
+d_n <= (1 / N) / (mean weight) <= (1 / N) / (training error). As long as the mean weight is at least kappa, d lies in
+C_nu for nu = kappa N, and its largest edge bounds that soft margin over the class. The run ends when the mean weight
+falls below kappa: the training error then is below kappa.
+
+It is no convex program over all hypotheses. min(1, exp(-m)) is minus the slope of a convex loss, 1 - m for m <= 0 and
+exp(-m) for m > 0, but the step is AdaBoost's and not the one that minimizes that loss along u, and nothing bounds w: on
+separable data the loss has no minimum. The soft margin that is certified is another objective.
+
+Source: Domingo and Watanabe 2000.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
+
+import numpy as np
+
+from boostopt.boosting.boosters.base import Booster, Options, Reweighting, boosted, certified_nu, count_or_hard
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.run import Run
+from boostopt.boosting.state import State
+from boostopt.boosting.updates import Move
+from boostopt.oracles.base import Oracle
+from boostopt.parameters import Domain, parameter
+from boostopt.program import Examples
+from boostopt.shapes import Array, Float
+
+SHARE = Domain("[0, 1)", lambda value, examples: 0.0 <= value < 1.0, typical=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of MadaBoost."""
+
+    kappa: float = parameter("the mean weight, and so the training error, below which a run ends", SHARE, 0.0)
+    nu: float = certified_nu()
+
+
+class MadaBoost(Booster):
+    """The page of MadaBoost."""
+
+    name = "MadaBoost"
+    title = "MadaBoost"
+    sources = ("Domingo and Watanabe 2000",)
+    Parameters = Parameters
+
+    def respected(self, p: Any, examples: Examples) -> float:
+        return count_or_hard(p.kappa * examples.total, examples)
+
+    def reweighting(self, problem: Problem) -> Reweighting:
+        return Bounding(problem)
+
+
+def log_weights(m: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return ln min(1, exp(-m))."""
+    return np.minimum(0.0, -m)
+
+
+class Bounding(Reweighting):
+    """AdaBoost's step, and its weights cut off at 1."""
+
+    def stepped(self, move: Move) -> State:
+        kappa = self.problem.first.parameters.kappa
+        state = self.went(move, math.atanh(move.state.bounds.edge), log_weights)
+        if self.mean(np.exp(log_weights(state.m))) >= kappa:
+            return state
+        return replace(state, stuck=f"the mean weight, and with it the training error, is below kappa = {kappa:g}")
+
+
+def madaboost(
+    oracle: Oracle, *, kappa: float | None = None, nu: float | None = None, **options: Unpack[Options]
+) -> Run:
+    """Boost by MadaBoost, AdaBoost with weights that are bounded by their first values.
+
+    Parameters
+    ----------
+    oracle
+        The examples and the class of hypotheses; N is the sum of its multiplicities.
+    kappa
+        The training error that is asked for, in (0, 1): the run ends when the mean weight, which is no smaller, falls
+        below it. None goes on to a limit.
+    nu
+        The count whose soft margin is certified, in [1, N]; by default kappa N, the cap that d respects, or 1, the hard
+        margin, without a kappa.
+    **options
+        As in `Options`: the limits, the trace and the checkpoints of `boost`, and `epsilon` for the direct rule.
+
+    Returns
+    -------
+    The run; `class_certificate` is about the soft margin at nu.
+
+    Raises
+    ------
+    OptionError
+        An option is unknown or out of range, or nothing need ever stop the run: pass max_rounds or time_limit.
+    ProblemError
+        A parameter is out of its domain, or the oracle returns what is no column.
+    DataError
+        The checkpoint is of other data, of other parameters, or unreadable.
+
+    References
+    ----------
+    Domingo and Watanabe 2000.
+    """
+    return boosted(MadaBoost(), oracle, {"kappa": kappa, "nu": nu}, options)

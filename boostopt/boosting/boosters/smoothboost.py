@@ -1,0 +1,148 @@
+r"""SmoothBoost: weights that never rise above 1, so that d is smooth, and a margin theta for all but a few examples.
+
+    M = 1, N = 0 for every example;  while the mean of M is at least kappa:
+        d = M / sum M;  a hypothesis u of edge u . d >= 2 gamma;  N <- N + u - theta;
+        M = 1 where N < 0,  (1 - gamma)^(N / 2) elsewhere
+    f = the mean of the hypotheses
+
+The mean of M is at least kappa when d is made, so that d_n <= 1 / (kappa N): d lies in C_nu for nu = kappa N in every
+round, and its largest edge bounds that soft margin over the class. When the mean has fallen below kappa, fewer than
+kappa N examples have M = 1, that is a margin of at most theta. For theta = gamma / (2 + gamma) that takes fewer than
+2 / (kappa gamma^2 sqrt(1 - gamma)) rounds. The edge is the difference of right and wrong: 2 gamma where the paper has
+an error of 1/2 - gamma. A round whose edge is smaller ends the run: what was promised of the class is not true.
+
+It is no convex program: M is a function of the margins that depends on the number of rounds, through theta, and every
+hypothesis gets the same step, so that no objective is minimized over w; the weights happen to be capped.
+
+Source: Servedio 2003, figure 1.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, Unpack
+
+import numpy as np
+
+from boostopt.boosting.boosters.base import Booster, Options, Reweighting, boosted, certified_nu, count_or_hard
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.run import Run
+from boostopt.boosting.state import State
+from boostopt.boosting.updates import Move
+from boostopt.errors import OptionError
+from boostopt.oracles.base import Oracle
+from boostopt.parameters import CANONICAL, FRACTION, Domain, parameter
+from boostopt.program import Examples
+from boostopt.shapes import Array, Float
+
+BELOW_HALF = Domain("(0, 1/2)", lambda value, examples: 0.0 < value < 0.5, typical=0.1)
+MARGIN = Domain("[0, 1/2)", lambda value, examples: 0.0 <= value < 0.5, typical=0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters of SmoothBoost."""
+
+    kappa: float = parameter("the share of the examples that may be given up", FRACTION)
+    gamma: float = parameter("half of the edge that every hypothesis has", BELOW_HALF)
+    theta: float = parameter("the margin that the others are to have, at most gamma", MARGIN, CANONICAL)
+    nu: float = certified_nu()
+
+
+def default_theta(gamma: float) -> float:
+    """Return gamma / (2 + gamma), for which the rounds are bounded."""
+    return gamma / (2.0 + gamma)
+
+
+class SmoothBoost(Booster):
+    """The page of SmoothBoost."""
+
+    name = "SmoothBoost"
+    title = "SmoothBoost"
+    sources = ("Servedio 2003",)
+    Parameters = Parameters
+
+    def canonical(self, p: Any, examples: Examples) -> Any:
+        p = super().canonical(p, examples)
+        return replace(p, theta=default_theta(p.gamma)) if math.isnan(p.theta) else p
+
+    def respected(self, p: Any, examples: Examples) -> float:
+        return count_or_hard(p.kappa * examples.total, examples)
+
+    def iteration_bound(self, p: Any, examples: Examples) -> float:
+        # The proof only gets easier where theta is smaller; for a larger one the bound is not the paper's.
+        if p.theta > default_theta(p.gamma):
+            return math.inf
+        return 2.0 / (p.kappa * p.gamma**2 * math.sqrt(1.0 - p.gamma))
+
+    def reweighting(self, problem: Problem) -> Reweighting:
+        return Smoothing(problem)
+
+
+class Smoothing(Reweighting):
+    """A step of 1 for every hypothesis."""
+
+    endless_without_errors = False
+
+    def stepped(self, move: Move) -> State:
+        p, rounds = self.problem.first.parameters, move.state.round + 1
+
+        def log_M(m: Float[Array, " N"]) -> Float[Array, " N"]:
+            return np.minimum(0.0, 0.5 * math.log1p(-p.gamma) * (m - p.theta * rounds))
+
+        state = self.went(move, 1.0, log_M)
+        if self.mean(np.exp(log_M(state.m))) >= p.kappa:
+            return state
+        most = p.kappa * self.c.sum()
+        return replace(state, stuck=f"fewer than kappa N = {most:.6g} examples have a margin of at most {p.theta:.6g}")
+
+
+def smoothboost(
+    oracle: Oracle,
+    *,
+    kappa: float,
+    gamma: float,
+    theta: float | None = None,
+    nu: float | None = None,
+    **options: Unpack[Options],
+) -> Run:
+    """Boost by SmoothBoost, whose distribution never leaves the capped simplex of nu = kappa N.
+
+    Parameters
+    ----------
+    oracle
+        The examples and the class of hypotheses; N is the sum of its multiplicities.
+    kappa
+        Share of the examples that may end with a margin of at most theta, in (0, 1).
+    gamma
+        Half of the edge that every hypothesis has, in (0, 1/2): a smaller edge ends the run.
+    theta
+        The margin, in [0, gamma]; gamma / (2 + gamma) by default, for which the rounds are bounded.
+    nu
+        The count whose soft margin is certified, in [1, N]; kappa N by default, the cap that d respects.
+    **options
+        As in `Options`: the limits, the trace and the checkpoints of `boost`, and `epsilon` for the direct rule.
+
+    Returns
+    -------
+    The run; `class_certificate` is about the soft margin at nu, `reason` says which guarantee holds.
+
+    Raises
+    ------
+    OptionError
+        An option is unknown or out of range, theta is larger than gamma, or nothing need ever stop the run.
+    ProblemError
+        A parameter is out of its domain, or the oracle returns what is no column.
+    DataError
+        The checkpoint is of other data, of other parameters, or unreadable.
+
+    References
+    ----------
+    Servedio 2003, figure 1.
+    """
+    if theta is not None and theta > gamma:
+        raise OptionError(f"theta must be at most gamma = {gamma:g}; got {theta:g}. Lower it, or leave it out.")
+    known = 2.0 * gamma if oracle.guarantee is None else max(2.0 * gamma, oracle.guarantee)
+    given = {"kappa": kappa, "gamma": gamma, "theta": theta, "nu": nu}
+    return boosted(SmoothBoost(), oracle, given, options, known)

@@ -1,0 +1,134 @@
+"""RBF networks with adaptive centres as a classifier of scikit-learn's kind."""
+
+from __future__ import annotations
+
+from operator import index
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from boostopt.errors import ProblemError
+from boostopt.learners.rbf import fit_rbf
+from boostopt.shapes import Array, Float, Int
+
+
+class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
+    """Classify by an RBF network whose centres and widths are fitted with its output weights.
+
+    The squared error to the targets -1 and 1 is minimised. Of more than two classes each has an output of its own, 1 on
+    its examples and -1 on the others; all share the centres. A sample weight k counts as k copies of the example, to
+    the last digit: equal examples are merged first.
+
+    Parameters
+    ----------
+    K
+        Number of centres, at least 1; as many as there are different examples if these are fewer.
+    iterations
+        Steps of conjugate gradients at most, from 0.
+    ridge
+        Regularisation of the output weights w, positive: lambda in the term lambda / (2N) |w|² of the error.
+    random_state
+        What the first centres are drawn with, as scikit-learn takes it; None for a start without chance.
+
+    Attributes
+    ----------
+    classes_
+        The labels, ascending, shape (classes,).
+    network_
+        The fitted `RBFNetwork`, with one output for two classes and one for each of more.
+    n_features_in_
+        Number of features.
+    feature_names_in_
+        Their names, if X had any.
+
+    References
+    ----------
+    Raetsch, Onoda, Mueller 2001, appendix D.
+    """
+
+    # Not int and float: scikit-learn sets parameters to anything, and they are looked at in fit.
+    def __init__(self, K: Any = 20, iterations: Any = 10, ridge: Any = 1e-6, random_state: Any = None) -> None:
+        self.K = K
+        self.iterations = iterations
+        self.ridge = ridge
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RBFNetworkClassifier:
+        """Fit the network.
+
+        Parameters
+        ----------
+        X
+            Features, shape (N, features), finite and dense. One width serves all of them: scale them first.
+        y
+            Labels, shape (N,), at least two different ones.
+        sample_weight
+            Non-negative, shape (N,), 1 by default; examples with 0 are left out.
+
+        Raises
+        ------
+        ValueError
+            X, y or the weights are no examples, or a parameter is out of its range.
+        """
+        features: Any
+        labels: Any
+        features, labels = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(labels)
+        weights = _weights(sample_weight, len(features))
+        counting = weights > 0
+        self.classes_, codes = np.unique(labels[counting], return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ProblemError(
+                f"the examples that count must have at least two classes; got {len(self.classes_)} class. "
+                "There is nothing to tell apart."
+            )
+        points, codes, weights = _merged(features[counting], codes, weights[counting])
+        # Two classes need one output: the other would be its negation.
+        own = codes == 1 if len(self.classes_) == 2 else codes[:, np.newaxis] == np.arange(len(self.classes_))
+        targets = np.where(own, 1.0, -1.0)
+        seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
+        options = index(self.K), index(self.iterations), float(self.ridge)
+        self.network_ = fit_rbf(points, targets, weights, *options, seed)
+        return self
+
+    def decision_function(self, X: Any) -> Float[Array, " n *classes"]:
+        """Return the outputs of the network: shape (n,), positive for the second of two classes, or (n, classes)."""
+        check_is_fitted(self)
+        features: Any = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.network_.value(features)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the label with the largest output for each row of X, shape (n,)."""
+        outputs = self.decision_function(X)
+        return self.classes_[outputs.argmax(axis=1) if outputs.ndim == 2 else (outputs > 0).astype(np.int64)]
+
+
+def _weights(sample_weight: Any, N: int) -> Float[Array, " N"]:
+    """Return sample weights, checked."""
+    if sample_weight is None:
+        return np.ones(N)
+    given: Any = check_array(sample_weight, ensure_2d=False, dtype="numeric", input_name="sample_weight")
+    weights = np.asarray(given, dtype=np.float64)
+    if weights.shape != (N,) or (weights < 0).any() or not (weights > 0).any():
+        raise ProblemError(
+            f"sample_weight must be {N} weights of at least 0, not all zero; got shape {weights.shape}, smallest "
+            f"{weights.min():.6g}, largest {weights.max():.6g}. Pass how often each example counts."
+        )
+    return weights
+
+
+def _merged(
+    X: Float[Array, "N features"], codes: Int[Array, " N"], weights: Float[Array, " N"]
+) -> tuple[Float[Array, "n features"], Int[Array, " n"], Float[Array, " n"]]:
+    """Return the different examples in a fixed order, each with its whole weight."""
+    rows = np.column_stack([codes, X]) + 0.0  # -0 becomes 0
+    # By their bytes: any order will do, and sorting numbers would take a pass for each feature.
+    order = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1])))[:, 0].argsort(kind="stable")
+    rows = rows[order]
+    first = np.concatenate([[0], 1 + np.flatnonzero((rows[1:] != rows[:-1]).any(axis=1))])
+    return rows[first, 1:], codes[order][first], np.add.reduceat(weights[order], first)

@@ -1,0 +1,212 @@
+"""Features, checked once for all the hypotheses that are evaluated on them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt.errors import ProblemError
+from boostopt.margins import check_unmasked
+from boostopt.oracles.base import Hypothesis
+from boostopt.shapes import Array, Float
+
+
+class Features:
+    """Features to predict from: checked when first asked for, and then never again.
+
+    Attributes
+    ----------
+    given
+        X as it was passed, shape (n, features).
+    """
+
+    def __init__(self, X: Any) -> None:
+        self.given = X
+
+    @cached_property
+    def n(self) -> int:
+        """Number of examples."""
+        shape = getattr(self.given, "shape", None)
+        try:
+            return int(shape[0]) if shape else len(self.given)
+        except TypeError as failure:
+            raise ProblemError(
+                f"X must have one row for each example; got {type(self.given).__name__}: {failure}. Pass a matrix."
+            ) from failure
+
+    def checked(self, count: int) -> Any:
+        """Return them as float64, an array or a CSR array without explicit zeros, shape (n, count).
+
+        Raises
+        ------
+        ProblemError
+            There is another number of features, or an entry is no finite number.
+        """
+        if self._checked.shape[1] != count:
+            raise ProblemError(
+                f"X must have the {count} features that were learned from; got shape {self._checked.shape}."
+            )
+        return self._checked
+
+    def column(self, feature: int, count: int) -> Float[Array, " n"]:
+        """Return one of `count` features, checked like all of them."""
+        self.checked(count)
+        return _column(self._checked_columns, feature)
+
+    def column_as_given(self, q: int) -> Array | None:
+        """Return column q of X, whatever its entries and those of other columns; None if X has no such column."""
+        columns = self._given_columns
+        return _column(columns, q) if columns.ndim == 2 and q < columns.shape[1] else None
+
+    @cached_property
+    def _checked(self) -> Any:
+        return checked_features(self.given)
+
+    @cached_property
+    def _checked_columns(self) -> Any:
+        """The same by columns: of compressed rows each column would cost a pass over all of them."""
+        return _by_columns(self._checked)
+
+    @cached_property
+    def _given_columns(self) -> Any:
+        return _by_columns(self.given)
+
+
+class HypothesisOfFeatures(Hypothesis):
+    """A hypothesis that is evaluated on checked features, so that many of them check X once."""
+
+    def __call__(self, X: Any) -> Float[Array, " n"]:
+        return self.on(Features(X))
+
+    @abstractmethod
+    def on(self, features: Features) -> Float[Array, " n"]:
+        """Return h(x) in [-1, 1] for each example.
+
+        Raises
+        ------
+        ProblemError
+            There is another number of features, or an entry is no finite number.
+        """
+
+
+def evaluate(hypotheses: Iterable[Hypothesis], X: Any) -> Iterator[Float[Array, " n"]]:
+    """Yield h(x) for each row of X, hypothesis by hypothesis; X is checked once for all of boostopt's own.
+
+    Parameters
+    ----------
+    hypotheses
+        Hypotheses of any kinds. Those of one's own are called with X as it was passed.
+    X
+        Features, shape (n, features), as the hypotheses take them, or `Features`.
+
+    Raises
+    ------
+    ProblemError
+        X is not as a hypothesis takes it, or one of one's own returns other than one finite number for each row.
+    """
+    features = X if isinstance(X, Features) else Features(X)
+    for hypothesis in hypotheses:
+        if isinstance(hypothesis, HypothesisOfFeatures):
+            yield hypothesis.on(features)
+        else:
+            yield _own_values(hypothesis, features)
+
+
+def _own_values(hypothesis: Hypothesis, features: Features) -> Float[Array, " n"]:
+    """Return the values of a hypothesis that boostopt does not know, checked."""
+    h = np.asarray(hypothesis(features.given))
+    if h.shape != (features.n,) or h.dtype.kind not in "iuf" or not np.isfinite(h).all():
+        raise ProblemError(
+            f"a hypothesis must return one finite number for each of {features.n} rows; {hypothesis} returned shape "
+            f"{h.shape} of {h.dtype}. Mend it."
+        )
+    return h.astype(np.float64, copy=False)
+
+
+def checked_features(X: Any) -> Any:
+    """Return X as a float64 array, or as a CSR array without explicit zeros, of finite numbers.
+
+    Raises
+    ------
+    ProblemError
+        X is no matrix of real numbers, is empty, or holds a NaN or an infinity.
+    """
+    check_unmasked("X", X)
+    sparse = scipy.sparse.issparse(X)
+    features: Any = _compressed(X) if sparse else _float64(X)
+    if features.ndim != 2 or 0 in features.shape:
+        raise ProblemError(f"X must have shape (N, features), not empty; got {features.shape}.")
+    entries: Any = features.data if sparse else features
+    if np.isfinite(entries).all():
+        return features
+    if sparse:
+        coordinates = features.tocoo()
+        at = int(np.flatnonzero(~np.isfinite(coordinates.data))[0])
+        n, j, value = coordinates.row[at], coordinates.col[at], coordinates.data[at]
+    else:
+        n, j = np.argwhere(~np.isfinite(features))[0]
+        value = features[n, j]
+    raise ProblemError(f"X must be finite; got {value} at row {n}, feature {j}. Impute or drop it.")
+
+
+def _float64(X: Any) -> Array:
+    """Return an array of real numbers as float64."""
+    try:
+        array = np.asarray(X)
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"its entries are {array.dtype}")
+        with np.errstate(over="ignore"):  # of longer floats: refused as infinite
+            return array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as failure:
+        raise ProblemError(f"X must be an array of numbers: {failure}. Encode text, fill up rows.") from failure
+
+
+def _compressed(X: Any) -> Any:
+    """Return a sparse matrix of real numbers as float64 compressed rows, each entry once, in order, not 0."""
+    if X.dtype.kind not in "biuf":
+        raise ProblemError(f"X must be a matrix of real numbers; got {X.dtype}. Convert it: X.astype(float).")
+    features = _sound(X).astype(np.float64, copy=False)
+    if features.ndim == 2 and (not features.has_canonical_format or (features.data == 0).any()):
+        features = features.copy()
+        with np.errstate(over="ignore", invalid="ignore"):  # a sum of duplicates: refused as infinite
+            features.sum_duplicates()
+        features.eliminate_zeros()
+    return features
+
+
+def _sound(X: Any) -> Any:
+    """Return a sparse matrix as compressed rows whose indices lie in it: others are read and written beyond arrays."""
+    try:
+        rows: Any = scipy.sparse.csr_array(X)
+        if rows.ndim == 2:
+            rows.check_format(full_check=True)
+            if (
+                max(rows.nnz, *rows.shape) <= np.iinfo(np.int32).max
+            ):  # scikit-learn takes no wider ones; digests too are then equal
+                rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
+    except ValueError as failure:
+        raise ProblemError(
+            f"X must be a sparse matrix with indices in its shape: {failure}. Make it anew."
+        ) from failure
+    return rows
+
+
+def _by_columns(X: Any) -> Any:
+    """Return X so that its columns are read off in one piece, if it is sparse."""
+    if scipy.sparse.issparse(X):
+        rows = _sound(X)
+        return rows.tocsc() if rows.ndim == 2 else rows
+    try:
+        return np.asarray(X)
+    except ValueError as failure:
+        raise ProblemError(f"X must be a matrix: {failure}. Fill up its rows.") from failure
+
+
+def _column(X: Any, j: int) -> Array:
+    """Return a column of an array or of a matrix of compressed columns."""
+    return X[:, [j]].toarray()[:, 0] if scipy.sparse.issparse(X) else X[:, j]

@@ -1,0 +1,16 @@
+"""The choice among hypotheses by their edges, ties by their order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from boostopt.shapes import Array, Num
+
+
+def leading(values: Num[Array, " k"], count: int) -> list[int]:
+    """Return where the `count` largest values stand, descending, of equal ones the first before the later."""
+    if count <= 1:
+        return [int(np.argmax(values))]
+    least = np.partition(values, -count)[-count] if count < len(values) else values.min()
+    those = np.flatnonzero(values >= least)
+    return [int(k) for k in those[np.argsort(-values[those], kind="stable")][:count]]

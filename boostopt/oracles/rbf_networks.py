@@ -1,0 +1,216 @@
+"""RBF networks with adaptive centres as hypotheses: heuristic, for no fit says that none has a larger edge."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from operator import index
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from boostopt.errors import OptionError, ProblemError, unknown_name
+from boostopt.learners.rbf import RBFNetwork, check_rbf_options, fit_rbf
+from boostopt.oracles.base import Answer, Column, Oracle, Query, State, as_stored
+from boostopt.oracles.examples import labelled
+from boostopt.oracles.features import Features, HypothesisOfFeatures
+from boostopt.oracles.weights import scaled_weights
+from boostopt.shapes import Array, Float, Int8
+
+VALUES: dict[str, Callable[[Float[Array, " n"]], Float[Array, " n"]]] = {
+    "sign": np.sign,
+    "tanh": np.tanh,
+    "clip": lambda f: np.clip(f, -1.0, 1.0),
+}
+"""How h(x) is made from f(x): odd functions with values in [-1, 1], so that -f gives -h."""
+
+
+@dataclass(frozen=True, eq=False)
+class RBFHypothesis(HypothesisOfFeatures):
+    """h(x) = sign f(x), tanh f(x) or f(x) cut to [-1, 1], for an RBF network f.
+
+    Two of them are equal if the networks are, number by number, and h is made from f in the same way.
+
+    Attributes
+    ----------
+    number
+        Which fit of its oracle this is, from 0.
+    values
+        "sign", "tanh" or "clip".
+    network
+        f, with one output.
+
+    Raises
+    ------
+    ProblemError
+        The number is negative, or the network has several outputs.
+    OptionError
+        There are no such values.
+    """
+
+    kind: ClassVar[str] = "rbf"
+
+    number: int
+    values: str
+    network: RBFNetwork
+
+    def __post_init__(self) -> None:
+        if self.values not in VALUES:
+            raise unknown_name("kind of values", self.values, VALUES)
+        if self.number < 0 or self.network.output_weights.ndim != 1:
+            raise ProblemError(
+                "an RBF hypothesis has a number from 0 and a network with one output; got number "
+                f"{self.number} and output weights of shape {self.network.output_weights.shape}. Correct that one."
+            )
+
+    def on(self, features: Features) -> Float[Array, " n"]:
+        return VALUES[self.values](self.network.value(dense(features.checked(self.network.centres.shape[1]))))
+
+    def __str__(self) -> str:
+        return f"RBF network {self.number}, {self.network.K} centres"
+
+    @property
+    def _name(self) -> tuple[str, tuple[int, ...], bytes]:
+        parts = self.network.centres, self.network.widths, self.network.output_weights
+        return self.values, self.network.centres.shape, b"".join(part.tobytes() for part in parts)
+
+    def __hash__(self) -> int:
+        return hash(self._name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, RBFHypothesis) and other._name == self._name
+
+    def state(self) -> State:
+        return {
+            "number": self.number,
+            "values": self.values,
+            "centres": self.network.centres,
+            "widths": self.network.widths,
+            "output_weights": self.network.output_weights,
+        }
+
+    @classmethod
+    def restored(cls, state: State) -> RBFHypothesis:
+        names = "centres", "widths", "output_weights"
+        parts = [np.asarray(state[name], dtype=np.float64) for name in names]
+        return cls(index(state["number"]), str(state["values"]), RBFNetwork(*parts))
+
+
+class RBFNetworks(Oracle):
+    """Fit an RBF network with adaptive centres to the weighted examples. Heuristic: no bound over the class is known.
+
+    Parameters
+    ----------
+    X
+        Features, shape (N, features), finite: an array, or a scipy sparse matrix, which is made dense. One width serves
+        all features: give them like scales.
+    y
+        Labels, shape (N,): -1 and 1, or 0 and 1.
+    c
+        Multiplicities of the examples, shape (N,), non-negative; examples with 0 are left out.
+    K
+        Number of centres, at least 1.
+    iterations
+        Steps of conjugate gradients in each fit, from 0.
+    lambda_
+        Factor of the regularisation of the output weights, positive.
+    random_state
+        Seed of the first centres, a new start in each call: equal runs are equal.
+    values
+        What h(x) is, from the network's f(x): "sign" f, "tanh" f, or f cut to [-1, 1], "clip".
+    reflexive
+        Whether the negations belong to the class: of a network with a negative edge the negation is returned.
+
+    Raises
+    ------
+    ProblemError
+        X, y or c are no examples.
+    OptionError
+        Unknown values, or another option out of its range.
+
+    References
+    ----------
+    Raetsch, Onoda, Mueller 2001, appendix D.
+    """
+
+    def __init__(
+        self,
+        X: Any,
+        y: npt.ArrayLike,
+        c: npt.ArrayLike | None = None,
+        K: int = 20,
+        iterations: int = 10,
+        lambda_: float = 1e-6,
+        random_state: int = 0,
+        values: str = "sign",
+        reflexive: bool = True,
+    ) -> None:
+        if values not in VALUES:
+            raise unknown_name("kind of values", values, VALUES)
+        if random_state < 0:
+            raise OptionError(f"random_state must be 0 or larger; got {random_state}. Pass such a seed.")
+        check_rbf_options(K, iterations, lambda_)
+        self._examples = labelled(X, y, c)
+        self._X = dense(self._examples.X)
+        self._options = K, iterations, lambda_
+        self._values, self.reflexive, self._seed, self._calls = values, reflexive, random_state, 0
+
+    @property
+    def N(self) -> int:
+        return self._examples.N
+
+    @property
+    def c(self) -> Float[Array, " N"]:
+        return self._examples.c
+
+    @property
+    def y(self) -> Int8[Array, " N"]:
+        return self._examples.y
+
+    def best(self, query: Query) -> Answer:
+        """Fit a network and return it, or its negation where that has the larger edge and belongs to the class.
+
+        Raises
+        ------
+        ProblemError
+            The weights are no distribution.
+        """
+        s, _ = scaled_weights(query.d, self.N)
+        if not s.any() or (s < 0).any():
+            raise ProblemError(
+                "the weights d of a fit must be at least 0, and not all 0; got a smallest one of "
+                f"{query.d.min():.6g} and a largest one of {query.d.max():.6g}. Pass a distribution."
+            )
+        # The generator of a call is made from its number: that number is all there is to save.
+        rng = np.random.default_rng([self._seed, self._calls])
+        network = fit_rbf(self._X, self.y, self.c.sum() * s / s.sum(), *self._options, random_state=rng)
+        h = VALUES[self._values](network.value(self._X))
+        edge = float((self.y * h) @ query.d)
+        if self.reflexive and edge < 0:
+            network, h, edge = RBFNetwork(network.centres, network.widths, -network.output_weights), -h, -edge
+        hypothesis = RBFHypothesis(self._calls, self._values, network)
+        self._calls += 1
+        return Answer((Column(hypothesis, self.y * as_stored(h), edge),), None)
+
+    def __str__(self) -> str:
+        negations = ", and negations" if self.reflexive else ""
+        return f"RBF networks with {self._options[0]} adaptive centres{negations}"
+
+    @property
+    def digest(self) -> str:
+        options = f"{self._options} {self._values} {self.reflexive} {self._seed}"
+        return hashlib.sha256(f"{self._examples.digest} {type(self).__name__} {options}".encode()).hexdigest()
+
+    def state(self) -> State:
+        return {"calls": self._calls}
+
+    def restore(self, state: State) -> None:
+        self._calls = index(state["calls"])
+
+
+def dense(X: Any) -> Float[Array, "n features"]:
+    """Return checked features as an array."""
+    return X.toarray() if scipy.sparse.issparse(X) else X

@@ -1,0 +1,258 @@
+"""Boosting at the sizes of the papers: seconds, rounds, the gap that is certified over the class, memory.
+
+Each line runs in a process of its own, so that its peak of memory is its own, libraries and data included; its seconds
+are those of `boost`, the reading and sorting of the data left out. a9a comes from ../shared/data, beside the
+repository; where it is not there its lines are left out, and that is said.
+
+The dissertation's seconds (Glocer 2009, chapter 5) were taken on the machines of its time: read them as orders of
+magnitude.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt import boost, load_dataset
+from boostopt.boosting import Run
+from boostopt.oracles import DecisionStumps, KernelColumns, Oracle, Query, RawFeatures
+
+A9A = Path(__file__).parents[3] / "shared" / "data" / "libsvm" / "a9a.svm.xz"
+ROWS, SEED = 29_305, 0
+"""Training examples of the dissertation; which of the 32,561 they are is not known, so that they are drawn."""
+
+HEADER = "| work | seconds | rounds | hypotheses | class gap | peak, MB | printed, s | meant to be | met |"
+CLOCK = time.perf_counter
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line of the report.
+
+    Attributes
+    ----------
+    work
+        What was boosted.
+    seconds
+        What it took; for the oracle, of a call.
+    rounds, hypotheses
+        Updates, and hypotheses collected.
+    gap
+        What is between the bounds of the soft margin over the class; nan where nothing was boosted.
+    megabytes
+        The most memory of the process.
+    printed
+        Seconds in the dissertation; nan where it has none.
+    target
+        What it was meant to be, in words.
+    met
+        Whether it is.
+    """
+
+    work: str
+    seconds: float
+    rounds: int
+    hypotheses: int
+    gap: float
+    megabytes: float
+    printed: float
+    target: str
+    met: bool
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is boosted.
+
+    Attributes
+    ----------
+    name
+        Name of the formulation.
+    data
+        "a9a" or "breast_cancer".
+    oracle
+        Makes the oracle from the examples.
+    share
+        nu / N.
+    epsilon
+        The accuracy of the soft margin.
+    seconds, megabytes
+        What it must not exceed; the seconds are per 2000 rounds where the rounds are limited.
+    printed
+        Seconds in the dissertation.
+    options
+        What else `boost` is given.
+    """
+
+    name: str
+    data: str
+    oracle: Callable[[Any, Any], Oracle]
+    share: float
+    epsilon: float
+    seconds: float
+    megabytes: float = 1500.0
+    printed: float = np.nan
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def work(self) -> str:
+        """What is boosted, in words."""
+        eta = f", eta={self.options['eta']}" if "eta" in self.options else ""
+        return f"{self.name}, {self.oracle.__name__}, {self.data}, nu={self.share:g}N{eta}, epsilon={self.epsilon:g}"
+
+
+def _a9a(name: str, oracle: Callable[[Any, Any], Oracle], seconds: float, printed: float) -> Case:
+    """A run of the dissertation, at its parameters."""
+    share, eta = {"erlpboost": (0.3, 2408), "binary_erlpboost": (0.2, 5219)}[name]
+    return Case(name, "a9a", oracle, share, 0.001, seconds, printed=printed, options={"eta": eta, "rules": ("direct",)})
+
+
+CORRECTIVE = 2000
+"""Rounds of the corrective run."""
+
+CASES: Mapping[str, Case] = {
+    "cancer-lp": Case("lpboost", "breast_cancer", DecisionStumps, 0.1, 1e-4, 1.0),
+    "cancer-erlp": Case("erlpboost", "breast_cancer", DecisionStumps, 0.1, 0.01, 2.0),
+    "cancer-binary": Case("binary_erlpboost", "breast_cancer", DecisionStumps, 0.1, 0.01, 2.0),
+    "cancer-soft": Case("softboost", "breast_cancer", DecisionStumps, 0.1, 0.01, 2.0),
+    "a9a-stumps-erlp": _a9a("erlpboost", DecisionStumps, 15.0, 536.0),
+    "a9a-stumps-binary": _a9a("binary_erlpboost", DecisionStumps, 15.0, 149.0),
+    "a9a-raw-erlp": _a9a("erlpboost", RawFeatures, 15.0, 152.0),
+    "a9a-raw-binary": _a9a("binary_erlpboost", RawFeatures, 15.0, 114.0),
+    "a9a-kernel-erlp": _a9a("erlpboost", KernelColumns, 180.0, 8312.0),
+    "a9a-kernel-binary": _a9a("binary_erlpboost", KernelColumns, 180.0, 3845.0),
+    "a9a-stumps-lp": Case("lpboost", "a9a", DecisionStumps, 0.3, 0.01, 60.0),
+    "a9a-corrective": Case(
+        "corrective_erlpboost",
+        "a9a",
+        RawFeatures,
+        0.3,
+        0.001,
+        CORRECTIVE / 150.0,
+        options={"eta": 2408, "rules": ("direct",), "max_rounds": CORRECTIVE, "history": False},
+    ),
+}
+"""The runs by a short name."""
+
+ORACLE = "text"
+"""The short name of the oracle's call on a set like text."""
+
+DRAWN = 400
+"""Words drawn, with repetitions, of which a row keeps 100 different ones."""
+
+TEXT_SECONDS, TEXT_MEGABYTES = 0.15, 1000.0
+
+QUICK = ("cancer-lp", "cancer-erlp", "cancer-binary", "cancer-soft", "a9a-stumps-erlp", "a9a-corrective")
+
+
+def lines(quick: bool) -> Iterator[Line]:
+    """Measure one line after another, each in a process of its own, with one thread for linear algebra.
+
+    With more the threads wait for each other in products of 30,000 numbers, milliseconds where another process is busy.
+    """
+    names = [name for name in (QUICK if quick else CASES) if CASES[name].data != "a9a" or A9A.exists()]
+    one = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    for name in (*names, ORACLE):
+        done = subprocess.run([sys.executable, __file__, name], env=one, stdout=subprocess.PIPE, text=True, check=True)
+        yield Line(**json.loads(done.stdout.splitlines()[-1]))
+
+
+def left_out() -> str:
+    """Say what cannot be measured for want of data, "" for nothing."""
+    there = A9A.exists()
+    return (
+        ""
+        if there
+        else f"The lines on a9a are left out: {A9A.name} is not in shared/data/libsvm, beside the repository."
+    )
+
+
+def row(line: Line) -> str:
+    """One row of the table."""
+    numbers = (f"{line.seconds:.3g}", line.rounds or "", line.hypotheses or "", _shown(line.gap, ".2e"))
+    meant = (f"{line.megabytes:.0f}", _shown(line.printed, ".0f"), line.target, "yes" if line.met else "no")
+    return f"| {' | '.join(map(str, (line.work, *numbers, *meant)))} |"
+
+
+def _shown(number: float, how: str) -> str:
+    """Return a number in words, "" for nan."""
+    return "" if np.isnan(number) else format(number, how)
+
+
+def examples(data: str) -> tuple[Any, Any]:
+    """Return features and labels."""
+    if data != "a9a":
+        loaded = load_dataset(data)
+        assert loaded.y is not None
+        return loaded.X, loaded.y
+    from sklearn.datasets import load_svmlight_file
+
+    with lzma.open(A9A) as file:
+        X, y = load_svmlight_file(file, n_features=123)[:2]
+    rows = np.sort(np.random.default_rng(SEED).permutation(len(y))[:ROWS])
+    return X[rows], y[rows]
+
+
+def measure(case: Case) -> Line:
+    """Boost once."""
+    oracle = case.oracle(*examples(case.data))
+    began = CLOCK()
+    run: Run = boost(case.name, oracle, nu=case.share * oracle.N, epsilon=case.epsilon, **case.options)
+    seconds = CLOCK() - began
+    limited, gap, peak = "max_rounds" in case.options, run.class_certificate.gap, megabytes()
+    met = seconds <= case.seconds and peak <= case.megabytes and (limited or gap <= case.epsilon)
+    target = f"<= {case.seconds:.3g} s, {case.megabytes:.0f} MB"
+    if limited:
+        target += f": {run.rounds / seconds:.0f} rounds a second, of >= {run.rounds / case.seconds:.0f}"
+    return Line(case.work, seconds, run.rounds, len(run.hypotheses), gap, peak, case.printed, target, met)
+
+
+def text_like(N: int = 20_000, features: int = 200_000, nonzeros: int = 100) -> Line:
+    """A call of the oracle of stumps on words that are rarer and rarer."""
+    rng = np.random.default_rng(SEED)
+    words = (np.unique((features ** rng.random(DRAWN)).astype(np.int64)) for _ in range(N))
+    columns = np.concatenate([rng.permutation(of_one)[:nonzeros] for of_one in words])
+    rows = np.repeat(np.arange(N), nonzeros)
+    X = scipy.sparse.csr_array((rng.random(N * nonzeros) + 0.1, (rows, columns)), shape=(N, features))
+    y = np.where(rng.random(N) < 0.5, 1, -1)
+    oracle = DecisionStumps(X, y)
+    d = rng.dirichlet(np.ones(N), size=8)
+    seconds = list[float]()
+    for weights in d:
+        began = CLOCK()
+        oracle.best(Query(weights))
+        seconds.append(CLOCK() - began)
+    call, peak = float(np.median(seconds)), megabytes()
+    work = f"a call of DecisionStumps, N={N}, {features} features, {nonzeros} nonzeros a row"
+    target = f"<= {1000 * TEXT_SECONDS:.0f} ms, {TEXT_MEGABYTES:.0f} MB"
+    return Line(work, call, 0, 0, np.nan, peak, np.nan, target, call <= TEXT_SECONDS and peak <= TEXT_MEGABYTES)
+
+
+def megabytes() -> float:
+    """The most memory that this process has taken."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / (1e6 if sys.platform == "darwin" else 1e6 / 1024)  # in bytes there, elsewhere in units of 1024
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options.add_argument("name", choices=(*CASES, ORACLE))
+    name = options.parse_args().name
+    print(json.dumps(asdict(text_like() if name == ORACLE else measure(CASES[name]))))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""What all boosters share: certificates of the class against linear programming, files, checkpoints, options."""
+
+from __future__ import annotations
+
+import doctest
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from boosting.random_classes import LP, RandomClass, drawn
+
+from boostopt import DataError, OptionError, list_formulations
+from boostopt.boosting.boosters import BOOSTERS, adaboost_reg, brownboost, madaboost, outside, smoothboost
+from boostopt.boosting.run import Run
+from boostopt.oracles import DecisionStumps
+
+Boost = Callable[..., Run]
+
+CASES: tuple[tuple[str, Boost, dict[str, Any]], ...] = (
+    ("AdaBoost_REG", adaboost_reg, {"C": 20.0}),
+    ("AdaBoost_REG", adaboost_reg, {"C": 300.0, "p": 2}),
+    ("SmoothBoost", smoothboost, {"kappa": 0.3, "gamma": 0.02}),
+    ("BrownBoost", brownboost, {"kappa": 0.1}),
+    ("MadaBoost", madaboost, {}),
+)
+
+each = pytest.mark.parametrize(("name", "boosted", "given"), CASES, ids=[f"{name} {given}" for name, _, given in CASES])
+SAME = ("round", "hypotheses", "edge", "smallest_edge", "soft_margin", "value", "active")
+
+
+@each
+@pytest.mark.parametrize("seed", [0, 2, 3])
+@pytest.mark.parametrize("nu", [1.0, 9.5])
+def test_no_certificate_of_the_class_contradicts_linear_programming(
+    name: str, boosted: Boost, given: dict[str, Any], seed: int, nu: float
+) -> None:
+    of: RandomClass = drawn(seed)
+    oracle = of.oracle("best")
+    run = boosted(oracle, **given, nu=nu, max_rounds=25)
+    optimum = of.optimum_of(of.U, nu)
+    certificate = run.class_certificate
+    assert certificate.lower - LP <= optimum <= certificate.upper + LP
+    assert (np.asarray(run.trace["upper"]) >= optimum - LP).all()
+    assert certificate.lower == pytest.approx(
+        RandomClass(of.U, of.c, nu).soft_margin(run.w, run.program.margins.to_array()), abs=1e-8
+    )
+    asked = np.array(oracle.d[: run.rounds])
+    left = int(np.count_nonzero((asked > of.c / nu * (1 + 1e-12)).any(axis=1)))
+    assert outside(run) == left
+    assert ("which bound nothing" in run.reason) == (left > 0)
+    if left < run.rounds:
+        assert certificate.d is not None
+        assert (certificate.d <= of.c / nu * (1 + 1e-12)).all()
+
+
+def test_the_names_of_files_are_no_formulations() -> None:
+    assert not set(BOOSTERS) & set(list_formulations())
+
+
+def stumps() -> DecisionStumps:
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(60, 4))
+    return DecisionStumps(X, np.where(X[:, 0] + X[:, 1] * X[:, 2] > 0, 1, -1))
+
+
+@each
+def test_a_run_is_loaded_as_it_was_saved(name: str, boosted: Boost, given: dict[str, Any], tmp_path: Path) -> None:
+    oracle = stumps()
+    run = boosted(oracle, **given, max_rounds=12, nus=[3.0])
+    run.save(tmp_path / "run.npz")
+    loaded = Run.load(tmp_path / "run.npz")
+    assert loaded.record.problem.page.name == name
+    assert loaded.reason == run.reason
+    np.testing.assert_array_equal(loaded.w, run.w)
+    np.testing.assert_array_equal(loaded.d, run.d)
+    assert loaded.record.state.memory.keys() == run.record.state.memory.keys()
+    for key, value in run.record.state.memory.items():
+        np.testing.assert_array_equal(loaded.record.state.memory[key], value)
+    assert loaded.class_certificate.upper == run.class_certificate.upper
+    assert loaded.verify_class(oracle).upper == pytest.approx(run.class_certificate.upper, abs=1e-12)
+    np.testing.assert_array_equal(loaded.at(3).d, run.at(3).d)
+
+
+@each
+def test_a_run_that_is_resumed_goes_the_same_way(
+    name: str, boosted: Boost, given: dict[str, Any], tmp_path: Path
+) -> None:
+    file = tmp_path / "run.npz"
+    through = boosted(stumps(), **given, max_rounds=15)
+    boosted(stumps(), **given, max_rounds=6, checkpoint=file, checkpoint_rounds=2)
+    resumed = boosted(stumps(), **given, max_rounds=15, checkpoint=file, checkpoint_rounds=4)
+    np.testing.assert_array_equal(resumed.record.state.w, through.record.state.w)
+    np.testing.assert_array_equal(resumed.d, through.d)
+    assert resumed.reason == through.reason
+    for column in SAME:
+        np.testing.assert_array_equal(resumed.trace[column], through.trace[column])
+    # The bound in the file was not believed: the oracle was asked for it once more.
+    np.testing.assert_allclose(resumed.trace["upper"], through.trace["upper"], rtol=1e-14)
+
+
+def test_a_checkpoint_of_other_parameters_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "run.npz"
+    adaboost_reg(stumps(), C=2.0, max_rounds=3, checkpoint=file)
+    with pytest.raises(DataError, match="parameters"):
+        adaboost_reg(stumps(), C=3.0, max_rounds=3, checkpoint=file)
+    with pytest.raises(DataError, match="AdaBoost_REG and not of MadaBoost"):
+        madaboost(stumps(), max_rounds=3, checkpoint=file)
+
+
+@each
+def test_runs_are_classifiers_with_a_trace_and_test_examples(name: str, boosted: Boost, given: dict[str, Any]) -> None:
+    oracle = stumps()
+    X = np.random.default_rng(8).normal(size=(30, 4))
+    y = np.where(X[:, 0] + X[:, 1] * X[:, 2] > 0, 1, -1)
+    run = boosted(oracle, **given, max_rounds=8, test=(X, y), nus=[2.0])
+    assert run.trace["test_error"][-1] == pytest.approx(np.mean(run.predict(X) != y))
+    assert len(run.trace["soft_margin[nu=2]"]) == run.rounds
+    assert run.w.sum() == pytest.approx(1.0)
+    assert name in repr(run)
+
+
+def test_the_direct_rule_ends_a_run_where_it_is_asked_for() -> None:
+    of = drawn(0)
+    optimum = of.optimum_of(of.U, 1.0)
+    run = madaboost(of.oracle("best"), epsilon=0.2, max_rounds=500)
+    assert run.reason.startswith("direct: the soft margin is within epsilon = 0.2")
+    assert run.class_certificate.gap <= 0.2 + 1e-9
+    assert run.class_certificate.lower >= optimum - 0.2 - LP
+    on = madaboost(of.oracle("best"), max_rounds=run.rounds + 3)
+    assert on.rounds == run.rounds + 3
+
+
+@each
+def test_options_are_checked(name: str, boosted: Boost, given: dict[str, Any]) -> None:
+    with pytest.raises(OptionError, match="max_round"):
+        boosted(stumps(), **given, max_round=3)
+    with pytest.raises(OptionError, match="final_weights"):
+        boosted(stumps(), **given, max_rounds=3, final_weights="best")
+
+
+def test_the_page_shows_what_happens() -> None:
+    page = (Path(__file__).parents[3] / "docs/boosters.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```pycon\n(.*?)```", page, re.DOTALL)
+    examples = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "boosters.md", None, 0)
+    assert len(examples.examples) >= 10
+    said = list[str]()
+    assert doctest.DocTestRunner(verbose=False).run(examples, out=said.append).failed == 0, "".join(said)
+    for name in BOOSTERS:
+        assert f"\n## {name}\n" in page

@@ -1,0 +1,237 @@
+"""What implementations of these algorithms have got wrong, and what must never happen here."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from problems import noisy_stumps
+from scipy.optimize import linprog
+
+from boostopt import boost, get_formulation, load_dataset
+from boostopt.boosting import Run, Schedule
+from boostopt.oracles import DecisionStumps, GivenMargins, Query, Stump
+from boostopt.shapes import Array, Float
+
+CAPPED: dict[str, dict[str, Any]] = {
+    "lpboost": {},
+    "erlpboost": {},
+    "binary_erlpboost": {},
+    "softboost": {},
+    "binary_softboost": {},
+    "unnormalized_erlpboost": {"eta": 50.0},
+    "corrective_erlpboost": {},
+    "corrective_binary_erlpboost": {},
+}
+"""Formulations whose distributions are capped by c / nu, and what they need besides nu and epsilon."""
+
+SHORT = ("lpboost", "erlpboost", "binary_erlpboost", "softboost")
+
+FINE = 1e-10
+"""Scaled gap of solves that leave no choice to the oracle."""
+
+U, NU, EPSILON = noisy_stumps(120, 40), 24.0, 0.05
+
+
+def optimum(U: Float[Array, "N t"], nu: float, c: Float[Array, " N"] | None = None) -> float:
+    """The largest soft margin, by scipy."""
+    N, t = U.shape
+    caps = (np.ones(N) if c is None else c) / nu
+    return linprog(
+        np.append(np.zeros(N), 1.0),
+        A_ub=np.column_stack([U.T, -np.ones(t)]),
+        b_ub=np.zeros(t),
+        A_eq=np.append(np.ones(N), 0.0)[np.newaxis],
+        b_eq=[1.0],
+        bounds=[*((0.0, cap) for cap in caps), (None, None)],
+    ).fun
+
+
+def small() -> tuple[Float[Array, "n features"], Float[Array, " n"]]:
+    """Every fifth example of breast_cancer, six features."""
+    data = load_dataset("breast_cancer")
+    assert data.X is not None
+    assert data.y is not None
+    return data.X[::5, :6].astype(np.float64), data.y[::5].astype(np.float64)
+
+
+def counted_and_doubled() -> list[tuple[DecisionStumps, float]]:
+    """All stumps on examples a third of which count twice, and on these written down twice; each with its nu."""
+    X, y = small()
+    c = 1.0 + (np.arange(len(y)) % 3 == 0)
+    rows = np.repeat(np.arange(len(y)), c.astype(int))
+    return [(DecisionStumps(X, y, c), 0.2 * len(rows)), (DecisionStumps(X[rows], y[rows]), 0.2 * len(rows))]
+
+
+def boosted(name: str, oracle: Any, **options: Any) -> Run:
+    given: dict[str, Any] = {"nu": NU, "epsilon": EPSILON, "history": True, **CAPPED[name], **options}
+    return boost(name, oracle, **given)
+
+
+@pytest.fixture(scope="module")
+def counts() -> Float[Array, " N"]:
+    return np.random.default_rng(3).uniform(0.2, 3.0, len(U))
+
+
+@pytest.mark.parametrize("name", CAPPED)
+def test_weights_are_never_all_zero(name: str) -> None:
+    run = boosted(name, GivenMargins(U))
+    assert run.rounds >= 2
+    for k in range(1, run.rounds + 1):
+        assert np.abs(run.at(k).w).sum() > 1e-6
+    assert run.w.sum() == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", CAPPED)
+def test_distributions_stay_below_the_cap_in_every_round(name: str, counts: Float[Array, " N"]) -> None:
+    run = boosted(name, GivenMargins(U, c=counts))
+    for k in range(1, run.rounds + 1):
+        d = run.at(k).d
+        assert d.min() >= 0.0
+        assert (d <= counts / NU * (1 + 1e-12)).all()
+        # That of the unnormalized entropy has another sum: only the others are distributions.
+        assert name == "unnormalized_erlpboost" or d.sum() == pytest.approx(1.0, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", CAPPED)
+def test_no_bound_is_on_the_wrong_side_of_the_linear_programs_optimum(name: str, counts: Float[Array, " N"]) -> None:
+    best = optimum(U, NU, counts)
+    run = boosted(name, GivenMargins(U, c=counts))
+    assert (run.trace["soft_margin"] <= best + 1e-9).all()
+    assert (run.trace["upper"] >= best - 1e-9).all()
+    certificate = run.class_certificate
+    assert certificate.lower <= best + 1e-9
+    assert certificate.upper >= best - 1e-9
+    assert certificate.lower >= best - EPSILON
+
+
+@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize("final_weights", ["program", "lp", "scaled"])
+def test_a_column_that_stands_there_twice_changes_nothing(name: str, final_weights: str) -> None:
+    once = boosted(name, GivenMargins(U), final_weights=final_weights)
+    twice = boosted(name, GivenMargins(np.concatenate([U, U[:, ::-1]], axis=1)), final_weights=final_weights)
+    assert twice.class_certificate.lower == pytest.approx(once.class_certificate.lower, abs=1e-8)
+    assert twice.class_certificate.upper == pytest.approx(once.class_certificate.upper, abs=1e-8)
+    columns = twice.record.collected.margins.to_array()
+    assert len(np.unique(columns, axis=1).T) == columns.shape[1]
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_feature_that_stands_there_twice_changes_nothing(name: str) -> None:
+    X, y = small()
+    once = boosted(name, DecisionStumps(X, y), nu=0.2 * len(y))
+    twice = boosted(name, DecisionStumps(np.concatenate([X, X], axis=1), y), nu=0.2 * len(y), columns=1)
+    assert twice.class_certificate.lower == pytest.approx(once.class_certificate.lower, abs=1e-8)
+    assert twice.class_certificate.upper == pytest.approx(once.class_certificate.upper, abs=1e-8)
+
+
+@pytest.mark.parametrize("name", ["softboost", "binary_softboost"])
+def test_softboost_leaves_the_uniform_distribution(name: str) -> None:
+    run = boosted(name, GivenMargins(U))
+    uniform = np.full(len(U), 1 / len(U))
+    for k in range(1, run.rounds):  # after the last round no distribution is below the bound of the edges
+        reached = run.at(k)
+        gamma = run.trace["smallest_edge"][k - 1] - EPSILON
+        assert reached.program.parameters.gamma == pytest.approx(gamma, abs=1e-15)
+        first = reached.program.margins.column(0)
+        # The first hypothesis must lose epsilon of its edge, and |u| <= 1.
+        assert np.abs(reached.d - uniform).sum() >= first @ uniform - gamma - 1e-3
+        assert reached.program.margins.edges(reached.d).max() <= gamma + 1e-3
+
+
+@pytest.mark.parametrize("name", ["corrective_erlpboost", "corrective_binary_erlpboost"])
+def test_a_line_search_raises_the_program_at_least_as_much_as_the_step(name: str) -> None:
+    oracle, whole = GivenMargins(U), get_formulation(name.removeprefix("corrective_"))
+    run = boosted(name, oracle, update="line_search", max_rounds=60)
+    eta = run.record.problem.first.parameters.eta
+    values = run.trace["value"]
+    assert (np.diff(values) >= -1e-12).all()
+    for k in range(1, run.rounds):
+        now = run.at(k)
+        u = oracle.best(Query(now.d)).columns[0].margins.astype(np.float64)
+        m = now.program.margins.margins(now.w)
+        x = u - m
+        alpha = min(max(float(x @ now.d) / (eta * np.abs(x).max() ** 2), 0.0), 1.0)
+        known = now.program.margins.append(u)
+        step = whole.bind(known, nu=NU, eta=eta)
+        value = step.certify(w=np.append((1 - alpha) * now.w, alpha)).lower
+        assert values[k] >= value - 1e-12
+    plain = boosted(name, oracle, update="step", max_rounds=60)
+    assert values[-1] > plain.trace["value"][-1]
+
+
+@pytest.mark.parametrize("name", ["erlpboost", "binary_erlpboost"])
+def test_an_example_of_multiplicity_two_is_two_examples_in_every_round(name: str) -> None:
+    # d(w) is unique, and here so accurate that both runs are answered with the same stumps.
+    fine = Schedule(loosest=FINE, finest=FINE)
+    counted, doubled = (boosted(name, oracle, nu=nu, schedule=fine) for oracle, nu in counted_and_doubled())
+    assert list(counted.hypotheses) == list(doubled.hypotheses)
+    for column in ("upper", "soft_margin", "value"):
+        np.testing.assert_allclose(counted.trace[column], doubled.trace[column], rtol=0, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_an_example_of_multiplicity_two_is_two_examples(name: str) -> None:
+    one, other = (boosted(name, oracle, nu=nu).class_certificate for oracle, nu in counted_and_doubled())
+    assert one.lower <= other.upper
+    assert other.lower <= one.upper
+    assert max(one.gap, other.gap) <= EPSILON
+
+
+def test_values_and_thresholds_of_a_doubled_example_are_the_same_at_the_optimum() -> None:
+    runs = [boosted("lpboost", oracle, nu=nu, epsilon=1e-9) for oracle, nu in counted_and_doubled()]
+    counted, doubled = runs
+    assert counted.class_certificate.upper == pytest.approx(doubled.class_certificate.upper, abs=1e-8)
+    assert counted.class_certificate.lower == pytest.approx(doubled.class_certificate.lower, abs=1e-8)
+    X, _ = small()
+    values = [np.unique(X[:, j]) for j in range(X.shape[1])]
+    midpoints = [set((low[:-1] / 2 + low[1:] / 2).tolist()) for low in values]
+    for run in runs:
+        for h in run.hypotheses:
+            assert isinstance(h, Stump)
+            assert h.threshold in midpoints[h.feature]
+
+
+def test_examples_of_multiplicity_zero_are_gone_before_thresholds_are_made() -> None:
+    X, y = np.array([[0.0], [1.0], [2.0], [10.0]]), np.array([-1, -1, 1, 1])
+    oracle = DecisionStumps(X, y, [1, 1, 0, 1])
+    assert oracle.N == 3
+    run = boost("lpboost", oracle, nu=1, epsilon=0.01)
+    assert run.hypotheses == [Stump(0, 5.5, 1, 1)]
+    assert boost("lpboost", DecisionStumps(X, y), nu=1).hypotheses == [Stump(0, 1.5, 1, 1)]
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_examples_of_multiplicity_zero_are_as_if_they_were_not_there(name: str) -> None:
+    X, y = small()
+    kept = np.arange(len(y)) % 4 != 1
+    nu = 0.2 * kept.sum()
+    zero = boosted(name, DecisionStumps(X, y, kept.astype(float)), nu=nu)
+    gone = boosted(name, DecisionStumps(X[kept], y[kept]), nu=nu)
+    assert list(zero.hypotheses) == list(gone.hypotheses)
+    np.testing.assert_array_equal(zero.w, gone.w)
+    np.testing.assert_array_equal(zero.d, gone.d)
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_the_same_examples_in_other_clothes_give_the_same_run(name: str) -> None:
+    X, y = small()
+    nu = 0.2 * len(y)
+    oracle = DecisionStumps(X, y)
+    run = boosted(name, oracle, nu=nu)
+    for other in (oracle, DecisionStumps(X, (y + 1) / 2), DecisionStumps(scipy.sparse.csr_array(X), y)):
+        again = boosted(name, other, nu=nu)
+        assert list(again.hypotheses) == list(run.hypotheses)
+        np.testing.assert_array_equal(again.w, run.w)
+        np.testing.assert_array_equal(again.d, run.d)
+
+
+def test_nobody_elses_logging_is_touched() -> None:
+    root = logging.getLogger()
+    before = list(root.handlers), root.level
+    boosted("erlpboost", GivenMargins(U))
+    boosted("lpboost", GivenMargins(U), backend="cvxpy:clarabel")
+    assert (list(root.handlers), root.level) == before

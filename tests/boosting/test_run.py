@@ -1,0 +1,564 @@
+"""Runs: what they return, what they prove, and that a file keeps all of it and believes none of it."""
+
+from __future__ import annotations
+
+import json
+import logging
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jaxtyping
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.optimize import linprog
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+from boostopt import DataError, OptionError, ProblemError, boost
+from boostopt.boosting.run import Run
+from boostopt.oracles import DecisionStumps, Estimators, GivenMargins, KernelColumns, RawFeatures, Resampled
+from boostopt.oracles.base import Oracle
+
+N = 40
+SAME = ("hypotheses", "edge", "upper", "soft_margin", "value", "active")
+
+
+def features() -> np.ndarray:
+    return np.random.default_rng(7).normal(size=(N, 4))
+
+
+def labels() -> np.ndarray:
+    X = features()
+    return np.where(X[:, 0] + X[:, 1] + 0.8 * np.random.default_rng(8).normal(size=N) > 0, 1, -1)
+
+
+def stumps(**options: Any) -> DecisionStumps:
+    return DecisionStumps(features(), labels(), **options)
+
+
+def sparse_features() -> scipy.sparse.csr_array:
+    X = features()
+    return scipy.sparse.csr_array(np.where(np.abs(X) > 0.8, X, 0.0))
+
+
+def given() -> GivenMargins:
+    return GivenMargins(np.random.default_rng(1).integers(-1, 2, (N, 30)).astype(np.int8), reflexive=True)
+
+
+def sparse_given() -> GivenMargins:
+    U = np.random.default_rng(1).uniform(-1, 1, (N, 30)) * (np.random.default_rng(2).random((N, 30)) < 0.3)
+    return GivenMargins(scipy.sparse.csr_array(U), reflexive=True)
+
+
+ORACLES: dict[str, tuple[Callable[[], Oracle], Callable[[], Any]]] = {
+    "stumps": (stumps, features),
+    "stumps on sparse features": (lambda: DecisionStumps(sparse_features(), labels()), sparse_features),
+    "raw features": (lambda: RawFeatures(features(), labels()), features),
+    "sparse raw features": (lambda: RawFeatures(sparse_features(), labels()), sparse_features),
+    "linear kernel": (lambda: KernelColumns(features(), labels()), features),
+    "rbf kernel": (lambda: KernelColumns(features(), labels(), kernel="rbf"), features),
+    "given int8 margins": (given, lambda: np.random.default_rng(3).uniform(-1, 1, (5, 30))),
+    "given sparse margins": (sparse_given, lambda: np.random.default_rng(3).uniform(-1, 1, (5, 30))),
+}
+
+
+def same_run(one: Run, other: Run) -> None:
+    assert one.hypotheses == other.hypotheses
+    assert np.array_equal(one.w, other.w) and np.array_equal(one.d, other.d)
+    assert (one.rounds, one.reason, one.final_weights) == (other.rounds, other.reason, other.final_weights)
+    assert one.trace.columns == other.trace.columns
+    for column in SAME:
+        assert np.array_equal(one.trace[column], other.trace[column], equal_nan=True), column
+
+
+# Files
+
+
+@pytest.mark.parametrize("kind", ORACLES)
+def test_a_run_comes_back_from_its_file(kind: str, tmp_path: Path) -> None:
+    oracle, X = ORACLES[kind][0](), ORACLES[kind][1]()
+    run = boost("lpboost", oracle, nu=4, nus=[2, 8], max_rounds=12)
+    run.save(tmp_path / "run.npz")
+    again = Run.load(tmp_path / "run.npz")
+    same_run(again, run)
+    U, V = run.record.collected.margins.to_array(), again.record.collected.margins.to_array()
+    assert np.array_equal(U, V)
+    assert again.certificate.overlaps(run.certificate)
+    assert again.certificate.gap == pytest.approx(run.certificate.gap, abs=1e-12)
+    assert np.array_equal(again.decision_function(X), run.decision_function(X))
+    assert np.array_equal(again.predict(X), run.predict(X))
+    assert np.array_equal(again.at(3).w, run.at(3).w) and np.array_equal(again.at(3).d, run.at(3).d)
+    assert np.array_equal(again.trace["soft_margin[nu=8]"], run.trace["soft_margin[nu=8]"])
+    assert np.array_equal(again.trace["backend"], run.trace["backend"])
+
+
+@pytest.mark.parametrize("name", ["softboost", "totalboost", "erlpboost", "adaboost", "corrective_erlpboost", "svm"])
+def test_other_algorithms_come_back_from_their_files(name: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"adaboost": {}, "totalboost": {}, "svm": {"C": 1.0}}.get(name, {"nu": 4})
+    run = boost(name, stumps(), epsilon=0.1, max_rounds=30, **options)
+    run.save(tmp_path / "run.npz")
+    again = Run.load(tmp_path / "run.npz")
+    same_run(again, run)
+    assert again.certificate.lower == pytest.approx(run.certificate.lower, abs=1e-13)
+    assert again.certificate.upper == pytest.approx(run.certificate.upper, abs=1e-13)
+    assert again.certificate.infeasible == run.certificate.infeasible
+    assert again.program.edge_function == run.program.edge_function
+
+
+@pytest.mark.parametrize(
+    "oracle",
+    [
+        Estimators(DecisionTreeClassifier(max_depth=2), features(), labels()),
+        Resampled(LogisticRegression(), features(), labels()),
+    ],
+    ids=["estimators", "resampled"],
+)
+def test_foreign_estimators_come_back_with_their_columns_only(oracle: Oracle, tmp_path: Path) -> None:
+    run = boost("lpboost", oracle, nu=4, max_rounds=6)
+    run.save(tmp_path / "run.npz")
+    again = Run.load(tmp_path / "run.npz")
+    same_run(again, run)
+    assert again.certificate.overlaps(run.certificate)
+    assert not again.class_certificate.exact and "no upper bound" in str(again.class_certificate)
+    assert not again.verify_class(oracle).exact
+    with pytest.raises(ProblemError, match="classifiers are not saved"):
+        again.decision_function(features())
+    # In one process a copy can predict.
+    copy = pickle.loads(pickle.dumps(run))
+    assert np.array_equal(copy.decision_function(features()), run.decision_function(features()))
+
+
+def test_a_run_may_be_saved_with_any_weights(tmp_path: Path) -> None:
+    for how in ("program", "lp", "scaled"):
+        run = boost("erlpboost", stumps(), nu=4, max_rounds=8, final_weights=how)
+        run.save(tmp_path / "run.npz")
+        same_run(Run.load(tmp_path / "run.npz"), run)
+
+
+def test_a_run_can_be_pickled() -> None:
+    for name in ("lpboost", "erlpboost", "corrective_erlpboost"):
+        run = boost(name, stumps(), nu=4, max_rounds=8)
+        again = pickle.loads(pickle.dumps(run))
+        same_run(again, run)
+        assert again.class_certificate.upper == run.class_certificate.upper
+        assert repr(again) == repr(run)
+
+
+def test_a_run_cannot_be_saved_where_there_is_no_folder(tmp_path: Path) -> None:
+    run = boost("lpboost", stumps(), nu=4, max_rounds=2)
+    for place in (tmp_path / "none" / "run.npz", tmp_path):
+        with pytest.raises(DataError, match="cannot be written"):
+            run.save(place)
+    assert list(tmp_path.iterdir()) == []
+
+
+# What a file claims
+
+
+def forged(path: Path, change: Callable[[dict[str, Any], dict[str, np.ndarray]], None]) -> Path:
+    """Write a file again with something else in it."""
+    with np.load(path) as archive:
+        arrays = dict(archive)
+    about = json.loads(arrays["meta"].tobytes().decode())
+    change(about, arrays)
+    arrays["meta"] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    np.savez(path, **arrays)
+    return path
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Path:
+    path = tmp_path / "run.npz"
+    boost("lpboost", stumps(), nu=4, max_rounds=6).save(path)
+    return path
+
+
+def test_the_upper_end_over_the_class_is_said_to_be_recorded_and_can_be_proved_anew(saved: Path) -> None:
+    run, again = boost("lpboost", stumps(), nu=4, max_rounds=6), Run.load(saved)
+    recorded = again.class_certificate
+    assert not run.class_certificate.recorded and recorded.recorded
+    assert "was computed when the run was made: run.verify_class(oracle) does it anew" in str(recorded)
+    assert "was computed when" not in str(run.class_certificate)
+    assert recorded.upper == run.class_certificate.upper
+    for proved in (again.verify_class(stumps()), run.verify_class(stumps())):
+        assert not proved.recorded and proved.exact
+        assert proved.lower == pytest.approx(recorded.lower, abs=1e-12)
+        assert proved.upper == pytest.approx(recorded.upper, abs=1e-12)
+        # By hand: F0(d) = 0 for the cap, and the largest edge of the class under d, which lies within the cap.
+        assert proved.d is not None
+        assert proved.d.sum() == pytest.approx(1.0) and proved.d.max() <= 1 / 4 + 1e-12 and proved.d.min() >= 0.0
+        assert proved.upper == pytest.approx(largest(proved.d), abs=1e-12)
+
+
+def every_stump() -> np.ndarray:
+    """The margins of every stump in either direction, shape (N, stumps)."""
+    X, y = features(), labels()
+    thresholds = [(j, v) for j in range(X.shape[1]) for v in X[:, j]]
+    H = np.array([np.where(X[:, j] > v, 1.0, -1.0) for j, v in thresholds]).T * y[:, np.newaxis]
+    return np.hstack([H, -H])
+
+
+def largest(d: np.ndarray) -> float:
+    return float((every_stump().T @ d).max())
+
+
+def test_a_bound_that_the_hypotheses_contradict_is_refused(saved: Path) -> None:
+    def lower_it(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        about["bounds"]["upper"] -= 0.5
+
+    with pytest.raises(DataError, match="a bound of the class that its hypotheses contradict"):
+        Run.load(forged(saved, lower_it))
+
+
+def test_a_false_bound_is_found_by_the_oracle(saved: Path) -> None:
+    honest = Run.load(saved).class_certificate.upper
+
+    def other_distribution(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        # A distribution under which no hypothesis collected has a large edge, but others of the class have.
+        U = Run.load(saved).record.collected.margins.to_array()
+        t = U.shape[1]
+        A = np.hstack([U.T, -np.ones((t, 1))])
+        lp = linprog(np.eye(N + 1)[N], A, np.zeros(t), [[1.0] * N + [0.0]], [1.0], [(0, 0.25)] * N + [(None, None)])
+        arrays[about["bounds"]["d"]["array"]] = lp.x[:N]
+        about["bounds"]["upper"] = lp.fun + 1e-8
+
+    run = Run.load(forged(saved, other_distribution))
+    claimed = run.class_certificate
+    assert claimed.recorded and claimed.upper < honest - 1e-3
+    proved = run.verify_class(stumps())
+    assert proved.d is not None
+    assert proved.upper == pytest.approx(largest(proved.d), abs=1e-9) and proved.upper > claimed.upper + 1e-3
+
+
+def test_a_distribution_that_is_none_proves_nothing(saved: Path) -> None:
+    def tiny(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        arrays[about["bounds"]["d"]["array"]] = np.full(N, 1e-9)
+        about["bounds"]["upper"] = 0.9
+
+    proved = Run.load(forged(saved, tiny)).verify_class(stumps())
+    assert proved.upper == pytest.approx(largest(np.full(N, 1 / N)))
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        (("state", "round"), None),
+        (("state", "value"), "high"),
+        (("given", "nu"), 1000),
+        (("final", "weights"), "best"),
+        (("hypotheses",), []),
+        (("trace",), {}),
+        (("history",), None),
+        (("bounds", "upper"), -1.0),
+        (("formulation",), "no such one"),
+        (("update",), "newton"),
+        (("epsilon",), -1.0),
+    ],
+    ids=str,
+)
+def test_what_makes_no_sense_is_refused(part: tuple[str, ...], value: object, saved: Path) -> None:
+    def change(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        for name in part[:-1]:
+            about = about[name]
+        about[part[-1]] = value
+
+    with pytest.raises(DataError, match=r"(?s)expected a whole run in .*Make the run anew"):
+        Run.load(forged(saved, change))
+
+
+@pytest.mark.parametrize("name", ["w", "m", "d"])
+def test_weights_that_are_not_those_of_the_run_are_refused(name: str, saved: Path) -> None:
+    def not_finite(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        arrays[about["state"][name]["array"]][0] = np.nan
+
+    with pytest.raises(DataError, match="weights that are not finite"):
+        Run.load(forged(saved, not_finite))
+
+    def too_short(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        where = about["state"][name]["array"]
+        arrays[where] = np.ones(N + 1)
+
+    with pytest.raises(DataError, match="expected a whole run in"):
+        Run.load(forged(saved, too_short))
+
+
+def test_margins_of_other_weights_are_refused(saved: Path) -> None:
+    def raised(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
+        arrays[about["state"]["m"]["array"]] += 0.1
+
+    with pytest.raises(DataError, match="margins of other weights"):
+        Run.load(forged(saved, raised))
+
+
+def test_only_the_oracle_of_the_run_verifies_it() -> None:
+    run = boost("lpboost", stumps(), nu=4, max_rounds=4)
+    with pytest.raises(OptionError, match="the oracle must have the examples and the class of the run"):
+        run.verify_class(DecisionStumps(features(), -labels()))
+    no_margin = boost("svm", stumps(), C=1.0, max_rounds=4)
+    with pytest.raises(OptionError, match="bounds the hypotheses collected only"):
+        no_margin.verify_class(stumps())
+
+
+def test_verifying_leaves_an_oracle_as_it_was() -> None:
+    oracle = GivenMargins(np.random.default_rng(1).uniform(-1, 1, (N, 30)), choose="random")
+    run = boost("lpboost", oracle, nu=4, max_rounds=4)
+    before = oracle.state()
+    assert run.verify_class(oracle).upper == pytest.approx(run.class_certificate.upper, abs=1e-12)
+    assert oracle.state() == before
+
+
+# Rounds
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("lpboost", {"nu": 4}),
+        ("erlpboost", {"nu": 4}),
+        ("softboost", {"nu": 4, "epsilon": 0.05}),
+        ("corrective_erlpboost", {"nu": 4, "update": "line_search"}),
+        ("adaboost", {}),
+    ],
+)
+def test_a_round_is_the_run_that_was_stopped_there(name: str, options: dict[str, Any]) -> None:
+    run = boost(name, stumps(), max_rounds=12, **options)
+    for k in (1, 5, 9):
+        then, stopped = run.at(k), boost(name, stumps(), max_rounds=k, **options)
+        now = stopped.at(k)
+        assert then.hypotheses == now.hypotheses == stopped.hypotheses
+        assert np.array_equal(then.w, now.w) and np.array_equal(then.d, now.d)
+        assert (then.certificate.lower, then.certificate.upper) == (now.certificate.lower, now.certificate.upper)
+        assert np.array_equal(then.decision_function(features()), now.decision_function(features()))
+        # The last program of a run is solved to more digits than those on the way.
+        scaled = then.w / then.w.sum() if stopped.final_weights == "scaled" else then.w
+        assert stopped.w == pytest.approx(scaled, abs=1e-9 if name in ("lpboost", "adaboost") else 1e-2)
+        assert then.certificate.overlaps(stopped.certificate) or stopped.final_weights != "program"
+
+
+def test_rounds_that_are_not_there() -> None:
+    run = boost("lpboost", stumps(), nu=4, max_rounds=3)
+    for k in (0, 4, -1):
+        with pytest.raises(OptionError, match=f"there are rounds 1 to 3; got {k}"):
+            run.at(k)
+    with pytest.raises(OptionError, match=r"were not kept.*Pass history=True"):
+        boost("corrective_erlpboost", stumps(), nu=4, max_rounds=3, history=False).at(1)
+
+
+# The trace
+
+
+def soft_margin(m: np.ndarray, nu: float) -> float:
+    """The mean of the nu smallest margins, the last one counted in part."""
+    m = np.sort(m)
+    whole = int(nu)
+    rest = (nu - whole) * m[whole] if whole < len(m) else 0.0
+    return float(m[:whole].sum() + rest) / nu
+
+
+def test_soft_margins_at_other_nu_are_means_of_the_smallest_margins() -> None:
+    nus = [1, 2.5, 10, N]
+    run = boost("lpboost", stumps(), nu=4, nus=nus, max_rounds=10)
+    H = np.array([h(features()) for h in run.hypotheses]).T * labels()[:, np.newaxis]
+    for k in (1, 4, 10):
+        w = run.at(k).w
+        m = H[:, : len(w)] @ w
+        for nu in (4, *nus):
+            name = "soft_margin" if nu == 4 else f"soft_margin[nu={nu:g}]"
+            assert run.trace[name][k - 1] == pytest.approx(soft_margin(m, nu), abs=1e-9)
+
+
+@pytest.mark.parametrize("at_zero", ["majority", "positive", "negative"])
+def test_error_and_zero_share_on_test_examples(at_zero: Any) -> None:
+    rng = np.random.default_rng(9)
+    X, y = rng.normal(size=(30, 4)), rng.choice([-1, 1], 30)
+    run = boost("lpboost", stumps(), nu=4, max_rounds=8, test=(X, y), at_zero=at_zero)
+    majority = 1 if labels().sum() >= 0 else -1
+    value = {"majority": majority, "positive": 1, "negative": -1}[at_zero]
+    for k in (1, 2, 5, 8):
+        at = run.at(k)
+        f = sum((w * h(X) for w, h in zip(at.w, at.hypotheses, strict=True)), start=np.zeros(30))
+        zero = np.abs(f) <= 1e-10
+        predicted = np.where(zero, value, np.sign(f))
+        assert run.trace["zero_share"][k - 1] == pytest.approx(zero.mean())
+        assert run.trace["test_error"][k - 1] == pytest.approx((predicted != y).mean())
+    assert np.array_equal(run.predict(X, at_zero), predicted)
+
+
+def test_zero_share_counts_multiplicities() -> None:
+    # h and -h halve each other where they differ, and are 1 on the two last examples.
+    U = np.array([[1.0, -1], [-1, 1], [1, 1], [1, 1]])
+    run = boost("lpboost", GivenMargins(U, c=[3.0, 2.0, 1.0, 4.0]), nu=1)
+    assert run.w == pytest.approx([0.5, 0.5])
+    assert run.trace["zero_share"][-1] == pytest.approx(5 / 10)
+    assert np.isnan(run.trace["test_error"]).all()
+
+
+def test_half_of_h_minus_half_of_h() -> None:
+    # One feature that says nothing: each class has each value once. LPBoost answers with half of h minus half of h.
+    X, y = np.array([[0.0], [0.0], [1.0], [1.0], [1.0]]), np.array([1, -1, 1, -1, -1])
+    oracle = DecisionStumps(X, y, c=[1.0, 1.0, 1.0, 0.5, 0.5])
+    run = boost("lpboost", oracle, nu=1)
+    h, negation = run.hypotheses[:2]
+    assert np.array_equal(h(X), -negation(X))
+    assert run.decision_function(X) == pytest.approx(np.zeros(5), abs=1e-9)
+    assert run.trace["zero_share"][-1] == 1.0
+    assert run.predict(X, "positive").tolist() == [1] * 5
+    assert run.predict(X, "negative").tolist() == [-1] * 5
+    # As many of either class: positive.
+    assert run.predict(X).tolist() == [1] * 5
+    nothing: Any = "nothing"
+    with pytest.raises((OptionError, jaxtyping.TypeCheckError), match="nothing"):
+        run.predict(X, nothing)
+
+
+@pytest.mark.parametrize("name", ["lpboost", "erlpboost", "softboost", "corrective_erlpboost", "adaboost"])
+def test_bounds_in_the_trace_close_in(name: str) -> None:
+    options: dict[str, Any] = {} if name == "adaboost" else {"nu": 4}
+    run = boost(name, stumps(), max_rounds=25, **options)
+    trace, best = run.trace, boost("lpboost", stumps(), nu=options.get("nu", 1), epsilon=1e-7).class_certificate
+    assert trace["round"].tolist() == list(range(1, run.rounds + 1))
+    assert (np.diff(trace["upper"]) <= 0).all() and (np.diff(trace["smallest_edge"]) <= 0).all()
+    assert (trace["upper"] >= best.lower).all()
+    assert (trace["soft_margin"] <= best.upper + 1e-12).all()
+    assert trace["gap"] == pytest.approx(trace["upper"] - trace["soft_margin"])
+    assert (np.diff(trace["seconds"]) > 0).all() and (np.diff(trace["hypotheses"]) >= 0).all()
+    assert (trace["oracle_seconds"] >= 0).all() and (trace["update_seconds"] > 0).all()
+    assert trace["upper"][-1] == run.class_certificate.upper
+    assert (trace["active"] >= 1).all() and (trace["active"] <= trace["hypotheses"]).all()
+
+
+def html(shown: Any) -> str:
+    """What a notebook shows."""
+    return shown._repr_html_()
+
+
+def test_the_trace_is_a_table() -> None:
+    trace = boost("lpboost", stumps(), nu=4, nus=[2], max_rounds=5).trace
+    assert trace.columns[:2] == ("round", "hypotheses") and trace.columns[-2:] == ("gap", "soft_margin[nu=2]")
+    assert list(trace.to_dict()) == list(trace.columns)
+    assert len(trace) == 5 and len(trace[1:3]) == 2 and trace[2].round == 3
+    assert trace.to_dict()["backend"] == ["highs"] * 5
+    assert "5 rounds" in repr(trace) and "<table" in html(trace)
+    with pytest.raises(OptionError, match=r"the trace has the columns round, .*; got 'loss'"):
+        trace["loss"]
+
+
+# Weights and predictions
+
+
+@pytest.mark.parametrize("kind", ORACLES)
+def test_the_decision_is_the_sum_over_the_hypotheses(kind: str) -> None:
+    oracle, X = ORACLES[kind][0](), ORACLES[kind][1]()
+    run = boost("erlpboost", oracle, nu=4, max_rounds=8)
+    f = sum((w * h(X) for w, h in zip(run.w, run.hypotheses, strict=True)), start=np.zeros(X.shape[0]))
+    assert run.decision_function(X) == pytest.approx(f / np.abs(run.w).sum(), abs=1e-12)
+    assert (np.abs(run.decision_function(X)) <= 1.0).all()
+    if oracle.y is not None:
+        # On the examples themselves y f(x) is the margin.
+        m = run.record.collected.margins.margins(run.w) / run.w.sum()
+        assert labels() * run.decision_function(X) == pytest.approx(m, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["erlpboost", "corrective_erlpboost", "adaboost", "lpboost"])
+@pytest.mark.parametrize("how", ["program", "lp", "scaled"])
+def test_final_weights_are_certified(name: str, how: str) -> None:
+    options: dict[str, Any] = {} if name == "adaboost" else {"nu": 4}
+    run = boost(name, stumps(), max_rounds=10, final_weights=how, **options)
+    U, nu = run.record.collected.margins.to_array(), options.get("nu", 1)
+    w = run.w / run.w.sum()
+    assert (w >= 0).all() and run.final_weights == how
+    if how != "program":
+        assert run.w.sum() == pytest.approx(1.0)
+    reached = soft_margin(U @ w, nu)
+    assert run.class_certificate.lower == pytest.approx(reached, abs=1e-9) and run.class_certificate.lower <= reached
+    best = best_soft_margin(U, nu)
+    if how == "lp":
+        assert reached == pytest.approx(best, abs=1e-8)
+    if how != "program":
+        # Over the hypotheses collected: what the weights reach, and what none of them can exceed.
+        assert run.certificate.lower == pytest.approx(reached, abs=1e-9)
+        assert run.certificate.lower <= best <= run.certificate.upper
+    assert best <= run.class_certificate.upper
+
+
+def best_soft_margin(U: np.ndarray, nu: float) -> float:
+    """The largest soft margin over columns: min over d of the largest edge, 0 <= d <= 1/nu."""
+    n, t = U.shape
+    A = np.hstack([U.T, -np.ones((t, 1))])
+    lp = linprog(np.eye(n + 1)[n], A, np.zeros(t), [[1.0] * n + [0.0]], [1.0], [(0, 1 / nu)] * n + [(None, None)])
+    return float(lp.fun)
+
+
+@pytest.mark.parametrize("name", ["lpboost", "erlpboost", "softboost", "binary_erlpboost", "corrective_erlpboost"])
+def test_no_weight_of_an_example_exceeds_its_cap_and_no_weights_are_all_zero(name: str) -> None:
+    c = np.random.default_rng(5).uniform(0.5, 3.0, N)
+    run = boost(name, stumps(c=c), nu=6, max_rounds=20)
+    for k in range(1, run.rounds + 1):
+        at = run.at(k)
+        assert (at.d <= c / 6 * (1 + 1e-12)).all() and (at.d >= 0).all()
+        assert at.d.sum() == pytest.approx(1.0)
+        assert np.abs(at.w).sum() > 0
+    assert np.abs(run.w).sum() > 0
+
+
+# The same again
+
+
+@pytest.mark.parametrize("name", ["lpboost", "erlpboost", "corrective_erlpboost"])
+def test_equal_calls_give_equal_runs(name: str) -> None:
+    one = stumps()
+    run = boost(name, one, nu=4, max_rounds=10)
+    same_run(boost(name, one, nu=4, max_rounds=10), run)
+    same_run(boost(name, stumps(), nu=4, max_rounds=10), run)
+
+
+def test_an_oracle_that_counts_its_calls_begins_again() -> None:
+    U = np.random.default_rng(1).uniform(-1, 1, (N, 30))
+    for oracle in (GivenMargins(U, choose="random"), GivenMargins(U, choose=[4, 2, 7])):
+        same_run(boost("lpboost", oracle, nu=4, max_rounds=6), boost("lpboost", oracle, nu=4, max_rounds=6))
+
+
+def test_labels_and_storage_do_not_matter() -> None:
+    X, y = features(), labels()
+    run = boost("lpboost", DecisionStumps(X, y), nu=4, max_rounds=10)
+    for other in (
+        DecisionStumps(X, (y + 1) // 2),
+        DecisionStumps(X, y > 0),
+        DecisionStumps(X, y.astype(float)),
+        DecisionStumps(scipy.sparse.csr_array(X), y),
+        DecisionStumps(scipy.sparse.csc_array(X), (y + 1) // 2),
+    ):
+        again = boost("lpboost", other, nu=4, max_rounds=10)
+        assert [str(h) for h in again.hypotheses] == [str(h) for h in run.hypotheses]
+        assert np.array_equal(again.w, run.w)
+        assert np.array_equal(again.predict(X), run.predict(X))
+
+
+def test_multiplicities_count_copies() -> None:
+    X, y = features(), labels()
+    c = np.random.default_rng(6).integers(0, 3, N)
+    one = boost("lpboost", DecisionStumps(X, y, c=c.astype(float)), nu=4, epsilon=1e-6)
+    copies = boost("lpboost", DecisionStumps(np.repeat(X, c, axis=0), np.repeat(y, c)), nu=4, epsilon=1e-6)
+    ours, theirs = one.class_certificate, copies.class_certificate
+    assert ours.lower <= theirs.upper + 1e-6 and theirs.lower <= ours.upper + 1e-6
+    assert ours.gap <= 1e-6 and theirs.gap <= 1e-6
+
+
+def test_no_handler_is_added_to_the_root_logger(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    root = logging.getLogger()
+    before, level = list(root.handlers), root.level
+    for name in ("lpboost", "erlpboost", "corrective_erlpboost"):
+        boost(name, stumps(), nu=4, max_rounds=4, checkpoint=tmp_path / f"{name}.npz").save(tmp_path / "run.npz")
+    assert root.handlers == before and root.level == level
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_run_shows_itself() -> None:
+    run = boost("lpboost", stumps(), nu=4, max_rounds=4)
+    assert repr(run).startswith("Run(lpboost: 4 rounds, 4 hypotheses, ")
+    page = html(run)
+    assert "the limit on rounds" in page and "the best soft margin over decision stumps" in page
+    assert str(run.class_certificate) in repr(run.class_certificate)

@@ -1,0 +1,285 @@
+"""Features are checked once for many hypotheses, whatever they are stored in, and before anything is done with them."""
+
+from __future__ import annotations
+
+import pickle
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from boostopt import ProblemError, boost
+from boostopt.boosting.classifier import combined
+from boostopt.oracles import (
+    DecisionStumps,
+    Feature,
+    Given,
+    GivenMargins,
+    Hypothesis,
+    KernelColumns,
+    Query,
+    RawFeatures,
+    Stump,
+    evaluate,
+    features,
+)
+from boostopt.oracles.base import State
+from boostopt.oracles.features import Features
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(40, 3))
+y = np.where(X[:, 0] + RNG.normal(size=40) > 0, 1, -1)
+D = RNG.dirichlet(np.ones(40))
+
+
+class Table:
+    """What np.asarray makes an array of, as it does of a table of pandas; X[rows] means something else."""
+
+    def __init__(self, values: np.ndarray) -> None:
+        self.values, self.shape = values, values.shape
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.values, dtype=dtype)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+class Own(Hypothesis):
+    """A hypothesis of one's own: a function of X as it was passed."""
+
+    kind = "own"
+
+    def __init__(self, function: Callable[[Any], Any]) -> None:
+        self.function = function
+
+    def __call__(self, X: Any) -> Any:
+        return self.function(X)
+
+    def __str__(self) -> str:
+        return "own"
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    def state(self) -> State:
+        return {}
+
+    @classmethod
+    def restored(cls, state: State) -> Own:
+        raise NotImplementedError
+
+
+def int64_indices(values: np.ndarray) -> Any:
+    made = scipy.sparse.csr_array(values)
+    made.indices, made.indptr = made.indices.astype(np.int64), made.indptr.astype(np.int64)
+    return made
+
+
+def unsorted_with_duplicates(values: np.ndarray) -> Any:
+    """CSR rows in which every entry stands twice with half of its value, in descending order."""
+    N, count = values.shape
+    indices = np.tile(np.repeat(np.arange(count)[::-1], 2), N)
+    made = scipy.sparse.csr_array((values[:, ::-1].repeat(2) / 2, indices, np.arange(N + 1) * 2 * count), values.shape)
+    assert not made.has_canonical_format
+    return made
+
+
+FORMS: dict[str, Callable[[np.ndarray], Any]] = {
+    "list": np.ndarray.tolist,
+    "table": Table,
+    "objects": lambda values: values.astype(object),
+    "Fortran order": np.asfortranarray,
+    "other byte order": lambda values: values.astype(values.dtype.newbyteorder(">")),
+    "every second row": lambda values: np.repeat(values, 2, axis=0)[::2],
+    "matrix": lambda values: np.ma.array(values),
+    "int64 indices": int64_indices,
+    "unsorted, with duplicates": unsorted_with_duplicates,
+    "lil": scipy.sparse.lil_array,
+    "dok": scipy.sparse.dok_array,
+}
+ORACLES: dict[str, Callable[[Any, Any], Any]] = {
+    "stumps": DecisionStumps,
+    "raw": RawFeatures,
+    "linear": KernelColumns,
+    "rbf": lambda X, y: KernelColumns(X, y, "rbf", gamma=0.5),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("kind", ORACLES)
+@pytest.mark.parametrize("values", [X, X[:, :1], np.round(2 * X), np.round(2 * X).astype(np.int16), X > 0.5], ids=str)
+def test_whatever_features_are_stored_in_the_answers_are_the_same(kind: str, form: str, values: np.ndarray) -> None:
+    if form == "unsorted, with duplicates":
+        values = values.astype(np.float64)
+    stored = FORMS[form](values)
+    there = ORACLES[kind](np.asarray(values, dtype=np.float64), y).best(Query(D, 3)).columns
+    here = ORACLES[kind](stored, y).best(Query(D, 3)).columns
+    assert [column.hypothesis for column in here] == [column.hypothesis for column in there]
+    for one, other in zip(here, there, strict=True):
+        np.testing.assert_allclose(one.margins, other.margins, atol=1e-14)
+        np.testing.assert_allclose(y * one.hypothesis(stored), other.margins, atol=1e-14)
+
+
+@pytest.mark.parametrize("kind", ORACLES)
+def test_two_examples_with_one_feature_are_told_apart(kind: str) -> None:
+    (column,) = ORACLES[kind](np.array([[0.0], [1.0]]), [-1, 1]).best(Query(np.array([0.5, 0.5]), 1)).columns
+    assert column.edge > 0.1
+
+
+@pytest.mark.parametrize("stored", [np.asarray, scipy.sparse.csr_array, scipy.sparse.coo_matrix], ids=str)
+def test_many_hypotheses_have_the_values_that_each_has_alone(stored: Any) -> None:
+    hypotheses = [
+        Stump(1, 0.2, -1, 3),
+        Feature(0, 3.0, 1, 3),
+        KernelColumns(X, y, "rbf").best(Query(D)).columns[0].hypothesis,
+        Own(lambda X: np.asarray(X.sum(axis=1)).ravel() / 100),
+        Stump(2, 0.0, 1, 3),
+    ]
+    together = list(evaluate(hypotheses, stored(X)))
+    for h, hypothesis in zip(together, hypotheses, strict=True):
+        np.testing.assert_array_equal(h, hypothesis(stored(X)))
+        np.testing.assert_allclose(h, hypothesis(X), atol=1e-15)
+    for h, given in zip(evaluate([Given(2), Given(0, -1)], stored(X / 10)), (X[:, 2], -X[:, 0]), strict=True):
+        np.testing.assert_array_equal(h, given / 10)
+
+
+def test_features_are_checked_once_however_many_hypotheses_there_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    checks: list[Any] = []
+    check = features.checked_features
+
+    def counted(X: Any) -> Any:
+        checks.append(X)
+        return check(X)
+
+    monkeypatch.setattr(features, "checked_features", counted)
+    hypotheses = [Stump(q % 3, 0.1 * q, 1, 3) for q in range(50)]
+    combined(hypotheses, np.ones(50), X)
+    assert len(checks) == 1
+    run = boost("lpboost", DecisionStumps(X, y), nu=8, epsilon=0.05, test=(X, y))
+    checks.clear()
+    run.decision_function(X)
+    assert len(checks) == 1
+    list(evaluate([Own(lambda X: np.zeros(len(X)))], [["a"]] * 40))
+    assert len(checks) == 1  # hypotheses of one's own take what they like
+
+
+def test_the_test_examples_of_a_run_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    counts: list[int] = []
+    check = features.checked_features
+    monkeypatch.setattr(features, "checked_features", lambda X: (counts.append(1), check(X))[1])
+    run = boost("lpboost", DecisionStumps(X, y), nu=8, epsilon=0.05, test=(X, y))
+    assert run.rounds > 3
+    assert len(counts) == 1
+    np.testing.assert_allclose(run.trace["test_error"][-1], np.mean(run.predict(X) != y), atol=1e-12)
+
+
+@pytest.mark.parametrize("stored", [np.asarray, scipy.sparse.csr_array], ids=str)
+def test_a_thousand_stumps_on_thirty_thousand_examples_take_less_than_two_seconds(stored: Any) -> None:
+    rng = np.random.default_rng(1)
+    wide = stored((rng.random((30_000, 123)) < 0.11).astype(np.float64))
+    hypotheses = [Stump(int(j), 0.5, 1, 123) for j in rng.integers(0, 123, 1000)]
+    w = rng.dirichlet(np.ones(1000))
+    began = time.process_time()
+    f = combined(hypotheses, w, wide)
+    assert time.process_time() - began < 2  # measured 0.25 s, of which the run-time checks of types are a part
+    rows = wide[[0, 17]]
+    expected = sum(w[q] * hypotheses[q](rows) for q in range(1000))
+    np.testing.assert_allclose(f[[0, 17]], expected, atol=1e-12)
+
+
+def test_without_weight_all_values_are_0_and_rows_are_counted_of_anything() -> None:
+    for stored in (X, X.tolist(), Table(X), scipy.sparse.csr_array(X)):
+        np.testing.assert_array_equal(combined([Stump(0, 0.0, 1, 3)], np.zeros(1), stored), np.zeros(40))
+    with pytest.raises(ProblemError, match=r"X must have one row for each example; got int: .*Pass a matrix\."):
+        combined([Stump(0, 0.0, 1, 3)], np.zeros(1), 3)
+
+
+@pytest.mark.parametrize("values", [np.zeros(39), np.zeros((40, 1)), np.full(40, np.nan), np.full(40, "a"), 0.0])
+def test_own_hypotheses_that_return_something_else_are_an_error(values: Any) -> None:
+    with pytest.raises(ProblemError, match=r"one finite number for each of 40 rows; own returned shape .* Mend it\."):
+        list(evaluate([Own(lambda X: values)], X))
+
+
+def test_own_hypotheses_boost_and_predict() -> None:
+    """They see X as it was passed: here a list of words."""
+    words = ["aa", "ab", "ba", "bb"]
+    hypotheses = [Own(lambda X: np.array([1.0 if word[0] == "a" else -1.0 for word in X])), Own(lambda X: np.ones(4))]
+    np.testing.assert_array_equal(combined(hypotheses, np.array([3.0, -1.0]), words), [0.5, 0.5, -1.0, -1.0])
+
+
+def test_features_can_be_pickled_after_they_were_checked() -> None:
+    one = Features(scipy.sparse.csr_array(X))
+    one.column(1, 3)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(one)).column(1, 3), X[:, 1])
+
+
+def with_index(index: int) -> Any:
+    made = scipy.sparse.csr_array(X)
+    made.indices[5] = index
+    return made
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        (with_index(10**6), "X must be a sparse matrix with indices in its shape: .*must be < 3.*Make it anew"),
+        (with_index(-3), "X must be a sparse matrix with indices in its shape: .*Make it anew"),
+        (scipy.sparse.csr_array(X + 0j), "X must be a matrix of real numbers; got complex128. Convert it"),
+        (X + 0j, "X must be an array of numbers: its entries are complex128"),
+        (X.astype(str), "X must be an array of numbers: its entries are <U32. Encode text"),
+        (np.full((40, 3), np.datetime64("2020-01-01")), "X must be an array of numbers: its entries are datetime64"),
+        ([[10**400, 1, 1]] * 40, "X must be an array of numbers: int too large to convert to float"),
+        (np.full((40, 3), np.longdouble("1e400")), "X must be finite; got inf at row 0, feature 0"),
+        (np.where(X > 1, np.array(None), X), "X must be finite; got nan at row"),
+        (np.ma.masked_greater(X, 1), "X must have no masked entries; got .*Drop what is masked"),
+        (scipy.sparse.coo_array(X[:, 0]), r"X must have shape \(N, features\), not empty; got \(40,\)"),
+        (None, r"X must have shape \(N, features\), not empty; got \(\)"),
+        ([[1.0, 2.0, 3.0], [1.0]] * 20, "X must be an array of numbers: .*Encode text, fill up rows"),
+    ],
+)
+def test_what_are_no_features_is_an_error_before_learning_and_before_predicting(X: Any, message: str) -> None:
+    for refuse in (lambda: DecisionStumps(X, y), lambda: Stump(0, 0.0, 1, 3)(X)):
+        with pytest.raises(ProblemError, match=message):
+            refuse()
+
+
+@pytest.mark.parametrize("pair", [(1e308, 1e308), (np.inf, -np.inf)])
+def test_duplicates_whose_sum_is_not_finite_are_an_error(pair: tuple[float, float]) -> None:
+    sparse = scipy.sparse.csr_array((np.array(pair), np.array([1, 1]), np.array([0, 0, 2])), shape=(2, 3))
+    with pytest.raises(ProblemError, match=r"X must be finite; got (inf|nan) at row 1, feature 1\."):
+        DecisionStumps(sparse, [-1, 1])
+
+
+def test_a_sparse_matrix_stays_as_it_was_passed() -> None:
+    for made in (unsorted_with_duplicates(X), int64_indices(X)):
+        before = [part.copy() for part in (made.data, made.indices, made.indptr)]
+        DecisionStumps(made, y)
+        Stump(0, 0.0, 1, 3)(made)
+        for part, then in zip((made.data, made.indices, made.indptr), before, strict=True):
+            np.testing.assert_array_equal(part, then)
+            assert part.dtype == then.dtype
+
+
+def test_the_digest_does_not_depend_on_the_width_of_indices_or_the_order_of_entries() -> None:
+    digest = DecisionStumps(scipy.sparse.csr_array(X), y).digest
+    assert DecisionStumps(int64_indices(X), y).digest == digest
+    assert DecisionStumps(unsorted_with_duplicates(X), y).digest == digest
+    assert DecisionStumps(np.asfortranarray(X), y).digest == DecisionStumps(X, y).digest
+
+
+def test_values_of_given_hypotheses_are_read_without_looking_at_the_others() -> None:
+    H = np.array([[0.5, np.nan], [-1.0, 7.0]])
+    np.testing.assert_array_equal(next(evaluate([Given(0)], H)), [0.5, -1.0])
+    oracle = GivenMargins(np.array([[0.5, -1.0], [-0.25, 1.0]]))
+    assert combined(
+        [column.hypothesis for column in oracle.best(Query(np.array([0.5, 0.5]), 2)).columns],
+        np.array([0.5, 0.5]),
+        H[:, [0, 0]],
+    ).tolist() == [0.5, -1.0]

@@ -1,0 +1,151 @@
+"""RBF networks as hypotheses: their values, what they are fitted to, how they boost and what is saved."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from boostopt import DataError, OptionError, ProblemError, Run, boost
+from boostopt.instances import banana
+from boostopt.learners.rbf import fit_rbf
+from boostopt.learners.rbf_network import RBFNetwork
+from boostopt.oracles import Query
+from boostopt.oracles.rbf_networks import RBFHypothesis, RBFNetworks
+from boostopt.oracles.saving import from_state, to_state
+
+
+def bananas(*arguments: Any, **options: Any) -> Any:
+    """The data, not typed: X and y of a data set may be missing, these are not."""
+    return banana(*arguments, **options)
+
+
+DATA = bananas(80, noise=0.1)
+X, y = DATA.X, DATA.y
+D = np.random.default_rng(0).dirichlet(np.ones(80))
+ONE = RBFNetwork(np.array([[0.0, 0.0], [1.0, 0.5]]), np.array([1.0, 0.5]), np.array([2.0, -3.0]))
+
+
+def hypothesis(column: Any) -> RBFHypothesis:
+    assert isinstance(column.hypothesis, RBFHypothesis)
+    return column.hypothesis
+
+
+@pytest.mark.parametrize(
+    "values, made", [("sign", np.sign), ("tanh", np.tanh), ("clip", lambda f: np.minimum(1, np.maximum(-1, f)))]
+)
+def test_values_are_made_from_those_of_the_network(values: str, made: Any) -> None:
+    h = RBFHypothesis(0, values, ONE)(X)
+    f = [2 * np.exp(-(x @ x) / 2) - 3 * np.exp(-((x[0] - 1) ** 2 + (x[1] - 0.5) ** 2) / 0.5) for x in X]
+    np.testing.assert_allclose(h, made(np.array(f)), atol=1e-12)
+    assert np.abs(h).max() <= 1
+    np.testing.assert_array_equal(RBFHypothesis(0, values, ONE)(scipy.sparse.csr_array(X)), h)
+
+
+@pytest.mark.parametrize("values", ["sign", "tanh", "clip"])
+def test_a_fit_to_the_weights_is_a_column_with_its_edge(values: str) -> None:
+    oracle = RBFNetworks(X, (y + 1) // 2, K=8, values=values)
+    answer = oracle.best(Query(D, count=3))
+    assert answer.largest is None
+    (column,) = answer.columns
+    np.testing.assert_array_equal(column.margins, y * column.hypothesis(X))
+    assert column.edge == pytest.approx(float(column.margins @ D), abs=1e-14)
+    assert column.edge > 0.5
+    assert (column.margins.dtype == np.int8) == (values == "sign")
+    assert str(column.hypothesis) == "RBF network 0, 8 centres"
+    # It is the fit to N d from the start of the first call.
+    same = fit_rbf(X, y, 80 * D, K=8, random_state=np.random.default_rng([0, 0]))
+    np.testing.assert_allclose(hypothesis(column).network.value(X), same.value(X), atol=1e-6)
+
+
+def test_multiplicities_say_how_many_examples_there_are() -> None:
+    """The regularisation is lambda / sum c: only then is c = 3 three copies."""
+    c = np.full(80, 3.0)
+    network = hypothesis(RBFNetworks(X, y, c, K=5, lambda_=100.0).best(Query(D)).columns[0]).network
+    same = fit_rbf(X, y, 240 * D, K=5, lambda_=100.0, random_state=np.random.default_rng([0, 0]))
+    np.testing.assert_allclose(network.value(X), same.value(X), atol=1e-8)
+    assert RBFNetworks(X, y, np.where(np.arange(80) < 30, 0.0, 1.0)).N == 50
+
+
+def test_of_a_negative_edge_the_negation_is_returned_if_it_belongs_to_the_class() -> None:
+    """One bump over many examples of class 1: positive everywhere, though the two far away are heavier together."""
+    points, labels = np.array([[-3.0], [3.0], *[[0.0]] * 18]), np.array([-1, -1, *[1] * 18])
+    d = np.array([0.275, 0.275, *[0.025] * 18])
+    for values in ("sign", "tanh", "clip"):
+        options: Any = {"K": 1, "iterations": 0, "values": values}
+        given = RBFNetworks(points, labels, reflexive=False, **options).best(Query(d)).columns[0]
+        turned = RBFNetworks(points, labels, **options).best(Query(d)).columns[0]
+        if values == "sign":
+            assert given.edge == pytest.approx(-0.1, abs=1e-15)
+            assert turned.edge == pytest.approx(0.1, abs=1e-15)
+            np.testing.assert_array_equal(turned.margins, -given.margins)
+            np.testing.assert_array_equal(turned.hypothesis(points), -given.hypothesis(points))
+        else:  # of their size the far ones count little
+            assert turned.edge == given.edge > 0.3
+        np.testing.assert_array_equal(turned.margins, labels * turned.hypothesis(points))
+
+
+def test_calls_start_anew_and_are_repeated_by_their_number() -> None:
+    oracle, again = RBFNetworks(X, y, K=8), RBFNetworks(X, y, K=8)
+    first, second = (oracle.best(Query(D)).columns[0].hypothesis for _ in range(2))
+    assert first != second
+    assert oracle.state() == {"calls": 2}
+    again.restore({"calls": 1})
+    assert again.best(Query(D)).columns[0].hypothesis == second
+    assert RBFNetworks(X, y, K=8, random_state=1).best(Query(D)).columns[0].hypothesis != first
+
+
+def test_a_hypothesis_comes_back_from_its_state() -> None:
+    made = RBFHypothesis(3, "tanh", ONE)
+    state = to_state(made)
+    assert state["kind"] == "rbf"
+    again = from_state(state)
+    assert again == made and hash(again) == hash(made) and again != RBFHypothesis(3, "clip", ONE)
+    np.testing.assert_array_equal(again(X), made(X))
+    for broken in ({"widths": np.array([1.0, -1.0])}, {"number": 0.5}, {"values": "step"}, {"centres": None}):
+        with pytest.raises(DataError, match=r"a saved rbf must hold what its `state` gives"):
+            from_state({**state, **broken})
+
+
+def test_it_boosts_and_the_run_survives(tmp_path: Path) -> None:
+    nu = 24
+    run = boost("erlpboost", RBFNetworks(X, y, K=5, values="tanh"), nu=nu, epsilon=0.05, max_rounds=15)
+    # The soft margin of one hypothesis is the mean of its nu smallest margins; together they have a larger one.
+    alone = [float(np.sort(y * h(X))[:24].mean()) for h in run.hypotheses]
+    assert run.certificate.lower > max(alone) + 0.05
+    np.testing.assert_allclose(np.sign(run.decision_function(X)), run.predict(X))
+    assert (run.predict(X) == y).mean() > 0.85
+    run.save(tmp_path / "run.npz")
+    again = Run.load(tmp_path / "run.npz")
+    unseen = bananas(50, random_state=5).X
+    np.testing.assert_array_equal(again.decision_function(unseen), run.decision_function(unseen))
+
+
+def test_digests_tell_options_and_data_apart() -> None:
+    one = RBFNetworks(X, y).digest
+    assert one == RBFNetworks(X, y).digest
+    for other in ({"K": 3}, {"iterations": 3}, {"lambda_": 1.0}, {"values": "clip"}, {"reflexive": False}):
+        assert RBFNetworks(X, y, **_any(other)).digest != one
+    assert RBFNetworks(X, -y).digest != one
+
+
+def _any(options: Any) -> Any:
+    return options
+
+
+def test_what_is_out_of_range_is_an_error() -> None:
+    with pytest.raises(OptionError, match="unknown kind of values 'step'"):
+        RBFNetworks(X, y, values="step")
+    with pytest.raises(OptionError, match="K must be at least 1"):
+        RBFNetworks(X, y, K=0)
+    with pytest.raises(OptionError, match="random_state must be 0 or larger; got -1"):
+        RBFNetworks(X, y, random_state=-1)
+    with pytest.raises(ProblemError, match="the weights d of a fit must be at least 0, and not all 0"):
+        RBFNetworks(X, y).best(Query(-D))
+    with pytest.raises(ProblemError, match="one output; got number -1"):
+        RBFHypothesis(-1, "sign", ONE)
+    with pytest.raises(ProblemError, match="X must have the 2 features that were learned from"):
+        RBFHypothesis(0, "sign", ONE)(np.ones((3, 4)))
