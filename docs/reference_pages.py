@@ -97,6 +97,10 @@ PAGES = (
             "boosting.rules.View",
             "boosting.problem.Problem",
             "boosting.goal.Goal",
+            "boosting.collected.Collected",
+            "boosting.history.History",
+            "boosting.history.Kept",
+            "boosting.history.Sparse",
             "boosting.state.State",
             "boosting.state.Bounds",
             "boosting.run.Record",
@@ -192,6 +196,10 @@ def _directive(home: str, path: str, value: Any) -> Iterator[str]:
     if inspect.isclass(value):
         yield f".. {'autoexception' if issubclass(value, Exception) else 'autoclass'}:: {path}"
         yield "   :members:"
+        # Made by scikit-learn, with words that its own documentation explains.
+        made = [name for name in dir(value) if name.startswith("set_") and name.endswith("_request")]
+        if made:
+            yield f"   :exclude-members: {', '.join(made)}"
     elif inspect.isfunction(value):
         yield f".. autofunction:: {path}"
     else:

@@ -171,7 +171,8 @@ class Loop:
         state = self.update(self._move(state, collected, answer, tol)).judged(self.problem.goal, collected)
         repeated = 0 if collected.t > t else state.repeated + 1
         rise = FINEST if isinstance(self.update, Total) else RISE
-        risen = state.value > value + rise * max(1.0, abs(value))
+        # A step towards an edge below 0 lowers the potential, and rightly: it ends by its own conditions.
+        risen = self.problem.update == "projection" or state.value > value + rise * max(1.0, abs(value))
         still = 0 if risen or repeated == 0 else state.still + 1
         state = replace(state, repeated=repeated, still=still, solved_edge=state.bounds.smallest_edge)
         return replace(record, state=state, oracle_state=self.oracle.state())

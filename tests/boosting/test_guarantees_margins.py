@@ -151,7 +151,7 @@ def test_the_smooth_margin_rises_once_it_is_positive(name: str, choose: str, see
     for k in range(1, run.rounds + 1):
         at = run.at(k)
         m = at.program.margins.to_array() @ at.w
-        smooth[k - 1] = -logsumexp(-m, b=of.c) / totals[k - 1]
+        smooth[k - 1] = -float(np.asarray(logsumexp(-m, b=of.c))) / totals[k - 1]
     positive = np.flatnonzero(smooth > 0.0)
     assert len(positive) >= 10
     assert (np.diff(smooth[positive[0] :]) >= -ROUNDING).all()
