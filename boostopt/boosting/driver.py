@@ -58,7 +58,7 @@ LEAST_SECONDS = 1.0
 """What a solve is given at least, whatever is left of the time limit."""
 
 LYING = 1e-9
-"""By how much an edge may exceed by rounding what an oracle says is the largest."""
+"""By how much of the sum of d an edge may exceed by rounding what an oracle says is the largest."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,8 @@ class Loop:
                 "an oracle must return at least one column; got none. Return its best hypothesis, known or not."
             )
         edge = checked_edge(answer.columns[0], state.d)
-        if answer.largest is not None and not edge - LYING * max(1.0, abs(edge)) <= answer.largest < math.inf:
+        rounding = LYING * max(1.0, float(np.abs(state.d).sum()))
+        if answer.largest is not None and not edge - rounding <= answer.largest < math.inf:
             raise ProblemError(
                 f"an oracle must know a number that no edge of its class exceeds, or None; got {answer.largest!r} "
                 f"beside a hypothesis of edge {edge:.6g}. Return None where nothing is known."

@@ -302,7 +302,8 @@ def _final(record: Record, how: str) -> Float[Array, " t"]:
     # Weights of zero are no answer where they are to lie in the simplex: no step could be made, or no better one.
     if how == "lp" or (goal.signed and not w.any()):
         return solve(goal.program(record.collected.margins), tol=LP_TOL).raise_if_failed().w
-    if how == "program":
+    # Where the sum of |w| may be below 1, weights scaled up to it are others, of which no rule has said anything.
+    if how == "program" or not goal.signed:
         return w
     total = float(np.abs(w).sum())
     return w / total if total > 0 else w

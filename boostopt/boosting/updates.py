@@ -155,7 +155,7 @@ class PairProgram(Mixing):
         raise NotImplementedError
 
     def __call__(self, move: Move) -> State:
-        if len(move.state.w) == 0:
+        if len(move.state.w) == 0 and not self.problem.two_sided:
             return super().__call__(move)
         solution = solve(self.problem.pair(move.state.m, move.u), self.backend, PAIR_TOL, move.deadline.left)
         if solution.outcome is Outcome.INFEASIBLE:
@@ -188,7 +188,11 @@ class Total(Update):
             worse = self.problem.goal is not None and state.value < move.state.value - move.tol
             return replace(move.state, round=state.round, w=move.w) if worse else state
         step = self._step(move)
-        return state if step is None or state.value >= step.value else replace(step, start=Start(w=step.w))
+        return (
+            state
+            if step is None or state.value >= step.value
+            else replace(step, certificate=None, start=Start(w=step.w))
+        )
 
     def _solution(self, program: Program, move: Move) -> Solution:
         """Return an answer to a program, by one backend alone where that is enough."""
@@ -204,16 +208,17 @@ class Total(Update):
     def polished(self, state: State, collected: Collected, deadline: Deadline) -> State:
         """Return the state with its last program solved to `POLISHED`, if its soft margin is no worse for that."""
         certificate = state.certificate
-        if certificate is None or certificate.scaled_gap <= POLISHED or not self.problem.smooth:
+        if collected.t == 0 or not self.problem.smooth or isinstance(self.problem.edges, BoundedEdges):
             return state
-        if len(certificate.w) < collected.t or isinstance(self.problem.edges, BoundedEdges):
+        if certificate is not None and certificate.scaled_gap <= POLISHED:
             return state
         u = collected.margins.column(collected.t - 1)
         program = self.problem.program(collected.margins, state.progress(self.problem, u))
         move = Move(state, collected, collected.t - 1, u, POLISHED, deadline)
         solution = solve(program, self.backend, POLISHED, deadline.left, start=state.start)
         finer = replace(self._solved(move, solution), round=state.round).judged(self.problem.goal, collected)
-        return finer if finer.soft_margin >= state.soft_margin - POLISHED else state
+        worse = finer.value < state.value or finer.soft_margin < state.soft_margin - POLISHED
+        return state if worse else finer
 
     def _solved(self, move: Move, solution: Solution) -> State:
         """Return the state at the solver's answer."""

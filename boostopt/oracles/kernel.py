@@ -59,6 +59,10 @@ class Kernel:
         if self.name == "rbf":
             distances = np.maximum(squares(X)[:, np.newaxis] + squares(Z) - 2 * products, 0)
             return np.exp(-self.gamma * distances)
+        return self._of(products)
+
+    def _of(self, products: Array) -> Array:
+        """Return the values of a kernel that is a function of <x, z>."""
         if self.name == "linear":
             return products
         base = self.gamma * products + self.coef0
@@ -72,6 +76,9 @@ class Kernel:
         if self.name == "rbf" and not scipy.sparse.issparse(X):
             difference = X - z  # exact where the features are far from 0; the products of `block` cancel
             return np.exp(-self.gamma * squares(difference))
+        if self.name != "rbf" and not scipy.sparse.issparse(X):
+            # Row by row: the rounding of a matrix product depends on how many rows there are.
+            return self._of(np.einsum("nj,j->n", X, z))
         return self.block(X, z[np.newaxis])[:, 0]
 
     def bound(self, norms: Float[Array, " k"]) -> Float[Array, " k"]:

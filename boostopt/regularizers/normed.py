@@ -22,6 +22,7 @@ import numpy as np
 
 from boostopt.regularizers.base import ConjugatePoint, Regularizer
 from boostopt.regularizers.cap import Cap
+from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.regularizers.powers import Curve, bracket, root
 from boostopt.regularizers.relative_entropy import RelativeEntropy
 from boostopt.shapes import Array, Float
@@ -139,6 +140,20 @@ class Normed(Regularizer):
     @abstractmethod
     def _answer(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Return a maximizer of F* at z, up to the accuracy of its root, and the best s."""
+
+    @abstractmethod
+    def _of_simplex(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        """Return (d, s) at z where the base is the simplex over all examples."""
+
+    def _of_live(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        """Return (d, s) at z where the base is the simplex, over the examples that may have weight."""
+        live = self.base.domain.c > 0
+        if live.all():
+            return self._of_simplex(z)
+        over = CappedSimplex(self.base.domain.c[live], self.base.domain.nu)
+        d, s = np.zeros(self.N), np.zeros(self.N)
+        d[live], s[live] = replace(self, base=Cap(over), c=self.c[live])._of_simplex(z[live])
+        return d, s
 
     def _young(self, alpha: Float[Array, " N"], beta: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return the terms c (alpha^p / p + beta^q / q - alpha beta), each non-negative by Young's inequality."""

@@ -172,7 +172,7 @@ class NormBall(Normed):
         if isinstance(self.base, RelativeEntropy):
             curve = Curve(self.base, self.c, self.p, z)
             return self._on_curve(curve, lambda d, s: np.log(self.r) - np.log(self.norm(d)))
-        return self._of_simplex(z)
+        return self._of_live(z)
 
     def _of_simplex(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Return (d, s) with s = [z + rho]_+, d = r c (s / ||s||_q)^(q-1) and sum d = 1."""
@@ -258,7 +258,7 @@ class NormPenalty(Normed):
 
     def _unscaled(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         if not isinstance(self.base, RelativeEntropy):
-            return self._of_simplex(z)
+            return self._of_live(z)
         curve = Curve(self.base, self.c, self.p, z)
         if np.isfinite(self.p):
             return self._on_curve(curve, lambda d, s: np.log(max(self.dual_norm(s), LEAST)) - np.log(self.r))
