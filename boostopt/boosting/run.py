@@ -277,7 +277,7 @@ class Run:
                 "infeasible" if certificate.infeasible else interval(certificate.lower, certificate.upper),
             ),
         ]
-        return html_table(problem.first.headline, rows)
+        return html_table(self.program.headline, rows)
 
 
 def verified(bounds: Bounds, problem: Problem, oracle: Oracle) -> Bounds:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
 from operator import index
@@ -12,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.errors import ProblemError
-from boostopt.oracles.base import Answer, Column, Oracle, Query, State
-from boostopt.oracles.examples import labelled
+from boostopt.oracles.base import Answer, Column, Query, State
+from boostopt.oracles.examples import OracleOfExamples, labelled
 from boostopt.oracles.features import Features, HypothesisOfFeatures
 from boostopt.oracles.presorted import presorted
 from boostopt.oracles.ranking import leading
@@ -76,7 +75,7 @@ class Stump(HypothesisOfFeatures):
         return cls(index(state["feature"]), float(state["threshold"]), index(state["sign"]), index(state["features"]))
 
 
-class DecisionStumps(Oracle):
+class DecisionStumps(OracleOfExamples):
     """All decision stumps, exactly: every threshold of every feature.
 
     Thresholds lie halfway between neighbouring distinct values of the examples that count. A feature that is constant
@@ -112,23 +111,6 @@ class DecisionStumps(Oracle):
         self._features: int = self._examples.X.shape[1]
         self._sorted = presorted(self._examples.X)
         self.reflexive = reflexive
-
-    @property
-    def N(self) -> int:
-        return self._examples.N
-
-    @property
-    def c(self) -> Float[Array, " N"]:
-        return self._examples.c
-
-    @property
-    def y(self) -> Int8[Array, " N"]:
-        return self._examples.y
-
-    @property
-    def digest(self) -> str:
-        parts = f"{type(self).__name__} reflexive={self.reflexive} {self._examples.digest}"
-        return hashlib.sha256(parts.encode()).hexdigest()
 
     def __str__(self) -> str:
         directions = "both directions" if self.reflexive else "one direction"

@@ -10,17 +10,17 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.errors import OptionError, ProblemError, unknown_name
-from boostopt.oracles.base import Answer, Column, Oracle, Query, State, as_stored
-from boostopt.oracles.examples import labelled
+from boostopt.oracles.base import Answer, Column, Query, State, as_stored
+from boostopt.oracles.examples import OracleOfExamples, labelled
 from boostopt.oracles.fitted import VALUES, Fitted, hypothesis_values, name_of
-from boostopt.oracles.weights import scaled_weights
+from boostopt.oracles.weights import as_distribution
 from boostopt.shapes import Array, Float, Int, Int8
 
 DRAWS = 20
 """Samples that are drawn in search of one with both classes."""
 
 
-class FittingOracle(Oracle):
+class FittingOracle(OracleOfExamples):
     """What the oracles share that fit a classifier in each call; `_fitted` is what they differ in."""
 
     def __init__(
@@ -47,18 +47,6 @@ class FittingOracle(Oracle):
             )
         self._values, self.reflexive, self._seed, self._calls = values, reflexive, seed, 0
 
-    @property
-    def N(self) -> int:
-        return self._examples.N
-
-    @property
-    def c(self) -> Float[Array, " N"]:
-        return self._examples.c
-
-    @property
-    def y(self) -> Int8[Array, " N"]:
-        return self._examples.y
-
     def best(self, query: Query) -> Answer:
         """Fit a classifier and return it, or its negation where that has the larger edge and belongs to the class.
 
@@ -68,15 +56,10 @@ class FittingOracle(Oracle):
             The weights are no distribution, or the classifier answers with other than one value in [-1, 1] for each
             example.
         """
-        s, _ = scaled_weights(query.d, self.N)
-        if not s.any() or (s < 0).any():
-            raise ProblemError(
-                "the weights d of a fit must be at least 0, and not all 0; got a smallest one of "
-                f"{query.d.min():.6g} and a largest one of {query.d.max():.6g}. Pass a distribution."
-            )
+        d = as_distribution(query.d, self.N)
         # The generator of a call is made from its number: that number is all there is to save.
         rng = np.random.default_rng([self._seed, self._calls])
-        model = self._fitted(self._new(rng), s / s.sum(), rng)
+        model = self._fitted(self._new(rng), d, rng)
         h = hypothesis_values(model, self._values, self._examples.X)
         edge = float((self.y * h) @ query.d)
         sign = -1 if self.reflexive and edge < 0 else 1

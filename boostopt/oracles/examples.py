@@ -13,6 +13,7 @@ import scipy.sparse
 
 from boostopt.errors import ProblemError
 from boostopt.margins import check_unmasked
+from boostopt.oracles.base import Oracle
 from boostopt.oracles.features import checked_features
 from boostopt.shapes import Array, Float, Int, Int8
 
@@ -138,3 +139,26 @@ def signs(y: npt.ArrayLike) -> Int8[Array, "*shape"]:
 def _arrays(X: Any) -> list[Any]:
     """Return the arrays that say what the features are."""
     return [X.data, X.indices, X.indptr] if scipy.sparse.issparse(X) else [X]
+
+
+class OracleOfExamples(Oracle):
+    """An oracle that holds features and labels, as `self._examples`."""
+
+    _examples: Labelled
+
+    @property
+    def N(self) -> int:
+        return self._examples.N
+
+    @property
+    def c(self) -> Float[Array, " N"]:
+        return self._examples.c
+
+    @property
+    def y(self) -> Int8[Array, " N"]:
+        return self._examples.y
+
+    @property
+    def digest(self) -> str:
+        parts = f"{type(self).__name__} reflexive={self.reflexive} {self._examples.digest}"
+        return hashlib.sha256(parts.encode()).hexdigest()

@@ -20,11 +20,11 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt.errors import ProblemError
-from boostopt.oracles.base import Answer, Column, Oracle, Query, as_stored
-from boostopt.oracles.examples import labelled
+from boostopt.oracles.base import Answer, Column, Query, as_stored
+from boostopt.oracles.examples import OracleOfExamples, labelled
 from boostopt.oracles.kernel import Kernel, KernelColumn, row_norms, squares
 from boostopt.oracles.weights import EPSILON, bound_unscaled, scaled_weights
-from boostopt.shapes import Array, Float, Int, Int8
+from boostopt.shapes import Array, Float, Int
 
 BLOCK_BYTES = 20_000_000
 """Memory of a block of kernel values."""
@@ -36,7 +36,7 @@ TIE_DIGITS = 12
 """Edges that agree in so many decimals of the total weight are equal up to rounding: the first example is taken."""
 
 
-class KernelColumns(Oracle):
+class KernelColumns(OracleOfExamples):
     """Choose among the columns of a kernel matrix, scaled into [-1, 1].
 
     Exact. Equal examples give one hypothesis, named after the first of them; an example without nonzero features
@@ -114,18 +114,6 @@ class KernelColumns(Oracle):
     def _diagonal(self, norms: Float[Array, " k"]) -> Float[Array, " k"]:
         """Return K(x_k, x_k) of a polynomial kernel, the linear one included."""
         return (self.kernel.gamma * norms**2 + self.kernel.coef0) ** self.kernel.degree
-
-    @property
-    def N(self) -> int:
-        return self._examples.N
-
-    @property
-    def c(self) -> Float[Array, " N"]:
-        return self._examples.c
-
-    @property
-    def y(self) -> Int8[Array, " N"]:
-        return self._examples.y
 
     def best(self, query: Query) -> Answer:
         """Return the hypotheses with the largest edges, of each example at most one sign.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 from dataclasses import dataclass
 from operator import index
@@ -13,12 +12,12 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt.errors import ProblemError
-from boostopt.oracles.base import Answer, Column, Oracle, Query, State, as_stored
-from boostopt.oracles.examples import labelled
+from boostopt.oracles.base import Answer, Column, Query, State, as_stored
+from boostopt.oracles.examples import OracleOfExamples, labelled
 from boostopt.oracles.features import Features, HypothesisOfFeatures
 from boostopt.oracles.ranking import leading
 from boostopt.oracles.weights import EPSILON, bound_unscaled, scaled_weights
-from boostopt.shapes import Array, Float, Int8
+from boostopt.shapes import Array, Float
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ class Feature(HypothesisOfFeatures):
         return cls(index(state["feature"]), float(state["scale"]), index(state["sign"]), index(state["features"]))
 
 
-class RawFeatures(Oracle):
+class RawFeatures(OracleOfExamples):
     """The features as hypotheses, exactly.
 
     The scale of a feature is 1 if it lies in [-1, 1] on the examples that count, else its largest absolute value there;
@@ -115,23 +114,6 @@ class RawFeatures(Oracle):
         self._members = np.flatnonzero(largest > 0)
         # One row a feature: each edge is then one sum over a row, and a column is read off in one piece.
         self._transposed = scipy.sparse.csr_array(features.T) if sparse else None
-
-    @property
-    def N(self) -> int:
-        return self._examples.N
-
-    @property
-    def c(self) -> Float[Array, " N"]:
-        return self._examples.c
-
-    @property
-    def y(self) -> Int8[Array, " N"]:
-        return self._examples.y
-
-    @property
-    def digest(self) -> str:
-        parts = f"{type(self).__name__} reflexive={self.reflexive} {self._examples.digest}"
-        return hashlib.sha256(parts.encode()).hexdigest()
 
     def __str__(self) -> str:
         directions = "both directions" if self.reflexive else "one direction"

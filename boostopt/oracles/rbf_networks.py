@@ -14,11 +14,11 @@ import scipy.sparse
 
 from boostopt.errors import OptionError, ProblemError, unknown_name
 from boostopt.learners.rbf import RBFNetwork, check_rbf_options, fit_rbf
-from boostopt.oracles.base import Answer, Column, Oracle, Query, State, as_stored
-from boostopt.oracles.examples import labelled
+from boostopt.oracles.base import Answer, Column, Query, State, as_stored
+from boostopt.oracles.examples import OracleOfExamples, labelled
 from boostopt.oracles.features import Features, HypothesisOfFeatures
-from boostopt.oracles.weights import scaled_weights
-from boostopt.shapes import Array, Float, Int8
+from boostopt.oracles.weights import as_distribution
+from boostopt.shapes import Array, Float
 
 VALUES: dict[str, Callable[[Float[Array, " n"]], Float[Array, " n"]]] = {
     "sign": np.sign,
@@ -99,7 +99,7 @@ class RBFHypothesis(HypothesisOfFeatures):
         return cls(index(state["number"]), str(state["values"]), RBFNetwork(*parts))
 
 
-class RBFNetworks(Oracle):
+class RBFNetworks(OracleOfExamples):
     """Fit an RBF network with adaptive centres to the weighted examples. Heuristic: no bound over the class is known.
 
     Parameters
@@ -158,18 +158,6 @@ class RBFNetworks(Oracle):
         self._options = K, iterations, lambda_
         self._values, self.reflexive, self._seed, self._calls = values, reflexive, random_state, 0
 
-    @property
-    def N(self) -> int:
-        return self._examples.N
-
-    @property
-    def c(self) -> Float[Array, " N"]:
-        return self._examples.c
-
-    @property
-    def y(self) -> Int8[Array, " N"]:
-        return self._examples.y
-
     def best(self, query: Query) -> Answer:
         """Fit a network and return it, or its negation where that has the larger edge and belongs to the class.
 
@@ -178,15 +166,10 @@ class RBFNetworks(Oracle):
         ProblemError
             The weights are no distribution.
         """
-        s, _ = scaled_weights(query.d, self.N)
-        if not s.any() or (s < 0).any():
-            raise ProblemError(
-                "the weights d of a fit must be at least 0, and not all 0; got a smallest one of "
-                f"{query.d.min():.6g} and a largest one of {query.d.max():.6g}. Pass a distribution."
-            )
+        d = as_distribution(query.d, self.N)
         # The generator of a call is made from its number: that number is all there is to save.
         rng = np.random.default_rng([self._seed, self._calls])
-        network = fit_rbf(self._X, self.y, self.c.sum() * s / s.sum(), *self._options, random_state=rng)
+        network = fit_rbf(self._X, self.y, self.c.sum() * d, *self._options, random_state=rng)
         h = VALUES[self._values](network.value(self._X))
         edge = float((self.y * h) @ query.d)
         if self.reflexive and edge < 0:

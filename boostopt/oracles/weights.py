@@ -57,6 +57,23 @@ def scaled_weights(d: Float[Array, " weights"], N: int) -> tuple[Float[Array, " 
     return np.ldexp(s, -total), largest + total
 
 
+def as_distribution(d: Float[Array, " weights"], N: int) -> Float[Array, " N"]:
+    """Return d over its sum, for learners that fit under a distribution.
+
+    Raises
+    ------
+    ProblemError
+        As `total_weight`; or a weight is negative, or all are 0.
+    """
+    s, _ = scaled_weights(d, N)
+    if not s.any() or (s < 0).any():
+        raise ProblemError(
+            "the weights d of a fit must be at least 0, and not all 0; got a smallest one of "
+            f"{d.min():.6g} and a largest one of {d.max():.6g}. Pass a distribution."
+        )
+    return s / s.sum()
+
+
 def bound_unscaled(most: float, exponent: int) -> float:
     """Return a number above 2^exponent times another one, subnormal ones included, where the product is rounded."""
     return math.nextafter(math.ldexp(most, exponent), math.inf)
