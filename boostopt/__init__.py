@@ -17,6 +17,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from boostopt.lazy import loaded
+
 if TYPE_CHECKING:
     from boostopt import authoring as authoring
     from boostopt import boosting as boosting
@@ -139,11 +141,7 @@ def __getattr__(name: str) -> Any:
     """Load a public name from its module on first use."""
     if name in _MODULES:
         return import_module(f"boostopt.{name}")
-    if name not in _HOME:
-        raise AttributeError(f"module 'boostopt' has no attribute {name!r}")
-    value = getattr(import_module(f"boostopt.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+    return loaded(__name__, _HOME, name, globals())
 
 
 def __dir__() -> list[str]:

@@ -8,6 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from boostopt.program import Examples
+from boostopt.regularizers.capped_simplex import logarithm
 from boostopt.regularizers.projections import smooth_margin, step_to_largest_smooth_margin
 from boostopt.shapes import Array, Float
 
@@ -82,5 +83,4 @@ class Progress:
     @cached_property
     def _log_counts(self) -> Float[Array, " N"]:
         """Logarithms of what the examples count, -inf where d0 is 0."""
-        counts = self.examples.total * self.examples.d0
-        return np.log(counts, out=np.full(self.examples.N, -np.inf), where=counts > 0)
+        return logarithm(self.examples.total * self.examples.d0)

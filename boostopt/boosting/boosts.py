@@ -11,8 +11,8 @@ import numpy.typing as npt
 from boostopt.backends.base import Backend
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.rules import RULES, Rule, Schedule
-from boostopt.boosting.run import FINAL_WEIGHTS, AtZero, Run
-from boostopt.boosting.settings import Settings, carried_out
+from boostopt.boosting.run import AtZero, Run
+from boostopt.boosting.settings import Settings, carried_out, check_oracle
 from boostopt.boosting.trace import Row
 from boostopt.boosting.updates import make
 from boostopt.catalogue import get_formulation, list_formulations
@@ -110,10 +110,7 @@ def boost(
     Glocer 2009, algorithms 2.1, 3.1 to 3.3, 4.1, 4.3; Shalev-Shwartz and Singer 2008, figure 1.
     """
     page = get_formulation(formulation)
-    if not isinstance(oracle, Oracle):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise OptionError(f"expected an oracle; got {type(oracle).__name__}. Make one: boostopt.oracles has several.")
-    if final_weights is not None and final_weights not in FINAL_WEIGHTS:
-        raise unknown_name("final_weights", final_weights, FINAL_WEIGHTS)
+    check_oracle(oracle)
     given = {name: value for name, value in parameters.items() if value is not None}
     problem = Problem.of(page, oracle.c, d0, epsilon, update, given)
     if problem.two_sided and not oracle.reflexive:
@@ -121,8 +118,6 @@ def boost(
             "edges without a sign need a class that is closed under negation; this oracle's is not. Make it with "
             "reflexive=True, or leave out two_sided."
         )
-    if final_weights == "lp" and problem.goal is None:
-        raise OptionError(f"{page.name} has no soft margin to take the weights of; leave out final_weights.")
     wanted = _rules(problem, rules)
     settings = Settings(
         max_rounds=max_rounds,

@@ -13,7 +13,7 @@ import numpy as np
 
 from boostopt.boosting.classifier import AtZero, combined, decided
 from boostopt.boosting.collected import Collected
-from boostopt.boosting.goal import ClassCertificate
+from boostopt.boosting.goal import ClassCertificate, Goal
 from boostopt.boosting.history import History, Round
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.rules import RULES
@@ -93,9 +93,7 @@ class Run:
     @classmethod
     def finished(cls, record: Record, final_weights: str | None, loaded: bool = False) -> Run:
         """Take the final weights of a run."""
-        how = record.problem.page.final_weights if final_weights is None else final_weights
-        if how not in FINAL_WEIGHTS:
-            raise unknown_name("final_weights", how, FINAL_WEIGHTS)
+        how = final_weights_of(record.problem, final_weights)
         return cls(record, _final(record, how), how, loaded)
 
     @property
@@ -199,15 +197,8 @@ class Run:
                 f"{record.problem.page.name} bounds the hypotheses collected only: its value is no soft margin. "
                 "Use run.certificate."
             )
-        lower = goal.program(record.collected.margins).certify(bounds.d, self._in_domain).lower
+        lower = goal.program(record.collected.margins).certify(bounds.d, _scaled(self.w, goal)).lower
         return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded)
-
-    @property
-    def _in_domain(self) -> Float[Array, " t"]:
-        """The final weights with sum 1, or as they are where the sum may be smaller."""
-        total = float(np.abs(self.w).sum())
-        goal = self.record.problem.goal
-        return self.w / total if total > 0 and (goal is None or goal.signed) else self.w
 
     def decision_function(self, X: Any) -> Float[Array, " n"]:
         """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X."""
@@ -293,6 +284,28 @@ def verified(bounds: Bounds, problem: Problem, oracle: Oracle) -> Bounds:
     return nothing if largest is None else replace(bounds, upper=problem.goal.upper(d, largest), d=d)
 
 
+def final_weights_of(problem: Problem, wanted: str | None) -> str:
+    """Return how final weights are taken: as wanted, or as the formulation says.
+
+    Raises
+    ------
+    OptionError
+        There is no such way, or the formulation has no soft margin whose weights were to be taken.
+    """
+    how = problem.page.final_weights if wanted is None else wanted
+    if how not in FINAL_WEIGHTS:
+        raise unknown_name("final_weights", how, FINAL_WEIGHTS)
+    if how == "lp" and problem.goal is None:
+        raise OptionError(f"{problem.page.name} has no soft margin to take the weights of; leave out final_weights.")
+    return how
+
+
+def _scaled(w: Float[Array, " t"], goal: Goal) -> Float[Array, " t"]:
+    """Return weights with sum 1, or as they are where |w| may sum to less: scaled up they would be others."""
+    total = float(np.abs(w).sum())
+    return w / total if total > 0 and goal.signed else w
+
+
 def _final(record: Record, how: str) -> Float[Array, " t"]:
     """Return the final weights."""
     w, goal = record.state.w, record.problem.goal
@@ -302,8 +315,4 @@ def _final(record: Record, how: str) -> Float[Array, " t"]:
     # Weights of zero are no answer where they are to lie in the simplex: no step could be made, or no better one.
     if how == "lp" or (goal.signed and not w.any()):
         return solve(goal.program(record.collected.margins), tol=LP_TOL).raise_if_failed().w
-    # Where the sum of |w| may be below 1, weights scaled up to it are others, of which no rule has said anything.
-    if how == "program" or not goal.signed:
-        return w
-    total = float(np.abs(w).sum())
-    return w / total if total > 0 else w
+    return w if how == "program" else _scaled(w, goal)

@@ -19,7 +19,7 @@ from boostopt.boosting.goal import Goal
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.progress_line import progress_line
 from boostopt.boosting.rules import Rule, Schedule
-from boostopt.boosting.run import AtZero, Run
+from boostopt.boosting.run import AtZero, Run, final_weights_of
 from boostopt.boosting.trace import Row
 from boostopt.boosting.updates import Update
 from boostopt.boosting.watch import Checkpoints, TestExamples, Watch
@@ -59,7 +59,8 @@ def carried_out(
     kind: type[Loop] = Loop,
 ) -> Run:
     """Return the run of a problem that moves by a given update until a rule holds or a limit is reached."""
-    _check_end(problem, rules, settings.max_rounds, settings.time_limit, settings.columns)
+    how = final_weights_of(problem, settings.final_weights)
+    _check_end(problem, settings.max_rounds, settings.time_limit, settings.columns)
     stood = oracle.state()
     record = begun(
         problem,
@@ -89,15 +90,19 @@ def carried_out(
             replace(watch, show=show),
         )
         try:
-            return Run.finished(loop.run(record), settings.final_weights)
+            return Run.finished(loop.run(record), how)
         finally:
             # Equal calls give equal runs: an oracle that counts its calls begins again.
             oracle.restore(stood)
 
 
-def _check_end(
-    problem: Problem, rules: tuple[Rule, ...], max_rounds: int | None, time_limit: float | None, columns: int
-) -> None:
+def check_oracle(oracle: object) -> None:
+    """Raise OptionError unless it is an oracle."""
+    if not isinstance(oracle, Oracle):
+        raise OptionError(f"expected an oracle; got {type(oracle).__name__}. Make one: boostopt.oracles has several.")
+
+
+def _check_end(problem: Problem, max_rounds: int | None, time_limit: float | None, columns: int) -> None:
     """Raise OptionError where a limit is out of range, or where nothing need ever stop the run."""
     if max_rounds is not None and not max_rounds >= 1:
         raise OptionError(f"max_rounds must be a whole number of at least 1, or None; got {max_rounds!r}.")

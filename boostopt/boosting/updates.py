@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import cast
 
 import numpy as np
@@ -22,7 +21,8 @@ from boostopt.boosting.state import State
 from boostopt.edges.bounded import BoundedEdges, FixedEdges
 from boostopt.program import Program
 from boostopt.regularizers.projections import step_to_edge
-from boostopt.shapes import Array, Bool, Float
+from boostopt.regularizers.relative_entropy import RelativeEntropy
+from boostopt.shapes import Array, Float
 from boostopt.solution import Outcome, Solution
 from boostopt.solving import solve
 
@@ -97,11 +97,19 @@ class Mixing(Update):
     def __call__(self, move: Move) -> State:
         # The first mixture is the first hypothesis; only where |w| may be below 1 are weights of 0 a start.
         if len(move.state.w) == 0 and not self.problem.two_sided:
-            return self.moved(move, _unit(move.collected.t, move.q), move.u)
-        return self.mixed(move, self.weight(move))
+            return self.moved(move, alone(move.collected.t, move.q), move.u)
+        return self.mixed(move)
 
-    def mixed(self, move: Move, alpha: float) -> State:
-        """Return the state at a weight of the newest hypothesis."""
+    @abstractmethod
+    def mixed(self, move: Move) -> State:
+        """Return the state with the newest hypothesis mixed in."""
+
+
+class Weighing(Mixing):
+    """The mixture at a weight alpha of the newest hypothesis that is found first."""
+
+    def mixed(self, move: Move) -> State:
+        alpha = self.weight(move)
         w = (1.0 - alpha) * move.w
         w[move.q] += alpha
         stuck = "no step raises the program: the newest hypothesis is no better than the mixture" if alpha == 0 else ""
@@ -112,7 +120,7 @@ class Mixing(Update):
         """Return alpha in [0, 1]."""
 
 
-class Step(Mixing):
+class Step(Weighing):
     """The step whose gain theory bounds: alpha = clip(x . d / (eta max |x|^2), 0, 1), x = u - Uw."""
 
     def weight(self, move: Move) -> float:
@@ -128,7 +136,7 @@ def corrective_weight(problem: Problem, move: Move) -> float:
     return float(np.clip(problem.F.strong_convexity * float(x @ move.state.d) / largest**2, 0.0, 1.0))
 
 
-class LineSearch(Mixing):
+class LineSearch(Weighing):
     """The largest D between the mixture and the newest hypothesis: the root of its derivative x . d(w)."""
 
     def weight(self, move: Move) -> float:
@@ -151,12 +159,7 @@ class PairProgram(Mixing):
         super().__init__(problem)
         self.backend = backend
 
-    def weight(self, move: Move) -> float:
-        raise NotImplementedError
-
-    def __call__(self, move: Move) -> State:
-        if len(move.state.w) == 0 and not self.problem.two_sided:
-            return super().__call__(move)
+    def mixed(self, move: Move) -> State:
         solution = solve(self.problem.pair(move.state.m, move.u), self.backend, PAIR_TOL, move.deadline.left)
         if solution.outcome is Outcome.INFEASIBLE:
             return replace(
@@ -188,11 +191,9 @@ class Total(Update):
             worse = self.problem.goal is not None and state.value < move.state.value - move.tol
             return replace(move.state, round=state.round, w=move.w) if worse else state
         step = self._step(move)
-        return (
-            state
-            if step is None or state.value >= step.value
-            else replace(step, certificate=None, start=Start(w=step.w))
-        )
+        if step is None or state.value >= step.value:
+            return state
+        return replace(step, certificate=None, start=Start(w=step.w))
 
     def _solution(self, program: Program, move: Move) -> Solution:
         """Return an answer to a program, by one backend alone where that is enough."""
@@ -253,30 +254,20 @@ class Total(Update):
 class Projection(Update):
     """A step lambda_q <- lambda_q + alpha by which the newest hypothesis gets the edge rho that the page says."""
 
-    @cached_property
-    def live(self) -> Bool[Array, " N"]:
-        """The examples that have reference weight."""
-        return self.problem.examples.d0 > 0
-
-    @cached_property
-    def log_d0(self) -> Float[Array, " N"]:
-        """Logarithm of d0, -inf at its zeros."""
-        d0 = self.problem.examples.d0
-        return np.log(d0, out=np.full(len(d0), -np.inf), where=self.live)
-
     def __call__(self, move: Move) -> State:
         target = self.problem.page.edge_function(self.problem.parameters(move.state.progress(self.problem, move.u)))
-        assert isinstance(target, FixedEdges)
-        state, live = move.state, self.live
+        F = self.problem.F
+        assert isinstance(target, FixedEdges) and isinstance(F, RelativeEntropy)
+        state, live = move.state, self.problem.examples.d0 > 0
         low, high = float(move.u[live].min()), float(move.u[live].max())
         if low >= target.rho and low > 0.0:
             # No step is long enough: with the newest hypothesis alone every margin is at least rho.
-            alone = self.moved(move, _unit(move.collected.t, move.q), move.u)
-            return replace(alone, stuck=f"the newest hypothesis alone has a margin of {low:.6g} on every example")
+            end = self.moved(move, alone(move.collected.t, move.q), move.u)
+            return replace(end, stuck=f"the newest hypothesis alone has a margin of {low:.6g} on every example")
         if not low < target.rho < high:
             return replace(state, stuck=f"no step gives the newest hypothesis the edge {target.rho:.6g}")
         # Not the logarithm of d: weights that underflow are alive all the same.
-        alpha = step_to_edge(move.u, self.log_d0 - state.m, target.rho, state.d)
+        alpha = step_to_edge(move.u, F.log_d0 - state.m, target.rho, state.d)
         if alpha <= 0.0:
             return replace(state, stuck=f"the newest hypothesis has no larger edge than its target {target.rho:.6g}")
         w = move.w
@@ -294,7 +285,7 @@ def make(problem: Problem, backend: str | Backend) -> Update:
     return simple[problem.update](problem)
 
 
-def _unit(t: int, q: int) -> Float[Array, " t"]:
+def alone(t: int, q: int) -> Float[Array, " t"]:
     """Return the weights of one hypothesis alone."""
     w = np.zeros(t)
     w[q] = 1.0

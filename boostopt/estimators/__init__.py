@@ -8,8 +8,9 @@ Names are loaded on first use, and scikit-learn with them.
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from boostopt.lazy import loaded
 
 if TYPE_CHECKING:
     from boostopt.estimators.rbf import RBFNetworkClassifier
@@ -22,11 +23,7 @@ __all__ = ["RBFNetworkClassifier"]
 
 def __getattr__(name: str) -> Any:
     """Load a public name from its module on first use."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'boostopt.estimators' has no attribute {name!r}")
-    value = getattr(import_module(f"boostopt.estimators.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+    return loaded(__name__, _HOME, name, globals())
 
 
 def __dir__() -> list[str]:

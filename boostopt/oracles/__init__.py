@@ -61,8 +61,9 @@ Names are loaded on first use, so that importing this page loads neither SciPy n
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
+
+from boostopt.lazy import loaded
 
 if TYPE_CHECKING:
     from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query
@@ -124,11 +125,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Load a public name from its module on first use."""
-    if name not in _HOME:
-        raise AttributeError(f"module 'boostopt.oracles' has no attribute {name!r}")
-    value = getattr(import_module(f"boostopt.oracles.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+    return loaded(__name__, _HOME, name, globals())
 
 
 def __dir__() -> list[str]:

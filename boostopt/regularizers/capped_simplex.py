@@ -120,12 +120,12 @@ class CappedSimplex:
         positive = q > 0
         carried = float(self.c[positive].sum()) if positive.any() else 0.0
         if carried >= self.nu * (1 + FULL_SUPPORT):
-            return self.normalized(capped_softmax(_log(q), self.c, self.nu).d)
+            return self.normalized(capped_softmax(logarithm(q), self.c, self.nu).d)
         rest = max(1.0 - carried / self.nu, 0.0)
         d = np.where(positive, self.upper, 0.0)
         others = (self.c > 0) & ~positive
         if others.any() and rest > 0.0:
-            a = np.where(others, _log(reference), -np.inf)
+            a = np.where(others, logarithm(reference), -np.inf)
             d += rest * capped_softmax(a, np.where(others, self.c, 0.0), self.nu * rest).d
         return self.normalized(d)
 
@@ -315,7 +315,7 @@ def project_capped_simplex(
     if not 1 <= nu <= c.sum() * (1 + FULL_SUPPORT):
         raise ProblemError(f"nu must lie in [1, sum of c] = [1, {c.sum():.6g}]; got {nu}.")
     simplex = CappedSimplex(np.where(q > 0, c, 0.0), nu)  # raises where the support of q is too small
-    return simplex.normalized(capped_softmax(_log(q), c, nu, method).d)
+    return simplex.normalized(capped_softmax(logarithm(q), c, nu, method).d)
 
 
 def _first_bad(q: Float[Array, " N"]) -> int:
@@ -323,7 +323,7 @@ def _first_bad(q: Float[Array, " N"]) -> int:
     return int(np.argmax(~(np.isfinite(q) & (q >= 0))))
 
 
-def _log(x: Float[Array, " n"]) -> Float[Array, " n"]:
+def logarithm(x: Float[Array, " n"]) -> Float[Array, " n"]:
     """Logarithm with log 0 = -inf and no warning."""
     return np.log(x, out=np.full(len(x), -np.inf), where=x > 0)
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.special import rel_entr
 
 from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex, capped_softmax
+from boostopt.regularizers.capped_simplex import CappedSimplex, capped_softmax, logarithm
 from boostopt.regularizers.separable import Separable
 from boostopt.shapes import Array, Float
 
@@ -68,12 +68,12 @@ class RelativeEntropy(Separable):
     @cached_property
     def log_d0(self) -> Float[Array, " N"]:
         """Logarithm of d0, -inf at its zeros."""
-        return np.log(self.d0, out=np.full(self.N, -np.inf), where=self.d0 > 0)
+        return logarithm(self.d0)
 
     @cached_property
     def log_upper(self) -> Float[Array, " N"]:
         """Logarithm of the caps, -inf where the cap is 0."""
-        return np.log(self.upper, out=np.full(self.N, -np.inf), where=self.upper > 0)
+        return logarithm(self.upper)
 
     @cached_property
     def span(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]

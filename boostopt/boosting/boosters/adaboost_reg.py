@@ -149,10 +149,9 @@ def line_search(G: Functional, reach: float) -> float:
     convex = G.p == 1.0 or G.C == 0.0
     if convex and G.slope(0.0) >= 0.0:
         return 0.0
-    live = G.log_c > -np.inf
-    fastest = max(float(np.abs(G.far[live]).max()), float(np.abs(G.rates(0.0)[live]).max()))
+    fastest = max(float(np.abs(G.far).max()), float(np.abs(G.rates(0.0)).max()))
     # A rate of 0 but for rounding would give a step that is long at random.
-    endless = bool((G.far[live] >= -ROUNDING * fastest).all())
+    endless = bool((G.far >= -ROUNDING * fastest).all())
     if convex:
         if endless:
             return reach / fastest
@@ -163,7 +162,7 @@ def line_search(G: Functional, reach: float) -> float:
 
 def _largest(G: Functional) -> float:
     """Return a step beyond which G is larger than at 0, one example alone being so."""
-    wrong = (G.far < 0.0) & (G.log_c > -np.inf)
+    wrong = G.far < 0.0
     room = G.log_value(0.0) - (G.log_c - 0.5 * G.rho(0.0))[wrong]
     return float((2.0 * room / -G.far[wrong]).min())
 
@@ -186,7 +185,7 @@ class Penalizing(Reweighting):
     def stepped(self, move: Move) -> State:
         p, state = self.problem.first.parameters, move.state
         N = len(self.c)
-        w = np.divide(state.d, self.c, out=np.zeros(N), where=self.c > 0)
+        w = state.d / self.c
         A = cast(Float[Array, " N"], state.memory.get(PAST, np.zeros(N)))
         u = np.asarray(move.u, dtype=np.float64)
         G = Functional(self.log_c, state.m, A, state.total, u, w, p.C, p.p)

@@ -24,13 +24,13 @@ from boostopt.boosting.collected import Collected
 from boostopt.boosting.driver import Loop
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.rules import RULES, View
-from boostopt.boosting.run import FINAL_WEIGHTS, Record, Run
-from boostopt.boosting.settings import Settings, carried_out
+from boostopt.boosting.run import Record, Run
+from boostopt.boosting.settings import Settings, carried_out, check_oracle
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Row
-from boostopt.boosting.updates import Move, Update
+from boostopt.boosting.updates import Move, Update, alone
 from boostopt.edges.maximum import MaximumEdge
-from boostopt.errors import OptionError, unknown_name
+from boostopt.errors import unknown_name
 from boostopt.formulation import Formulation
 from boostopt.oracles.base import Answer, Oracle
 from boostopt.parameters import CANONICAL, COUNT, Domain, parameter
@@ -100,7 +100,7 @@ class Booster(Formulation[Any]):
 
 def hard(examples: Examples) -> float:
     """Return the nu of the hard margin: 1, or the smallest multiplicity where that is less, so that no cap binds."""
-    return min(1.0, float(examples.c[examples.c > 0].min()))
+    return min(1.0, float(examples.c.min()))
 
 
 def count_or_hard(count: float, examples: Examples) -> float:
@@ -144,8 +144,8 @@ class Reweighting(Update):
 
     @cached_property
     def log_c(self) -> Float[Array, " N"]:
-        """Their logarithms, -inf for an example that does not count."""
-        return np.log(self.c, out=np.full(len(self.c), -np.inf), where=self.c > 0)
+        """Their logarithms."""
+        return np.log(self.c)
 
     def mean(self, values: Float[Array, " N"]) -> float:
         """Return the mean over the examples, counted with multiplicity."""
@@ -157,7 +157,7 @@ class Reweighting(Update):
     def __call__(self, move: Move) -> State:
         left = not inside(self.problem, move.state.d)
         before = cast(float, move.state.memory.get(OUTSIDE, 0.0))
-        least = float(move.u[self.c > 0].min())
+        least = float(move.u.min())
         if self.endless_without_errors and least > 0.0:
             after = self._alone(move, least)
         elif move.state.bounds.edge <= 0.0:
@@ -189,8 +189,7 @@ class Reweighting(Update):
 
     def _alone(self, move: Move, least: float) -> State:
         """Return the end of a run whose newest hypothesis is right everywhere."""
-        w = np.zeros(move.collected.t)
-        w[move.q] = 1.0
+        w = alone(move.collected.t, move.q)
         stuck = f"the newest hypothesis alone has a margin of {least:.6g} on every example"
         return replace(self._at(move, w, np.asarray(move.u, dtype=np.float64), move.state.d), stuck=stuck)
 
@@ -240,16 +239,13 @@ def boosted(
     DataError
         The checkpoint is of other data, of other parameters, or unreadable.
     """
-    if not isinstance(oracle, Oracle):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise OptionError(f"expected an oracle; got {type(oracle).__name__}. Make one: boostopt.oracles has several.")
+    check_oracle(oracle)
     for name in options:
         if name not in Options.__annotations__:
             raise unknown_name("option", name, tuple(Options.__annotations__))
     said: dict[str, Any] = dict(options)
     epsilon = said.pop("epsilon", None)
     settings = dataclasses.replace(Settings(guarantee=guarantee), **said)
-    if settings.final_weights is not None and settings.final_weights not in FINAL_WEIGHTS:
-        raise unknown_name("final_weights", settings.final_weights, FINAL_WEIGHTS)
     given = {name: value for name, value in given.items() if value is not None}
     problem = Problem.of(page, oracle.c, None, UNASKED if epsilon is None else epsilon, None, given)
     rules = () if epsilon is None else tuple(RULES[name] for name in problem.rules)

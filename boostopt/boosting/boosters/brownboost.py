@@ -135,9 +135,8 @@ class Equations:
 
     @cached_property
     def ends(self) -> tuple[float, float]:
-        """The smallest and the largest u of the examples that count."""
-        live = self.u[self.clock.c > 0]
-        return float(live.min()), float(live.max())
+        """The smallest and the largest u."""
+        return float(self.u.min()), float(self.u.max())
 
     def tau(self, alpha: float) -> float:
         """Return the time after which a step has the mean potential kappa again."""
