@@ -30,9 +30,9 @@ class SolverFailed(BoostoptError, RuntimeError):
     """The solver stopped without an answer; only `Solution.raise_if_failed` raises this."""
 
 
-def unknown_name(kind: str, name: str, known: Iterable[str]) -> OptionError:
+def unknown_name(kind: str, name: object, known: Iterable[str]) -> OptionError:
     """Return the error for an unknown name, with the nearest known ones and the whole list."""
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
+    near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
     hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
     return OptionError(f"unknown {kind} {name!r}.{hint} Known: {', '.join(names) or 'none'}.")

@@ -128,6 +128,8 @@ def read(parameter: Parameter, value: Any, N: int) -> Any:
             raise ProblemError(f"{name} must be True or False; got {value!r}. It is {parameter.meaning}.")
         return bool(value)
     try:
+        if isinstance(value, str | bytes):  # float would read "1"
+            raise TypeError
         return float(value)
     except (TypeError, ValueError):
         raise ProblemError(f"{name} must be a real number; got {value!r}.") from None

@@ -114,7 +114,7 @@ class ERLPBoost(Formulation[Parameters]):
 
 def entropy_range(entropy: Regularizer) -> float:
     """Return the largest value of an entropy on its domain less the smallest."""
-    return entropy.span - entropy.value(entropy.project(None))
+    return max(entropy.span - entropy.value(entropy.project(None)), 0.0)
 
 
 def canonical_eta(entropy: Regularizer, epsilon: float) -> float:

@@ -3,8 +3,23 @@
 from boostopt.boosting.boosts import boost
 from boostopt.boosting.goal import ClassCertificate
 from boostopt.boosting.history import Round
+from boostopt.boosting.paths import Path, path
 from boostopt.boosting.rules import RULES, Rule, Schedule
 from boostopt.boosting.run import Run
+from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.trace import Row, Trace
 
-__all__ = ["RULES", "ClassCertificate", "Round", "Row", "Rule", "Run", "Schedule", "Trace", "boost"]
+__all__ = [
+    "RULES",
+    "ClassCertificate",
+    "Path",
+    "Round",
+    "Row",
+    "Rule",
+    "Run",
+    "Schedule",
+    "Stabilization",
+    "Trace",
+    "boost",
+    "path",
+]

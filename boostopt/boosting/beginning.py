@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from boostopt.backends.base import Start
 from boostopt.boosting.collected import Collected
 from boostopt.boosting.history import History
 from boostopt.boosting.problem import Problem
@@ -33,8 +34,9 @@ def begun(
     max_rounds: int | None,
     nus: Sequence[float],
     checkpoint: str | PathLike[str] | None,
+    earlier: Record | None = None,
 ) -> Record:
-    """Return where a run begins: at its checkpoint if there is one."""
+    """Return where a run begins: at its checkpoint if there is one, else with what an earlier run collected."""
     guarantee = oracle.guarantee if guarantee is None else guarantee
     if checkpoint is not None:
         sweep(checkpoint)
@@ -44,13 +46,15 @@ def begun(
     keep = history if history is not None else problem.update == "total" or (max_rounds or LONG + 1) <= LONG
     d = problem.F.project(None)
     m = np.zeros(N)
-    start = State(0, np.zeros(0), m, d, -1.0, -1.0, _known(guarantee, problem))
+    # Off the simplex margins add up: a program may be worth less than -1.
+    least = -1.0 if problem.F.on_simplex else -math.inf
+    start = State(0, np.zeros(0), m, d, least, -1.0, _known(guarantee, problem))
     if problem.two_sided:
         start = replace(start, value=problem.value(problem.at(m), np.zeros(1)), soft_margin=0.0)
     majority = 1
     if oracle.y is not None:
         majority = 1 if float(oracle.c @ oracle.y) >= 0.0 else -1
-    return Record(
+    record = Record(
         problem=problem,
         collected=Collected(N),
         state=start,
@@ -62,6 +66,34 @@ def begun(
         guarantee=guarantee,
         majority=majority,
     )
+    return record if earlier is None else _continued(record, oracle, earlier)
+
+
+def _continued(record: Record, oracle: Oracle, earlier: Record) -> Record:
+    """Return a record that begins with the hypotheses and weights of an earlier run over the same class."""
+    if earlier.digest != oracle.digest:
+        raise OptionError(
+            f"start must be a run over the same examples and class, {oracle} with digest {oracle.digest[:12]}; got one "
+            f"over {earlier.oracle} with {earlier.digest[:12]}. Make the oracle from the same data, or leave out start."
+        )
+    if not earlier.collected.t:
+        return record
+    problem, collected, before = record.problem, Collected(oracle.N), earlier.state
+    collected.restore(list(earlier.collected.hypotheses), earlier.collected.margins)
+    # Hypotheses that an oracle numbers by its calls would get the same numbers again.
+    oracle.restore(earlier.oracle_state)
+    w = np.concatenate([before.w, np.zeros(collected.t - len(before.w))])
+    start = before.start if before.active is None else Start(d=before.d, w=w)
+    if problem.update == "projection":
+        w = w.clip(min=0.0)  # its steps go forward: weights of either sign were those of another program
+    else:
+        project = problem.edges.project if problem.goal is None else problem.goal.G.project
+        projected = project(w)
+        w = np.zeros(0) if projected is None else projected
+    m = collected.margins.take_columns(np.arange(len(w))).margins(w) if len(w) else record.state.m
+    at = problem.at(m)
+    state = replace(record.state, w=w, m=m, d=at.d, value=problem.value(at, w), start=start)
+    return replace(record, collected=collected, state=state, oracle_state=oracle.state())
 
 
 def _known(guarantee: float | None, problem: Problem) -> Bounds:

@@ -13,6 +13,7 @@ from boostopt.boosting.problem import Problem
 from boostopt.boosting.rules import RULES, Rule, Schedule
 from boostopt.boosting.run import AtZero, Run
 from boostopt.boosting.settings import Settings, carried_out, check_oracle
+from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.trace import Row
 from boostopt.boosting.updates import make
 from boostopt.catalogue import get_formulation, list_formulations
@@ -34,6 +35,8 @@ def boost(
     time_limit: float | None = None,
     columns: int = 1,
     schedule: Schedule | None = None,
+    stabilization: Stabilization | None = None,
+    start: Run | None = None,
     final_weights: str | None = None,
     history: bool | None = None,
     nus: Sequence[float] = (),
@@ -73,6 +76,11 @@ def boost(
         Hypotheses that the oracle is asked for in a round.
     schedule
         How accurate the solves are: loose while the run is far from its end, by default.
+    stabilization
+        What keeps a totally corrective run from swinging and its programs small.
+    start
+        An earlier run over the same examples and class, with any formulation and parameters: its hypotheses are there
+        from the beginning and its weights are where the run begins. Of no effect where there is a checkpoint.
     final_weights
         "program", "lp" or "scaled"; as the formulation says by default.
     history
@@ -113,10 +121,11 @@ def boost(
     check_oracle(oracle)
     given = {name: value for name, value in parameters.items() if value is not None}
     problem = Problem.of(page, oracle.c, d0, epsilon, update, given)
-    if problem.two_sided and not oracle.reflexive:
+    if problem.edges.even and not oracle.reflexive:
+        remedy = ", or leave out two_sided." if problem.two_sided else "."
         raise OptionError(
-            "edges without a sign need a class that is closed under negation; this oracle's is not. Make it with "
-            "reflexive=True, or leave out two_sided."
+            f"edges without a sign, those of {page.name}, need a class that is closed under negation; this oracle's is "
+            f"not. Make it with reflexive=True{remedy}"
         )
     wanted = _rules(problem, rules)
     settings = Settings(
@@ -125,6 +134,8 @@ def boost(
         guarantee=guarantee,
         columns=columns,
         schedule=schedule or Schedule(),
+        stabilization=stabilization or Stabilization(),
+        start=start,
         final_weights=final_weights,
         history=history,
         nus=nus,
@@ -135,7 +146,7 @@ def boost(
         checkpoint_seconds=checkpoint_seconds,
         progress=progress,
     )
-    return carried_out(problem, oracle, make(problem, backend), wanted, settings)
+    return carried_out(problem, oracle, make(problem, backend, settings.stabilization.idle), wanted, settings)
 
 
 def _rules(problem: Problem, names: Sequence[str] | None) -> tuple[Rule, ...]:

@@ -28,6 +28,7 @@ from boostopt.boosting.interrupts import Interrupts
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.rules import Rule, Schedule, View
 from boostopt.boosting.run import Record
+from boostopt.boosting.stabilization import ASKED, Stabilization
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.updates import Move, Total, Update
 from boostopt.boosting.watch import Watch
@@ -56,6 +57,12 @@ BROKEN = 1e-9
 
 LEAST_SECONDS = 1.0
 """What a solve is given at least, whatever is left of the time limit."""
+
+INTERRUPTED, LIMIT = "interrupted by the user", "the limit on rounds"
+"""Why a run ends after Ctrl-C, and after the rounds that it was allowed."""
+
+CONVERGED = "converged: the oracle returns hypotheses that are known, and the program no longer rises"
+"""Why a run ends that no further round would change."""
 
 LYING = 1e-9
 """By how much of the sum of d an edge may exceed by rounding what an oracle says is the largest."""
@@ -93,6 +100,8 @@ class Loop:
         When the run stops.
     schedule
         How accurate solves are.
+    stabilization
+        What the oracle is asked with.
     limits
         When the run ends all the same.
     watch
@@ -105,6 +114,7 @@ class Loop:
     update: Update
     rules: tuple[Rule, ...]
     schedule: Schedule
+    stabilization: Stabilization
     limits: Limits
     watch: Watch
 
@@ -113,6 +123,7 @@ class Loop:
 
         The record that is returned says which; what happens in between is only ever added to it.
         """
+        record = self._begun(record)
         state = record.state
         # The vectors of a corrective round are too short for two threads, which wait for each other on busy cores.
         threads = nullcontext() if isinstance(self.update, Total) else few_threads(record.collected.N)
@@ -122,7 +133,7 @@ class Loop:
                     state, answer, seconds = self._asked(record)
                     view = View(self.problem, state, record.guarantee)
                     # There is no run without a hypothesis: the first round is always made.
-                    if state.round and (reason := self._rule(view) or self._end(view, interrupts.wanted)):
+                    if len(state.w) and (reason := self._rule(view) or self._end(view, interrupts.wanted)):
                         break
                     began = time.perf_counter()
                     record = self._moved(view, record, answer)
@@ -134,7 +145,9 @@ class Loop:
                         raise
                     # What was reached is not thrown away: the run ends here, and says why.
                     reason = f"failed in round {record.state.round + 1}: {type(failure).__name__}: {failure}"
-                    warnings.warn(f"the run {reason} It ends with what it had.", RuntimeWarning, stacklevel=3)
+                    warnings.warn(
+                        f"the run {reason.rstrip('.')}. It ends with what it had.", RuntimeWarning, stacklevel=3
+                    )
                     state = record.state
                     break
                 state = record.state
@@ -146,23 +159,60 @@ class Loop:
         record.trace.amend(state.bounds, state.soft_margin, state.value)
         return replace(record, state=state, oracle_state=self.oracle.state(), reason=reason)
 
+    def _begun(self, record: Record) -> Record:
+        """Return the record with the weights of a run that begins with hypotheses of an earlier one."""
+        state, collected = record.state, record.collected
+        if state.round or not collected.t:
+            return record
+        tol = self.schedule.tolerance(View(self.problem, state, record.guarantee))
+        state = self.update.begun(state, collected, tol, self._deadline).judged(self.problem.goal, collected)
+        return replace(record, state=replace(state, solved_edge=state.bounds.smallest_edge))
+
     def _asked(self, record: Record) -> tuple[State, Answer, float]:
         """Ask the oracle: return the state with the bounds that follow, the answer, and the seconds it took."""
-        began, state = time.perf_counter(), record.state
-        answer = self.oracle.best(Query(state.d, self.count, self._gain(state, record.collected)))
+        began, state, collected = time.perf_counter(), record.state, record.collected
+        d = self.stabilization.query(state)
+        answer, bounds = self._answered(state, collected, d, self.count)
+        if d is not state.d and not self._improving(answer, state, collected):
+            answer, bounds = self._answered(replace(state, bounds=bounds), collected, state.d, self.count)
+        if self.problem.goal is None and all(collected.place(column) is not None for column in answer.columns):
+            # Where values add up over the hypotheses the best one may be known, and others be of use all the same.
+            answer, bounds = self._answered(state, collected, state.d, collected.t + self.count)
+        state = replace(state, bounds=bounds)
+        if self.stabilization.previous:
+            state = replace(state, memory={**state.memory, ASKED: d})
+        return state, answer, time.perf_counter() - began
+
+    def _improving(self, answer: Answer, state: State, collected: Collected) -> bool:
+        """Return whether a hypothesis of an answer has a larger edge under the newest distribution than any known."""
+        if not collected.t:
+            return True
+        largest = max(checked_edge(column, state.d) for column in answer.columns)
+        e = collected.margins.edges(state.d)
+        return largest > float((np.abs(e) if self.problem.two_sided else e).max()) + RISE
+
+    def _answered(self, state: State, collected: Collected, d: Float[Array, " N"], count: int) -> tuple[Answer, Bounds]:
+        """Return the oracle's answer to a distribution, checked, new hypotheses of many, and the bounds that follow."""
+        answer = self.oracle.best(Query(d, count, self._gain(state, collected)))
+        if count > self.count:
+            # Those with a negative edge are of no use, or stand for their negations.
+            able = [column for column in answer.columns if checked_edge(column, d) > 0.0]
+            new = [column for column in able if collected.place(column) is None]
+            if not new and len(able) == count:
+                return self._answered(state, collected, d, 2 * count)  # hypotheses of equal margins are one
+            answer = replace(answer, columns=tuple(new[: self.count]) or answer.columns[: self.count])
         if not answer.columns:
             raise ProblemError(
                 "an oracle must return at least one column; got none. Return its best hypothesis, known or not."
             )
-        edge = checked_edge(answer.columns[0], state.d)
-        rounding = LYING * max(1.0, float(np.abs(state.d).sum()))
+        edge = checked_edge(answer.columns[0], d)
+        rounding = LYING * max(1.0, float(np.abs(d).sum()))
         if answer.largest is not None and not edge - rounding <= answer.largest < math.inf:
             raise ProblemError(
                 f"an oracle must know a number that no edge of its class exceeds, or None; got {answer.largest!r} "
                 f"beside a hypothesis of edge {edge:.6g}. Return None where nothing is known."
             )
-        bounds = self._bounds(state, record.collected, answer, edge)
-        return replace(state, bounds=bounds), answer, time.perf_counter() - began
+        return answer, self._bounds(state, collected, answer, edge, d)
 
     def _moved(self, view: View, record: Record, answer: Answer) -> Record:
         """Take the columns of an answer in and move."""
@@ -190,9 +240,9 @@ class Loop:
         left = self.limits.deadline.left
         return self.limits.deadline if left is None or left > LEAST_SECONDS else Deadline.after(LEAST_SECONDS)
 
-    def _bounds(self, state: State, collected: Collected, answer: Answer, edge: float) -> Bounds:
-        """Return the bounds after an answer of the oracle."""
-        d, goal = state.d, self.problem.goal
+    def _bounds(self, state: State, collected: Collected, answer: Answer, edge: float, d: Float[Array, " N"]) -> Bounds:
+        """Return the bounds after an answer of the oracle to d."""
+        goal = self.problem.goal
         F_of_d = self.problem.F.value(d)
         bounds = state.bounds.seen(edge, 0.0 if goal is None else goal.F0.value(d), F_of_d)
         if answer.largest is not None and goal is not None:
@@ -223,13 +273,13 @@ class Loop:
         if state.stuck:
             return state.stuck
         if state.still >= REPEATS:
-            return "converged: the oracle returns hypotheses that are known, and the program no longer rises"
+            return CONVERGED
         if interrupted:
-            return "interrupted by the user"
+            return INTERRUPTED
         if self.limits.deadline.passed:
             return "the time limit"
         most = self.limits.max_rounds
-        return "the limit on rounds" if most is not None and state.round >= most else ""
+        return LIMIT if most is not None and state.round >= most else ""
 
     def _gain(self, state: State, collected: Collected) -> Callable[[Float[Array, " N"]], float]:
         """Return what says by how much the optimum of the program rises if a hypothesis with given margins joins."""

@@ -111,7 +111,7 @@ def _practical(view: View) -> bool:
 
 
 def _optimum(view: View) -> bool:
-    return view.state.round > 0 and view.reachable - view.state.value <= view.epsilon
+    return len(view.state.w) > 0 and view.reachable - view.state.value <= view.epsilon
 
 
 def _infeasible(view: View) -> bool:
@@ -127,7 +127,7 @@ def _boundary(view: View) -> bool:
 def _priced(view: View) -> bool:
     """No hypothesis would lower P by more than epsilon, at the d that the oracle was asked with."""
     G, edge = view.problem.edges, view.state.bounds.edge
-    if view.state.round == 0:
+    if len(view.state.w) == 0:
         return False
     if isinstance(G, BoundedEdges):
         return edge <= G.gamma * (1.0 + view.epsilon)

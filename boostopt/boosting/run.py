@@ -312,6 +312,10 @@ def _final(record: Record, how: str) -> Float[Array, " t"]:
     w = np.concatenate([w, np.zeros(record.collected.t - len(w))])
     if goal is None:
         return w
+    if goal.signed and float(w.min(initial=0.0)) < 0.0:
+        # A program as printed may leave the simplex; what is certified are weights that lie in it.
+        projected = goal.G.project(w)
+        w = np.zeros(len(w)) if projected is None else projected
     # Weights of zero are no answer where they are to lie in the simplex: no step could be made, or no better one.
     if how == "lp" or (goal.signed and not w.any()):
         return solve(goal.program(record.collected.margins), tol=LP_TOL).raise_if_failed().w

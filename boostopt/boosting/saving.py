@@ -189,6 +189,7 @@ def _described(record: Record) -> dict[str, Any]:
                 for name in ("round", "w", "m", "d", "value", "soft_margin", "backend", "stuck", "repeated", "still")
             },
             "solved_edge": state.solved_edge,
+            "active": state.active,
             "memory": state.memory,
             "answer": None if state.certificate is None else {"d": state.certificate.d, "w": state.certificate.w},
         },
@@ -257,6 +258,8 @@ def _state(about: Mapping[str, Any], problem: Problem, collected: Collected) -> 
     assert all(np.isfinite(part).all() for part in (state.w, state.m, state.d)), "weights that are not finite"
     for part in state.memory.values():
         assert np.shape(part) in ((), (N,)) and np.isfinite(part).all(), "a memory of another size, or not finite"
+    active = state.active
+    assert active is None or (active.dtype.kind == "i" and np.isin(active, np.arange(t)).all()), "hypotheses unknown"
     if t:
         m = collected.margins.take_columns(np.arange(t)).margins(state.w)
         assert np.abs(m - state.m).max() <= CLAIM * (1.0 + state.total), "margins of other weights"

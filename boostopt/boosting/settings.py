@@ -20,6 +20,7 @@ from boostopt.boosting.problem import Problem
 from boostopt.boosting.progress_line import progress_line
 from boostopt.boosting.rules import Rule, Schedule
 from boostopt.boosting.run import AtZero, Run, final_weights_of
+from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.trace import Row
 from boostopt.boosting.updates import Update
 from boostopt.boosting.watch import Checkpoints, TestExamples, Watch
@@ -39,6 +40,8 @@ class Settings:
     guarantee: float | None = None
     columns: int = 1
     schedule: Schedule = field(default_factory=Schedule)
+    stabilization: Stabilization = field(default_factory=Stabilization)
+    start: Run | None = None
     final_weights: str | None = None
     history: bool | None = None
     nus: Sequence[float] = ()
@@ -60,6 +63,11 @@ def carried_out(
 ) -> Run:
     """Return the run of a problem that moves by a given update until a rule holds or a limit is reached."""
     how = final_weights_of(problem, settings.final_weights)
+    if settings.stabilization and problem.update != "total":
+        raise OptionError(
+            f"stabilization is of totally corrective runs; {problem.page.name} moves by {problem.update!r}. "
+            "Leave it out."
+        )
     _check_end(problem, settings.max_rounds, settings.time_limit, settings.columns)
     stood = oracle.state()
     record = begun(
@@ -70,6 +78,7 @@ def carried_out(
         settings.max_rounds,
         settings.nus,
         settings.checkpoint,
+        None if settings.start is None else settings.start.record,
     )
     watch = Watch(
         goals=_goals(problem, settings.nus),
@@ -86,6 +95,7 @@ def carried_out(
             update,
             rules,
             settings.schedule,
+            settings.stabilization,
             limits,
             replace(watch, show=show),
         )

@@ -13,7 +13,7 @@ from boostopt.boosting.goal import Goal
 from boostopt.boosting.problem import Problem
 from boostopt.certificate import Certificate
 from boostopt.progress import Progress
-from boostopt.shapes import Array, Float
+from boostopt.shapes import Array, Float, Int
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +100,8 @@ class State:
         Those of them in a row that did not raise D either.
     solved_edge
         The smallest edge when the weights were found, on which programs may depend; the oracle may have answered since.
+    active
+        Numbers of the hypotheses in the program, shape (k,); None for all. Of these is `start`.
     memory
         What an update of its own remembers besides, by name: numbers, or arrays of shape (N,).
     """
@@ -118,6 +120,7 @@ class State:
     repeated: int = 0
     still: int = 0
     solved_edge: float = 1.0
+    active: Int[Array, " k"] | None = None
     memory: Mapping[str, float | Array] = field(default_factory=dict[str, Any])
 
     @property

@@ -7,6 +7,7 @@ is held to that as well: theory then bounds the rounds, however inaccurate the s
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import cast
@@ -17,12 +18,14 @@ from scipy.optimize import brentq
 from boostopt.backends.base import Backend, Deadline, Start
 from boostopt.boosting.collected import Collected
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.stabilization import Working, working
 from boostopt.boosting.state import State
 from boostopt.edges.bounded import BoundedEdges, FixedEdges
+from boostopt.margins import Margins
 from boostopt.program import Program
 from boostopt.regularizers.projections import step_to_edge
 from boostopt.regularizers.relative_entropy import RelativeEntropy
-from boostopt.shapes import Array, Float
+from boostopt.shapes import Array, Float, Int
 from boostopt.solution import Outcome, Solution
 from boostopt.solving import solve
 
@@ -79,6 +82,10 @@ class Update(ABC):
 
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
+
+    def begun(self, state: State, collected: Collected, tol: float, deadline: Deadline) -> State:
+        """Return where a run begins that takes hypotheses and weights over, before any round."""
+        return state
 
     @abstractmethod
     def __call__(self, move: Move) -> State:
@@ -176,24 +183,41 @@ class PairProgram(Mixing):
 class Total(Update):
     """The program over all hypotheses, solved anew from where the last one ended."""
 
-    def __init__(self, problem: Problem, backend: str | Backend) -> None:
+    def __init__(self, problem: Problem, backend: str | Backend, idle: float = math.inf) -> None:
         super().__init__(problem)
-        self.backend = backend
+        self.backend, self.idle = backend, idle
+        # Margins of the hypotheses in the program, which grow by a column at a time.
+        self._subset: tuple[Int[Array, " k"], Margins] | None = None
+
+    def begun(self, state: State, collected: Collected, tol: float, deadline: Deadline) -> State:
+        u = collected.margins.column(collected.t - 1)
+        move = Move(replace(state, w=np.zeros(0)), collected, collected.t - 1, u, tol, deadline)
+        goal = self.problem.goal
+        if goal is None or not isinstance(self.problem.edges, BoundedEdges):
+            return replace(self._solved(move, self._solution(self._program(move, None), move), None), round=0)
+        # The bound of the edges is not known before the oracle has answered; these weights are where it will end.
+        solution = solve(goal.program(collected.margins), "auto", tol, deadline.left)
+        w, d = solution.certificate.w, self.problem.F.project(solution.certificate.d)
+        return replace(state, w=w, m=collected.margins.margins(w), d=d, value=-1.0, start=None)
 
     def __call__(self, move: Move) -> State:
-        program = self.problem.program(move.collected.margins, move.state.progress(self.problem, move.u))
-        solution = self._solution(program, move)
-        state = self._solved(move, solution)
+        among = working(move.state, move.collected, self.idle) if self.problem.goal is not None else None
+        if among is not None:
+            move = replace(move, state=replace(move.state, start=among.start, active=among.active))
+        solution = self._solution(self._program(move, among), move)
+        state = self._solved(move, solution, among)
         if state.stuck:
             return state
         if not self.problem.smooth:
             # Without an answer, out of time: the weights that there were are as good as they were.
-            worse = self.problem.goal is not None and state.value < move.state.value - move.tol
+            known = self.problem.goal is not None and len(move.state.w) > 0
+            worse = known and state.value < move.state.value - move.tol
             return replace(move.state, round=state.round, w=move.w) if worse else state
         step = self._step(move)
         if step is None or state.value >= step.value:
             return state
-        return replace(step, certificate=None, start=Start(w=step.w))
+        # No step upwards is no end: the next solve is a finer one.
+        return replace(step, certificate=None, start=Start(w=step.w), active=None, stuck="")
 
     def _solution(self, program: Program, move: Move) -> Solution:
         """Return an answer to a program, by one backend alone where that is enough."""
@@ -206,6 +230,21 @@ class Total(Update):
                 return first
         return solve(program, self.backend, move.tol, move.deadline.left, start=start)
 
+    def _program(self, move: Move, among: Working | None) -> Program:
+        """Return the program of a round, over the hypotheses that are in it."""
+        U = move.collected.margins if among is None else self._margins(move.collected, among.active)
+        return self.problem.program(U, move.state.progress(self.problem, move.u))
+
+    def _margins(self, collected: Collected, active: Int[Array, " k"]) -> Margins:
+        """Return the margins of some hypotheses, those of the last round with columns appended where that serves."""
+        known, margins = self._subset or (active[:0], None)
+        if margins is None or not np.array_equal(known, active[: len(known)]):
+            known, margins = active, collected.margins.take_columns(active)
+        for q in active[len(known) :].tolist():
+            margins = margins.append(collected.margins.column(q))
+        self._subset = active, margins
+        return margins
+
     def polished(self, state: State, collected: Collected, deadline: Deadline) -> State:
         """Return the state with its last program solved to `POLISHED`, if its soft margin is no worse for that."""
         certificate = state.certificate
@@ -214,16 +253,20 @@ class Total(Update):
         if certificate is not None and certificate.scaled_gap <= POLISHED:
             return state
         u = collected.margins.column(collected.t - 1)
-        program = self.problem.program(collected.margins, state.progress(self.problem, u))
-        move = Move(state, collected, collected.t - 1, u, POLISHED, deadline)
-        solution = solve(program, self.backend, POLISHED, deadline.left, start=state.start)
-        finer = replace(self._solved(move, solution), round=state.round).judged(self.problem.goal, collected)
+        start = state.start if state.active is None else Start(d=state.d, w=state.w)
+        move = Move(replace(state, start=start), collected, collected.t - 1, u, POLISHED, deadline)
+        solution = solve(self._program(move, None), self.backend, POLISHED, deadline.left, start=start)
+        finer = replace(self._solved(move, solution, None), round=state.round).judged(self.problem.goal, collected)
         worse = finer.value < state.value or finer.soft_margin < state.soft_margin - POLISHED
         return state if worse else finer
 
-    def _solved(self, move: Move, solution: Solution) -> State:
-        """Return the state at the solver's answer."""
+    def _solved(self, move: Move, solution: Solution, among: Working | None) -> State:
+        """Return the state at the solver's answer, certified over all hypotheses."""
         certificate, w = solution.certificate, solution.w
+        if among is not None:
+            w = np.zeros(move.collected.t)
+            w[among.active] = solution.w
+            certificate = self._program(move, None).certify(certificate.d, w)
         m = move.collected.margins.margins(w)
         at = self.problem.at(m)
         return replace(
@@ -235,6 +278,7 @@ class Total(Update):
             value=certificate.lower,
             certificate=certificate,
             start=solution.start,
+            active=None if among is None else among.active,
             backend=solution.backend,
             stuck=INFEASIBLE if certificate.infeasible else "",
         )
@@ -275,10 +319,10 @@ class Projection(Update):
         return self.moved(move, w, state.m + alpha * move.u)
 
 
-def make(problem: Problem, backend: str | Backend) -> Update:
-    """Return the update that a problem names."""
+def make(problem: Problem, backend: str | Backend, idle: float = math.inf) -> Update:
+    """Return the update that a problem names; of a totally corrective one idle hypotheses leave the program."""
     if problem.update == "total":
-        return Total(problem, backend)
+        return Total(problem, backend, idle)
     if problem.update == "program":
         return PairProgram(problem, backend)
     simple = {"step": Step, "line_search": LineSearch, "projection": Projection}

@@ -136,6 +136,9 @@ class EdgeFunction(ABC):
     exact: ClassVar[bool] = True
     """Whether `conjugate` gives G* itself and `cvxpy_conjugate` exists, or only a bound above G* is known."""
 
+    even: ClassVar[bool] = False
+    """Whether edges count without their sign, so that a class stands for itself and its negations."""
+
     @abstractmethod
     def value(self, e: Float[Array, " t"]) -> float:
         """Return G(e); for an indicator 0, whether or not e is in the domain that `domain` gives."""

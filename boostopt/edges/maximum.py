@@ -72,6 +72,7 @@ class AbsoluteEdge(EdgeFunction):
     """The largest absolute edge; its conjugate holds w to the ball of the 1-norm."""
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    even: ClassVar[bool] = True
 
     def value(self, e: Float[Array, " t"]) -> float:
         return float(np.abs(e).max())

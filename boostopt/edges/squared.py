@@ -20,6 +20,7 @@ class SquaredEdges(EdgeFunction):
     """A quarter of the sum of the squares of the edges."""
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
+    even: ClassVar[bool] = True
 
     def value(self, e: Float[Array, " t"]) -> float:
         return 0.25 * float((e**2).sum())
@@ -65,6 +66,8 @@ class SquaredEdges(EdgeFunction):
 @dataclass(frozen=True)
 class SquaredPositiveEdges(SquaredEdges):
     """A quarter of the sum of the squares of the positive edges."""
+
+    even: ClassVar[bool] = False
 
     def value(self, e: Float[Array, " t"]) -> float:
         return super().value(np.maximum(e, 0.0))

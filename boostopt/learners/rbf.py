@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from functools import partial
+from numbers import Integral, Real
+from typing import cast
 
 import numpy as np
 
@@ -161,7 +163,19 @@ def _counting(
     return X[rows], targets[rows], s[rows]
 
 
-def check_rbf_options(K: int, iterations: int, lambda_: float) -> None:
+def check_rbf_options(K: object, iterations: object, lambda_: object) -> None:
+    """Raise an OptionError where an option of `fit_rbf` is not of its kind or out of its range."""
+    for name, value, kind, words in (
+        ("K", K, Integral, "a whole number of centres"),
+        ("iterations", iterations, Integral, "a whole number of steps"),
+        ("lambda_", lambda_, Real, "a positive number"),
+    ):
+        if isinstance(value, bool) or not isinstance(value, kind):
+            raise OptionError(f"{name} must be {words}; got {value!r}. Pass such a number.")
+    _check_ranges(int(cast(int, K)), int(cast(int, iterations)), float(cast(float, lambda_)))
+
+
+def _check_ranges(K: int, iterations: int, lambda_: float) -> None:
     """Raise an OptionError where an option of `fit_rbf` is out of its range."""
     if K < 1:
         raise OptionError(f"K must be at least 1 centre; got {K}. Ask for one or more.")

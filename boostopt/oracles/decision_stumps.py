@@ -86,8 +86,8 @@ class DecisionStumps(OracleOfExamples):
     The weights are rounded once, to whole multiples of at most 2^-61 of their sum, and then summed as whole numbers,
     exactly: stumps that part the examples alike have equal edges, whichever their features. Of equal edges the lowest
     feature wins, then the lowest threshold, then the sign 1. Asked for several columns, the oracle answers with the
-    best stump of each of the best features, each column once: fewer where fewer features vary, or where features part
-    the examples alike.
+    best stump of each of the best features; for more than there are features that vary, with the best stumps whatever
+    their features. Each column comes once; there are fewer where the best of several features part the examples alike.
 
     Parameters
     ----------
@@ -145,15 +145,21 @@ class DecisionStumps(OracleOfExamples):
         signs_free = np.abs(edges) if self.reflexive else edges
         found: list[tuple[Stump, Int8[Array, " N"], int]] = []
         largest = np.maximum.reduceat(signs_free, self._sorted.starts)
-        for k in leading(largest, count):
-            start = self._sorted.starts[k]
-            stop = self._sorted.starts[k + 1] if k + 1 < len(largest) else len(edges)
-            i = int(start + np.argmax(signs_free[start:stop]))
+        starts, stops = self._sorted.starts, np.append(self._sorted.starts[1:], len(edges))
+        if count <= len(largest):
+            best = leading(largest, count)
+            places = [int(starts[k] + np.argmax(signs_free[starts[k] : stops[k]])) for k in best]
+        else:
+            places = np.argsort(-signs_free, kind="stable").tolist()
+        for i in places:
+            if len(found) == count:
+                break
+            feature = int(self._sorted.features[np.searchsorted(stops, i, side="right")])
             sign = -1 if self.reflexive and edges[i] < 0 else 1
-            stump = Stump(int(self._sorted.features[k]), float(self._sorted.thresholds[i]), sign, self._features)
-            margins = self._margins(i, sign)
-            if not any(edge == largest[k] and np.array_equal(margins, other) for _, other, edge in found):
-                found.append((stump, margins, int(largest[k])))
+            stump = Stump(feature, float(self._sorted.thresholds[i]), sign, self._features)
+            margins, edge = self._margins(i, sign), int(signs_free[i])
+            if not any(edge == known and np.array_equal(margins, other) for _, other, known in found):
+                found.append((stump, margins, edge))
         return found
 
     def _margins(self, i: int, sign: int) -> Int8[Array, " N"]:

@@ -60,6 +60,11 @@ class FittingOracle(OracleOfExamples):
         # The generator of a call is made from its number: that number is all there is to save.
         rng = np.random.default_rng([self._seed, self._calls])
         model = self._fitted(self._new(rng), d, rng)
+        if not hasattr(model, self._values):
+            raise ProblemError(
+                f"{name_of(self._estimator)}.fit must return self, with the method {self._values}; got {model!r}. "
+                "End it with return self."
+            )
         h = hypothesis_values(model, self._values, self._examples.X)
         edge = float((self.y * h) @ query.d)
         sign = -1 if self.reflexive and edge < 0 else 1

@@ -13,16 +13,17 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt.errors import ProblemError
+from boostopt.errors import OptionError, ProblemError, unknown_name
 from boostopt.oracles.base import Answer, Column, Query, as_stored
 from boostopt.oracles.examples import OracleOfExamples, labelled
-from boostopt.oracles.kernel import Kernel, KernelColumn, row_norms, squares
+from boostopt.oracles.kernel import KERNELS, Kernel, KernelColumn, row_norms, squares
 from boostopt.oracles.weights import EPSILON, bound_unscaled, scaled_weights
 from boostopt.shapes import Array, Float, Int
 
@@ -72,17 +73,19 @@ class KernelColumns(OracleOfExamples):
         self,
         X: Any,
         y: npt.ArrayLike,
-        kernel: str = "linear",
+        kernel: Any = "linear",
         c: npt.ArrayLike | None = None,
         reflexive: bool = True,
-        gamma: float | None = None,
-        degree: int = 3,
-        coef0: float = 1.0,
+        gamma: Any = None,
+        degree: Any = 3,
+        coef0: Any = 1.0,
     ) -> None:
+        # Not str and float: classifiers hand on what they were given, and it is looked at here.
+        _check(kernel, gamma, degree, coef0)
         self._examples = examples = labelled(X, y, c)
         if gamma is None and kernel in ("polynomial", "rbf"):
             gamma = _default_gamma(examples.X, examples.c)
-        self.kernel = _kernel(kernel, gamma, degree, coef0)
+        self.kernel = _kernel(kernel, None if gamma is None else float(gamma), int(degree), float(coef0))
         self.reflexive = reflexive
         self._first, self._group = _distinct(examples.X)
         self._points = examples.X if len(self._first) == examples.N else examples.X[self._first]
@@ -212,6 +215,21 @@ class KernelColumns(OracleOfExamples):
     @property
     def digest(self) -> str:
         return hashlib.sha256(f"{self._examples.digest} {self.kernel!r} {self.reflexive}".encode()).hexdigest()
+
+
+def _check(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> None:
+    """Raise OptionError where a parameter is not of its kind or out of its range, whether the kernel has it or not."""
+    if not isinstance(kernel, str) or kernel not in KERNELS:
+        raise unknown_name("kernel", kernel, KERNELS)
+    expected = (
+        ("gamma", gamma, Real, "a positive number, or None for 1 / (features * variance)"),
+        ("degree", degree, Integral, "a whole number of at least 1"),
+        ("coef0", coef0, Real, "a finite number"),
+    )
+    for name, value, kind, words in expected:
+        if (isinstance(value, bool) or not isinstance(value, kind)) and (name != "gamma" or value is not None):
+            raise OptionError(f"{name} must be {words}; got {value!r}. Pass such a value.")
+    Kernel("polynomial", 1.0 if gamma is None else float(gamma), int(degree), float(coef0))
 
 
 def _kernel(name: str, gamma: float | None, degree: int, coef0: float) -> Kernel:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from boostopt import boost
-from boostopt.oracles import DecisionStumps, GivenMargins, KernelColumns
+from boostopt import OptionError, boost, get_formulation, path
+from boostopt.boosting import Stabilization
+from boostopt.oracles import DecisionStumps, GivenMargins, KernelColumns, Query
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,7 @@ def test_an_edge_is_rounded_by_the_sum_of_the_weights() -> None:
     rng = np.random.default_rng(1)
     X, y = rng.choice([-1, -0.5, 0, 0.5, 1.0], (12, 1)), rng.choice([-1, 1], 12)
     y[:2] = 1, -1
-    run = boost("svm", DecisionStumps(X, y, reflexive=False), C=1e9, max_rounds=15)
+    run = boost("svm", DecisionStumps(X, y), C=1e9, max_rounds=15)
     assert run.reason.startswith("converged")
 
 
@@ -75,3 +76,81 @@ def test_kernel_columns_do_not_depend_on_how_many_rows_are_looked_at(kernel: str
             u = run.record.collected.margins.column(q)
             np.testing.assert_array_equal((hypothesis(X) * y)[:3], u)
             np.testing.assert_array_equal(hypothesis(X[:3]) * y[:3], u)
+
+
+def test_a_program_off_the_simplex_may_be_worth_less_than_minus_one() -> None:
+    run = boost("log_loss", GivenMargins(-np.ones((3, 1))), eta=10.0)
+    assert run.certificate.gap <= 1e-6
+    assert run.certificate.upper < -2.0
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 3))
+    y = np.where(X[:, 0] + rng.normal(size=60) > 0, 1, -1)
+    run = boost("log_loss", DecisionStumps(X, y), eta=20.0)
+    assert run.reason.startswith("direct")
+    assert len(run.w) > 3
+    assert run.class_certificate.gap <= 0.01 + 1e-9
+
+
+def test_a_stabilized_run_asks_with_the_newest_distribution_where_edges_are_bounded() -> None:
+    U = np.array([[-1, 1], [0.5, -1], [0.75, 1], [-1, -0.75]])
+    oracle = GivenMargins(U, reflexive=True)
+    first = boost("adaboost", oracle, max_rounds=1)
+    run = boost("softboost", oracle, nu=1.0, epsilon=0.02, start=first, stabilization=Stabilization(inner=0.9))
+    assert run.class_certificate.lower <= 0.0 <= run.class_certificate.upper
+    assert run.class_certificate.gap <= 0.02 + 1e-9
+
+
+def test_a_projection_takes_no_negative_weights_over() -> None:
+    U = np.array([[1, 1, 1], [1, 1, 1], [1, -1, -1], [-1, -1, 1.0]])
+    oracle = GivenMargins(U, reflexive=True)
+    first = boost("lp_adaboost", oracle, two_sided=True, columns=5, epsilon=0.1)
+    run = boost("arc_gv", oracle, start=first, max_rounds=1)
+    assert (run.w >= 0).all()
+    m = run.record.collected.margins.margins(run.w)
+    assert abs(run.class_certificate.lower - m.min() / run.w.sum()) <= 1e-9
+
+
+@pytest.mark.parametrize("formulation", ["svm", "qp_reg_adaboost"])
+def test_squares_over_stumps_reach_the_optimum_of_the_class(formulation: str) -> None:
+    rng = np.random.default_rng(3)
+    X = np.round(rng.normal(size=(30, 2)), 1)
+    y = np.where(X[:, 0] + X[:, 1] + 0.5 * rng.normal(size=30) > 0, 1, -1)
+    columns = DecisionStumps(X, y, reflexive=formulation != "svm").best(Query(np.full(30, 1 / 30), 1000)).columns
+    both = np.stack([column.margins for column in columns], axis=1)
+    each = np.unique(both * both[0], axis=1)  # each part of the examples once, whichever its sign
+    U = each if formulation == "svm" else np.hstack([each, -each])
+    whole = get_formulation(formulation).bind(U, C=1.0).solve(tol=1e-9).certificate
+    run = boost(formulation, DecisionStumps(X, y), C=1.0, epsilon=1e-9)
+    assert run.certificate.lower <= whole.upper
+    assert run.certificate.upper >= whole.lower - 1e-4
+
+
+def test_edges_without_a_sign_need_a_class_closed_under_negation() -> None:
+    oracle = GivenMargins(np.array([[1, 1], [1, -1], [-1, -1], [-1, -1.0]]))
+    with pytest.raises(OptionError, match="closed under negation"):
+        boost("svm", oracle, C=1.0)
+    run = boost("svm", GivenMargins(np.array([[1, 1], [1, -1], [-1, -1], [-1, -1.0]]), reflexive=True), C=1.0)
+    assert abs(run.certificate.upper - -3.0) <= 1e-6
+
+
+def test_the_bound_on_rounds_is_at_least_one() -> None:
+    run = boost("softboost", GivenMargins(np.array([[1.0, -1.0], [-1.0, 1.0]])), nu=2.0)
+    assert run.most_rounds == 1.0
+
+
+@pytest.mark.parametrize("values", [["a"], [1j], {8, 16}, [[1], [2, 3]], [True]])
+def test_values_of_a_path_are_numbers(values: Any) -> None:
+    with pytest.raises(OptionError, match="list of numbers"):
+        path("erlpboost", GivenMargins(np.eye(3)), nu=values)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_certified_soft_margin_is_that_of_the_weights_returned(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    oracle = GivenMargins(rng.uniform(-1, 1, (6, 4)), reflexive=True)
+    first = boost("erlpboost", oracle, nu=2.0, epsilon=0.1)
+    options: dict[str, Any] = {"nu": 2.0, "epsilon": 0.1, "segment": False, "update": "program", "max_rounds": 6}
+    run = boost("corrective_erlpboost", oracle, start=first, **options)
+    assert (run.w >= 0).all()
+    m = np.sort(run.record.collected.margins.margins(run.w) / run.w.sum())
+    assert abs(run.class_certificate.lower - m[:2].mean()) <= 1e-9

@@ -207,10 +207,21 @@ def test_several_columns_are_the_best_of_each_of_the_best_features() -> None:
     X, y, d = noisy()
     each = [max(edge for edge, stump, _ in twin(X, y, d, True) if stump.feature == j) for j in (0, 1, 2, 4, 5)]
     order = [(0, 1, 2, 4, 5)[k] for k in np.argsort(-np.array(each), kind="stable")]
-    for count in range(1, 8):
+    for count in range(1, 6):
         columns = best(X, y, d, count).columns
         assert [column.hypothesis.feature for column in columns] == order[:count]
         assert [column.edge for column in columns] == pytest.approx(sorted(each, reverse=True)[:count], abs=1e-15)
+
+
+def test_more_columns_than_features_are_the_best_stumps_whatever_their_features() -> None:
+    X, y, d = noisy()
+    edges = sorted({round(edge, 12) for edge, _, _ in twin(X, y, d, True)}, reverse=True)
+    columns = best(X, y, d, 12).columns
+    assert len(columns) > 6
+    assert len({column.margins.tobytes() for column in columns}) == len(columns)
+    found = [round(column.edge, 12) for column in columns]
+    assert found == sorted(found, reverse=True)
+    assert set(found) == set(edges[: len(set(found))])
 
 
 def test_equal_and_opposite_features_are_answered_once_by_the_lowest() -> None:
@@ -219,7 +230,7 @@ def test_equal_and_opposite_features_are_answered_once_by_the_lowest() -> None:
     for column in (X[:, [0]], X[:, [4]]):
         copies = np.hstack([column, -column, 2 * column, column**3, np.zeros_like(column), column])
         for form in (np.asarray, scipy.sparse.csr_array):
-            (only,) = best(form(copies), y, d, 6).columns
+            (only,) = best(form(copies), y, d, 5).columns
             assert only.hypothesis.feature == 0
 
 

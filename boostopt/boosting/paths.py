@@ -1,0 +1,213 @@
+"""Regularization paths: boosting at many values of a parameter, each run beginning where its neighbour ended."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt.boosting.boosts import boost
+from boostopt.boosting.driver import INTERRUPTED
+from boostopt.boosting.goal import ClassCertificate
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.run import Run
+from boostopt.catalogue import get_formulation
+from boostopt.errors import OptionError
+from boostopt.oracles.base import Hypothesis, Oracle
+from boostopt.shapes import Array, Float, Int
+from boostopt.words import html_table, interval
+
+EPSILON = 0.01
+"""The accuracy of `boost` where none is given."""
+
+DOWNWARDS = {"nu": True, "eta": False}
+"""The parameters that a path may go along, and whether smaller values ask for more hypotheses."""
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """The runs of a path.
+
+    Attributes
+    ----------
+    parameter
+        "nu" or "eta".
+    values
+        Its values in the order in which they were given, shape (k,).
+    runs
+        The run of each.
+    seconds
+        What each took, shape (k,).
+    """
+
+    parameter: str
+    values: Float[Array, " k"]
+    runs: tuple[Run, ...]
+    seconds: Float[Array, " k"]
+
+    @property
+    def certificates(self) -> tuple[ClassCertificate, ...]:
+        """How far the soft margin of each run is from the best possible over the class.
+
+        Raises
+        ------
+        OptionError
+            The formulation has no soft margin.
+        """
+        return tuple(run.class_certificate for run in self.runs)
+
+    @property
+    def soft_margin(self) -> Float[Array, " k"]:
+        """The certified soft margin of each run."""
+        return np.array([certificate.lower for certificate in self.certificates])
+
+    @property
+    def lower(self) -> Float[Array, " k"]:
+        """The lower ends of the certificates, which are the soft margins."""
+        return self.soft_margin
+
+    @property
+    def upper(self) -> Float[Array, " k"]:
+        """The upper ends of the certificates: what no weights over the class can exceed; inf where none is known."""
+        return np.array([certificate.upper for certificate in self.certificates])
+
+    @property
+    def active(self) -> Int[Array, " k"]:
+        """Number of hypotheses with a weight in each run."""
+        return np.array([np.count_nonzero(run.w) for run in self.runs])
+
+    @property
+    def rounds(self) -> Int[Array, " k"]:
+        """Rounds of each run."""
+        return np.array([run.rounds for run in self.runs])
+
+    @property
+    def weights(self) -> Float[Array, "k t"]:
+        """Weights of all the hypotheses that the path collected: a row for each value, in the order of `hypotheses`."""
+        w = np.zeros((len(self.runs), len(self._longest.w)))
+        for row, run in zip(w, self.runs, strict=True):
+            row[: len(run.w)] = run.w
+        return w
+
+    @property
+    def hypotheses(self) -> Sequence[Hypothesis]:
+        """All hypotheses that the path collected: each run has the first ones of them."""
+        return self._longest.hypotheses
+
+    @property
+    def _longest(self) -> Run:
+        """The run that was made last."""
+        return max(self.runs, key=lambda run: len(run.w))
+
+    def __len__(self) -> int:
+        return len(self.runs)
+
+    def __iter__(self) -> Iterator[tuple[float, Run]]:
+        """Iterate over the values with their runs."""
+        return zip(self.values.tolist(), self.runs, strict=True)
+
+    def __repr__(self) -> str:
+        low, high = self.values.min(), self.values.max()
+        return f"Path({len(self)} values of {self.parameter} from {low:g} to {high:g}, {self.rounds.sum()} rounds)"
+
+    def _repr_html_(self) -> str:
+        goal = self.runs[0].record.problem.goal is not None
+        over = self.certificates if goal else tuple(run.certificate for run in self.runs)
+        rows = [
+            [value, run.rounds, np.count_nonzero(run.w), interval(certificate.lower, certificate.upper)]
+            for (value, run), certificate in zip(self, over, strict=True)
+        ]
+        certified = "soft margin over the class" if goal else "over the hypotheses collected"
+        return html_table(repr(self), rows, (self.parameter, "rounds", "hypotheses", certified))
+
+
+def path(
+    formulation: Any,
+    oracle: Oracle,
+    *,
+    nu: npt.ArrayLike | None = None,
+    eta: npt.ArrayLike | None = None,
+    each: Callable[[float, Run], None] | None = None,
+    **options: Any,
+) -> Path:
+    """Boost at many values of nu or of eta, each run beginning with the hypotheses and weights of its neighbour.
+
+    The path goes from the value that asks for least to the one that asks for most, from the largest nu to the smallest
+    or from the smallest eta to the largest, whatever the order in which they are given. Every run has its own
+    certificate, which is as true as that of a run by itself.
+
+    Parameters
+    ----------
+    formulation, oracle
+        As in `boost`.
+    nu, eta
+        The values of one of the two, shape (k,): nu are counts, as in `boost`. The other one may be given as a number.
+    each
+        Called with the value and its run when one is done.
+    **options
+        Options and parameters of each run, as in `boost`, without start and checkpoint.
+
+    Returns
+    -------
+    The path; its runs stand in the order of the values. After an interrupt (Ctrl-C) it has those that were reached.
+
+    Raises
+    ------
+    OptionError
+        Neither parameter, or both, have several values; an option is unknown, or belongs to single runs.
+    ProblemError
+        A value is out of its domain, or the oracle returns what is no column.
+    """
+    name, values, fixed = _values({"nu": nu, "eta": eta})
+    for single in ("start", "checkpoint"):
+        if single in options:
+            raise OptionError(f"{single} is of one run; a path has {len(values)}. Leave it out.")
+    page = get_formulation(formulation)
+    parameters = {key: options[key] for key in page.parameters if key in options}
+    for value in values.tolist():  # before the first run: a bad value would lose what was made
+        given = {**parameters, **fixed, name: value}
+        Problem.of(page, oracle.c, options.get("d0"), options.get("epsilon", EPSILON), options.get("update"), given)
+    order = np.argsort(-values if DOWNWARDS[name] else values, kind="stable").tolist()
+    runs: dict[int, Run] = {}
+    seconds = np.zeros(len(values))
+    earlier = None
+    for k in order:
+        began = time.perf_counter()
+        said: dict[str, Any] = {**options, **fixed, name: float(values[k])}
+        earlier = boost(formulation, oracle, start=earlier, **said)
+        runs[k], seconds[k] = earlier, time.perf_counter() - began
+        if each is not None:
+            each(float(values[k]), earlier)
+        if earlier.reason == INTERRUPTED:
+            break
+    reached = sorted(runs)
+    return Path(name, values[reached], tuple(runs[k] for k in reached), seconds[reached])
+
+
+def _values(given: dict[str, npt.ArrayLike | None]) -> tuple[str, Float[Array, " k"], dict[str, float]]:
+    """Return the parameter with several values, these, and the other one if it was given."""
+    arrays: dict[str, Any] = {}
+    for name, value in given.items():
+        if value is None:
+            continue
+        try:
+            array = np.asarray(value)
+        except ValueError as failure:
+            raise OptionError(f"{name} must be a list of numbers, or one; got {value!r}: {failure}.") from failure
+        if array.size and array.dtype.kind not in "iuf":
+            raise OptionError(f"{name} must be a list of numbers, or one; got {value!r}. Pass such a list.")
+        arrays[name] = array.astype(np.float64)
+    several = [name for name, values in arrays.items() if values.ndim == 1]
+    if len(several) != 1 or any(values.ndim > 1 for values in arrays.values()):
+        shapes = ", ".join(f"{name} of shape {values.shape}" for name, values in arrays.items()) or "neither"
+        raise OptionError(
+            f"a path goes along several values of nu or of eta; got {shapes}. Pass a list for one of the two."
+        )
+    name = several[0]
+    if not len(arrays[name]):
+        raise OptionError(f"a path needs at least one value of {name}; got none.")
+    return name, arrays[name], {other: float(value) for other, value in arrays.items() if other != name}

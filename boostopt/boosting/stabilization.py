@@ -1,0 +1,131 @@
+"""What keeps totally corrective boosting from swinging, and its programs small.
+
+A distribution that solves the program over few hypotheses says little of the class: the next one may lie far away, and
+the oracle is asked here and there. Asked between the best distribution so far and the newest one it returns hypotheses
+that serve both. Every distribution in the domain of F0 bounds the class, however it was found, so that certificates and
+stopping rules stay as they are [Glocer 2009, section 2.2; Ben-Ameur and Neto 2007; Pessoa, Sadykov, Uchoa, Vanderbeck
+2018].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from boostopt.backends.base import Start
+from boostopt.boosting.collected import Collected
+from boostopt.boosting.state import State
+from boostopt.errors import OptionError
+from boostopt.shapes import Array, Float, Int
+
+ASKED = "asked"
+"""Name, in a state's memory, of the distribution that the oracle was asked with last, where it is needed again."""
+
+WORTH = 0.25
+"""Share of the hypotheses in the program that must be idle for them to leave: the next solve begins further away."""
+
+LIGHT = 1e-2
+"""Share of the mean weight below which there is none: an interior point leaves some to every hypothesis."""
+
+VIOLATED = 1e-9
+"""By how much a hypothesis that left must exceed the largest edge to come back."""
+
+
+@dataclass(frozen=True)
+class Stabilization:
+    """How a totally corrective run is stabilized; with the defaults it is not.
+
+    Attributes
+    ----------
+    inner
+        Share, in [0, 1), of the distribution that proves the best bound of the class in what the oracle is asked with:
+        in-out separation, known as Wentges's smoothing too. A heuristic oracle proves none, and there is no effect.
+    previous
+        Share, in [0, 1), of what the oracle was asked with before: Neame's smoothing. The two sum to less than 1.
+    idle
+        A hypothesis without weight leaves the program when its edge falls short of the largest one by more than this
+        multiple of what is between the bounds of the soft margin, as soon as a quarter of the program is such. It
+        comes back when its edge is the largest again. Positive, inf to keep all.
+
+    Where the answer to a stabilized question does not improve the program, the oracle is asked with the newest
+    distribution in the same round: theory bounds the rounds as before.
+
+    Raises
+    ------
+    OptionError
+        A share or the multiple is out of its range.
+    """
+
+    inner: float = 0.0
+    previous: float = 0.0
+    idle: float = math.inf
+
+    def __post_init__(self) -> None:
+        shares = self.inner, self.previous
+        if not (min(shares) >= 0.0 and sum(shares) < 1.0):
+            raise OptionError(
+                "inner and previous must be shares of at least 0 that sum to less than 1; got "
+                f"{self.inner!r} and {self.previous!r}. Choose smaller ones."
+            )
+        if not self.idle > 0.0:
+            raise OptionError(f"idle must be a positive multiple, or inf; got {self.idle!r}.")
+
+    def __bool__(self) -> bool:
+        """Whether anything is done."""
+        return self != Stabilization()
+
+    def query(self, state: State) -> Float[Array, " N"]:
+        """Return what the oracle is asked with: `state.d` itself where nothing is mixed in."""
+        best, before = state.bounds.d, state.memory.get(ASKED)
+        inner = self.inner if best is not None else 0.0
+        previous = self.previous if before is not None else 0.0
+        if inner == 0.0 and previous == 0.0:
+            return state.d
+        d = (1.0 - inner - previous) * state.d
+        d = d + inner * best if best is not None else d
+        return d + previous * cast(Array, before) if before is not None else d
+
+
+MEASURED, COLUMNS = Stabilization(inner=0.85), 3
+"""What was worth most over seven data sets, rounds and seconds: how the oracle is asked, and for how many columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class Working:
+    """The hypotheses of a program, where idle ones have left it.
+
+    Attributes
+    ----------
+    active
+        Their numbers, shape (k,): those of the last program first.
+    start
+        Where a solver may begin, its weights in that order.
+    """
+
+    active: Int[Array, " k"]
+    start: Start | None
+
+
+def working(state: State, collected: Collected, idle: float) -> Working | None:
+    """Return what the next program is over; None for all hypotheses, as they came."""
+    t = len(state.w)
+    gap = state.bounds.smallest_target - state.soft_margin
+    if t == 0 or (state.active is None and not math.isfinite(idle)):
+        return None
+    before = np.arange(t) if state.active is None else state.active
+    e = collected.margins.edges(state.d)
+    largest = float(e[before].max())
+    out = np.setdiff1d(np.arange(t), before)
+    back = out[e[out] > largest + VIOLATED]
+    joining = np.concatenate([back, np.arange(t, collected.t)])
+    w = np.abs(state.w[before])
+    busy = (w > LIGHT * w.mean()) | (e[before] >= largest - idle * max(gap, 0.0))
+    if np.count_nonzero(~busy) > WORTH * len(before):
+        active = before[busy]
+        return Working(np.concatenate([active, joining]), Start(d=state.d, w=state.w[active]))
+    if state.active is None:
+        return None
+    return Working(np.concatenate([before, joining]), state.start)

@@ -1,0 +1,199 @@
+"""Runs that begin with what an earlier run collected, and the paths that are made of them."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from random_classes import LP, SEEDS, drawn
+
+from boostopt import OptionError, ProblemError, boost, get_formulation, path
+from boostopt.boosting.run import Run
+from boostopt.boosting.stabilization import Stabilization
+from boostopt.boosting.trace import Row
+from boostopt.oracles import DecisionStumps, Estimators, GivenMargins
+
+TOTAL = ("lpboost", "erlpboost", "binary_erlpboost", "softboost", "binary_softboost")
+EPSILON = 0.02
+
+
+def stumps(N: int = 60, seed: int = 3) -> DecisionStumps:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, 6))
+    return DecisionStumps(X, np.where(X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=N) > 0, 1, -1))
+
+
+def overlap(one: Run, other: Run) -> bool:
+    a, b = one.class_certificate, other.class_certificate
+    return max(a.lower, b.lower) <= min(a.upper, b.upper)
+
+
+@pytest.mark.parametrize("formulation", [*TOTAL, "corrective_erlpboost"])
+def test_a_run_that_begins_with_another_proves_the_same_optimum(formulation: str) -> None:
+    epsilon = 0.2 if formulation.startswith("corrective") else EPSILON
+    oracle = stumps()
+    first = boost(formulation, oracle, nu=12, epsilon=epsilon)
+    cold = boost(formulation, oracle, nu=9, epsilon=epsilon)
+    warm = boost(formulation, oracle, nu=9, epsilon=epsilon, start=first)
+    assert overlap(cold, warm)
+    assert warm.class_certificate.gap <= epsilon + 1e-9
+    assert warm.rounds < cold.rounds
+    assert warm.hypotheses[: len(first.hypotheses)] == first.hypotheses
+
+
+@pytest.mark.parametrize("formulation", ["l1_adaboost", "qp_reg_adaboost", "svm"])
+def test_programs_without_a_soft_margin_reach_the_optimum_of_the_class_cold_and_warm(formulation: str) -> None:
+    U = np.random.default_rng(5).uniform(-1, 1, (40, 25))
+    U[:, :5] = np.clip(U[:, :5] + 0.5, -1, 1)
+    even = formulation == "svm"  # edges without a sign: a hypothesis stands for its negation
+    whole = get_formulation(formulation).bind(U, C=0.12).solve(tol=1e-9).certificate
+    first = boost(formulation, GivenMargins(U, reflexive=even), C=0.1, epsilon=1e-9)
+    cold = boost(formulation, GivenMargins(U, reflexive=even), C=0.12, epsilon=1e-9)
+    warm = boost(formulation, GivenMargins(U, reflexive=even), C=0.12, epsilon=1e-9, start=first)
+    for run in (cold, warm):
+        # Weights over some hypotheses are weights over all, so that the value of the class is no smaller.
+        assert run.certificate.lower <= whole.upper
+        assert run.certificate.upper >= whole.lower - 1e-6 * max(1.0, abs(whole.lower))
+    assert warm.rounds < cold.rounds
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_the_interval_holds_what_linear_programming_finds(seed: int) -> None:
+    one = drawn(seed)
+    other = min(one.nu + 2.0, one.total)
+    oracle = GivenMargins(one.U, c=one.c)
+    first = boost("erlpboost", oracle, nu=one.nu, epsilon=0.1)
+    run = boost("lpboost", oracle, nu=other, epsilon=0.05, start=first)
+    best = one.optimum_of(one.U, other)
+    assert run.class_certificate.lower - LP <= best <= run.class_certificate.upper + LP
+    assert run.class_certificate.gap <= 0.05 + LP
+
+
+def test_the_same_problem_again_stops_before_a_round() -> None:
+    oracle = stumps()
+    first = boost("erlpboost", oracle, nu=12, epsilon=EPSILON)
+    again = boost("erlpboost", oracle, nu=12, epsilon=EPSILON, start=first)
+    assert again.rounds == 0
+    assert len(again.trace) == 0
+    assert again.reason.startswith(("direct", "regularized"))
+    assert again.class_certificate.gap <= EPSILON
+    assert "rounds" in again._repr_html_()  # pyright: ignore[reportPrivateUsage]
+
+
+def test_a_projection_goes_on_as_if_it_had_not_stopped() -> None:
+    oracle = stumps()
+    half = boost("adaboost", oracle, max_rounds=15)
+    whole = boost("adaboost", oracle, max_rounds=30)
+    joined = boost("adaboost", oracle, max_rounds=15, start=half)
+    assert joined.hypotheses == whole.hypotheses
+    np.testing.assert_allclose(joined.w, whole.w, rtol=1e-9)
+
+
+def test_numbers_of_fits_go_on() -> None:
+    from sklearn.tree import DecisionTreeClassifier
+
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(50, 3))
+    y = np.where(X[:, 0] + 0.5 * rng.normal(size=50) > 0, 1, -1)
+    oracle = Estimators(DecisionTreeClassifier(max_depth=2), X, y)
+    first = boost("erlpboost", oracle, nu=10, max_rounds=5)
+    then = boost("erlpboost", oracle, nu=5, max_rounds=5, start=first)
+    assert len(set(then.hypotheses)) == len(then.hypotheses)
+    assert oracle.state() == {"calls": 0}
+
+
+def test_a_run_from_a_file_is_as_good(tmp_path: Path) -> None:
+    oracle = stumps()
+    boost("softboost", oracle, nu=12, epsilon=EPSILON).save(tmp_path / "run.npz")
+    warm = boost("softboost", oracle, nu=9, epsilon=EPSILON, start=Run.load(tmp_path / "run.npz"))
+    assert overlap(warm, boost("softboost", oracle, nu=9, epsilon=EPSILON))
+
+
+def test_a_run_over_other_examples_is_refused() -> None:
+    with pytest.raises(OptionError, match="the same examples and class"):
+        boost("erlpboost", stumps(), nu=9, start=boost("erlpboost", stumps(seed=4), nu=9))
+
+
+@pytest.mark.parametrize("formulation", TOTAL)
+def test_a_path_has_the_optima_of_single_runs(formulation: str) -> None:
+    oracle, values = stumps(), [6.0, 20.0, 12.0]
+    along = path(formulation, oracle, nu=values, epsilon=EPSILON)
+    assert along.parameter == "nu"
+    assert along.values.tolist() == values
+    for (value, run), seconds in zip(along, along.seconds, strict=True):
+        assert run.record.problem.first.parameters.nu == value
+        assert overlap(run, boost(formulation, oracle, nu=value, epsilon=EPSILON))
+        assert seconds > 0
+    assert (along.upper - along.lower <= EPSILON + 1e-9).all()
+    np.testing.assert_array_equal(along.soft_margin, along.lower)
+
+
+def test_weights_of_a_path_are_of_one_list_of_hypotheses() -> None:
+    oracle = stumps()
+    along = path("erlpboost", oracle, nu=9, eta=[10.0, 200.0, 50.0])
+    assert len(along) == 3
+    assert along.weights.shape == (3, len(along.hypotheses))
+    for row, run in zip(along.weights, along.runs, strict=True):
+        assert along.hypotheses[: len(run.w)] == run.hypotheses
+        np.testing.assert_array_equal(row[: len(run.w)], run.w)
+        assert not row[len(run.w) :].any()
+    assert along.active.tolist() == [np.count_nonzero(run.w) for run in along.runs]
+    assert along.rounds.tolist() == [run.rounds for run in along.runs]
+    assert "3 values of eta from 10 to 200" in repr(along)
+    assert "eta" in along._repr_html_()  # pyright: ignore[reportPrivateUsage]
+
+
+def test_a_path_of_a_program_without_a_soft_margin_shows_its_own_intervals() -> None:
+    along = path("log_loss", stumps(), eta=[1.0, 4.0], max_rounds=5)
+    assert "over the " in along._repr_html_()  # pyright: ignore[reportPrivateUsage]
+
+
+def test_an_interrupted_path_has_what_was_reached() -> None:
+    reached: list[float] = []
+
+    def interrupt(row: Row) -> None:
+        if len(reached) == 1 and row.round == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def note(value: float, run: Run) -> None:
+        reached.append(value)
+
+    along = path("erlpboost", stumps(), nu=[4.0, 20.0, 10.0], epsilon=EPSILON, each=note, progress=interrupt)
+    assert reached == [20.0, 10.0]
+    assert along.values.tolist() == [20.0, 10.0]
+    assert along.runs[1].reason == "interrupted by the user"
+    assert along.runs[1].class_certificate.exact
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "got neither"),
+        ({"nu": 5.0}, r"nu of shape \(\)"),
+        ({"nu": [5.0], "eta": [1.0]}, "Pass a list for one"),
+        ({"nu": []}, "at least one value"),
+        ({"nu": [5.0, 6.0], "start": None}, "start is of one run"),
+        ({"nu": [5.0, 6.0], "checkpoint": "here"}, "checkpoint is of one run"),
+    ],
+)
+def test_what_is_no_path_is_refused(options: Any, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        path("erlpboost", stumps(), **options)
+
+
+def test_a_value_out_of_its_domain_is_refused() -> None:
+    with pytest.raises(ProblemError, match="nu"):
+        path("erlpboost", stumps(), nu=[5.0, 1000.0])
+
+
+def test_a_stabilized_path_is_as_true() -> None:
+    oracle = stumps()
+    along = path(
+        "lpboost", oracle, nu=[6.0, 9.0, 12.0], epsilon=EPSILON, stabilization=Stabilization(inner=0.5, idle=1)
+    )
+    for value, run in along:
+        assert overlap(run, boost("lpboost", oracle, nu=value, epsilon=EPSILON))

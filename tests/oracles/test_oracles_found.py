@@ -1,0 +1,60 @@
+"""Faults that were found in the options of oracles and learners."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostopt import get_formulation
+from boostopt.errors import OptionError, ProblemError, unknown_name
+from boostopt.learners.rbf import check_rbf_options
+from boostopt.oracles import KernelColumns
+
+X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]]), np.array([1, -1, 1])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((None, 10, 1e-6), "K must be a whole number of centres; got None"),
+        (("a", 10, 1e-6), "K must be a whole number of centres; got 'a'"),
+        ((2.0, 10, 1e-6), "K must be a whole number of centres; got 2.0"),
+        ((True, 10, 1e-6), "K must be a whole number of centres; got True"),
+        ((2, "ten", 1e-6), "iterations must be a whole number of steps; got 'ten'"),
+        ((2, 10, "small"), "lambda_ must be a positive number; got 'small'"),
+        ((0, 10, 1e-6), "K must be at least 1 centre; got 0"),
+    ],
+)
+def test_options_of_networks_are_numbers(options: tuple[Any, Any, Any], message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        check_rbf_options(*options)
+    check_rbf_options(np.int64(2), 0, np.float64(1e-6))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "polynomial", "rbf"])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"gamma": -1.0}, "gamma must be positive and finite; got -1.0"),
+        ({"gamma": "scale"}, "gamma must be a positive number, or None"),
+        ({"degree": 0}, "degree must be a whole number of at least 1; got 0"),
+        ({"coef0": np.inf}, "coef0 must be finite; got inf"),
+    ],
+)
+def test_options_of_kernels_are_looked_at_whatever_the_kernel(kernel: str, options: Any, message: str) -> None:
+    with pytest.raises(OptionError, match=message):
+        KernelColumns(X, y, kernel, **options)
+    assert KernelColumns(X, y, kernel, gamma=np.float32(0.5), degree=np.int64(2)).N == 3
+
+
+@pytest.mark.parametrize("name", [3, None, len, 1.5])
+def test_names_that_are_no_texts_are_unknown(name: object) -> None:
+    assert f"unknown kind of values {name!r}. Known: predict." in str(unknown_name("kind of values", name, ["predict"]))
+
+
+@pytest.mark.parametrize("text", ["1", b"1", np.str_("1")])
+def test_text_is_no_parameter(text: object) -> None:
+    with pytest.raises(ProblemError, match="C must be a real number; got"):
+        get_formulation("svm").bind(np.ones((2, 1)), C=text)
