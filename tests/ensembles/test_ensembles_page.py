@@ -1,0 +1,26 @@
+"""The table of docs/ensembles.md is what its program measures."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+PAGE = (Path(__file__).parents[2] / "docs" / "ensembles.md").read_text(encoding="utf-8")
+
+
+def test_the_table_is_what_the_program_below_it_measures(capsys: pytest.CaptureFixture[str]) -> None:
+    (program,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    exec(program, {})
+    printed = [[float(number) for number in line.split()] for line in capsys.readouterr().out.splitlines()]
+    (table,) = re.findall(r"^\| ensemble \| values \|.*?\n\n", PAGE, re.DOTALL | re.MULTILINE)
+    shown = [[float(cell) for cell in row.split("|")[3:8]] for row in table.strip().splitlines()[2:]]
+    assert len(shown) == len(printed) == 5
+    for (before, best, kept, few, fewer), (m_before, m_best, gap, m_kept, m_few, m_fewer) in zip(
+        shown, printed, strict=True
+    ):
+        # Trees differ a little between versions of scikit-learn; digits that were rounded do anyway.
+        assert (m_before, m_best, m_few, m_fewer) == pytest.approx((before, best, few, fewer), abs=1e-3)
+        assert m_kept == pytest.approx(kept, abs=2)
+        assert gap <= 1e-9 and m_few <= m_fewer + 1e-12

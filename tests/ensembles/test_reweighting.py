@@ -1,0 +1,268 @@
+"""New weights for the members of an ensemble: optimal, certified, and the same for equal data."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from ensemble_examples import ENSEMBLES, NU, SIGNS, STUMP, N, X, Y, Z, best_soft_margin, fresh, soft_margin
+from sklearn.tree import DecisionTreeClassifier
+
+from boostopt import OptionError, Outcome, ProblemError, boost, get_formulation, list_formulations
+from boostopt.authoring import EdgeFunction, Examples, Formulation, LogarithmicLoss, Regularizer, SquaredPositiveEdges
+from boostopt.ensembles import Reweighted, reweight
+from boostopt.oracles import DecisionStumps
+
+ADABOOST = fresh(ENSEMBLES["adaboost"]).fit(X, Y)
+FOREST = fresh(ENSEMBLES["forest"]).fit(X, Y)
+BOOSTING = fresh(ENSEMBLES["gradient boosting"]).fit(X, Y)
+
+WHOLE = [name for name in list_formulations() if get_formulation(name).columns is None]
+NUMBERS = {"nu": NU, "gamma": 0.2, "rho": 0.1, "r": 0.3}
+
+
+def numbers(name: str) -> dict[str, Any]:
+    """Values of the parameters that a formulation needs."""
+    given = {**NUMBERS, "C": 1.0 / NU}
+    return {key: given[key] for key, known in get_formulation(name).parameters.items() if known.required}
+
+
+@pytest.mark.parametrize("kind", ENSEMBLES)
+def test_the_certified_optimum_is_that_of_the_printed_program(kind: str) -> None:
+    ensemble = fresh(ENSEMBLES[kind]).fit(X, Y)
+    found = reweight(ensemble, X, Y, "lpboost", nu=NU)
+    U = found.U.to_array()
+    optimum = best_soft_margin(U, NU)
+    certificate = found.soft_margin_certificate
+    assert certificate.lower - 1e-12 <= optimum <= certificate.upper + 1e-12
+    assert certificate.gap <= 1e-9
+    assert found.soft_margin_before == pytest.approx(soft_margin(U @ found.own_weights, 10), abs=1e-10)
+    assert found.soft_margin == pytest.approx(soft_margin(U @ found.w, 10), abs=1e-10)
+    assert found.soft_margin_before <= found.soft_margin <= certificate.upper
+    assert 0.0 <= found.loss <= 2e-9
+    assert found.nu == NU and found.w.sum() == pytest.approx(1.0, abs=1e-8) and (found.w >= 0).all()
+    assert found.kept == np.count_nonzero(found.w) <= 15 + (kind == "gradient boosting")
+
+
+@pytest.mark.parametrize("reflexive", [False, True])
+@pytest.mark.parametrize("name", WHOLE)
+def test_every_program_over_all_hypotheses_gives_weights(name: str, reflexive: bool) -> None:
+    tol = 1e-6  # what every backend reaches within a second on each of them
+    # So many edges that are to be equal leave solvers in doubt whether there is an answer.
+    ensemble = list(ADABOOST.estimators_[:3]) if name == "entropy_projection" else ADABOOST
+    found = reweight(ensemble, X, Y, name, reflexive=reflexive, tol=tol, **numbers(name))
+    assert found.solution.outcome is Outcome.SOLVED and found.certificate.scaled_gap <= tol
+    certificate = found.soft_margin_certificate
+    assert certificate.scaled_gap <= tol
+    # Twice the weights that were dropped, and rounding.
+    assert found.soft_margin <= certificate.upper and found.soft_margin_before <= certificate.upper
+    assert found.loss == pytest.approx(certificate.upper - found.soft_margin, abs=1e-15)
+    assert np.abs(found.w).sum() <= 1 + 1e-12
+    if not reflexive and name not in ("svm", "entropy_projection"):
+        assert (found.w >= 0).all() and np.abs(found.w).sum() == pytest.approx(1.0, abs=2 * tol)
+        if found.nu is not None:
+            assert certificate.upper >= best_soft_margin(found.U.to_array(), found.nu) - 1e-9
+    f = found.decision_function(X)
+    assert np.abs(f).max() <= 1.0
+    if np.abs(found.w).sum() > 0.5:
+        assert np.mean(found.predict(X) == Y) > 0.6
+        # The weights as they are give these margins.
+        assert SIGNS * f * np.abs(found.w).sum() == pytest.approx(found.margins, abs=1e-12)
+    assert "members" in found._repr_html_() and name in repr(found)  # pyright: ignore[reportPrivateUsage]
+
+
+@pytest.mark.parametrize("name", sorted(set(list_formulations()) - set(WHOLE)))
+def test_updates_are_no_programs_over_all_hypotheses(name: str) -> None:
+    with pytest.raises(OptionError, match=f"needs a program over all hypotheses; {name} states one update, of [12] c"):
+        reweight(ADABOOST, X, Y, name)
+
+
+@pytest.mark.parametrize("C", [0.02, 0.1, 0.3, 5.0])
+def test_the_l1_program_is_lp_reg_adaboost_by_another_scaling(C: float) -> None:
+    found = reweight(BOOSTING, X, Y, "l1_adaboost", C=C)
+    s = float(found.solution.d.sum())
+    assert found.nu == pytest.approx(max(s / C, 1.0), rel=1e-12)
+    assert found.nu is not None
+    same = reweight(BOOSTING, X, Y, "lp_reg_adaboost", C=1.0 / found.nu)
+    # w / sum w is optimal there, with the value 1 / s.
+    assert found.loss <= 1e-8 and same.soft_margin_certificate.upper == pytest.approx(1.0 / s, abs=1e-7)
+    assert found.soft_margin == pytest.approx(same.soft_margin, abs=1e-7)
+    assert found.solution.w / found.solution.w.sum() == pytest.approx(found.w, abs=1e-8)
+
+
+def test_where_no_slack_is_worth_a_weight_the_largest_soft_margin_is_taken() -> None:
+    # w = 0 is optimal if and only if no edge of the heaviest d exceeds 1: C Uᵀ1 <= 1.
+    found = reweight(ADABOOST, X, Y, "l1_adaboost", C=1e-3)
+    assert not found.solution.w.any()
+    assert found.weights_are == "of the largest soft margin, those of l1_adaboost being 0"
+    assert found.nu == N and found.soft_margin == pytest.approx(found.U.to_array().mean(axis=0).max(), abs=1e-10)
+
+
+@pytest.mark.parametrize("name", ["softboost", "binary_softboost", "totalboost"])
+def test_an_infeasible_bound_gives_the_weights_of_the_linear_program(name: str) -> None:
+    nu: dict[str, Any] = {} if name == "totalboost" else {"nu": NU}
+    best = reweight(BOOSTING, X, Y, "lpboost", nu=nu.get("nu", 1.0))
+    below = best.soft_margin_certificate.lower - 0.01
+    found = reweight(BOOSTING, X, Y, name, gamma=below, **nu)
+    assert found.certificate.infeasible and found.solution.outcome is Outcome.INFEASIBLE
+    assert found.weights_are == f"of the largest soft margin, {name} being infeasible"
+    assert found.weights_are in repr(found)
+    assert found.soft_margin == pytest.approx(best.soft_margin, abs=1e-8) and found.loss <= 1e-8
+    assert found.nu == pytest.approx(nu.get("nu", 1.0))
+
+
+def test_negations_raise_the_optimum_to_that_of_twice_the_columns() -> None:
+    H = np.random.default_rng(3)
+    models = [DecisionTreeClassifier(max_depth=1).fit(H.normal(size=(N, 4)), Y) for _ in range(8)]
+    alone = reweight(models, X, Y, "lpboost", nu=40.0)
+    U = alone.U.to_array()
+    optimum = max(best_soft_margin(np.hstack([U, -U]), 40.0), 0.0)
+    assert optimum > alone.soft_margin_certificate.upper + 0.01
+    for name in ("lpboost", "softboost"):
+        below: dict[str, Any] = {"gamma": optimum - 1e-4} if name == "softboost" else {}
+        found = reweight(models, X, Y, name, reflexive=True, nu=40.0, **below)
+        assert found.soft_margin_certificate.contains(optimum) and (found.w < 0).any()
+        assert found.loss <= 1e-8
+
+
+@pytest.mark.parametrize("backend", ["highs", "highs:ipm", "interior", "cvxpy:clarabel"])
+def test_certificates_of_different_backends_overlap(backend: str) -> None:
+    reference = reweight(FOREST, X, Y, "lpboost", nu=NU)
+    found = reweight(FOREST, X, Y, "lpboost", nu=NU, backend=backend)
+    assert found.solution.backend == backend
+    assert found.certificate.overlaps(reference.certificate) and found.loss <= 1e-8
+    anew = found.goal.program(found.U).solve("cvxpy:clarabel").certificate
+    assert anew.overlaps(found.soft_margin_certificate)
+    assert found.soft_margin <= anew.upper
+
+
+@pytest.mark.parametrize("name", ["lpboost", "erlpboost", "l1_adaboost"])
+def test_a_weight_of_k_is_k_copies_and_one_of_0_leaves_out(name: str) -> None:
+    counts = np.random.default_rng(4).integers(0, 4, N)
+    rows = np.repeat(np.arange(N), counts)
+    weighted = reweight(FOREST, X, Y, name, sample_weight=counts, values="predict_proba", **numbers(name))
+    copied = reweight(FOREST, X[rows], Y[rows], name, values="predict_proba", **numbers(name))
+    assert weighted.margins.shape == (np.count_nonzero(counts),)
+    assert weighted.certificate.overlaps(copied.certificate)
+    assert weighted.soft_margin_certificate.overlaps(copied.soft_margin_certificate)
+    assert weighted.soft_margin_before == pytest.approx(copied.soft_margin_before, abs=1e-10)
+    assert weighted.nu == pytest.approx(copied.nu)
+    d0 = np.random.default_rng(5).dirichlet(np.ones(N)) * (counts > 0)
+    if name == "erlpboost":
+        given = reweight(FOREST, X, Y, name, sample_weight=counts, d0=d0 / d0.sum(), nu=NU)
+        assert given.program.examples.d0 == pytest.approx((d0 / d0.sum())[counts > 0])
+
+
+def test_one_member_is_an_ensemble() -> None:
+    found = reweight([fresh(STUMP).fit(X, Y)], X, Y, "lpboost", nu=NU)
+    assert found.w.tolist() == [1.0] and found.soft_margin == found.soft_margin_before and found.loss <= 1e-12
+    assert (found.predict(Z) == STUMP.fit(X, Y).predict(Z)).all()
+
+
+def test_one_example_of_a_class_is_enough() -> None:
+    y = np.where(np.arange(N) == 3, "yes", "no")
+    found = reweight(fresh(ENSEMBLES["forest"]).fit(X, y), X, y, "lpboost", nu=NU)
+    assert found.loss <= 1e-8 and found.majority == -1
+
+
+def test_constant_features_leave_the_majority() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        ensemble = fresh(ENSEMBLES["forest"]).fit(np.ones((N, 2)), Y)
+    found = reweight(ensemble, np.ones((N, 2)), Y, "lpboost", nu=float(N))
+    larger = "yes" if SIGNS.sum() >= 0 else "no"
+    assert set(found.predict(np.ones((3, 2)))) <= {"yes", "no"}
+    assert found.soft_margin == pytest.approx(abs(SIGNS.mean()), abs=1e-9)
+    assert (found.predict(np.ones((3, 2))) == larger).all()
+
+
+def test_a_run_of_boosting_is_reweighted_to_its_own_optimum() -> None:
+    run = boost("erlpboost", DecisionStumps(X, SIGNS), nu=10, epsilon=0.2)
+    found = reweight(run, X, SIGNS, "lpboost", nu=NU)
+    assert found.soft_margin_before == pytest.approx(run.class_certificate.lower, abs=1e-10)
+    assert found.soft_margin_certificate.lower >= run.class_certificate.lower - 1e-9
+    assert found.soft_margin_certificate.lower <= run.class_certificate.upper
+    assert set(found.predict(X)) == {-1, 1}
+    assert (reweight(run, X, (SIGNS + 1) // 2, "lpboost", nu=NU).w == found.w).all()
+
+
+@pytest.mark.parametrize("form", [scipy.sparse.csr_matrix, scipy.sparse.csc_array, pd.DataFrame, np.ndarray.tolist])
+def test_features_in_other_forms_give_the_same(form: Any) -> None:
+    expected = reweight(BOOSTING, X, Y, "lpboost", nu=NU)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = reweight(BOOSTING, form(X), pd.Series(Y), "lpboost", nu=NU)
+        assert (found.w == expected.w).all()
+        assert (found.predict(form(Z)) == expected.predict(Z)).all()
+
+
+def test_results_pickle() -> None:
+    found = reweight(BOOSTING, X, Y, "erlpboost", nu=NU)
+    again = pickle.loads(pickle.dumps(found))
+    assert isinstance(again, Reweighted)
+    assert (again.decision_function(Z) == found.decision_function(Z)).all() and again.loss == found.loss
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"y": Y[:-1]}, r"one row for each of 79 labels; got 80"),
+        ({"y": np.full(N, "yes")}, "both classes must occur among the examples that count; got 80"),
+        ({"y": Y, "sample_weight": (Y == "yes").astype(float)}, "both classes must occur among the examples that cou"),
+        ({"y": SIGNS}, "y must hold the labels"),
+        ({"y": Y, "sample_weight": np.zeros(N)}, "multiplicities c must be 80 finite numbers"),
+        ({"y": Y, "sample_weight": -np.ones(N)}, "multiplicities c must be 80 finite numbers"),
+        ({"y": Y, "nu": 0.1}, r"nu must lie in \[1, sum of c\].*If 0.1 is a fraction, pass 8"),
+        ({"y": Y, "nu": None}, "lpboost needs nu"),
+        ({"y": Y, "X": X[:, :2]}, r"member 0: .*does not take X: .*2 features"),
+    ],
+)
+def test_what_does_not_fit_is_refused(given: Any, message: str) -> None:
+    arguments: dict[str, Any] = {"X": X, "nu": NU, **given}
+    with pytest.raises(ProblemError, match=message):
+        reweight(ADABOOST, formulation="lpboost", **arguments)
+
+
+def test_what_gradient_boosting_refuses_its_trees_do_not_take() -> None:
+    gone = X.copy()
+    gone[3, 2] = np.nan
+    with pytest.raises(ProblemError, match="member 0, DecisionTreeRegressor: X must be finite; got nan at row 3, feat"):
+        reweight(BOOSTING, gone, Y, "lpboost", nu=NU)
+
+
+def test_unknown_names_are_refused() -> None:
+    with pytest.raises(OptionError, match="unknown formulation 'lpbost'"):
+        reweight(ADABOOST, X, Y, "lpbost")
+    with pytest.raises(OptionError, match="unknown parameter of lpboost 'eta'"):
+        reweight(ADABOOST, X, Y, "lpboost", nu=NU, eta=3.0)
+    with pytest.raises(OptionError, match="unknown backend"):
+        reweight(ADABOOST, X, Y, "lpboost", nu=NU, backend="nonsense")
+
+
+@dataclass(frozen=True)
+class NoParameters:
+    """None."""
+
+
+class Penalized(Formulation[NoParameters]):
+    """Example weights off the simplex without a price of a slack, and a sum over the hypotheses."""
+
+    name = "penalized"
+    Parameters = NoParameters
+
+    def regularizer(self, p: NoParameters, examples: Examples) -> Regularizer:
+        return LogarithmicLoss(examples.c, 1.0, examples.d0)
+
+    def edge_function(self, p: NoParameters) -> EdgeFunction:
+        return SquaredPositiveEdges()
+
+
+def test_a_program_without_any_soft_margin_is_refused() -> None:
+    with pytest.raises(OptionError, match="penalized has no soft margin to measure weights by"):
+        reweight(ADABOOST, X, Y, Penalized(), tol=1e-6)
