@@ -26,6 +26,11 @@ def list_formulations() -> list[str]:
     return sorted({*_pages(), *(point.name for point in entry_points(group=ENTRY_POINTS))})
 
 
+def default_formulation() -> str:
+    """Return the name of the formulation that classifiers take where none is named."""
+    return importlib.import_module(FOLDER).DEFAULT
+
+
 def get_formulation(which: object) -> Formulation[Any]:
     """Return a formulation.
 

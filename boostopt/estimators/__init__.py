@@ -1,5 +1,7 @@
 """Classifiers of scikit-learn's kind.
 
+MarginBoostClassifier
+    Boosting to a large soft margin, with a certificate.
 RBFNetworkClassifier
     RBF networks with adaptive centres.
 
@@ -13,12 +15,13 @@ from typing import TYPE_CHECKING, Any
 from boostopt.lazy import loaded
 
 if TYPE_CHECKING:
+    from boostopt.estimators.margin_boost import MarginBoostClassifier
     from boostopt.estimators.rbf import RBFNetworkClassifier
 
-_HOME = {"RBFNetworkClassifier": "rbf"}
+_HOME = {"MarginBoostClassifier": "margin_boost", "RBFNetworkClassifier": "rbf"}
 """Where each public name lives."""
 
-__all__ = ["RBFNetworkClassifier"]
+__all__ = ["MarginBoostClassifier", "RBFNetworkClassifier"]
 
 
 def __getattr__(name: str) -> Any:

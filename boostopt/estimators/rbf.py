@@ -10,11 +10,11 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
-from boostopt.errors import ProblemError
+from boostopt.estimators.examples import checked_weights, classes_of, merged
 from boostopt.learners.rbf import fit_rbf
-from boostopt.shapes import Array, Float, Int
+from boostopt.shapes import Array, Float
 
 
 class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
@@ -79,15 +79,10 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
         labels: Any
         features, labels = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(labels)
-        weights = _weights(sample_weight, len(features))
+        weights = checked_weights(sample_weight, len(features))
         counting = weights > 0
-        self.classes_, codes = np.unique(labels[counting], return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ProblemError(
-                f"the examples that count must have at least two classes; got {len(self.classes_)} class. "
-                "There is nothing to tell apart."
-            )
-        points, codes, weights = _merged(features[counting], codes, weights[counting])
+        self.classes_, codes = classes_of(labels[counting])
+        points, codes, weights = merged(features[counting], codes, weights[counting])
         # Two classes need one output: the other would be its negation.
         own = codes == 1 if len(self.classes_) == 2 else codes[:, np.newaxis] == np.arange(len(self.classes_))
         targets = np.where(own, 1.0, -1.0)
@@ -106,29 +101,3 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
         """Return the label with the largest output for each row of X, shape (n,)."""
         outputs = self.decision_function(X)
         return self.classes_[outputs.argmax(axis=1) if outputs.ndim == 2 else (outputs > 0).astype(np.int64)]
-
-
-def _weights(sample_weight: Any, N: int) -> Float[Array, " N"]:
-    """Return sample weights, checked."""
-    if sample_weight is None:
-        return np.ones(N)
-    given: Any = check_array(sample_weight, ensure_2d=False, dtype="numeric", input_name="sample_weight")
-    weights = np.asarray(given, dtype=np.float64)
-    if weights.shape != (N,) or (weights < 0).any() or not (weights > 0).any():
-        raise ProblemError(
-            f"sample_weight must be {N} weights of at least 0, not all zero; got shape {weights.shape}, smallest "
-            f"{weights.min():.6g}, largest {weights.max():.6g}. Pass how often each example counts."
-        )
-    return weights
-
-
-def _merged(
-    X: Float[Array, "N features"], codes: Int[Array, " N"], weights: Float[Array, " N"]
-) -> tuple[Float[Array, "n features"], Int[Array, " n"], Float[Array, " n"]]:
-    """Return the different examples in a fixed order, each with its whole weight."""
-    rows = np.column_stack([codes, X]) + 0.0  # -0 becomes 0
-    # By their bytes: any order will do, and sorting numbers would take a pass for each feature.
-    order = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1])))[:, 0].argsort(kind="stable")
-    rows = rows[order]
-    first = np.concatenate([[0], 1 + np.flatnonzero((rows[1:] != rows[:-1]).any(axis=1))])
-    return rows[first, 1:], codes[order][first], np.add.reduceat(weights[order], first)

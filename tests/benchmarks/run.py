@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks import boosting, columns, masters
+from benchmarks import boosting, classifier, columns, masters
 from benchmarks.masters import Line
 from boostopt.comparison.machine import machine
 
@@ -84,6 +84,16 @@ def report_boosting(quick: bool) -> list[boosting.Line]:
     return kept
 
 
+def report_classifier() -> list[classifier.Line]:
+    """Print the table of the classifier; return what was measured."""
+    print(f"\n{classifier.HEADER}\n{'|---' * (classifier.HEADER.count('|') - 1)}|", flush=True)
+    kept = list(classifier.lines())
+    for line in kept:
+        print(classifier.row(line), flush=True)
+    print(classifier.left_out())
+    return kept
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--quick", action="store_true", help="a part of it, in three minutes")
@@ -92,9 +102,9 @@ def main() -> None:
     began = time.perf_counter()
     made_on = machine() | {name: version(name) for name in PACKAGES}
     print(", ".join(f"{name}: {value}" for name, value in made_on.items()), "\n")
-    found, boosted = report(lines(given.quick)), report_boosting(given.quick)
+    found, boosted, searched = report(lines(given.quick)), report_boosting(given.quick), report_classifier()
     seconds = time.perf_counter() - began
-    met = [line.met for line in (*found, *boosted)]
+    met = [line.met for line in (*found, *boosted, *searched)]
     print(f"\n{sum(met)} of {len(met)} as they were meant to be, in {seconds:.0f} s.")
     if given.json:
         document = {
@@ -102,6 +112,7 @@ def main() -> None:
             "seconds": seconds,
             "lines": [asdict(line) for line in found],
             "boosting": [asdict(line) for line in boosted],
+            "classifier": [asdict(line) for line in searched],
         }
         unfinished = given.json.with_suffix(".unfinished")
         unfinished.write_text(json.dumps(document, indent=2))

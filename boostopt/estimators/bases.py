@@ -1,0 +1,131 @@
+"""The classes of hypotheses that a classifier may boost, by name, by example or by a function of one's own."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from boostopt import oracles
+from boostopt.errors import OptionError, unknown_name
+from boostopt.oracles import Oracle
+from boostopt.oracles.estimators import FittingOracle
+from boostopt.shapes import Array, Float, Int8
+
+BASES: Mapping[str, str] = {
+    "stump": "DecisionStumps",
+    "feature": "RawFeatures",
+    "kernel": "KernelColumns",
+    "rbf": "RBFNetworks",
+}
+"""The names of classes of hypotheses, and the oracles behind them in `boostopt.oracles`."""
+
+SET_HERE: Mapping[str, str] = {
+    "estimator": "Pass the estimator as base.",
+    "X": "Pass X to fit.",
+    "y": "Pass y to fit.",
+    "c": "Pass sample_weight to fit.",
+    "reflexive": "Set reflexive itself.",
+    "random_state": "Set random_state itself.",
+}
+"""Arguments of oracles that are no options of a base, for the classifier has them itself, and where they belong."""
+
+
+def oracle_of(
+    base: Any,
+    options: Mapping[str, Any] | None,
+    reflexive: bool,
+    seed: int | None,
+    X: Any,
+    y: Int8[Array, " N"],
+    c: Float[Array, " N"],
+) -> Oracle:
+    """Return the oracle of a base.
+
+    Parameters
+    ----------
+    base
+        A name from `BASES`, a classifier that is not fitted, or a function of (X, y, c) that returns an oracle.
+    options
+        Further arguments of the oracle by name.
+    reflexive
+        Whether negations belong to the class. A function of one's own has said that itself.
+    seed
+        Where there is chance; None for the one that the oracle takes by itself.
+    X, y, c
+        The examples: features, labels -1 and 1, multiplicities.
+
+    Raises
+    ------
+    OptionError
+        There is no such base or option, or the function returns something else.
+    """
+    given = dict(options or {})
+    if callable(base) and not hasattr(base, "fit"):
+        return _own(base, given, X, y, c)
+    kind = _kind(base)
+    known = [name for name in inspect.signature(kind).parameters if name not in SET_HERE]
+    for name in given:
+        if name in SET_HERE:
+            raise OptionError(f"{name} is a parameter of the classifier; got it in base_options. {SET_HERE[name]}")
+        if name not in known:
+            raise unknown_name(f"option of {kind.__name__}", name, known)
+    if seed is not None and "random_state" in inspect.signature(kind).parameters:
+        given["random_state"] = seed
+    examples = (X, y) if isinstance(base, str) else (base, X, y)
+    return kind(*examples, c=c, reflexive=reflexive, **given)
+
+
+def _kind(base: Any) -> type[Any]:
+    """Return the oracle of a name or of a classifier."""
+    if isinstance(base, str):
+        if base not in BASES:
+            raise unknown_name("base", base, BASES)
+        return getattr(oracles, BASES[base])
+    if isinstance(base, type) or not (hasattr(base, "fit") and hasattr(base, "get_params")):
+        raise OptionError(
+            f"base must be one of {', '.join(BASES)}, a classifier that is not fitted, such as "
+            f"DecisionTreeClassifier(max_depth=2), or a function of (X, y, c) that returns an oracle; got {base!r}. "
+            "Pass one of them."
+        )
+    from sklearn.utils.validation import has_fit_parameter
+
+    return oracles.Estimators if has_fit_parameter(base, "sample_weight") else oracles.Resampled
+
+
+def _own(
+    made: Callable[..., Any],
+    options: Mapping[str, Any],
+    X: Any,
+    y: Int8[Array, " N"],
+    c: Float[Array, " N"],
+) -> Oracle:
+    """Return the oracle that a function of the user's makes."""
+    if options:
+        raise OptionError(
+            f"base_options are those of boostopt's oracles; got {', '.join(options)} beside a function. "
+            "Bind them to it: functools.partial."
+        )
+    try:
+        inspect.signature(made).bind(X, y, c)
+    except (TypeError, ValueError) as fault:
+        raise OptionError(
+            f"base must be a function of (X, y, c) that returns an oracle; {made!r} does not take these: {fault}. "
+            "Wrap it: lambda X, y, c: ..."
+        ) from fault
+    oracle = made(X, y, c)
+    if not isinstance(oracle, Oracle) or oracle.N != len(y):
+        raise OptionError(
+            f"base must return an oracle of the {len(y)} examples that it is given; got {oracle!r}. "
+            "Make one of X, y and c: boostopt.oracles has several."
+        )
+    return oracle
+
+
+def check_stored(oracle: Oracle) -> None:
+    """Raise OptionError where a run that goes on from a checkpoint could not predict."""
+    if isinstance(oracle, FittingOracle):
+        raise OptionError(
+            f"checkpoint needs hypotheses that can be stored without pickle; {oracle} is fitted by a foreign class. "
+            "Leave out checkpoint, or take another base."
+        )

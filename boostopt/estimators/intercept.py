@@ -1,0 +1,91 @@
+"""A class of hypotheses together with the constant ones: what an intercept is to boosting."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import replace
+from operator import index
+
+import numpy as np
+
+from boostopt.oracles import Answer, Column, Oracle, Query, Stump
+from boostopt.oracles.base import State
+from boostopt.oracles.weights import EPSILON
+from boostopt.shapes import Array, Float, Int8, Num
+
+
+class WithConstants(Oracle):
+    """An oracle whose class has the constant hypotheses as well: h = 1, and h = -1 if the class is reflexive.
+
+    The first call answers with the constant if its edge is within `close` of the largest: where classes weigh so
+    unequally that one answer to everything is as good as any, it is the answer. Later it comes where its edge is the
+    largest.
+
+    Parameters
+    ----------
+    oracle
+        The other hypotheses, of examples with labels.
+    features
+        Number of features that they take.
+    close
+        Non-negative.
+    """
+
+    def __init__(self, oracle: Oracle, features: int, close: float) -> None:
+        self._oracle, self._features, self._close, self._asked = oracle, features, close, 0
+        self.reflexive, self.guarantee = oracle.reflexive, oracle.guarantee
+
+    @property
+    def N(self) -> int:
+        return self._oracle.N
+
+    @property
+    def c(self) -> Float[Array, " N"]:
+        return self._oracle.c
+
+    @property
+    def y(self) -> Num[Array, " N"]:
+        labels = self._oracle.y
+        assert labels is not None  # made of examples
+        return labels
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(f"{self._oracle.digest} and constants".encode()).hexdigest()
+
+    def __str__(self) -> str:
+        return f"{self._oracle}, and constants"
+
+    def best(self, query: Query) -> Answer:
+        """Return hypotheses with large edges, the constant among them if it is one of these.
+
+        An edge summed from N products is wrong by N eps / 2 of the sum of their sizes at most (Higham 2002, section
+        3.1): a bound of the class is raised by twice that over the constant's edge.
+        """
+        answer = self._oracle.best(query)
+        constant = self._constant(query.d)
+        others = tuple(column for column in answer.columns if column.hypothesis != constant.hypothesis)
+        top = max((column.edge for column in others), default=-np.inf)
+        if constant.edge >= top - (self._close if self._asked == 0 else 0.0):
+            others = (constant, *others)
+        self._asked = 1
+        if answer.largest is None:
+            return Answer(others[: query.count], None)
+        rounding = (self.N + 4) * EPSILON * float(np.abs(query.d).sum())
+        return Answer(others[: query.count], max(answer.largest, constant.edge + rounding))
+
+    def _constant(self, d: Float[Array, " N"]) -> Column:
+        """Return the constant hypothesis with the larger edge, of those that belong to the class."""
+        labels = self.y.astype(np.int8)
+        column = Column(Stump(0, -np.inf, 1, self._features), labels, float(labels @ d))
+        if not self.reflexive or column.edge >= 0.0:
+            return column
+        negated: Int8[Array, " N"] = -labels
+        return replace(column, hypothesis=Stump(0, -np.inf, -1, self._features), margins=negated, edge=-column.edge)
+
+    def state(self) -> State:
+        return {"asked": self._asked, "oracle": dict(self._oracle.state())}
+
+    def restore(self, state: State) -> None:
+        self._asked = index(state["asked"])
+        self._oracle.restore(state["oracle"])

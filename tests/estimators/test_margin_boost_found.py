@@ -1,0 +1,166 @@
+"""Faults that were found in the classifier: ends, ranges of weights, messages."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.tree import DecisionTreeClassifier
+
+from boostopt.boosting.driver import CONVERGED
+from boostopt.errors import OptionError, ProblemError
+from boostopt.estimators import MarginBoostClassifier
+from boostopt.oracles import DecisionStumps
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(60, 4)).round(3)
+y = (X[:, 0] + 0.5 * X[:, 1] + 0.5 * RNG.normal(size=60) > 0).astype(int)
+
+
+def fitted(sample_weight: Any = None, X: Any = X, y: Any = y, **parameters: Any) -> Any:
+    return MarginBoostClassifier(**parameters).fit(X, y, sample_weight=sample_weight)
+
+
+def test_a_run_that_converged_far_from_epsilon_is_warned_of() -> None:
+    with pytest.warns(
+        ConvergenceWarning, match=r"no further hypothesis helped before.* = 1e-09: the best.*se epsilon\.$"
+    ):
+        model = fitted(epsilon=1e-9)
+    assert model.run_.reason == CONVERGED and model.certificate_.gap > 1e-4
+    with pytest.warns(ConvergenceWarning, match=r"before the gap came below epsilon = 0.01: .*or leave out eta\.$"):
+        model = fitted(eta=1e-9)
+    assert model.certificate_.gap > 0.5
+
+
+@pytest.mark.parametrize("formulation", ["lpboost", "softboost", "norm_penalty", "norm_ball", "svm"])
+def test_runs_that_end_by_their_rules_are_not_warned_of(formulation: str) -> None:
+    parameters = {"norm_penalty": {"r": 0.3}, "norm_ball": {"r": 0.3}, "svm": {"C": 1.0}}.get(formulation)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = fitted(formulation=formulation, epsilon=0.05, parameters=parameters)
+    assert model.n_iter_ > 1
+
+
+def test_all_examples_are_a_count_whatever_the_rounding_of_their_weights() -> None:
+    few, labels = X[:10], np.arange(10) > 2
+    weights = np.where(labels, 10 / 14, 10 / 6)
+    assert weights.sum() < 10.0
+    balanced, share = (fitted(X=few, y=labels, nu=nu, class_weight="balanced") for nu in (10, 1.0))
+    np.testing.assert_array_equal(balanced.decision_function(few), share.decision_function(few))
+    for N in (49, 60):
+        one = fitted(np.full(N, 1 / N), X[:N], y[:N], nu=1, epsilon=0.05)
+        # With nu the sum of the weights all are at their cap: the best hypothesis is that of least error.
+        assert one.certificate_.lower == pytest.approx(np.mean(one.margins_))
+    with pytest.raises(OptionError, match="at most the sum of the weights, 60; got 61"):
+        fitted(nu=61)
+
+
+def test_a_warm_start_that_needs_no_round_has_no_iteration_and_one_stage() -> None:
+    model = fitted(epsilon=0.1, warm_start=True)
+    again = model.set_params(epsilon=0.3).fit(X, y)
+    assert again.n_iter_ == 0 and again.certificate_.gap <= 0.3
+    (stage,) = again.staged_predict(X)
+    np.testing.assert_array_equal(stage, again.predict(X))
+
+
+class Series:
+    """Numbers that compare one by one and have no truth value, as those of pandas do."""
+
+    def __eq__(self, other: object) -> Any:
+        return np.array([True, False])
+
+    def __hash__(self) -> int:
+        return 1
+
+    def __repr__(self) -> str:
+        return "Series"
+
+
+class ReturnsNone(DecisionTreeClassifier):
+    """A classifier whose fit forgets to return itself."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        super().fit(X, y, sample_weight)
+
+
+def one_argument(X: Any) -> Any:
+    return DecisionStumps(X, X[:, 0] > 0)
+
+
+def kernel(**options: Any) -> dict[str, Any]:
+    return {"base": "kernel", "base_options": options}
+
+
+REFUSED: list[tuple[dict[str, Any], str]] = [
+    (
+        {"class_weight": np.array([1, 2])},
+        r'None, "balanced" or a mapping from labels to weights; got array\(\[1, 2\]\)',
+    ),
+    ({"class_weight": Series()}, "a mapping from labels to weights; got Series"),
+    ({"class_weight": {0: "a", 1: 1}}, "class_weight must give each class a positive number in .*; got 'a' for 0"),
+    ({"class_weight": {0: True, 1: 1}}, "class_weight must give each class a positive number in .*; got True for 0"),
+    ({"class_weight": {"0": 1, "1": 2}}, "by the labels in y, 0, 1; got '0', and none for 0. Write the labels"),
+    ({"class_weight": {0: 1e300, 1: 1e-300}}, r"positive number in \[1e-100, 1e\+100\]; got 1e\+300 for 0"),
+    ({"class_weight": {0: 1e60, 1: 1e-60}}, r"sample_weight times class_weight must lie.*got 1e-60 to 1e\+60"),
+    ({"sample_weight": np.full(60, 1e308)}, r"sample_weight must be 0 or lie in .*got weights from 1e\+308 to 1e\+308"),
+    ({"sample_weight": np.full(60, 1e300)}, r"sample_weight must be 0 or lie in .*got weights from 1e\+300"),
+    ({"sample_weight": np.r_[1e-200, np.ones(59)]}, "sample_weight must be 0 or lie in .*got weights from 1e-200 to 1"),
+    ({"sample_weight": np.r_[1e-60, np.full(59, 1e60)]}, "sample_weight times class_weight must lie in"),
+    (kernel(kernel=3), "unknown kernel 3. Known: linear, polynomial, rbf"),
+    (kernel(kernel=len), "unknown kernel <built-in function len>"),
+    (kernel(kernel="rbf", gamma="auto"), "gamma must be a positive number, or None.*got 'auto'"),
+    (kernel(kernel="linear", gamma=-1), "gamma must be positive and finite; got -1"),
+    (kernel(kernel="rbf", degree=2.5), "degree must be a whole number of at least 1; got 2.5"),
+    (kernel(kernel="polynomial", coef0="x"), "coef0 must be a finite number; got 'x'"),
+    ({"formulation": "svm", "parameters": {"C": "1"}}, "C must be a real number; got '1'"),
+    ({"formulation": "svm"}, r'svm needs C, .*; got none. Pass parameters=\{"C": ...\}'),
+    ({"formulation": "adaboost_star"}, r'needs accuracy, .*; got none. Pass parameters=\{"accuracy": ...\}'),
+    ({"base": ReturnsNone()}, "ReturnsNone.fit must return self, with the method predict; got None"),
+    ({"base": one_argument}, r"base must be a function of \(X, y, c\).*too many positional arguments"),
+    (
+        {"base_options": {"reflexive": False}},
+        "reflexive is a parameter of the classifier; got it in base_options. Set r",
+    ),
+    (
+        {"base_options": {"c": 1}},
+        "c is a parameter of the classifier; got it in base_options. Pass sample_weight to fit",
+    ),
+    ({"checkpoint": ""}, "checkpoint must be a path, or None; got ''"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED, ids=[message[:40] for _, message in REFUSED])
+def test_what_leaked_is_a_named_error(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises((OptionError, ProblemError), match=message):
+        fitted(**arguments)
+
+
+@pytest.mark.parametrize("scale", [1e-100, 1e100])
+def test_weights_at_the_ends_of_the_range_are_as_good_as_others(scale: float) -> None:
+    model = fitted(np.full(60, scale), epsilon=0.1)
+    plain = fitted(epsilon=0.1).certificate_
+    assert model.certificate_.lower <= plain.upper + 1e-9 and plain.lower <= model.certificate_.upper + 1e-9
+
+
+def test_class_weights_may_leave_a_class_out() -> None:
+    half, both = (fitted(class_weight=weights, epsilon=0.1) for weights in ({1: 3}, {0: 1, 1: 3, "none": 2}))
+    np.testing.assert_array_equal(half.decision_function(X), both.decision_function(X))
+
+
+CHANGES: list[Callable[[Any], Any]] = [
+    lambda model: model.fit(X, y, np.arange(60) + 1),
+    lambda model: model.set_params(class_weight={1: 2}).fit(X, y),
+    lambda model: model.set_params(intercept=False).fit(X, y),
+    lambda model: model.set_params(reflexive=False).fit(X, y),
+]
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_warm_start_says_what_must_stay(change: Callable[[Any], Any]) -> None:
+    model = fitted(epsilon=0.3, warm_start=True)
+    with pytest.raises(OptionError, match="needs the same examples, weights, base, reflexive and intercept"):
+        change(model)
