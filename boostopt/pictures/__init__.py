@@ -1,0 +1,88 @@
+"""Pictures: functions that draw what a run, a path or a comparison has found, and return a matplotlib Figure.
+
+bounds
+    Bounds of the soft margin, and the gap between them, against rounds or seconds.
+margin_distributions
+    Margins of classifiers as cumulative distributions, with rho and the share of nu.
+example_weights
+    Weights d of the examples, by size beside their caps, or example by example.
+decision_regions
+    f(x) over two features, its zero line, and the examples with their weights as sizes.
+triangle, cycles
+    AdaBoost's distributions on the simplex of three examples, and of any number over the rounds.
+path_of_runs
+    Soft margin, number of hypotheses and their weights along a path of nu or eta.
+profiles, intervals
+    Who reaches which certified gap in what time; certified intervals beside each other.
+
+They need matplotlib: `pip install "boostopt[report]"`. pyplot is not used: no window opens, nothing global changes, and
+a notebook shows the figure that a cell ends with. The colours can be told apart by the colour-blind, and lines and
+markers differ where there is no colour. Where `axes` are given, a function draws there and leaves legends and colour
+bars, for which the caller's layout has its own place, to `axes.legend()`.
+
+Names are loaded on first use, so that importing this page does not load matplotlib.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from boostopt.errors import BoostoptError
+from boostopt.lazy import loaded
+
+if TYPE_CHECKING:
+    from boostopt.pictures.comparisons import intervals, profiles
+    from boostopt.pictures.margins import margin_distributions
+    from boostopt.pictures.paths import path_of_runs
+    from boostopt.pictures.regions import decision_regions
+    from boostopt.pictures.rounds import bounds
+    from boostopt.pictures.simplex import cycles, triangle
+    from boostopt.pictures.weights import example_weights
+
+_HOME = {
+    "bounds": "rounds",
+    "cycles": "simplex",
+    "decision_regions": "regions",
+    "example_weights": "weights",
+    "intervals": "comparisons",
+    "margin_distributions": "margins",
+    "path_of_runs": "paths",
+    "profiles": "comparisons",
+    "triangle": "simplex",
+}
+"""Where each public name lives."""
+
+__all__ = [
+    "MatplotlibNotFound",
+    "bounds",
+    "cycles",
+    "decision_regions",
+    "example_weights",
+    "intervals",
+    "margin_distributions",
+    "path_of_runs",
+    "profiles",
+    "triangle",
+]
+
+
+class MatplotlibNotFound(BoostoptError, ImportError):
+    """Pictures need matplotlib, and it is not installed."""
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its module on first use."""
+    try:
+        return loaded(__name__, _HOME, name, globals())
+    except ModuleNotFoundError as missing:
+        if (missing.name or "").partition(".")[0] != "matplotlib":
+            raise
+        raise MatplotlibNotFound(
+            f"boostopt.pictures.{name} expected an installed matplotlib; there is none. Install it: "
+            'pip install "boostopt[report]".'
+        ) from missing
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *__all__})

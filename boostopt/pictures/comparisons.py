@@ -1,0 +1,189 @@
+"""Backends beside each other: who reaches which gap in what time, and what each has proved."""
+
+from __future__ import annotations
+
+import math
+from textwrap import shorten
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from boostopt.comparison.benchmarks import Benchmark
+from boostopt.comparison.comparing import Comparison
+from boostopt.comparison.rows import Row
+from boostopt.comparison.scores import Score
+from boostopt.errors import OptionError, ProblemError
+from boostopt.pictures.style import BLACK, BLUE, GREEN, GREY, RED, Where, look, panels
+
+OUTCOMES = {"reached": (GREEN, ""), "failed": (RED, "////"), "not run": ("#ffffff", "....")}
+"""Colour and hatch of the bars."""
+
+LEAST = 1e-16
+"""The smallest distance that is told from 0."""
+
+WORDS = 85
+"""Letters of a reason that are shown."""
+
+
+def profiles(benchmark: Benchmark) -> Figure:
+    """Draw performance profiles of a benchmark: who reaches a certified gap on which share of the programs, how fast.
+
+    A panel for each gap asked for. At the ratio r a line has the height of the share of all programs that the backend
+    brought to that gap in at most r times the time of the fastest one. So it begins, at 1, with the share on which the
+    backend was fastest, and ends with the share that it reached at all. The bars below count programs: reached, failed,
+    and not run, which is no failure: the backend cannot take the program or was not asked.
+
+    Parameters
+    ----------
+    benchmark
+        What `boostopt.benchmark` returns. Times are medians of its repeats.
+
+    Raises
+    ------
+    OptionError
+        This is no benchmark.
+    ProblemError
+        Nothing was run in it.
+
+    References
+    ----------
+    Dolan, More 2002, (2.1).
+    """
+    if not isinstance(benchmark, Benchmark):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise OptionError(f"expected what benchmark returns; got {type(benchmark).__name__}. Pass that.")
+    scores, tols = benchmark.scores, sorted(benchmark.settings.profiles, reverse=True)
+    if not scores:
+        raise ProblemError("a benchmark must have a solve at least to be drawn; got none. Let it run.")
+    backends = list(dict.fromkeys(score.backend for score in scores))
+    slowest = max((s.ratio for s in scores if s.result == "reached"), default=1.0)
+    heights = 2.6, 0.5 + 0.26 * len(backends)
+    on = panels(None, 2, len(tols), 1.2 + sum(heights), heights, one_scale=False)
+    for tol, above, below in zip(tols, on.axes[: len(tols)], on.axes[len(tols) :], strict=True):
+        at = [score for score in scores if score.tol == tol]
+        _curves(above, backends, at, len(benchmark.programs), max(1.3 * slowest, 2.0))
+        _bars(below, backends, at)
+        above.set(title=f"gap {tol:g}", xlabel="time / fastest")
+        below.set_xlabel("programs")
+    on.axes[0].set_ylabel("share of programs")
+    on.legend(*on.axes, columns=3)
+    return on.figure
+
+
+def _curves(axis: Axes, backends: list[str], at: list[Score], count: int, most: float) -> None:
+    """Draw the profile of each backend at one gap."""
+    for k, backend in enumerate(backends):
+        its = look(k)
+        ratios = sorted(score.ratio for score in at if score.backend == backend and score.result == "reached")
+        x = [1.0, *ratios, most]
+        y = [0.0, *(np.arange(1, len(ratios) + 1) / count).tolist(), len(ratios) / count]
+        axis.plot(x, y, color=its.color, ls=its.dashes, lw=1.5, drawstyle="steps-post", label=backend)
+    axis.set(xscale="log", xlim=(most**-0.03, most), ylim=(-0.03, 1.03))
+    if not any(score.result == "reached" for score in at):
+        axis.text(0.5, 0.5, "reached by nobody", transform=axis.transAxes, ha="center", color=GREY)
+
+
+def _bars(axis: Axes, backends: list[str], at: list[Score]) -> None:
+    """Count the outcomes of each backend at one gap."""
+    height = np.arange(len(backends))[::-1]
+    left = np.zeros(len(backends))
+    for outcome, (color, hatch) in OUTCOMES.items():
+        counts = np.array([sum(s.backend == name and s.result == outcome for s in at) for name in backends])
+        axis.barh(
+            height, counts, left=left, height=0.7, color=color, hatch=hatch, edgecolor=BLACK, lw=0.6, label=outcome
+        )
+        left += counts
+    axis.set_yticks(height, backends)
+    axis.xaxis.set_major_locator(MaxNLocator(4, integer=True))
+    axis.set_xlim(0.0, float(left.max()))
+
+
+def intervals(comparison: Comparison, axes: Where = None) -> Figure:
+    """Draw the certified intervals of a comparison, as distances from the middle of what all of them leave.
+
+    Every interval holds the optimum, so that all of them meet; how far each reaches to either side is drawn on a scale
+    that is linear near 0 and logarithmic outside, for widths differ by many orders. An arrow is an end that is
+    infinite. At the right the gap and the seconds that it took. Intervals that do not meet, which is a mistake of this
+    package, are said to contradict each other.
+
+    Parameters
+    ----------
+    comparison
+        What `boostopt.compare` returns.
+    axes
+        Axes to draw on.
+
+    Raises
+    ------
+    OptionError
+        This is no comparison.
+    ProblemError
+        No interval in it has a finite end: there is nothing to measure distances from.
+    """
+    if not isinstance(comparison, Comparison):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise OptionError(f"expected what compare returns; got {type(comparison).__name__}. Pass that.")
+    low, high = comparison.interval
+    if not (math.isfinite(low) and math.isfinite(high)):
+        raise ProblemError(
+            f"some interval must be finite to measure distances from its middle; together they leave [{low}, {high}]. "
+            "Print the comparison: it says why."
+        )
+    middle = 0.5 * (low + high)
+    on = panels(axes, height=1.7 + 0.34 * len(comparison.rows))
+    axis, rows = on.axes[0], comparison.rows
+    axis.axvspan(
+        min(low, high) - middle, max(low, high) - middle, color=GREY, alpha=0.25, lw=0, label="what all of them leave"
+    )
+    ends = [abs(end - middle) for row in rows if row.solution for end in _ends(row) if math.isfinite(end)]
+    nearest = 10.0 ** math.floor(math.log10(max(min(filter(None, ends), default=LEAST), LEAST)))
+    farthest = 10.0 * max(*ends, nearest)
+    for height, row in zip(range(len(rows))[::-1], rows, strict=True):
+        _row(axis, comparison, row, height, middle, farthest)
+    axis.set_xscale("symlog", linthresh=nearest)
+    axis.set(xlim=(-farthest, farthest), ylim=(-0.7, len(rows) - 0.3))
+    axis.set_xticks(_ticks(nearest, farthest))
+    axis.set_yticks(range(len(rows))[::-1], [row.backend for row in rows])
+    axis.set_xlabel(f"bound of the optimum less {middle:.10g}")
+    on.legend(axis, columns=3)
+    return on.figure
+
+
+def _ends(row: Row) -> tuple[float, float]:
+    """Return the certified interval of a row that was run."""
+    assert row.solution is not None
+    return row.solution.certificate.lower, row.solution.certificate.upper
+
+
+def _row(axis: Axes, comparison: Comparison, row: Row, height: int, middle: float, farthest: float) -> None:
+    """Draw the interval of a backend, or why there is none."""
+    right = axis.get_yaxis_transform()
+    if row.solution is None:
+        said = shorten(f"not run: {row.reason}", WORDS, placeholder="...")
+        axis.text(0.02, height, said, transform=right, va="center", fontsize="small", parse_math=False)
+        return
+    lower, upper = (end - middle for end in _ends(row))
+    clash = bool(comparison.clashes(row))
+    color, ls, label = (
+        (RED, ":", "contradicts another: a mistake of boostopt")
+        if clash
+        else (BLUE, "-", f"certified to {comparison.tol:g}")
+        if row.reached
+        else (RED, "--", f"wider than {comparison.tol:g}")
+    )
+    axis.plot([max(lower, -farthest), min(upper, farthest)], [height, height], color=color, ls=ls, lw=1.8, label=label)
+    for end, arrow in ((lower, "<"), (upper, ">")):
+        inside = math.isfinite(end)
+        at = end if inside else math.copysign(farthest, end)
+        axis.plot([at], [height], color=color, marker="|" if inside else arrow, ms=9, mew=1.8, clip_on=False)
+    gap, seconds = row.solution.certificate.gap, row.solution.times["total"]
+    axis.text(1.03, height, f"gap {gap:.0e} in {seconds:.2g} s", transform=right, va="center", fontsize="small")
+
+
+def _ticks(nearest: float, farthest: float) -> list[float]:
+    """Return some powers of ten to both sides of 0."""
+    first, last = round(math.log10(nearest)), math.floor(math.log10(farthest))
+    # Next to 0 the scale is linear: labels of neighbouring powers would run into each other there.
+    step = max(math.ceil((last - first) / 3), 2)
+    powers = [10.0**k for k in range(first, last + 1, step)]
+    return [*(-power for power in reversed(powers)), 0.0, *powers]

@@ -1,0 +1,114 @@
+"""A path of runs: what becomes of the soft margin and the weights as a parameter moves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import shorten
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from boostopt.boosting.paths import Path
+from boostopt.boosting.run import Run
+from boostopt.errors import OptionError, ProblemError
+from boostopt.oracles.base import Hypothesis
+from boostopt.pictures.style import BLUE, GREY, Where, look, panels
+from boostopt.shapes import Array, Float
+
+NAMED = 6
+"""Hypotheses that stand in the legend: those of the largest weights."""
+
+LOG_FROM = 10.0
+"""Ratio of the largest to the smallest value from which on the values are drawn on a log scale."""
+
+ROOM = 0.08
+"""The least distance between two values below the picture, as a share of its width."""
+
+WORDS = 34
+"""Letters of a hypothesis that the legend shows."""
+
+
+def path_of_runs(path: Path, axes: Where = None) -> Figure:
+    """Draw a path of runs: certified soft margin above, hypotheses with weight in the middle, their weights below.
+
+    The soft margin that is best over the class lies in the band, if the oracle bounds the class; the line is what the
+    runs have reached. Below, each hypothesis is a line, in the manner of a lasso path: its share w_q / sum |w| of each
+    run; those of the largest weights are named, the others grey.
+
+    Parameters
+    ----------
+    path
+        What `boostopt.path` returns, its values in any order.
+    axes
+        Three axes to draw on.
+
+    Raises
+    ------
+    OptionError
+        This is no path, or one of a formulation that is after no soft margin.
+    ProblemError
+        It has no run, or not one for each value.
+    """
+    if not isinstance(path, Path):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise OptionError(f"expected a path, what boostopt.path returns; got {type(path).__name__}. Pass the path.")
+    if not len(path.runs) == len(path.values) > 0:
+        raise ProblemError(
+            f"a path must have one value at least, and a run for each; got {len(path.values)} value(s) and "
+            f"{len(path.runs)} run(s). Make it anew."
+        )
+    order = np.argsort(path.values, kind="stable")
+    x, lower, upper = path.values[order], path.lower[order], path.upper[order]
+    on = panels(axes, 3, height=7.0, heights=(1.2, 0.8, 1.4))
+    margins, counts, weights = on.axes
+    margins.plot(x, lower, color=BLUE, marker="o", ms=4, lw=1.4, label="soft margin reached")
+    if np.isfinite(upper).all():
+        margins.fill_between(
+            x, lower, upper, color=BLUE, alpha=0.25, lw=0, label="the best one over the class lies here"
+        )
+    counts.plot(x, path.active[order], color=BLUE, marker="o", ms=4, lw=1.4)
+    _draw_weights(weights, x, [path.runs[k] for k in order.tolist()])
+    margins.set_ylabel("soft margin")
+    counts.set(ylabel="hypotheses\nwith weight")
+    counts.set_ylim(bottom=0.0)
+    weights.set(ylabel=r"$w_q\, /\, \sum |w|$", xlabel=rf"$\{path.parameter}$")
+    log = bool(x[0] > 0 and x[-1] / x[0] >= LOG_FROM)
+    for axis in on.axes:
+        if log:
+            axis.set_xscale("log")
+        chosen = _ticks(np.log(x) if log else x)
+        axis.set_xticks(x[chosen], [f"{value:.4g}" for value in x[chosen]])
+        axis.minorticks_off()
+    on.legend(margins, weights, columns=2)
+    return on.figure
+
+
+def _ticks(place: Float[Array, " k"]) -> list[int]:
+    """Return which values stand below the picture: as many as have room, from the first on."""
+    chosen = [0]
+    for k in range(1, len(place)):
+        if place[k] - place[chosen[-1]] >= ROOM * (place[-1] - place[0]) > 0:
+            chosen.append(k)
+    return chosen
+
+
+def shares(runs: Sequence[Run]) -> dict[Hypothesis, Float[Array, " k"]]:
+    """Return the share w / sum |w| of every hypothesis that has one in some run, over the runs, largest first."""
+    found: dict[Hypothesis, Float[Array, " k"]] = {}
+    for k, run in enumerate(runs):
+        total = float(np.abs(run.w).sum())
+        for q in np.flatnonzero(run.w).tolist():
+            found.setdefault(run.hypotheses[q], np.zeros(len(runs)))[k] += float(run.w[q]) / total
+    return dict(sorted(found.items(), key=lambda item: -float(np.abs(item[1]).max())))
+
+
+def _draw_weights(axis: Axes, x: Float[Array, " k"], runs: Sequence[Run]) -> None:
+    """Draw the share of each hypothesis over the path."""
+    found = list(shares(runs).items())
+    for k, (_, share) in enumerate(found[NAMED:]):
+        said = f"{len(found) - NAMED} others" if k == 0 else None
+        axis.plot(x, share, color=GREY, lw=0.5, alpha=0.6, label=said)
+    for k, (hypothesis, share) in enumerate(found[:NAMED]):
+        its = look(k)
+        words = shorten(str(hypothesis), WORDS, placeholder="...")
+        axis.plot(x, share, color=its.color, ls=its.dashes, marker=its.marker, ms=4, lw=1.2, label=words)

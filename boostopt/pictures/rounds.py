@@ -1,0 +1,104 @@
+"""Bounds of the soft margin as a run goes on."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from boostopt.boosting.run import Run
+from boostopt.errors import OptionError, ProblemError, unknown_name
+from boostopt.pictures.read import runs_by_label
+from boostopt.pictures.style import GREY, Look, Where, look, panels
+from boostopt.shapes import Array, Float
+
+AGAINST = {"rounds": ("round", "round"), "seconds": ("seconds", "seconds since the start")}
+"""The column of the trace, and the words below the picture."""
+
+FAR_OFF = 4
+"""One part in so many of a run, its first rounds, may lie outside the upper panel."""
+
+FILLED = 3
+"""Runs up to which the space between bounds is filled: more fillings over each other are mud."""
+
+
+def bounds(runs: Any, against: str = "rounds", axes: Where = None) -> Figure:
+    """Draw the bounds of the soft margin above, the gap between them below.
+
+    The lower line of a run is the soft margin of its weights; the upper one bounds what any weights over the class can
+    reach. Where an oracle is heuristic there is no such bound: the smallest edge so far stands in its place, and the
+    legend says so. Below, the gap, on a log scale, and epsilon. A gap of 0 or less lies below every scale. The upper
+    panel is scaled to all but the first rounds of each run, a quarter of them, whose bounds are far off.
+
+    Parameters
+    ----------
+    runs
+        A run, or a classifier of two classes that has it as `run_`; or several by their labels.
+    against
+        "rounds", or "seconds" since the start of the run.
+    axes
+        Two axes to draw on, for bounds and gap.
+
+    Raises
+    ------
+    OptionError
+        No run is given, a run is after no soft margin, or `against` is neither of the two.
+    ProblemError
+        A run has no rounds.
+    """
+    if against not in AGAINST:
+        raise unknown_name("scale", against, AGAINST)
+    named = runs_by_label(runs)
+    for label, run in named.items():
+        _check(label, run)
+    on = panels(axes, 2, height=5.2, heights=(1.4, 1))
+    above, below = on.axes
+    for k, (label, run) in enumerate(named.items()):
+        _draw(above, below, label, run, AGAINST[against][0], look(k), len(named) <= FILLED)
+    for epsilon in sorted({run.record.problem.epsilon for run in named.values()}):
+        below.axhline(epsilon, color=GREY, ls=":", lw=1.2, label=rf"$\epsilon$ = {epsilon:g}")
+    _show_the_end(above, list(named.values()))
+    gaps = np.concatenate([run.trace["gap"] for run in named.values()])
+    below.set_yscale("log", nonpositive="clip")
+    if not (gaps > 0).any():
+        below.set_ylim(1e-16, 1.0)  # nothing to choose a scale by
+    above.set_ylabel("soft margin and its bound")
+    below.set(ylabel="gap", xlabel=AGAINST[against][1])
+    on.legend(above, below)
+    return on.figure
+
+
+def _check(label: str, run: Run) -> None:
+    if run.record.problem.goal is None:
+        raise OptionError(f"{label} is after no soft margin, so that nothing bounds one. Leave the run out.")
+    if not len(run.trace):
+        raise ProblemError(f"a run must have a round at least to be drawn; {label} has none. Let it go on.")
+
+
+def bound(run: Run) -> Float[Array, " rounds"]:
+    """Return the bound of the class after each round, or the smallest edge where there is none."""
+    upper = run.trace["upper"]
+    return np.where(np.isfinite(upper), upper, run.trace["smallest_edge"])
+
+
+def _draw(above: Axes, below: Axes, label: str, run: Run, column: str, its: Look, fill: bool) -> None:
+    x, upper, lower = run.trace[column], bound(run), run.trace["soft_margin"]
+    proved = bool(np.isfinite(run.trace["upper"][-1]))
+    said = label if proved else f"{label} (above: smallest edge, no bound)"
+    if fill:
+        above.fill_between(x, lower, upper, step="post", color=its.color, alpha=0.08, lw=0)
+    drawn = [(above, upper, said), (above, lower, None), (below, run.trace["gap"], None)]
+    for axis, y, name in drawn:
+        axis.plot(x, y, color=its.color, ls=its.dashes, lw=1.4, drawstyle="steps-post", label=name)
+        # Where a run ended, its last step being a line without width.
+        axis.plot(x[-1:], y[-1:], color=its.color, marker=its.marker, ms=4, ls="")
+
+
+def _show_the_end(axis: Axes, runs: list[Run]) -> None:
+    """Scale to what the bounds are once they are near each other."""
+    late = [values[len(values) // FAR_OFF :] for run in runs for values in (bound(run), run.trace["soft_margin"])]
+    low, high = min(float(v.min()) for v in late), max(float(v.max()) for v in late)
+    room = 0.08 * max(high - low, 1e-9)
+    axis.set_ylim(low - room, high + room)

@@ -1,0 +1,172 @@
+"""What the pictures share: colours and lines, panels, legends, and how a notebook shows them."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, cast
+
+from matplotlib.artist import Artist
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure, SubFigure
+
+from boostopt.errors import OptionError
+
+T = TypeVar("T")
+
+Where = Axes | Sequence[Axes] | None
+"""Axes of the caller's to draw on; None for a figure of its own."""
+
+COLORS = ("#000000", "#d55e00", "#0072b2", "#e69f00", "#009e73", "#56b4e9", "#cc79a7")
+"""The palette of Okabe and Ito, which the colour-blind can tell apart, without its yellow, too light for a line."""
+
+BLACK, RED, BLUE, ORANGE, GREEN, SKY, PURPLE = COLORS
+GREY = "#767676"
+"""Of what is in the background: still 4.5 to 1 against white."""
+
+DASHES: tuple[Any, ...] = (
+    "-",
+    (0, (5, 1.5)),
+    (0, (6, 1.5, 1.2, 1.5)),
+    (0, (1.2, 1.2)),
+    (0, (10, 2)),
+    (0, (6, 1.5, 1.2, 1.5, 1.2, 1.5)),
+    (0, (2.5, 2.5)),
+)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+WIDTH = 7.2
+"""Inches: about the width of a page, so that letters of 10 points are read as such."""
+
+DPI = 110
+
+
+class Picture(Figure):
+    """A figure that notebooks show.
+
+    They show a bare Figure as its name only, unless pyplot has been imported.
+    """
+
+    def _repr_png_(self) -> bytes:
+        """Return the picture as notebooks take it."""
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png")
+        return buffer.getvalue()
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one of several things that are drawn over each other looks: no two of 49 alike."""
+
+    color: str
+    dashes: Any
+    marker: str
+
+
+def look(k: int) -> Look:
+    """Return the look of thing k, from 0."""
+    count = len(COLORS)
+    # Once all colours are used up each comes again with another line.
+    return Look(COLORS[k % count], DASHES[(k + k // count) % count], MARKERS[(k + k // count) % count])
+
+
+@dataclass(frozen=True)
+class Panels:
+    """Where a picture is drawn.
+
+    Attributes
+    ----------
+    figure
+        The figure.
+    axes
+        Its panels, row by row.
+    own
+        Whether the figure was made for this picture, so that legends and colour bars are ours to place.
+    """
+
+    figure: Figure
+    axes: Sequence[Axes]
+    own: bool
+
+    def legend(self, *of: Axes, columns: int = 6) -> None:
+        """Put one legend for all of these panels below them, in as many columns as fit; the figure grows by it."""
+        if not self.own:
+            return
+        known: dict[str, Artist] = {}
+        for axis in of:
+            for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
+                known.setdefault(label, handle)
+        for count in range(min(columns, len(known)), 0, -1):
+            legend = self.figure.legend(
+                list(known.values()),
+                list(known),
+                loc="outside lower center",
+                ncols=count,
+                frameon=False,
+                handlelength=3,
+            )
+            extent = legend.get_window_extent()
+            if count == 1 or extent.width <= self.figure.bbox.width:
+                self.figure.set_figheight(self.figure.get_figheight() + extent.height / self.figure.dpi)
+                return
+            legend.remove()
+
+
+def panels(
+    axes: object,
+    rows: int = 1,
+    columns: int = 1,
+    height: float = 3.6,
+    heights: Sequence[float] | None = None,
+    one_scale: bool = True,
+) -> Panels:
+    """Return panels in a figure of their own, those of a row and, with `one_scale`, a column alike, or the ones given.
+
+    Raises
+    ------
+    OptionError
+        Other axes are given than the picture has panels.
+    """
+    wanted = rows * columns
+    if axes is None:
+        figure = Picture(figsize=(WIDTH, height), dpi=DPI, layout="constrained")
+        FigureCanvasAgg(figure)
+        made = figure.subplots(
+            rows, columns, sharex="col" if one_scale else "none", sharey="row", squeeze=False, height_ratios=heights
+        )
+        for axis in made.flat:
+            axis.spines[["top", "right"]].set_visible(False)
+        return Panels(figure, made.ravel().tolist(), True)
+    given: list[Any] = list(cast(Iterable[Any], axes)) if isinstance(axes, Iterable) else [axes]
+    if len(given) != wanted or not all(isinstance(axis, Axes) for axis in given):
+        kinds = ", ".join(type(axis).__name__ for axis in given) or "none"
+        raise OptionError(
+            f"axes must be {wanted} matplotlib Axes, one for each panel; got {len(given)} ({kinds}). "
+            "Leave them out for a figure of its own."
+        )
+    figure = given[0].figure
+    if figure is None:
+        raise OptionError("axes must stand in a figure; got some that were removed from theirs. Make new ones.")
+    return Panels(figure.figure if isinstance(figure, SubFigure) else figure, given, False)
+
+
+def by_label(things: T | Mapping[str, T], what: str, label: str) -> dict[str, T]:
+    """Return things by their labels, a single one by the label that is its own.
+
+    Raises
+    ------
+    OptionError
+        There is none, or a label is no text that a legend can show.
+    """
+    if not isinstance(things, Mapping):
+        return {label: things}
+    named: dict[Any, T] = dict(things)
+    strange = [name for name in named if not isinstance(name, str) or not name.strip() or name.startswith("_")]
+    if not named or strange:
+        raise OptionError(
+            f"expected {what}, or several by their labels, texts that do not begin with '_'; got "
+            f"{f'the label {strange[0]!r}' if strange else 'none'}. Pass one thing at least, by a name to be shown."
+        )
+    return named

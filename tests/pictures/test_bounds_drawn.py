@@ -1,0 +1,81 @@
+"""Bounds and gaps: what is drawn is what the trace says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from rendered import labels, legend_of, line, points, rendered, run, size, xy
+from sklearn.tree import DecisionTreeClassifier
+
+from boostopt import OptionError, ProblemError, boost
+from boostopt.boosting.run import Run
+from boostopt.boosting.trace import Trace
+from boostopt.oracles import Estimators
+from boostopt.pictures import bounds
+
+
+def curves(axis: Any, x: np.ndarray) -> list[np.ndarray]:
+    """The lines over all rounds."""
+    drawn = [xy(one) for one in axis.lines if size(one) == len(x)]
+    assert all(np.array_equal(at, x) for at, _ in drawn)
+    return [y for _, y in drawn]
+
+
+@pytest.mark.parametrize(("against", "column"), [("rounds", "round"), ("seconds", "seconds")])
+def test_lines_are_the_columns_of_the_trace(against: str, column: str) -> None:
+    its = run()
+    figure = bounds(its, against)
+    above, below = figure.axes
+    upper, lower = curves(above, its.trace[column])
+    assert np.array_equal(upper, its.trace["upper"]) and np.array_equal(lower, its.trace["soft_margin"])
+    (gap,) = curves(below, its.trace[column])
+    assert np.array_equal(gap, its.trace["gap"]) and below.get_yscale() == "log"
+    assert xy(line(below, "$\\epsilon$"))[1].tolist() == [0.05, 0.05]
+    assert legend_of(figure)[0] == "ERLPBoost"
+    assert against[:5] in below.get_xlabel()
+    rendered(figure)
+
+
+def test_the_end_of_each_run_lies_inside_and_has_a_marker() -> None:
+    runs = {"ERLPBoost": run(), "LPBoost": run("lpboost"), "AdaBoost": run("adaboost", nu=None, max_rounds=30)}
+    figure = bounds(runs)
+    low, high = figure.axes[0].get_ylim()
+    ends = {(x[0], y[0]) for x, y in map(xy, figure.axes[0].lines) if len(x) == 1}
+    for its in runs.values():
+        assert low < its.trace["soft_margin"][-1] <= its.trace["upper"][-1] < high
+        assert {(its.rounds, its.trace[name][-1]) for name in ("upper", "soft_margin")} <= ends
+    assert len({str(one.get_linestyle()) + str(one.get_color()) for one in figure.axes[0].lines if size(one) > 1}) == 3
+    rendered(figure)
+
+
+def test_a_heuristic_oracle_has_no_bound_and_the_legend_says_so() -> None:
+    oracle = Estimators(DecisionTreeClassifier(max_depth=2, random_state=0), points(), labels())
+    its = boost("erlpboost", oracle, nu=15, epsilon=0.05, max_rounds=15)
+    assert np.isinf(its.trace["upper"]).all()
+    figure = bounds({"trees": its})
+    assert np.array_equal(curves(figure.axes[0], its.trace["round"])[0], its.trace["smallest_edge"])
+    assert legend_of(figure)[0] == "trees (above: smallest edge, no bound)"
+    rendered(figure)
+
+
+def with_trace(rows: Any) -> Run:
+    its = run()
+    return Run(replace(its.record, trace=Trace(rows)), its.w, its.final_weights)
+
+
+def test_a_gap_of_zero_lies_below_the_scale_and_is_drawn_without_a_warning() -> None:
+    closed = [replace(row, upper=0.2, soft_margin=0.2) for row in run().trace]
+    rendered(bounds(with_trace(closed)))
+    rendered(bounds(with_trace(closed[:1])))
+
+
+def test_bad_input_is_named() -> None:
+    with pytest.raises(ProblemError, match="a round at least"):
+        bounds(with_trace([]))
+    with pytest.raises(OptionError, match=r"unknown scale 'round'. Did you mean 'rounds'"):
+        bounds(run(), "round")
+    with pytest.raises(OptionError, match="after no soft margin"):
+        bounds(run("qp_reg_adaboost", nu=None, C=0.1, max_rounds=3))

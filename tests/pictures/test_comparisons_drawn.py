@@ -1,0 +1,163 @@
+"""Profiles and intervals of backends: what was not run is told apart from what failed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from problems import reference_erlpboost, reference_lpboost
+from rendered import legend_of, line, rendered, size, xy
+
+from boostopt import ProblemError, benchmark, compare
+from boostopt.comparison import Benchmark, Comparison
+from boostopt.comparison.benchmarks import Settings
+from boostopt.comparison.scores import Run
+from boostopt.pictures import intervals, profiles
+
+TIMES: dict[tuple[str, str], Sequence[float | str]] = {
+    # seconds on the programs a, b, c, d, or why there are none
+    ("fast", "1e-3"): (1.0, 1.0, 2.0, 8.0),
+    ("slow", "1e-3"): (2.0, 4.0, 2.0, 1.0),
+    ("linear", "1e-3"): (0.5, "not run", "not run", "not run"),
+    ("fast", "1e-6"): (1.0, 1.0, "failed", "failed"),
+    ("slow", "1e-6"): (3.0, 3.0, 3.0, "failed"),
+    ("linear", "1e-6"): ("failed", "not run", "not run", "not run"),
+}
+
+
+def run_of(program: str, backend: str, tol: float, came: float | str) -> Run:
+    result = came if isinstance(came, str) else "reached"
+    record = {} if isinstance(came, str) else {"seconds": came, "scaled_gap": tol / 2}
+    return Run(program, "0" * 64, backend, "1", tol, 0, result, "", record)
+
+
+def measured() -> Benchmark:
+    runs = [
+        run_of(program, backend, float(tol), came)
+        for (backend, tol), times in TIMES.items()
+        for program, came in zip("abcd", times, strict=True)
+    ]
+    settings = Settings((1e-3, 1e-6), 1, None, False, 0)
+    return Benchmark({name: {} for name in "abcd"}, settings, {}, "0", tuple(runs))
+
+
+def at(axis: Any, backend: str, ratio: float) -> float:
+    """The height of a profile at a ratio."""
+    x, y = xy(line(axis, backend))
+    assert (np.diff(x) >= 0).all() and (np.diff(y) >= 0).all()
+    return float(y[np.flatnonzero(x <= ratio)[-1]])
+
+
+def test_profiles_by_hand() -> None:
+    figure = profiles(measured())
+    rough, fine = figure.axes[:2]
+    assert len(figure.axes) == 4 and [axis.get_title() for axis in (rough, fine)] == [
+        "gap 0.001",
+        "gap 1e-06",
+    ]
+    # Times over the fastest: fast 2, 1, 1, 8; slow 4, 4, 1, 1; linear 1.
+    assert [at(rough, "fast", ratio) for ratio in (1, 2, 7.9, 8)] == [0.5, 0.75, 0.75, 1.0]
+    assert [at(rough, "slow", ratio) for ratio in (1, 3.9, 4)] == [0.5, 0.5, 1.0]
+    assert [at(rough, "linear", ratio) for ratio in (1, 10)] == [0.25, 0.25]
+    assert [at(fine, "fast", ratio) for ratio in (1, 10)] == [0.5, 0.5]
+    assert [at(fine, "slow", ratio) for ratio in (1, 3)] == [0.25, 0.75]
+    assert at(fine, "linear", 10) == 0.0
+    assert legend_of(figure) == ["fast", "slow", "linear", "reached", "failed", "not run"]
+    rendered(figure)
+
+
+def test_bars_tell_failed_from_not_run() -> None:
+    figure = profiles(measured())
+    widths = {
+        str(container.get_label()): [bar.get_width() for bar in container]  # pyright: ignore[reportAttributeAccessIssue]
+        for container in figure.axes[3].containers
+    }
+    assert widths == {"reached": [2, 3, 0], "failed": [2, 1, 1], "not run": [0, 0, 3]}
+    hatches = {bar.get_hatch() for container in figure.axes[3].containers for bar in container}
+    assert len(hatches) == 3, "without colours too"
+
+
+def test_a_gap_that_nobody_reaches_is_said_to_be_so() -> None:
+    b = measured()
+    failed = [replace(run, result="failed", record={}) for run in b.runs if run.tol == 1e-6]
+    figure = profiles(replace(b, runs=(*[run for run in b.runs if run.tol != 1e-6], *failed)))
+    assert [text.get_text() for text in figure.axes[1].texts] == ["reached by nobody"]
+    rendered(figure)
+    rendered(profiles(replace(b, runs=tuple(failed), settings=replace(b.settings, profiles=(1e-6,)))))
+
+
+def test_a_real_benchmark_is_drawn() -> None:
+    programs = {"linear": reference_lpboost(), "entropic": reference_erlpboost()}
+    b = benchmark(programs, ["highs", "interior"], profiles=(1e-3, 1e-6, 1e-9), repeats=1)
+    figure = profiles(b)
+    assert len(figure.axes) == 6
+    for k in range(3):
+        assert xy(line(figure.axes[k], "interior"))[1][-1] == 1.0
+        assert xy(line(figure.axes[k], "highs"))[1][-1] == 0.5
+    rendered(figure)
+
+
+def test_an_empty_benchmark_is_named() -> None:
+    with pytest.raises(ProblemError, match="a solve at least"):
+        profiles(replace(measured(), runs=()))
+
+
+def compared() -> Comparison:
+    return compare(reference_erlpboost(), ["interior", "highs", "cvxpy:scs"], tol=1e-8)
+
+
+def segments(figure: Any) -> list[tuple[np.ndarray, float]]:
+    """The intervals from the top, with their heights."""
+    drawn = [xy(one) for one in figure.axes[0].lines if size(one) == 2]
+    return [(x, float(y[0])) for x, y in drawn]
+
+
+def test_intervals_are_what_is_certified() -> None:
+    its = compared()
+    figure = intervals(its)
+    middle = sum(its.interval) / 2
+    known = [row.solution.certificate for row in its.rows if row.solution]
+    for (x, _), certificate in zip(segments(figure), known, strict=True):
+        assert np.array_equal(x, [certificate.lower - middle, certificate.upper - middle])
+        assert x[0] <= 0 <= x[1]
+    assert [height for _, height in segments(figure)] == [2.0, 0.0]
+    names = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+    assert names == ["interior", "highs", "cvxpy:scs"] and figure.axes[0].get_xscale() == "symlog"
+    (words,) = [text.get_text() for text in figure.axes[0].texts if "not run" in text.get_text()]
+    assert len(words) <= 85
+    rendered(figure)
+
+
+def moved(its: Comparison, k: int, reached: bool = True, **ends: float) -> Comparison:
+    """A comparison whose backend k has proved something else."""
+    row = its.rows[k]
+    assert row.solution is not None
+    solution = replace(row.solution, certificate=replace(row.solution.certificate, **ends))
+    rows = [replace(row, solution=solution, reached=reached) if j == k else other for j, other in enumerate(its.rows)]
+    return replace(its, rows=tuple(rows))
+
+
+def test_an_infinite_end_is_an_arrow_and_a_wide_interval_is_said_to_be_wide() -> None:
+    figure = intervals(moved(compared(), 2, reached=False, upper=math.inf))
+    assert "wider than 1e-08" in legend_of(figure)
+    arrows = [one for one in figure.axes[0].lines if one.get_marker() == ">"]
+    assert len(arrows) == 1 and xy(arrows[0])[0][0] == figure.axes[0].get_xlim()[1]
+    rendered(figure)
+
+
+def test_intervals_that_do_not_meet_are_said_to_contradict_each_other() -> None:
+    its = compared()
+    figure = intervals(moved(its, 2, lower=its.interval[1] + 0.1, upper=its.interval[1] + 0.2))
+    assert "contradicts another: a mistake of boostopt" in legend_of(figure)
+    rendered(figure)
+
+
+def test_where_nothing_is_finite_there_is_nothing_to_measure_from() -> None:
+    its = compared()
+    with pytest.raises(ProblemError, match="some interval must be finite"):
+        intervals(replace(its, rows=its.rows[1:2]))
+    assert segments(intervals(replace(its, rows=its.rows[:1])))

@@ -1,0 +1,69 @@
+"""Faults that were found in pictures: classifiers instead of runs, options of other types."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from rendered import labels, legend_of, line, points, rendered, run, xy
+
+from boostopt.errors import OptionError, ProblemError
+from boostopt.estimators import MarginBoostClassifier
+from boostopt.pictures import bounds, example_weights, margin_distributions
+from boostopt.pictures.read import check_nu
+from boostopt.pictures.style import panels
+
+
+def fitted(y: Any) -> Any:
+    return MarginBoostClassifier(nu=15, epsilon=0.3).fit(points(), y)
+
+
+MODEL, THREE = fitted(labels()), fitted(np.arange(60) % 3)
+
+
+@pytest.mark.parametrize("draw", [bounds, example_weights, margin_distributions])
+def test_a_classifier_of_two_classes_is_drawn_as_its_run(draw: Any) -> None:
+    of_model, of_run = draw({"it": MODEL}), draw({"it": MODEL.run_})
+    assert legend_of(of_model) == legend_of(of_run)
+    its, other = (xy(line(figure.axes[0], "it")) for figure in (of_model, of_run))
+    np.testing.assert_array_equal(its, other)
+    assert legend_of(draw({"it": MODEL, "other": run()}))
+    rendered(draw(MODEL))
+
+
+@pytest.mark.parametrize(
+    ("draw", "message"),
+    [
+        (bounds, "expected a Run, .*got MarginBoostClassifier as 'it'. Pass one of model.runs_"),
+        (
+            example_weights,
+            "weights are those of a run; it is a MarginBoostClassifier of several. Pass one of model.runs_",
+        ),
+        (margin_distributions, "it has 3 columns of them.*Draw one column of margins_"),
+    ],
+)
+def test_of_more_classes_one_is_to_be_chosen(draw: Any, message: str) -> None:
+    with pytest.raises((OptionError, ProblemError), match=message):
+        draw({"it": THREE})
+    assert margin_distributions(THREE.margins_[:, 0]) and bounds(THREE.runs_[0])
+
+
+@pytest.mark.parametrize("draw", [bounds, example_weights, margin_distributions])
+def test_a_classifier_must_be_fitted_to_be_drawn(draw: Any) -> None:
+    with pytest.raises(ProblemError, match="a classifier must be fitted; MarginBoostClassifier is not"):
+        draw(MarginBoostClassifier())
+
+
+@pytest.mark.parametrize("nu", ["a", True, 0, -1.0, np.inf, np.nan, [1.0]])
+def test_nu_is_a_positive_number(nu: object) -> None:
+    with pytest.raises(OptionError, match="nu must be a positive count of examples; got"):
+        check_nu(nu)
+    for right in (None, 1, np.int64(2), np.float32(0.5)):
+        check_nu(right)
+
+
+@pytest.mark.parametrize("axes", [3, "axes", [3]])
+def test_axes_are_axes(axes: object) -> None:
+    with pytest.raises(OptionError, match="axes must be 1 matplotlib Axes, one for each panel; got"):
+        panels(axes)

@@ -1,0 +1,140 @@
+"""Decision regions: the zero line where f changes its sign, and areas in proportion to weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.collections import PathCollection
+from matplotlib.contour import QuadContourSet
+from rendered import labels, legend_of, points, rendered, run
+from sklearn.linear_model import LogisticRegression
+
+from boostopt import OptionError, ProblemError
+from boostopt.pictures import decision_regions
+
+
+@dataclass(frozen=True)
+class Says:
+    """A classifier by its formula."""
+
+    f: Callable[[np.ndarray], Any]
+
+    def decision_function(self, X: np.ndarray) -> Any:
+        return self.f(X)
+
+
+def markers(figure: Any, label: str) -> PathCollection:
+    (found,) = [one for one in figure.axes[0].collections if one.get_label() == label]
+    assert isinstance(found, PathCollection)
+    return found
+
+
+def zero_lines(figure: Any) -> np.ndarray:
+    """The vertices of the lines that are drawn where f changes its sign."""
+    lines = [one for one in figure.axes[0].collections if isinstance(one, QuadContourSet) and not one.filled]
+    return np.vstack([path.vertices for one in lines for path in one.get_paths()]) if lines else np.empty((0, 2))
+
+
+def test_the_line_lies_where_f_is_zero() -> None:
+    X, y = points(), labels()
+    figure = decision_regions(Says(lambda X: X[:, 0] - 0.3), X, y, resolution=40)
+    assert np.allclose(zero_lines(figure)[:, 0], 0.3)
+    assert zero_lines(figure)[:, 1].min() < X[:, 1].min() and zero_lines(figure)[:, 1].max() > X[:, 1].max()
+    rendered(figure)
+
+
+def test_areas_of_markers_are_proportional_to_the_weights_class_by_class() -> None:
+    X, y, its = points(), labels(), run()
+    figure = decision_regions(its, X, y, weights=its.d, resolution=50)
+    for label, of in (("$y = 1$", y == 1), ("$y = -1$", y == -1)):
+        drawn = markers(figure, label)
+        assert np.allclose(drawn.get_sizes() / its.d[of], drawn.get_sizes().max() / its.d[of].max())
+        assert np.allclose(drawn.get_offsets(), X[of])
+    assert legend_of(figure) == ["$y = 1$", "$y = -1$"]
+    assert len(figure.axes) == 2, "the regions and the bar of their colours"
+    vertices = zero_lines(figure)
+    inside = (vertices > X.min(axis=0)).all(axis=1) & (vertices < X.max(axis=0)).all(axis=1)
+    step = np.ptp(X, axis=0) * 1.12 / 49
+    around = (
+        vertices[inside][:, np.newaxis]
+        + np.array([[-1, 0], [1, 0], [0, -1], [0, 1], [1, 1], [-1, -1], [1, -1], [-1, 1]]) * step
+    )
+    signs = np.sign(its.decision_function(around.reshape(-1, 2))).reshape(-1, 8)
+    assert (np.ptp(signs, axis=1) > 0).all(), "near the line both signs occur"
+    rendered(figure)
+
+
+def test_equal_sizes_without_weights_and_classes_of_their_own_markers() -> None:
+    figure = decision_regions(run(), points(), labels(), resolution=20)
+    first, second = (markers(figure, label) for label in ("$y = 1$", "$y = -1$"))
+    assert len(set(first.get_sizes())) == 1 and set(first.get_sizes()) == set(second.get_sizes())
+    assert first.get_paths()[0].vertices.shape != second.get_paths()[0].vertices.shape  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def test_an_area_of_zeros_is_hatched_and_has_two_sides() -> None:
+    X, y = points(), labels()
+    figure = decision_regions(Says(lambda X: np.sign(np.round(X[:, 0])) * 0.5), X, y, resolution=60)
+    hatched = [one for one in figure.axes[0].collections if isinstance(one, QuadContourSet) and any(one.hatches)]
+    assert len(hatched) == 1
+    step = np.ptp(X[:, 0]) * 1.12 / 59
+    x = zero_lines(figure)[:, 0]
+    assert (np.minimum(abs(x + 0.5), abs(x - 0.5)) <= step).all() and x.min() < 0 < x.max()
+    assert "hatched" in figure.axes[1].get_ylabel()
+    rendered(figure)
+
+
+def test_zeros_on_a_line_only_are_a_line() -> None:
+    X = np.array([[-1.0, -1.0], [1.0, 1.0]])
+    figure = decision_regions(Says(lambda X: X[:, 0]), X, [0, 1], resolution=21)
+    assert not any(any(one.hatches) for one in figure.axes[0].collections if isinstance(one, QuadContourSet))
+    assert np.allclose(zero_lines(figure)[:, 0], 0.0)
+
+
+@pytest.mark.parametrize("value", [0.0, 0.7, -0.7])
+def test_a_constant_has_no_line_and_no_warning(value: float) -> None:
+    figure = decision_regions(Says(lambda X: np.full(len(X), value)), points(), labels(), resolution=10)
+    assert len(zero_lines(figure)) == 0
+    rendered(figure)
+
+
+def test_a_table_names_the_axes_and_reaches_the_classifier_as_a_table() -> None:
+    X = pd.DataFrame(points(), columns=["width", "height"])
+    y = np.where(labels() > 0, "yes", "no")
+    fitted = LogisticRegression().fit(X, y)  # warns of a grid without names
+    figure = decision_regions(fitted, X, y, resolution=10)
+    assert (figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()) == ("width", "height")
+    assert legend_of(figure) == ["y = yes", "y = no"]
+    rendered(figure)
+
+
+def linear(X: np.ndarray) -> np.ndarray:
+    return X[:, 0]
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "words"),
+    [
+        ({"X": np.zeros((60, 3))}, ProblemError, "two features to be drawn; got 3"),
+        ({"X": np.zeros((0, 2))}, ProblemError, "one at least"),
+        ({"X": np.full((60, 2), np.nan)}, ProblemError, "X must be finite"),
+        ({"y": np.ones(60)}, ProblemError, r"60 labels.*with 1 kind\(s\)"),
+        ({"y": np.arange(60)}, ProblemError, r"with 60 kind\(s\)"),
+        ({"y": [1, -1]}, ProblemError, r"shape \(2,\)"),
+        ({"y": np.array([1, "a"] * 30, dtype=object)}, ProblemError, "labels of one type"),
+        ({"weights": np.ones(3)}, ProblemError, "weights must be 60 numbers.*got 3"),
+        ({"weights": -np.ones(60)}, ProblemError, "smallest -1"),
+        ({"weights": np.full(60, np.nan)}, ProblemError, "weights must be finite"),
+        ({"resolution": 1}, OptionError, "resolution must lie between 2 and 4000; got 1"),
+        ({"classifier": Says(lambda X: np.zeros((len(X), 3)))}, ProblemError, r"a number for each.*shape \(\d+, 3\)"),
+        ({"classifier": Says(lambda X: np.full(len(X), np.nan))}, ProblemError, "finite numbers; got nan"),
+    ],
+)
+def test_bad_input_is_named(changes: dict[str, Any], error: type[Exception], words: str) -> None:
+    given: dict[str, Any] = {"classifier": Says(linear), "X": points(), "y": labels(), "resolution": 10, **changes}
+    with pytest.raises(error, match=words):
+        decision_regions(**given)

@@ -1,0 +1,129 @@
+"""What all pictures share: they are seen, they leave pyplot alone, they say what is missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from rendered import labels, legend_of, points, rendered, run
+
+from boostopt import OptionError, pictures
+from boostopt.pictures.style import COLORS, GREY, look
+
+
+def answered(code: str) -> str:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def test_importing_loads_no_matplotlib_and_drawing_no_pyplot() -> None:
+    code = "import sys, boostopt.pictures as p; dir(p); print('matplotlib' in sys.modules)"
+    assert answered(code) == "False"
+    code = "import sys, boostopt.pictures as p; p.bounds; p.profiles; print('matplotlib.pyplot' in sys.modules)"
+    assert answered(code) == "False"
+
+
+def test_without_matplotlib_the_error_says_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['matplotlib'] = None\n"
+        "import boostopt, boostopt.pictures\n"
+        "try:\n"
+        "    from boostopt.pictures import bounds\n"
+        "except boostopt.pictures.MatplotlibNotFound as missing:\n"
+        "    print(isinstance(missing, (ImportError)), isinstance(missing, boostopt.BoostoptError), missing)"
+    )
+    said = answered(code)
+    assert said.startswith("True True") and 'pip install "boostopt[report]"' in said
+
+
+def test_every_public_name_loads() -> None:
+    assert set(pictures.__all__) <= set(dir(pictures))
+    for name in pictures.__all__:
+        assert callable(getattr(pictures, name))
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        pictures.nonsense  # noqa: B018
+
+
+def test_a_notebook_gets_a_png_and_pyplot_knows_nothing_of_it() -> None:
+    import matplotlib.pyplot as plt
+
+    before = plt.get_fignums()
+    figure = pictures.bounds(run())
+    assert isinstance(figure, Figure)
+    assert figure._repr_png_().startswith(b"\x89PNG")  # pyright: ignore[reportAttributeAccessIssue]
+    assert plt.get_fignums() == before
+
+
+def luminance(color: str) -> float:
+    """The relative luminance of the accessibility guidelines (WCAG 2)."""
+    rgb = np.array(to_rgb(color))
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    return float(linear @ [0.2126, 0.7152, 0.0722])
+
+
+def test_forty_nine_looks_differ_and_neighbours_differ_without_colour() -> None:
+    looks = [look(k) for k in range(49)]
+    assert len({(its.color, str(its.dashes)) for its in looks}) == 49
+    assert len({(its.color, its.marker) for its in looks}) == 49
+    assert len({str(its.dashes) for its in looks[:7]}) == len({its.marker for its in looks[:7]}) == len(COLORS) == 7
+    assert 1.05 / (luminance(GREY) + 0.05) > 4.5
+    assert all(1.05 / (luminance(color) + 0.05) > 1.9 for color in COLORS)
+
+
+ONE_PANEL: list[Callable[[Any], Figure]] = [
+    lambda axes: pictures.margin_distributions(run(), axes=axes),
+    lambda axes: pictures.example_weights(run(), axes=axes),
+    lambda axes: pictures.decision_regions(run(), points(), labels(), resolution=20, axes=axes),
+    lambda axes: pictures.triangle(np.eye(3), axes=axes),
+    lambda axes: pictures.cycles(np.eye(3), axes=axes),
+]
+
+
+@pytest.mark.parametrize("draw", ONE_PANEL)
+def test_on_axes_of_the_callers_no_legend_and_no_panel_is_added(draw: Callable[[Any], Figure]) -> None:
+    mine = Figure(figsize=(8, 4), layout="constrained")
+    left, right = mine.subplots(1, 2)
+    assert draw(right) is mine
+    assert mine.axes == [left, right] and not mine.legends and right.get_legend() is None
+    assert not left.has_data() and right.has_data()
+    assert right.get_legend_handles_labels()[1]
+    rendered(mine)
+
+
+def test_axes_of_a_subfigure_belong_to_the_whole_figure() -> None:
+    mine = Figure(layout="constrained")
+    part: Any = mine.subfigures(1, 2)
+    axis = part[0].subplots()
+    assert pictures.triangle(np.eye(3), axes=axis) is mine
+
+
+def test_axes_that_do_not_fit_are_named() -> None:
+    axis = Figure().subplots()
+    with pytest.raises(OptionError, match=r"axes must be 2 matplotlib Axes.*got 1 \(Axes\)"):
+        pictures.bounds(run(), axes=axis)
+    with pytest.raises(OptionError, match=r"axes must be 1 matplotlib Axes.*got 2 \(Axes, Axes\)"):
+        pictures.triangle(np.eye(3), axes=[axis, axis])
+    axis.remove()
+    with pytest.raises(OptionError, match="removed from theirs"):
+        pictures.triangle(np.eye(3), axes=axis)
+
+
+@pytest.mark.parametrize("label", ["", "_hidden", "  "])
+def test_labels_that_a_legend_would_hide_are_named(label: str) -> None:
+    with pytest.raises(OptionError, match="do not begin with '_'; got the label"):
+        pictures.bounds({label: run()})
+    with pytest.raises(OptionError, match="got none"):
+        pictures.bounds({})
+
+
+def test_a_legend_of_many_long_labels_fits_below() -> None:
+    runs = {f"a run with a rather long name, number {k}": run() for k in range(9)}
+    figure = pictures.bounds(runs)
+    rendered(figure)
+    assert len(legend_of(figure)) == 10
