@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 DEMO := --data breast_cancer --nu 0.1 --columns 100 --backends interior,highs,cvxpy:clarabel,cvxpy:scs --time-limit 15
 
-.PHONY: demo test lint types bench bench-quick wheel docs clean
+.PHONY: demo test lint types bench bench-quick ida wheel docs clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/boostopt compare lpboost $(DEMO)
@@ -26,6 +26,10 @@ bench: $(VENV)/.dev
 
 bench-quick: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/run.py --quick
+
+ida: $(VENV)/.dev
+	@mkdir -p build
+	$(BIN)/python tests/benchmarks/ida.py --resume build/ida.jsonl --table docs/ida.md
 
 wheel: $(VENV)/.dev
 	$(BIN)/python tests/check_wheel.py

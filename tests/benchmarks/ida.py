@@ -1,0 +1,69 @@
+"""The IDA sets: test errors and certified gaps of seven boosters over the same RBF networks, by one command.
+
+    python tests/benchmarks/ida.py --resume build/ida.jsonl --table docs/ida.md
+
+It can be stopped and called again at any time: what is in the file is not done again. The sets are read from
+../shared/data/ida, beside the repository, or from --data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from importlib.metadata import version
+from pathlib import Path
+
+# One thread a process, before NumPy is loaded: the cores are for the processes.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.ida_data import names, rows_of
+from benchmarks.ida_methods import Options
+from benchmarks.ida_table import written
+from benchmarks.ida_work import Work
+from boostopt.comparison.machine import machine
+from boostopt.errors import BoostoptError
+
+DATA = Path(__file__).parents[3] / "shared" / "data" / "ida"
+PACKAGES = ("scipy", "scikit-learn", "highspy")
+
+
+def options() -> argparse.Namespace:
+    """Return the command line's."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--resume", type=Path, required=True, help="the file of finished units, made if not there")
+    parser.add_argument("--table", type=Path, help="the page whose tables are written")
+    parser.add_argument("--data", type=Path, default=DATA, help="the folder of the sets")
+    parser.add_argument("--sets", help="some of the sets, with commas between them; all by default")
+    parser.add_argument("--splits", type=int, default=10, help="splits of each kind at most (default: 10)")
+    parser.add_argument("--rounds", type=int, default=Options.rounds, help=f"rounds (default: {Options.rounds})")
+    parser.add_argument("--folds", type=int, default=Options.folds, help=f"to choose by (default: {Options.folds})")
+    parser.add_argument("--epsilon", type=float, default=Options.epsilon, help=f"of boosting ({Options.epsilon:g})")
+    parser.add_argument("--processes", type=int, default=2, help="units at the same time (default: 2)")
+    parser.add_argument("--budget", type=float, default=2700.0, help="seconds after which no unit begins (2700)")
+    parser.add_argument("--any-version", action="store_true", help="take finished units of other versions as well")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Do what is open, write the tables; 1 if the budget did not suffice."""
+    given = options()
+    try:
+        sets = names(given.data) if given.sets is None else given.sets.split(",")
+        rows = rows_of(given.data, sets, given.splits)
+        made = Options(rounds=given.rounds, folds=given.folds, epsilon=given.epsilon)
+        work = Work.of(given.data, rows, made, given.resume, given.any_version)
+        work.run(given.processes, given.budget)
+        if given.table is not None:
+            written(given.table, work, machine() | {name: version(name) for name in PACKAGES})
+    except BoostoptError as failure:
+        print(failure, file=sys.stderr)
+        return 2
+    missing = sum(row.splits - len(work.splits(row)) for row in rows)
+    print(f"{missing} splits are missing: call it again." if missing else "All splits are finished.", file=sys.stderr)
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,140 @@
+"""The tables of the IDA benchmark, written between two markers of a page."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.ida_data import SEEDED, Rows
+from benchmarks.ida_ledger import Line
+from benchmarks.ida_methods import GRIDS, METHODS
+from benchmarks.ida_printed import printed
+from benchmarks.ida_work import Chosen, Work
+from boostopt.errors import DataError
+
+BEGIN, END = "<!-- made by tests/benchmarks/ida.py: begin -->", "<!-- made by tests/benchmarks/ida.py: end -->"
+
+TITLES: Mapping[str, str] = {"stumps": "stumps (scikit-learn)"}
+CERTIFIED = ("AdaBoost", "AdaBoost_REG", "LP_REG", "QP_REG", "LPBoost", "SoftBoost", "ERLPBoost")
+NONE = ""
+
+
+def written(page: Path, work: Work, made_on: Mapping[str, Any]) -> None:
+    """Put the tables between the markers of a page, replacing what is there.
+
+    Raises
+    ------
+    DataError
+        The page has not both markers, in this order.
+    """
+    text = page.read_text(encoding="utf-8")
+    before, begin, rest = text.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise DataError(f"expected the lines {BEGIN} and {END} in {page}; one is missing. Add them where tables go.")
+    unfinished = page.with_name(f"{page.name}.unfinished")
+    unfinished.write_text(f"{before}{BEGIN}\n\n{tables(work, made_on)}\n\n{END}{after}", encoding="utf-8")
+    unfinished.replace(page)
+
+
+def tables(work: Work, made_on: Mapping[str, Any]) -> str:
+    """Return the tables as Markdown: errors, certified gaps, networks and parameters, and what it took."""
+    found = [(row, work.splits(row), work.chosen(row)) for row in work.rows]
+    rows = [(row, splits, chosen) for row, splits, chosen in found if splits and chosen is not None]
+    if not rows:
+        return "No split is finished."
+    parts = [
+        "## Test error",
+        "\n".join(_errors(rows)),
+        "## Certified gaps",
+        "\n".join(_gaps(rows)),
+        "## Networks and chosen parameters",
+        "\n".join(_parameters(rows, work)),
+        "## What it took",
+        _took(work, rows, made_on),
+    ]
+    return "\n\n".join(parts)
+
+
+Finished = Sequence[tuple[Rows, list[Line], Chosen]]
+
+
+def _errors(rows: Finished) -> Iterator[str]:
+    """Percent, mean ± standard deviation over the splits; below each set what is printed."""
+    yield from _head(["set", "splits", *(TITLES.get(name, name) for name in METHODS)])
+    last = ""
+    for row, splits, _ in rows:
+        if last and row.name != last:
+            yield _print_row(last)
+        last = row.name
+        cells = [_spread([100.0 * line["outcomes"][name]["error"] for line in splits]) for name in METHODS]
+        yield _row([row.name, _splits(row, splits), *cells])
+    yield _print_row(last)
+
+
+def _print_row(name: str) -> str:
+    figures = printed(name)
+    cells = [f"*{figures[m][0]:.1f} ± {figures[m][1]:.1f}*" if m in figures else NONE for m in METHODS]
+    return _row(["*in print †*", "", *cells])
+
+
+def _gaps(rows: Finished) -> Iterator[str]:
+    """The largest over the splits."""
+    yield from _head(["set", "splits", *CERTIFIED])
+    for row, splits, _ in rows:
+        cells = [_gap(max(line["outcomes"][name]["gap"] for line in splits)) for name in CERTIFIED]
+        yield _row([row.name, _splits(row, splits), *cells])
+
+
+def _parameters(rows: Finished, work: Work) -> Iterator[str]:
+    """Networks, values, and seconds of a core for all units of a row."""
+    names = [f"{method}: {', '.join(axes)}" for method, axes in GRIDS.items()]
+    yield from _head(["set", "splits", "networks: least, median, most", *names, "core, s"])
+    for row, splits, chosen in rows:
+        t = sorted(line["outcomes"]["networks"] for line in splits)
+        values = [", ".join(f"{value:g}" for value in chosen[method]) for method in GRIDS]
+        seconds = sum(line["cpu"] for line in [*splits, *(work.folds(row) or [])])
+        networks = f"{t[0]}, {statistics.median_low(t)}, {t[-1]}"
+        yield _row([row.name, _splits(row, splits), networks, *values, f"{seconds:.0f}"])
+
+
+def _took(work: Work, rows: Finished, made_on: Mapping[str, Any]) -> str:
+    """Return seconds by the clock and of a core, options, versions and machine in words."""
+    lines = [line for row, splits, _ in rows for line in [*splits, *(work.folds(row) or [])]]
+    seconds, cpu = (sum(line[name] for line in lines) for name in ("seconds", "cpu"))
+    options = work.options
+    versions = ", ".join(sorted({line["version"] for line in lines}))
+    return (
+        f"{len(lines)} units took {cpu:.0f} s of a core, the longest {max(line['cpu'] for line in lines):.1f} s: "
+        f"{cpu / 120:.0f} minutes for two processes with a core each. By the clock, with what else ran, it took "
+        f"{seconds / 120:.0f} minutes. "
+        f"Networks: {options.rounds} rounds, K = {options.K}, {options.iterations} steps of conjugate gradients, "
+        f"lambda = {options.lambda_:g}; epsilon = {options.epsilon:g}. boostopt {versions}; "
+        f"{', '.join(f'{name} {value}' for name, value in made_on.items())}."
+    )
+
+
+def _splits(row: Rows, splits: Sequence[Line]) -> str:
+    """Return how many splits there are, of which kind, and how many are missing."""
+    count = f"{len(splits)}" if len(splits) == row.splits else f"{len(splits)} of {row.splits}"
+    kind = "seeded (*)" if row.kind == SEEDED else "published" if row.certain else "published (?)"
+    return f"{count} {kind}"
+
+
+def _spread(values: Sequence[float]) -> str:
+    mean = f"{statistics.fmean(values):.1f}"
+    return f"{mean} ± {statistics.stdev(values):.1f}" if len(values) > 1 else mean
+
+
+def _gap(gap: float) -> str:
+    return f"{gap:.0e}" if gap < 1e-4 else f"{gap:.4f}"
+
+
+def _head(cells: Sequence[str]) -> list[str]:
+    return [_row(cells), f"|{'---|' * len(cells)}"]
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
