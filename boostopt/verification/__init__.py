@@ -1,0 +1,42 @@
+"""Certificates in files: saved, and verified elsewhere without a solver.
+
+save
+    Write the certificate of a solution, with what proves it.
+verify
+    Recompute every bound of such a file from the margin matrix.
+save_class
+    Write the certificate of a run over the whole class of its oracle.
+Verification
+    The verdict: accepted or rejected, and why.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from boostopt.lazy import loaded
+
+if TYPE_CHECKING:
+    from boostopt.verification.classes import save_class
+    from boostopt.verification.verifying import Verification, verify
+    from boostopt.verification.writing import save
+
+_HOME = {
+    "Verification": "verifying",
+    "save": "writing",
+    "save_class": "classes",
+    "verify": "verifying",
+}
+"""Where each public name lives."""
+
+__all__ = ["Verification", "save", "save_class", "verify"]
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name from its module on first use."""
+    return loaded(__name__, _HOME, name, globals())
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,87 @@
+"""Whether the pair (F, G) that a file states is the one that its formulation and parameters mean.
+
+The bounds are of the pair. That the pair is that of the formulation named is asked of the formulation's own page, which
+makes F and G of the parameters; only pages that are part of boostopt or that the caller passes are asked, for a name in
+a file may be the path of a program.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from boostopt.boosting.goal import Goal, SoftMargin
+from boostopt.catalogue import get_formulation, list_formulations
+from boostopt.errors import BoostoptError
+from boostopt.formulation import Formulation
+from boostopt.parameters import check_values, read
+from boostopt.program import Examples
+from boostopt.verification.describing import described, described_edge
+from boostopt.verification.parsing import fail
+from boostopt.verification.reading import Document
+
+
+def agree(document: Document, formulation: Any) -> Goal | None:
+    """Reject a document whose pair is not that of its formulation; return the soft margin that is after, if any."""
+    page = _page(document.name, formulation)
+    if document.subject == "program" and page.columns not in (None, document.t):
+        fail(f"{page.name} takes {page.columns} columns; the certificate is of {document.t}")
+    if not page.takes_reference and "d0" in document.arrays:
+        fail(f"{page.name} has no reference distribution; the certificate states one")
+    examples = Examples(document.c, document.d0)
+    record = _record(page, document.parameters, examples)
+    try:
+        pair = page.regularizer(record, examples), page.edge_function(record)
+        goal = Goal.of(*pair, examples)
+        if document.subject == "class":
+            if goal is None:
+                fail(f"{page.name} has no soft margin that a class could be bounded by")
+            pair = goal.F0, goal.G
+        wanted, arrays = described(pair[0], examples, _nus(document))
+        edge = described_edge(pair[1])
+    except (BoostoptError, ArithmeticError, ValueError) as failure:
+        fail(f"{page.name} with these parameters is no program: {failure}"[:400])
+    if wanted != document.F or edge != document.G:
+        fail(
+            f"{page.name} with the parameters of the file means F = {wanted}, G = {edge}; the file states "
+            f"F = {dict(document.F)}, G = {dict(document.G)}"[:500]
+        )
+    for name, values in arrays.items():
+        if not np.array_equal(values, document.arrays[name]):
+            fail(f"{page.name} with the parameters of the file means other {name}")
+    return goal
+
+
+def _page(name: str, formulation: Any) -> Formulation[Any]:
+    """Return the page of a name, only if it is one of boostopt's or the caller's."""
+    if formulation is None:
+        if name == SoftMargin.name:
+            fail("the soft margin of a run is stated by its formulation; pass formulation=")
+        return get_formulation(name) if name in list_formulations() else fail(f"there is no formulation {name!r} here")
+    page = get_formulation(formulation)
+    return page if page.name == name else fail(f"the certificate is of {name!r} and not of {page.name!r}")
+
+
+def _record(page: Formulation[Any], given: Mapping[str, Any], examples: Examples) -> Any:
+    """Return the record of parameters."""
+    known = page.parameters
+    if set(known) != set(given):
+        fail(f"{page.name} has the parameters {', '.join(sorted(known))}; the file states {', '.join(sorted(given))}")
+    for name, value in given.items():
+        if isinstance(value, bool) != (known[name].domain.kind == "flag"):
+            fail(f"the parameter {name} of {page.name} must be a {known[name].domain.kind}")
+    try:
+        values = {name: read(known[name], value, examples.N) for name, value in given.items()}
+        check_values(known, values, examples)
+        return page.Parameters(**values)
+    except BoostoptError as failure:
+        fail(str(failure)[:400])
+
+
+def _nus(document: Document) -> tuple[float, ...]:
+    """Return the numbers by which the caps may be stated, as they were when the file was written."""
+    values = [v for v in document.parameters.values() if isinstance(v, float) and v > 0 and math.isfinite(v)]
+    return (*values, 1.0)

@@ -1,0 +1,231 @@
+"""The bounds of a certificate, recomputed from U, c, d0, d and w alone.
+
+Weak duality: for d in the domain of F with edges in that of G, and w in the domain of G*,
+
+    -F*(-Uw) - G*(w)  <=  optimum  <=  F(d) + G(U'd),
+
+and if <d, Uw> > sup of <w, e> over the edges that G allows, for all d in the domain of F, there is no optimum. Weights
+in a file miss their sums by rounding. They are moved to a point that satisfies the conditions exactly; what is not
+known of its digits is carried along by the number type. Only NumPy and the standard library are imported here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from boostopt.verification.arithmetic import BLOCK, Numbers, dense
+from boostopt.verification.pairs import Box, Edge, Norm, Vector, binary, cap, edge, entropy, hinge
+from boostopt.verification.parsing import fail
+from boostopt.verification.points import FEASIBLE, Terms, at_most_one, example_weights, held, into_ball, on_equations
+from boostopt.verification.reading import Document
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What is proved: ends rounded outward or an excess, and how much of each end was lost to rounding."""
+
+    lower: float
+    upper: float
+    excess: float = 0.0
+    lost: tuple[float, float] = (0.0, 0.0)
+
+
+@dataclass(frozen=True)
+class Regularizer:
+    """F: a sum on a box, a linear term, a norm."""
+
+    box: Box
+    tilt: Vector | None
+    norm: Norm | None
+
+
+def digest(U: Any) -> str:
+    """Return SHA-256 of the shape and the values of a matrix, row by row as float64."""
+    sha = hashlib.sha256(repr((int(U.shape[0]), int(U.shape[1]))).encode())
+    for start in range(0, U.shape[0], BLOCK):
+        sha.update(np.ascontiguousarray(dense(U, slice(start, start + BLOCK)) + 0.0).data)  # + 0.0 undoes -0.0
+    return sha.hexdigest()
+
+
+def vector_digest(x: np.ndarray) -> str:
+    """Return SHA-256 of the values of a vector as float64."""
+    return hashlib.sha256(np.ascontiguousarray(x + 0.0, dtype=np.float64).data).hexdigest()
+
+
+def recompute(document: Document, U: Any, A: Numbers) -> Bounds:
+    """Return the bounds that a document proves for a margin matrix.
+
+    Raises
+    ------
+    Rejected
+        The matrix is another one, or the weights are not what they must be.
+    """
+    if tuple(U.shape) != (document.N, document.t):
+        fail(f"the certificate is of {document.N} examples and {document.t} hypotheses; the data are {tuple(U.shape)}")
+    if digest(U) != document.digest:
+        fail("the certificate is of another margin matrix: its digest differs")
+    for name, stated in (("c", document.digest_c), ("d0", document.digest_d0)):
+        if vector_digest(getattr(document, name)) != stated:
+            fail(f"the certificate is for other {name} than those that it holds: the digest differs")
+    F, G = regularizer(document, A), edge(A, document.G)
+    if G.weights == "tied" and document.t != 2:
+        fail(f"an edge function that ties two edges has t = 2; the certificate says {document.t}")
+    if document.outcome == "infeasible":
+        excess = _excess(A, document, U, F, G)
+        return Bounds(math.inf, math.inf, float(A.low(excess)), (_width(A, excess), 0.0))
+    w = _hypothesis_weights(A, G, document.arrays["w"])
+    below = _conjugate(A, document, F, -A.margins(U, w)) + G.conjugate(w)
+    lower, lost = _end(-A.high(below)), _width(A, below)
+    if "d" not in document.arrays:
+        return Bounds(lower, math.inf, lost=(lost, 0.0))
+    above = _primal(A, document, U, F, G)
+    if above is None:
+        return Bounds(lower, math.inf, lost=(lost, 0.0))
+    return Bounds(lower, 0.0 - _end(-A.high(above)), lost=(lost, _width(A, above)))
+
+
+def regularizer(document: Document, A: Numbers) -> Regularizer:
+    """Return F as it is stated."""
+    c, d0, F = document.c, document.d0, document.F
+    norm = tilt = None
+    if F["kind"] in ("norm ball", "norm penalty"):
+        norm = Norm(F["kind"] == "norm ball", F["p"], F["r"], c)
+    if F["kind"] == "tilted":
+        tilt = A.vector(document.arrays["tilt"])
+    return Regularizer(_box(document, A, F.get("base", F), c, d0), tilt, norm)
+
+
+def _box(document: Document, A: Numbers, F: Any, c: np.ndarray, d0: np.ndarray) -> Box:
+    """Return the sum over the examples."""
+    if F["kind"] == "hinge":
+        return hinge(A, A.vector(c) * A.number(F["C"]))
+    if F["kind"] == "logarithmic loss":
+        half = A.vector(0.5 * c)
+        return binary(A, A.vector(c), F["eta"], 0.5 * c, half, np.ones(len(c), dtype=bool), simplex=False)
+    counts = np.ones(len(c)) if F["caps"] == "1 / nu" else c
+    counted = counts[d0 > 0] if F["kind"] != "cap" else counts
+    rest: Any = None
+    if F["caps"] == "given":
+        plain = document.arrays["caps"]
+        u, total = A.vector(plain), math.fsum(plain.tolist())
+        if A.exact and sum(map(Fraction, plain.tolist())) < 1:
+            fail("there are no example weights within the caps: they sum to less than 1, in exact arithmetic")
+    else:
+        sum_, nu = A.total(A.vector(counted)), A.number(F["nu"])
+        total = math.fsum(counted.tolist()) / F["nu"]
+        # A nu above the sum of the multiplicities by rounding means that sum.
+        plain = counts / F["nu"]
+        u = A.vector(counts) if F["nu"] == 1.0 else A.vector(counts) / (sum_ if A.high(sum_) < F["nu"] else nu)
+        if F["kind"] == "binary entropy":
+            rest = A.residue(counts, F["nu"], d0) / nu
+    if total < 1.0 - 1e-12:
+        fail(f"there are no example weights within the caps: they sum to {total:.6g}, less than 1")
+    if F["kind"] == "cap":
+        return cap(A, u)
+    if F["kind"] != "binary entropy":
+        return entropy(A, u, F["eta"], d0, F["kind"] != "relative entropy")
+    if not (d0 <= plain * (1 + 1e-11)).all():
+        fail("the binary entropy needs a reference distribution within the caps")
+    rest = u - A.vector(d0) if rest is None else rest
+    return binary(A, u, F["eta"], d0, rest, (d0 > 0) & (d0 < plain), simplex=True)
+
+
+def _conjugate(A: Numbers, document: Document, F: Regularizer, z: Vector) -> Any:
+    """Return a number that is not below F*(z)."""
+    z = z if F.tilt is None else z - F.tilt
+    extra = A.number(0.0)
+    if F.norm is not None:
+        s = A.vector(document.arrays["s"])
+        size = F.norm.dual(A, s)
+        if F.norm.ball:
+            extra = size * A.number(F.norm.r)
+        else:
+            s = s * A.number(at_most_one(A, size / A.number(F.norm.r)))
+        z = z - s
+    beta = A.number(document.beta if F.box.on_simplex else 0.0)
+    return A.total(F.box.conjugates(z - beta)) + beta + extra
+
+
+def _excess(A: Numbers, document: Document, U: Any, F: Regularizer, G: Edge) -> Any:
+    """Return by how much <d, Uw> exceeds what G allows, at least, for every d in the domain of F."""
+    w, weights = document.arrays["w"], A.vector(document.arrays["w"])
+    if G.weights == "tied":
+        if w[0] != -w[1]:
+            fail("a proof of infeasibility must weight the two edges that are equal by opposite numbers")
+    elif math.isinf(G.bound) and math.isnan(G.equal):
+        fail("a program whose edges are not bounded is feasible")
+    elif G.weights == "positive" and not (w >= 0).all():
+        fail("a proof of infeasibility must have non-negative weights where edges are bounded from above")
+    beta = A.number(document.beta if F.box.on_simplex else 0.0)
+    y = -A.margins(U, weights) - beta
+    lower, upper = F.box.lower, F.box.upper
+    support = A.total(lower * y) + A.total((upper - lower) * A.positive(y)) + beta
+    return -support - G.conjugate(weights)
+
+
+def _hypothesis_weights(A: Numbers, G: Edge, given: np.ndarray) -> Vector:
+    """Return the weights as they must be, exactly; Rejected where they are not so but for rounding."""
+    w, total, size = A.vector(given), math.fsum(given.tolist()), math.fsum(np.abs(given).tolist())
+    if G.weights in ("simplex", "positive") and not (given >= 0).all():
+        fail(f"w must be non-negative; its smallest entry is {given.min():.3g}")
+    if G.weights in ("simplex", "tied") and not abs(total - 1.0) <= FEASIBLE * max(1.0, size):
+        fail(f"w must sum to 1; it sums to {total!r}")
+    if G.weights == "ball" and not size <= 1.0 + FEASIBLE:
+        fail(f"the absolute values of w must sum to at most 1; they sum to {size!r}")
+    if G.weights == "given" and not (np.abs(given - G.slope) <= FEASIBLE * abs(G.slope)).all():
+        fail(f"every entry of w must be {G.slope!r}")
+    if G.weights == "simplex":
+        return w / A.total(w)
+    if G.weights == "ball":
+        return w * A.number(at_most_one(A, A.total(A.positive(w) + A.positive(-w))))
+    if G.weights == "tied":
+        own = A.choose(np.array([False, True]), w, A.vector(np.zeros(2)))
+        return A.choose(np.array([False, True]), w, A.vector(np.ones(2)) - A.total(own))
+    return A.vector(np.full(len(given), G.slope)) if G.weights == "given" else w
+
+
+def _primal(A: Numbers, document: Document, U: Any, F: Regularizer, G: Edge) -> Any:
+    """Return F(d') + G(U'd') for a point d' that is feasible and near d; None where none can be told."""
+    d = example_weights(A, F.box, document.arrays["d"])
+    if F.norm is not None and F.norm.ball:
+        d = into_ball(A, F.norm, d)
+    if d is not None and (G.weights == "tied" or not math.isnan(G.equal)):
+        d = on_equations(A, F.box, d, _terms(document, U, G))
+    if d is None:
+        return None
+    e = A.edges(U, d)
+    if not math.isinf(G.bound):
+        below = held(A, U, F.box, d, e, G.bound)
+        if below is None:
+            return None
+        d, e = below
+    value = A.total(F.box.values(d)) + G.value(e)
+    if F.tilt is not None:
+        value = value + A.total(F.tilt * d)
+    if F.norm is not None and not F.norm.ball:
+        value = value + F.norm.of(A, d) * A.number(F.norm.r)
+    return value
+
+
+def _terms(document: Document, U: Any, G: Edge) -> list[Terms]:
+    """Return the equations sum d_n (a_n - b_n) = 0 as pairs (a, b)."""
+    columns = dense(U, slice(0, document.N))
+    if G.weights == "tied":
+        return [(columns[:, 1], columns[:, 0])]
+    return [(column, np.full(len(column), G.equal)) for column in columns.T]
+
+
+def _width(A: Numbers, x: Any) -> float:
+    """Return what is not known of a number."""
+    return float(A.high(x) - A.low(x))
+
+
+def _end(x: Any) -> float:
+    """Return a lower end; -inf where nothing is known, 0 without a sign."""
+    return float(x) + 0.0 if np.isfinite(x) else -math.inf

@@ -1,0 +1,159 @@
+"""Certificates of runs: how far a soft margin is from the best possible over the whole class of an oracle.
+
+The lower end is the soft margin of the weights, over the hypotheses that have weight; the upper end is proved by a
+distribution and by what the oracle says of it, which is asked once. The file names the class by its words and by the
+digest of its examples, and holds the hypotheses as plain numbers where they are of boostopt's own kinds.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from boostopt.boosting.run import Run
+from boostopt.errors import BoostoptError, OptionError
+from boostopt.margins import Margins
+from boostopt.oracles.base import Answer, Oracle, Query
+from boostopt.oracles.examples import OracleOfExamples
+from boostopt.oracles.saving import from_state, to_state
+from boostopt.program import Program
+from boostopt.shapes import Array, Float
+from boostopt.verification.agreement import agree
+from boostopt.verification.arithmetic import Floats
+from boostopt.verification.checking import Bounds, recompute, regularizer
+from boostopt.verification.parsing import fail
+from boostopt.verification.points import example_weights
+from boostopt.verification.reading import Document
+from boostopt.verification.verifying import Verification, compare, matrix, verdict
+from boostopt.verification.writing import stated, with_claim, write
+
+UNREADABLE = (BoostoptError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""What is raised by a hypothesis that was stated wrongly."""
+
+
+def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mapping[str, Any] | None = None) -> None:
+    """Save the certificate of a run over its whole class, so that others can verify it with an oracle of their own.
+
+    Parameters
+    ----------
+    run
+        The run.
+    oracle
+        Its oracle, which is asked once: the upper end is proved before it is written.
+    path
+        The file; long vectors are put beside it, as `save` does.
+    made
+        How the run came about, for those who read the file.
+
+    Raises
+    ------
+    OptionError
+        The oracle has other examples or another class; or the program is none of a soft margin.
+    ProblemError
+        F or G has no closed forms.
+    DataError
+        The file cannot be written.
+    """
+    certificate, goal = run.verify_class(oracle), run.record.problem.goal
+    if goal is None or not run.w.any():
+        raise OptionError("expected a run with weights that have a soft margin; got none. Use run.certificate.")
+    used = np.flatnonzero(run.w)
+    U, w = run.record.collected.margins.take_columns(used), run.w[used]
+    soft = goal.program(U)
+    w = w / np.abs(w).sum() if goal.signed else w
+    over = soft.certify(certificate.d, w)
+    program = Program(run.record.problem.page, run.record.problem.first.parameters, goal.examples, U, goal.F0, goal.G)
+    statement, arrays = stated(program, over.w)
+    statement |= {
+        "subject": "class",
+        "data": {
+            **statement["data"],
+            "oracle": str(oracle)[:1000],
+            "digest": oracle.digest,
+            "hypotheses": _plain_states([run.hypotheses[q] for q in used.tolist()]),
+        },
+    }
+    # The lower end is proved as for any program; the upper one by the oracle.
+    document, arrays = with_claim(statement, arrays, program, dataclasses.replace(over, upper=math.inf), made or {})
+    if certificate.d is not None and math.isfinite(certificate.upper):
+        arrays["d"] = certificate.d
+        document["claim"]["upper"] = certificate.upper + 1e-12 * max(1.0, abs(certificate.upper))
+    write(path, document, arrays)
+
+
+def verified(document: Document, oracle: Any, U: Any, formulation: Any) -> Verification:
+    """Return the verdict on the certificate of a class."""
+    if not isinstance(oracle, Oracle):
+        fail("it is the certificate of a class of hypotheses: pass the oracle, made of the same examples")
+    if oracle.digest != document.oracle_digest:
+        fail(f"it is of the class {document.oracle}, on other examples than those of {oracle}"[:400])
+    if oracle.N != document.N or not np.array_equal(oracle.c, document.c):
+        fail("it is for other multiplicities than those of the oracle")
+    goal = agree(document, formulation)
+    d = document.arrays.get("d")
+    A = Floats()
+    answer = _asked(oracle, document.c / document.c.sum() if d is None else np.maximum(d, 0.0))
+    margins = matrix(_columns(document, oracle, answer)) if U is None else matrix(U)
+    alone = {name: array for name, array in document.arrays.items() if name != "d"}
+    bounds = recompute(dataclasses.replace(document, arrays=alone), margins, A)
+    if d is not None and goal is not None:
+        if answer.largest is None:
+            fail("the oracle knows no bound of the edges of its class; the certificate claims one")
+        F = regularizer(document, A)
+        feasible = example_weights(A, F.box, d)
+        radius = A.number(0.0 if F.norm is None else F.norm.r * (1 + 1e-12))
+        if F.norm is not None and F.norm.ball and not A.certain(radius - F.norm.of(A, feasible)):
+            fail("the norm of d exceeds the radius of the ball")
+        # The oracle was asked with d, which misses a feasible point by rounding.
+        moved = feasible - A.vector(np.maximum(d, 0.0))
+        value = A.total(F.box.values(feasible)) + A.total(A.positive(moved) + A.positive(-moved))
+        if F.norm is not None and not F.norm.ball:
+            value = value + F.norm.of(A, feasible) * A.number(F.norm.r)
+        upper = math.nextafter(float(A.high(value)) + answer.largest, math.inf)
+        bounds = Bounds(bounds.lower, upper)
+    compare(document, bounds)
+    ends = "both ends" if d is not None else "the lower end; the certificate claims no upper one"
+    return verdict(document, True, f"recomputed over {oracle}: {ends}", bounds, False)
+
+
+def _asked(oracle: Oracle, d: Float[Array, " N"]) -> Answer:
+    """Return the oracle's answer; it is left as it was."""
+    before = oracle.state()
+    try:
+        return oracle.best(Query(d, 1, lambda u: 0.0))
+    finally:
+        oracle.restore(before)
+
+
+def _plain_states(hypotheses: list[Any]) -> list[Any]:
+    """Return the states of hypotheses as JSON knows them, none where one of them is more than numbers and texts."""
+    try:
+        return json.loads(json.dumps([to_state(hypothesis) for hypothesis in hypotheses], allow_nan=False))
+    except (TypeError, ValueError):
+        return []
+
+
+def _columns(document: Document, oracle: Oracle, answer: Answer) -> Margins:
+    """Return the margins of the hypotheses in the file on the examples of the oracle."""
+    if not isinstance(oracle, OracleOfExamples) or len(document.hypotheses) != document.t:
+        fail("the margins of its hypotheses cannot be told from the file: pass them as U=")
+    examples = oracle._examples  # pyright: ignore[reportPrivateUsage]
+    kind = answer.columns[0].hypothesis.kind
+    columns = list[Array]()
+    for state in document.hypotheses:
+        try:
+            if state["kind"] != kind:
+                fail(f"a hypothesis is of the kind {state['kind']!r}; those of the class are {kind!r}"[:200])
+            columns.append(examples.y * from_state(state)(examples.X))
+        except UNREADABLE as failure:
+            fail(f"a hypothesis of the file cannot be read: {failure}"[:300])
+    try:
+        return Margins(np.column_stack(columns).astype(np.float64))
+    except BoostoptError as failure:
+        fail(f"the hypotheses of the file have no margins: {failure}"[:300])

@@ -1,0 +1,229 @@
+r"""The pair (F, G) of a statement: values, conjugates and domains, over any number type.
+
+Every F is a sum over the examples on a box, F(d) = sum f_n(d_n), most of them on the simplex; then for ANY beta
+
+    F*(z) <= beta + sum_n f_n*(z_n - beta),    f_n*(y) = max over lower_n <= x <= upper_n of x y - f_n(x).
+
+A term h(||d||_p) adds an s, any s: F*(z) <= B*(z - s) + r ||s||_q for a ball, with ||s||_q <= r and no last term for a
+penalty. A linear term <tilt, d> shifts z. The formulas are stated anew here, one line each, from the papers and not
+from the modules that solve: tests hold the two against each other.
+
+Sources: Glocer 2009, (2.1), (3.1), (3.6), (3.18), (3.25), (4.6); Shalev-Shwartz and Singer 2008, section 6, theorem 7;
+Raetsch, Onoda, Mueller 2001, (22), figure 14.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from boostopt.verification.arithmetic import ZERO, Numbers
+
+Vector = Any
+"""A vector of numbers of some type."""
+
+
+@dataclass(frozen=True)
+class Box:
+    """A sum over the examples on a box.
+
+    Attributes
+    ----------
+    lower, upper
+        Ends of the box; their float64 values decide which weights can move.
+    on_simplex
+        Whether the weights sum to 1.
+    values
+        d -> f_n(d_n), for d in the box.
+    conjugates
+        y -> f_n*(y_n), or numbers above.
+    """
+
+    lower: Vector
+    upper: Vector
+    on_simplex: bool
+    values: Callable[[Vector], Vector]
+    conjugates: Callable[[Vector], Vector]
+
+
+@dataclass(frozen=True)
+class Norm:
+    """A ball or a penalty of the norm of the copies, ||d||_p^p = sum c (d / c)^p."""
+
+    ball: bool
+    p: float
+    r: float
+    c: np.ndarray
+
+    @property
+    def q(self) -> float:
+        """The dual exponent."""
+        return self.p / (self.p - 1.0) if math.isfinite(self.p) else 1.0
+
+    def of(self, A: Numbers, d: Vector) -> Any:
+        """Return ||d||_p for d >= 0."""
+        c = A.vector(self.c)
+        return _norm(A, d / c, c, self.p)
+
+    def dual(self, A: Numbers, s: Vector) -> Any:
+        """Return ||s||_q, (sum c |s|^q)^(1/q)."""
+        return _norm(A, A.positive(s) + A.positive(-s), A.vector(self.c), self.q)
+
+
+def cap(A: Numbers, u: Vector) -> Box:
+    """I[0 <= d <= u, sum d = 1]: f* = u [y]_+."""
+    nothing = A.vector(np.zeros(len(A.low(u))))
+    return Box(nothing, u, True, lambda d: nothing, lambda y: u * A.positive(y))
+
+
+def hinge(A: Numbers, u: Vector) -> Box:
+    """F = -d on [0, u]: f* = u [1 + y]_+."""
+    nothing = A.vector(np.zeros(len(A.low(u))))
+    return Box(nothing, u, False, lambda d: -d, lambda y: u * A.positive(y + A.number(1.0)))
+
+
+def entropy(A: Numbers, u: Vector, eta: float, d0: np.ndarray, unnormalized: bool) -> Box:
+    """F = (1/eta) d ln(d / d0) on [0, u], with the terms d0 - d where it is unnormalized.
+
+    f*(y) = x/eta at x = d0 exp(eta y - 1) <= u, unnormalized (x - d0)/eta at x = d0 exp(eta y); u y - f(u) beyond.
+    """
+    live, rate, one = d0 > 0, A.number(eta), A.number(1.0)
+    ones, nothing = A.vector(np.ones(len(d0))), A.vector(np.zeros(len(d0)))
+    reference, constant = A.choose(live, A.vector(d0), ones), A.vector(d0) / rate
+    ends = A.choose(live, u, ones)
+
+    def values(d: Vector) -> Vector:
+        plain = xlog(A, d, reference) / rate
+        return plain - d / rate + constant if unnormalized else plain
+
+    def conjugates(y: Vector) -> Vector:
+        log_d0, log_u = A.log(reference), A.log(ends)
+        exponent = log_d0 + (y * rate if unnormalized else y * rate - one)
+        # Without the cap the maximum is larger: where neither is certain that is a bound too.
+        free = live & (A.low(exponent - log_u) <= 0)
+        below = A.exp(A.choose(free, exponent, nothing)) / rate
+        mean = (log_u - log_d0) / rate  # f(u) / u
+        if unnormalized:
+            below, mean = below - constant, mean - one / rate + constant / ends
+        return A.choose(free, below, A.choose(live, u, nothing) * (y - mean))
+
+    return Box(nothing, A.choose(live, u, nothing), True, values, conjugates)
+
+
+def binary(A: Numbers, u: Vector, eta: float, d0: np.ndarray, rest: Vector, free: np.ndarray, simplex: bool) -> Box:
+    """F = (1/eta) [d ln(d / d0) + (u - d) ln((u - d) / rest)] on [0, u], rest = u - d0.
+
+    f*(y) = (u/eta) ln((rest + d0 exp(eta y)) / u). A weight whose reference is 0 or its cap stays there: f* = d0 y.
+    """
+    N, rate = len(d0), A.number(eta)
+    ones, nothing = A.vector(np.ones(N)), A.vector(np.zeros(N))
+    fixed = A.choose(~free & (d0 > 0), u, nothing)
+    u, rest, reference = (A.choose(free, x, y) for x, y in ((u, fixed), (rest, ones), (A.vector(d0), ones)))
+
+    def values(d: Vector) -> Vector:
+        return (xlog(A, A.choose(free, d, nothing), reference) + xlog(A, A.choose(free, u - d, nothing), rest)) / rate
+
+    def conjugates(y: Vector) -> Vector:
+        a, x = A.log(rest), A.log(reference) + A.choose(free, y, nothing) * rate
+        largest = A.vector(np.maximum(A.high(a), A.high(x)))
+        softened = largest + A.log(A.exp(a - largest) + A.exp(x - largest)) - A.log(A.choose(free, u, ones))
+        return A.choose(free, u * softened / rate, fixed * y)
+
+    return Box(fixed, u, simplex, values, conjugates)
+
+
+def xlog(A: Numbers, x: Vector, y: Vector) -> Vector:
+    """Return x ln(x / y) for x >= 0, y > 0: where x may be 0, the range of that function up to the end of x."""
+    sure, high = A.low(x) > 0, np.maximum(A.high(x), 0.0)
+    high = np.where(high <= ZERO, 0.0, high)
+    safe = A.choose(sure, x, y)
+    below, above = A.low(y), A.high(y)
+    some = np.where(high > 0, high, 1.0)
+    size = high * np.maximum(np.abs(np.log(some / below)), np.abs(np.log(some / above)))
+    range_ = np.where(high > 0, np.maximum(1.001 * size, np.where(high < above / 3, 0.0, above / 2)), 0.0)
+    return A.choose(sure, x * (A.log(safe) - A.log(y)), A.within(range_))
+
+
+def power(A: Numbers, x: Vector, p: float) -> Vector:
+    """Return x^p for x >= 0, p >= 1."""
+    sure, high = A.low(x) > 0, np.maximum(A.high(x), 0.0)
+    safe = A.choose(sure, x, A.vector(np.ones(len(high))))
+    return A.choose(sure, A.exp(A.log(safe) * A.number(p)), A.within(1.001 * high**p))
+
+
+def _norm(A: Numbers, x: Vector, c: Vector, p: float) -> Any:
+    """Return (sum c x^p)^(1/p) for x >= 0, scaled so that nothing overflows."""
+    if not math.isfinite(p):
+        return A.largest(x)
+    if p == 1.0:
+        return A.total(c * x)
+    scale = float(A.high(x).max())
+    if scale <= ZERO:
+        return A.total(A.within(np.array([1.001 * scale * (1.0 + float(A.high(A.total(c))))])))
+    total = A.total(c * power(A, x / A.number(scale), p))
+    logarithm = A.log(total) / A.number(p)
+    return A.exp(logarithm) * A.number(scale)
+
+
+@dataclass(frozen=True)
+class Edge:
+    """An edge function G.
+
+    Attributes
+    ----------
+    value
+        e -> G(e), where G has no constraints or they hold.
+    conjugate
+        w -> G*(w), for w in its domain.
+    weights
+        What the hypothesis weights must be: "simplex", "ball", "signed", "positive", "tied" or "given".
+    bound
+        gamma of e <= gamma; inf for none.
+    equal
+        rho of e = rho; nan for none.
+    slope
+        The weight of every hypothesis where it is given.
+    """
+
+    value: Callable[[Vector], Any]
+    conjugate: Callable[[Vector], Any]
+    weights: str
+    bound: float = math.inf
+    equal: float = math.nan
+    slope: float = 0.0
+
+
+def edge(A: Numbers, G: Mapping[str, Any]) -> Edge:
+    """Return the edge function that was stated, by kind and numbers."""
+    nothing = A.number(0.0)
+    quarter = A.number(0.25)
+
+    def none(x: Vector) -> Any:
+        return nothing
+
+    def size(e: Vector) -> Vector:
+        return A.positive(e) + A.positive(-e)
+
+    kind = G["kind"]
+    if kind == "maximum":
+        return Edge(A.largest, none, "simplex")
+    if kind == "absolute":
+        return Edge(lambda e: A.largest(size(e)), none, "ball")
+    if kind == "bounded":
+        gamma = float(G["gamma"])
+        return Edge(none, lambda w: A.total(w) * A.number(gamma), "positive", bound=gamma)
+    if kind == "fixed":
+        rho = float(G["rho"])
+        return Edge(none, lambda w: A.total(w) * A.number(rho), "signed", equal=rho)
+    if kind == "squared":
+        return Edge(lambda e: A.total(e * e) * quarter, lambda w: A.total(w * w), "signed")
+    if kind == "squared positive":
+        return Edge(lambda e: A.total(A.positive(e) * A.positive(e)) * quarter, lambda w: A.total(w * w), "positive")
+    if kind == "linear":
+        slope = float(G["slope"])
+        return Edge(lambda e: A.total(e) * A.number(slope), none, "given", slope=slope)
+    return Edge(lambda e: e[1], none, "tied")

@@ -1,0 +1,106 @@
+"""JSON from which nothing good is expected: every value is asked for by its type, and nothing is computed yet."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any, NoReturn, cast
+
+LARGEST_NUMBER = 1e100
+"""Numbers beyond it, or below its reciprocal where they must be positive, are none of a program."""
+
+DIGITS = 20
+"""Digits of the longest whole number."""
+
+
+class Rejected(Exception):
+    """A file proves nothing, for a reason in words."""
+
+
+def fail(reason: str) -> NoReturn:
+    """Reject the file."""
+    raise Rejected(reason)
+
+
+def parse(said: bytes) -> Any:
+    """Return what JSON text says; Rejected for what is none, or hides something."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        return made if len(made) == len(pairs) else fail("a name occurs twice in one object")
+
+    def whole(digits: str) -> int:
+        return int(digits) if len(digits) <= DIGITS else fail(f"a whole number has {len(digits)} digits")
+
+    def constant(name: str) -> NoReturn:
+        fail(f"it holds {name}, which is no number of JSON")
+
+    try:
+        return json.loads(said.decode(), object_pairs_hook=once, parse_int=whole, parse_constant=constant)
+    except (UnicodeDecodeError, ValueError) as failure:
+        fail(f"it is not JSON text, or it is truncated: {failure}"[:300])
+    except RecursionError:
+        fail("its brackets are nested too deeply")
+
+
+def number(value: Any, what: str, largest: float = LARGEST_NUMBER) -> float:
+    """Return a finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= largest or value == math.inf:
+        fail(f"{what} must be a number of at most {largest:g}; it is {value!r}"[:200])
+    return float(value)
+
+
+def content(path: Path, most: int) -> bytes:
+    """Return a file's content, if it is not too large."""
+    try:
+        with path.open("rb") as file:
+            read = file.read(most + 1)
+    except OSError as failure:
+        fail(f"{path.name} cannot be read: {failure.strerror or failure}")
+    return read if len(read) <= most else fail(f"{path.name} is larger than {most:,} bytes, the limit")
+
+
+def with_keys(value: Any, keys: set[str], what: str = "data") -> dict[str, Any]:
+    """Return an object that has just these names."""
+    made = mapping(value, what)
+    if set(made) != keys:
+        odd = ", ".join(sorted(set(made) ^ keys))
+        fail(f"{what} must say {', '.join(sorted(keys)) or 'nothing'}; missing or too many: {odd}"[:300])
+    return made
+
+
+def mapping(value: Any, what: str) -> dict[str, Any]:
+    """Return an object with names."""
+    return cast(dict[str, Any], value) if isinstance(value, dict) else fail(f"{what} must be an object with names")
+
+
+def listed(value: Any, what: str) -> list[Any]:
+    """Return a list."""
+    return cast(list[Any], value) if isinstance(value, list) else fail(f"{what} must be a list")
+
+
+def text(value: Any, what: str) -> str:
+    """Return a text that is not too long."""
+    if not isinstance(value, str) or len(value) > 1000:
+        fail(f"{what} must be a text of at most 1000 characters")
+    return value
+
+
+def word(value: Any, known: set[str], what: str) -> str:
+    """Return one of some known words."""
+    return value if isinstance(value, str) and value in known else fail(f"{what} must be one of {sorted(known)}")
+
+
+def count(value: Any, what: str) -> int:
+    """Return a whole number of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 2**40:
+        fail(f"{what} must be a whole number of at least 1; it is {value!r}"[:200])
+    return value
+
+
+def end(value: Any, what: str) -> float:
+    """Return an end of an interval: a number, or "inf" or "-inf"."""
+    if value in ("inf", "-inf") or (isinstance(value, float) and value == math.inf):
+        return float(value)
+    return number(value, what, 1e308)

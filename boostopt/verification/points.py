@@ -1,0 +1,174 @@
+"""Points that satisfy the conditions of a program exactly, near weights that do so but for rounding.
+
+What a file holds are floats; what proves a bound is a point of the domain. These are the formulas that lead from one to
+the other. They hold in exact arithmetic, and where a number type carries bounds of its errors, its numbers contain the
+exact point. Only NumPy and the standard library are imported here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from boostopt.verification.arithmetic import BLOCK, ZERO, Numbers, dense
+from boostopt.verification.pairs import Box, Norm, Vector
+from boostopt.verification.parsing import fail
+
+FEASIBLE = 1e-11
+"""By how much weights in a file may miss their conditions and still count as rounded."""
+
+SHRINK = 4e-16
+"""By how much a factor is taken smaller, so that what it scales is certainly not too large."""
+
+Terms = tuple[np.ndarray, np.ndarray]
+"""An equation sum d_n (a_n - b_n) = 0, as (a, b)."""
+
+
+def example_weights(A: Numbers, box: Box, given: np.ndarray) -> Vector:
+    """Return a point of the box, on the simplex where it must be; Rejected if d is none but for rounding.
+
+    d is scaled by a factor of at most 1, and what is then missing is shared in proportion to the room below the caps.
+    """
+    given = np.where(np.abs(given) < 1e10 * ZERO, 0.0, given)
+    ends, lower = A.low(box.upper), A.high(box.lower)
+    beyond = np.maximum(np.maximum(given - A.high(box.upper), A.low(box.lower) - given), 0.0)
+    if not (beyond <= FEASIBLE * np.maximum(1.0, ends)).all():
+        n = int(np.argmax(beyond))
+        fail(f"d must lie between 0 and its caps; at example {n} it is {given[n]!r}")
+    movable = ends > lower
+    d = A.choose(movable, A.vector(np.clip(given, 0.0, np.maximum(ends, 0.0))), box.upper)
+    if not box.on_simplex:
+        return d
+    total = math.fsum(given.tolist())
+    if not abs(total - 1.0) <= FEASIBLE:
+        fail(f"d must sum to 1; it sums to {total!r}")
+    nothing, one = A.vector(np.zeros(len(given))), A.number(1.0)
+    x = A.choose(movable, d, nothing)
+    fixed = ~movable & (A.high(box.upper) > ZERO)
+    wanted = one - A.total(A.choose(fixed, d, nothing)) if fixed.any() else one
+    if not movable.any():
+        apart = A.low(wanted) > 0 or A.high(wanted) < 0
+        return fail("no example weight can move, and in exact arithmetic they do not sum to 1") if apart else d
+    if fixed.any() and not A.certain(wanted):
+        fail("the example weights that cannot move leave nothing to the others")
+    theta = A.number(at_most_one(A, A.total(x) / wanted))
+    x = x * theta
+    missing, room = wanted - A.total(x), A.choose(movable, box.upper - x, nothing)
+    if A.high(missing) <= 0:
+        return A.choose(movable, x, d)
+    support = movable & (A.high(x) > ZERO)
+    used = A.choose(support, room, nothing)
+    # Where the cap of one example with weight is large enough, those with weight can take what is missing.
+    enough = A.certain(A.largest(A.choose(support, box.upper, nothing)) - wanted)
+    for space in (used, room):
+        if A.certain(A.total(space) - missing):
+            return A.choose(movable, x + space * (missing / A.total(space)), d)
+        if enough:
+            break
+    # All weights stand at their caps but for rounding: some share of the room is what is missing.
+    half = np.full(len(given), 0.5)
+    share = A.vector(half) + A.within(half)
+    return A.choose(movable, x + (used if enough else room) * share, d)
+
+
+def into_ball(A: Numbers, norm: Norm, d: Vector) -> Vector | None:
+    """Return d mixed with the point of smallest norm as far as the ball asks; None where that cannot be told."""
+    r, live = A.number(norm.r), A.high(d) > ZERO
+    size = norm.of(A, d)
+    if A.certain(r - size):
+        return d
+    if not A.high(size) <= norm.r * (1 + 1e-10):
+        fail(f"the norm of d must be at most {norm.r!r}; it is {A.high(size)!r}")
+    counts = A.vector(np.where(live, norm.c, 0.0))
+    center = counts / A.total(counts)
+    smallest = norm.of(A, center)
+    distance = float(A.low(size)) - float(A.high(smallest))
+    if distance > 0:
+        share = min((float(A.high(size)) - norm.r) / distance * (1 + 1e-9) + SHRINK, 1.0)
+        mixed = d * (A.number(1.0) - A.number(share)) + center * A.number(share)
+        if A.certain(r - norm.of(A, mixed)):
+            return mixed
+    # A radius that is the smallest norm but for rounding stands for the one point of that norm.
+    touching = abs(float(A.high(smallest)) / norm.r - 1.0) <= 1e-13
+    return center if touching and not A.exact else None
+
+
+def on_equations(A: Numbers, box: Box, d: Vector, terms: list[Terms]) -> Vector | None:
+    """Return d moved by room * C x, at most by its room, so that all equations hold; None where no such move is known.
+
+    The conditions sum d_n C_nk = 0 and that the moves sum to 0 give a small linear system for x.
+    """
+    if not box.on_simplex:
+        return None
+    nothing = A.vector(np.zeros(len(A.low(d))))
+    up, down = box.upper - d, d - box.lower
+    room = A.choose(A.low(up) < A.low(down), up, down)
+    # Half of a room that is known to a factor of 2 is room in either direction.
+    room = A.choose((A.low(room) > 0) & (A.high(room) <= 2.0 * A.low(room)), room, nothing)
+    held = A.high(d) > ZERO
+    columns, known = list[Vector](), set[bytes]()
+    for a, b in terms:
+        said = (a[held] + 0.0).tobytes(), (-a[held] + 0.0).tobytes() if not b.any() else b""
+        # Where all terms vanish that have weight, d lies on a face on which the equation holds by itself; equal ones
+        # are one.
+        if not (a == b)[held].all() and not known & set(said):
+            columns.append(A.vector(a) - A.vector(b))
+        known.add(said[0])
+    if not columns:
+        return d
+    wanted = [A.total(d * x) for x in columns] + [A.number(0.0)]
+    columns = [*columns, A.vector(np.ones(len(A.low(d))))]
+    matrix = [[A.total(room * x * y) for y in columns] for x in columns]
+    solved = _solved(A, matrix, wanted)
+    if solved is None:
+        return None
+    share = nothing
+    for x, weight in zip(columns, solved, strict=True):
+        share = share + x * weight
+    fits = A.certain(
+        A.number(0.5) - A.largest(A.choose(A.high(room) > 0, A.positive(share) + A.positive(-share), nothing))
+    )
+    return A.choose(A.high(room) > 0, d - room * share, d) if fits else None
+
+
+def _solved(A: Numbers, matrix: list[list[Any]], right: list[Any]) -> list[Any] | None:
+    """Return the solution of a small linear system by elimination, None where a pivot may be 0."""
+    k, rows = len(right), [[*row, value] for row, value in zip(matrix, right, strict=True)]
+    for i in range(k):
+        best = max(range(i, k), key=lambda j: abs(float(A.high(rows[j][i]))))
+        rows[i], rows[best] = rows[best], rows[i]
+        if not (A.low(rows[i][i]) > 0 or A.high(rows[i][i]) < 0):
+            return None
+        for j in range(k):
+            if j != i:
+                factor = rows[j][i] / rows[i][i]
+                rows[j] = [a - factor * b for a, b in zip(rows[j], rows[i], strict=True)]
+    return [row[k] / row[i] for i, row in enumerate(rows)]
+
+
+def held(A: Numbers, U: Any, box: Box, d: Vector, e: Vector, gamma: float) -> tuple[Vector, Vector] | None:
+    """Return weights with edges of at most gamma, and the edges; None where that cannot be told."""
+    over = ~(A.high(e) <= gamma)
+    if not over.any():
+        return d, e
+    if box.on_simplex:
+        held = A.high(d) > ZERO
+        # Of weights that sum to 1 no edge exceeds the largest entry that has weight.
+        starts = range(0, U.shape[0], BLOCK)
+        blocks = ((dense(U, slice(n, n + BLOCK)), held[n : n + BLOCK]) for n in starts)
+        largest = np.max([block[has].max(axis=0, initial=-1.0) for block, has in blocks], axis=0)
+        return (d, e) if (largest[over] <= gamma).all() else None
+    if gamma <= 0:
+        return None
+    theta = gamma / float(A.high(e).max()) * (1.0 - SHRINK)
+    if theta < 1.0 - 1e-9:
+        fail(f"the edges of d must be at most {gamma!r}; the largest is {float(A.high(e).max())!r}")
+    return d * A.number(theta), e * A.number(theta)
+
+
+def at_most_one(A: Numbers, x: Any) -> float:
+    """Return a float that is at most 1 and at most 1 / x."""
+    high = float(A.high(x))
+    return 1.0 if high <= 1.0 else (1.0 - SHRINK) / high

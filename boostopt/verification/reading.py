@@ -1,0 +1,295 @@
+"""Certificate files: what is in one, and how one is read from which nothing good is expected.
+
+A file is JSON text, and where its vectors are long an npz file of plain arrays beside it, held to it by its SHA-256.
+Every name, type, size and number is checked before anything is computed; nothing is unpickled, no path in a file is
+followed, nothing is looked up by a name that it gives.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import math
+import zipfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from boostopt.verification.parsing import (
+    LARGEST_NUMBER,
+    Rejected,
+    content,
+    count,
+    end,
+    fail,
+    listed,
+    mapping,
+    number,
+    parse,
+    text,
+    with_keys,
+    word,
+)
+
+KIND, FORMAT = "boostopt certificate", 1
+
+LARGEST_TEXT = 100_000_000
+"""Bytes up to which a file is read at all."""
+
+LARGEST_ARRAYS = 4_000_000_000
+"""Bytes up to which the arrays beside it are read."""
+
+BESIDE = ".npz"
+"""What the name of the file of arrays has in addition."""
+
+REGULARIZERS: Mapping[str, tuple[str, ...]] = {
+    "cap": ("caps",),
+    "relative entropy": ("caps", "eta"),
+    "unnormalized relative entropy": ("caps", "eta"),
+    "binary entropy": ("caps", "eta"),
+    "logarithmic loss": ("eta",),
+    "hinge": ("C",),
+    "norm ball": ("p", "r", "base"),
+    "norm penalty": ("p", "r", "base"),
+    "tilted": ("base",),
+}
+"""The kinds of F, each with what it is stated by."""
+
+CAPS = {"c / nu": "c", "1 / nu": "1", "given": ""}
+"""How caps are stated: by nu and the multiplicities, by nu alone, or one by one."""
+
+EDGES: Mapping[str, tuple[str, ...]] = {
+    "maximum": (),
+    "absolute": (),
+    "bounded": ("gamma",),
+    "fixed": ("rho",),
+    "squared": (),
+    "squared positive": (),
+    "linear": ("slope",),
+    "tied": (),
+}
+"""The kinds of G, each with its numbers."""
+
+POSITIVE = {"nu", "eta", "C", "p", "r"}
+"""Numbers that must be positive."""
+
+TOP = {"kind", "format", "subject", "formulation", "F", "G", "data", "claim", "proof", "arrays", "made"}
+
+
+@dataclass(frozen=True, eq=False)
+class Document:
+    """A certificate as it stands in a file, checked for its form only.
+
+    Attributes
+    ----------
+    subject
+        "program" for the optimum of one program, "class" for the largest soft margin over a class of hypotheses.
+    name, parameters
+        The formulation with all its parameters, as it was named; arrays of one number per example among them.
+    F, G
+        The pair by kind and numbers.
+    N, t, digest
+        Shape and SHA-256 of the margin matrix.
+    digest_c, digest_d0
+        SHA-256 of multiplicities and reference distribution, also where they are not stated because they are plain.
+    oracle, oracle_digest, hypotheses
+        The class in words and its SHA-256, and the hypotheses with weight; empty for a program.
+    outcome
+        "solved" or "infeasible".
+    lower, upper, excess
+        The interval claimed; by how much infeasibility is claimed to be proved.
+    beta
+        The multiplier of sum d = 1 in the proof of the lower end.
+    arrays
+        "w", and where they are needed "d", "c", "d0", "s", "caps", "tilt" and parameters by their name.
+    made
+        How the answer came about: for reading only, nothing depends on it.
+    """
+
+    subject: str
+    name: str
+    parameters: Mapping[str, Any]
+    F: Mapping[str, Any]
+    G: Mapping[str, Any]
+    N: int
+    t: int
+    digest: str
+    digest_c: str
+    digest_d0: str
+    oracle: str
+    oracle_digest: str
+    hypotheses: tuple[Any, ...]
+    outcome: str
+    lower: float
+    upper: float
+    excess: float
+    beta: float
+    arrays: Mapping[str, np.ndarray]
+    made: Mapping[str, Any]
+
+    @property
+    def c(self) -> np.ndarray:
+        """Multiplicities, 1 where none are stated."""
+        return self.arrays.get("c", np.ones(self.N))
+
+    @property
+    def d0(self) -> np.ndarray:
+        """Reference distribution, proportional to c where none is stated."""
+        return self.arrays.get("d0", self.c / self.c.sum())
+
+
+def read(path: Path) -> Document:
+    """Return the document of a file.
+
+    Raises
+    ------
+    Rejected
+        It is no certificate, is damaged, or says something that no certificate says.
+    """
+    about = with_keys(parse(content(path, LARGEST_TEXT)), TOP, "the file")
+    return document(about, _arrays(about["arrays"], path))
+
+
+def document(said: Any, arrays: Mapping[str, np.ndarray]) -> Document:
+    """Return the document of what a file says, its arrays read before."""
+    about = with_keys(said, TOP, "the file")
+    if about["kind"] != KIND or about["format"] != FORMAT or type(about["format"]) is not int:
+        fail(f"it must be a {KIND} of format {FORMAT}; it says {about['kind']!r}, {about['format']!r}"[:200])
+    subject = word(about["subject"], {"program", "class"}, "subject")
+    formulation = with_keys(about["formulation"], {"name", "parameters"}, "formulation")
+    of_class = {"oracle", "digest", "hypotheses"} if subject == "class" else set[str]()
+    data = with_keys(about["data"], {"N", "t", "U", "c", "d0"} | of_class)
+    claim = mapping(about["claim"], "claim")
+    outcome = word(claim.get("outcome"), {"solved", "infeasible"}, "outcome")
+    with_keys(claim, {"outcome", "lower", "upper"} if outcome == "solved" else {"outcome", "excess"}, "claim")
+    N, t = count(data["N"], "N"), count(data["t"], "t")
+    parameters = _parameters(formulation["parameters"], arrays)
+    F, needed = _regularizer(about["F"], 0)
+    needed |= {"w"} | ({"d"} if outcome == "solved" and claim["upper"] != "inf" else set())
+    optional = {"c", "d0"} | {
+        f"parameter {name}" for name, value in parameters.items() if isinstance(value, np.ndarray)
+    }
+    if not needed <= set(arrays) <= needed | optional:
+        fail(f"it must hold the arrays {', '.join(sorted(needed))}; it holds {', '.join(sorted(arrays))}"[:300])
+    for name, array in arrays.items():
+        if array.shape != ((t,) if name == "w" else (N,)):
+            fail(f"the array {name} must have {t if name == 'w' else N} numbers; it has {array.size}")
+    for name in {"c", "d0", "caps"} & set(arrays):
+        if not ((arrays[name] >= (1e-100 if name == "c" else 0.0)) & (arrays[name] <= LARGEST_NUMBER)).all():
+            fail(f"{name} must be {'positive' if name == 'c' else 'non-negative'} numbers of at most 1e100")
+    if "d0" in arrays and not abs(math.fsum(arrays["d0"].tolist()) - 1.0) <= 1e-8:
+        fail(f"d0 must sum to 1; it sums to {math.fsum(arrays['d0'].tolist())!r}")
+    proof = with_keys(about["proof"], {"beta"}, "proof")
+    return Document(
+        subject=subject,
+        name=text(formulation["name"], "the name of the formulation"),
+        parameters=parameters,
+        F=F,
+        G=_edge(about["G"]),
+        N=N,
+        t=t,
+        digest=text(data["U"], "digest"),
+        digest_c=text(data["c"], "digest"),
+        digest_d0=text(data["d0"], "digest"),
+        oracle=text(data.get("oracle", ""), "oracle"),
+        oracle_digest=text(data.get("digest", ""), "digest"),
+        hypotheses=tuple(listed(data.get("hypotheses", []), "hypotheses")),
+        outcome=outcome,
+        lower=end(claim.get("lower", math.inf), "lower"),
+        upper=end(claim.get("upper", math.inf), "upper"),
+        excess=number(claim.get("excess", 0.0), "excess"),
+        beta=number(proof["beta"], "beta", math.inf),
+        arrays=arrays,
+        made=mapping(about["made"], "made"),
+    )
+
+
+def _parameters(value: Any, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """Return the parameters by name; those that are arrays are among the arrays."""
+    read = dict[str, Any]()
+    for name, given in mapping(value, "parameters").items():
+        if given == "array":
+            read[name] = arrays.get(f"parameter {name}")
+            if read[name] is None:
+                fail(f"the parameter {name} must be among the arrays"[:200])
+        else:
+            read[name] = given if isinstance(given, bool) else end(given, f"the parameter {name}"[:100])
+    return read
+
+
+def _regularizer(value: Any, depth: int) -> tuple[dict[str, Any], set[str]]:
+    """Return a statement of F and the arrays that it needs."""
+    stated = mapping(value, "F")
+    kind = word(stated.get("kind"), set(REGULARIZERS), "the kind of F")
+    keys, needed = {"kind", *REGULARIZERS[kind]}, set[str]()
+    if "caps" in keys:
+        caps = word(stated.get("caps"), set(CAPS), "caps")
+        keys |= {"nu"} if CAPS[caps] else set()
+        needed |= set() if CAPS[caps] else {"caps"}
+    with_keys(stated, keys, "F")
+    if kind in ("norm ball", "norm penalty"):
+        needed |= {"s"}
+    if "base" in keys:
+        if depth:
+            fail("the base of F must have no base of its own")
+        base, of_base = _regularizer(stated["base"], depth + 1)
+        if base["kind"] not in ("cap", "relative entropy"):
+            fail(f"the base of F must be a cap or a relative entropy; it is {base['kind']}")
+        return {**_numbers(stated, keys - {"kind", "caps", "base"}), "base": base}, needed | of_base | (
+            {"tilt"} if kind == "tilted" else set()
+        )
+    return _numbers(stated, keys - {"kind", "caps"}), needed
+
+
+def _edge(value: Any) -> dict[str, Any]:
+    """Return a statement of G."""
+    stated = mapping(value, "G")
+    kind = word(stated.get("kind"), set(EDGES), "the kind of G")
+    return _numbers(with_keys(stated, {"kind", *EDGES[kind]}, "G"), set(EDGES[kind]))
+
+
+def _numbers(stated: dict[str, Any], names: set[str]) -> dict[str, Any]:
+    """Return a statement with its numbers checked."""
+    read = dict(stated)
+    for name in names:
+        read[name] = math.inf if name == "p" and stated[name] == "inf" else number(stated[name], name)
+        if name in POSITIVE and not read[name] >= (1.01 if name == "p" else 1.0 / LARGEST_NUMBER):
+            fail(f"{name} must be positive, p at least 1.01; it is {read[name]!r}")
+    return read
+
+
+def _arrays(value: Any, path: Path) -> dict[str, np.ndarray]:
+    """Return the vectors: from lists in the text, or from the file beside it."""
+    stated = mapping(value, "arrays")
+    if set(stated) == {"beside"}:
+        return _beside(path.with_name(path.name + BESIDE), text(stated["beside"], "digest"))
+    read = dict[str, np.ndarray]()
+    for name, given in stated.items():
+        entries = listed(given, f"the array {name}"[:100])
+        read[name] = np.array([number(entry, f"the array {name}"[:100], 1e150) for entry in entries])
+    return read
+
+
+def _beside(path: Path, digest: str) -> dict[str, np.ndarray]:
+    """Return the vectors of the file of arrays."""
+    packed = content(path, LARGEST_ARRAYS)
+    if hashlib.sha256(packed).hexdigest() != digest:
+        fail(f"{path.name} is not the file of arrays that belongs to it")
+    try:
+        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+            unpacked = sum(member.file_size for member in archive.infolist())
+        if unpacked > len(packed):
+            fail(f"{path.name} must not be compressed")
+        with np.load(io.BytesIO(packed), allow_pickle=False) as archive:
+            read = {name: archive[name] for name in archive.files}
+    except Rejected:
+        raise
+    except Exception as failure:  # zipfile and NumPy raise nearly anything on a damaged file
+        raise Rejected(f"{path.name} is no npz file of plain arrays: {failure}"[:300]) from failure
+    for name, array in read.items():
+        if not (isinstance(array, np.ndarray) and array.dtype == np.float64 and (np.abs(array) <= 1e150).all()):  # pyright: ignore[reportUnnecessaryIsInstance]
+            fail(f"the array {name} must hold finite float64 numbers")
+    return read

@@ -1,0 +1,269 @@
+"""Certificates into files: the statement, the proof, what it claims and how it came about."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import io
+import json
+import math
+import os
+import platform
+import secrets
+from collections.abc import Mapping
+from contextlib import suppress
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from boostopt.certificate import Certificate
+from boostopt.errors import DataError, ProblemError
+from boostopt.program import Program
+from boostopt.shapes import Array
+from boostopt.solution import Solution
+from boostopt.verification.arithmetic import Floats
+from boostopt.verification.checking import Bounds, recompute, vector_digest
+from boostopt.verification.describing import described, described_edge
+from boostopt.verification.parsing import Rejected, parse
+from boostopt.verification.reading import BESIDE, FORMAT, KIND, Document, document
+
+LONGEST_LIST = 50_000
+"""Numbers that stand in the text itself; more of them stand in a file of arrays beside it."""
+
+WIDENED = 4.0
+"""By how many times what is lost to rounding an end is moved outward, so that any machine proves it again."""
+
+WIDE = 1e-5
+"""By how much of its size an end may be weaker than the certificate's, before that counts as a fault."""
+
+CONSTANT = 1e7
+"""How large s is taken where only an infinite one is best: a ball that touches the simplex in one point."""
+
+
+def save(
+    what: Solution | tuple[Program, Certificate],
+    path: str | PathLike[str],
+    made: Mapping[str, Any] | None = None,
+) -> None:
+    """Save a certificate, so that others can verify it without boostopt's solvers.
+
+    The file states the formulation with its parameters, F and G by kind and numbers, shape and digest of the margin
+    matrix, the weights d and w that prove the interval, and the interval. The matrix itself is not in it. Before
+    it is written the file is verified; its interval is the certificate's, rounded outward.
+
+    Parameters
+    ----------
+    what
+        A solution, or a program with a certificate of it.
+    path
+        The file; long vectors are put in one with ".npz" added to its name. Both are written under another name first
+        and renamed.
+    made
+        How the answer came about, for those who read the file: names with texts and numbers. By default what a
+        solution says of itself.
+
+    Raises
+    ------
+    ProblemError
+        F or G has no closed forms (a prototype), or the certificate does not hold.
+    DataError
+        The file cannot be written.
+    """
+    program, certificate = (what.program, what.certificate) if isinstance(what, Solution) else what
+    statement, arrays = stated(program, certificate.w)
+    write(path, *with_claim(statement, arrays, program, certificate, _made(what, made)))
+
+
+def stated(program: Program, w: Array) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return what a file says of a program, and the arrays: those of the statement, w, and the proof of its end."""
+    F, examples = program.regularizer, program.examples
+    record = program.parameters
+    parameters = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
+    nus = (*(v for v in parameters.values() if isinstance(v, float) and v > 0), 1.0)
+    about_F, arrays = described(F, examples, nus)
+    if not np.array_equal(examples.c, np.ones(examples.N)):
+        arrays["c"] = examples.c
+    if not np.array_equal(examples.d0, examples.c / examples.c.sum()):
+        arrays["d0"] = examples.d0
+    arrays |= {f"parameter {name}": value for name, value in parameters.items() if isinstance(value, np.ndarray)}
+    statement = {
+        "kind": KIND,
+        "format": FORMAT,
+        "subject": "program",
+        "formulation": {
+            "name": program.formulation.name,
+            "parameters": {k: "array" if isinstance(v, np.ndarray) else v for k, v in parameters.items()},
+        },
+        "F": about_F,
+        "G": described_edge(program.edge_function),
+        "data": {
+            "N": program.margins.N,
+            "t": program.margins.t,
+            "U": program.margins.digest(),
+            "c": vector_digest(examples.c),
+            "d0": vector_digest(examples.d0),
+        },
+    }
+    return statement, {**arrays, "w": w}
+
+
+def with_claim(
+    statement: dict[str, Any],
+    arrays: dict[str, Array],
+    program: Program,
+    certificate: Certificate,
+    made: Mapping[str, Any],
+) -> tuple[dict[str, Any], dict[str, Array]]:
+    """Return the whole file: with the claim of a certificate, as far as the checker proves it, and what proves it."""
+    F, z = program.regularizer, -program.margins.margins(certificate.w)
+    if certificate.infeasible:
+        proof = {"beta": _level(F, z)}
+        claim: dict[str, Any] = {"outcome": "infeasible", "excess": 0.0}
+    else:
+        proof, of_proof = _proof(program, z)
+        arrays = arrays | of_proof | ({"d": certificate.d} if math.isfinite(certificate.upper) else {})
+        # An interval that says nothing, until it is known what is proved.
+        claim = {"outcome": "solved", "lower": "-inf", "upper": 1e308 if "d" in arrays else "inf"}
+    document = {**statement, "claim": claim, "proof": proof, "made": dict(made)}
+    bounds = _proved(document, arrays, program)
+    if certificate.infeasible:
+        claim["excess"] = _outward(min(certificate.excess, bounds.excess), bounds.lost[0], -1)
+        sound = claim["excess"] > 0.0
+    else:
+        lower = _outward(min(certificate.lower, bounds.lower), bounds.lost[0], -1)
+        upper = _outward(max(certificate.upper, bounds.upper), bounds.lost[1], 1)
+        claim |= {"lower": lower, "upper": upper}
+        allowed = WIDE * certificate.scale if math.isfinite(certificate.scale) else WIDE
+        sound = not (certificate.lower - lower > allowed or upper - certificate.upper > allowed)
+    if not sound:
+        raise ProblemError(
+            f"expected a certificate that can be proved from its weights; got {certificate!r}, of which "
+            f"[{bounds.lower!r}, {bounds.upper!r}] is proved. Solve to a finer tolerance; please report it if "
+            "that does not help."
+        )
+    return document, arrays
+
+
+def write(path: str | PathLike[str], document: dict[str, Any], arrays: dict[str, Array]) -> None:
+    """Write a file, with the file of arrays beside it where they are long; each whole at any moment."""
+    target = Path(path)
+    if sum(len(array) for array in arrays.values()) <= LONGEST_LIST:
+        lists = {name: array.tolist() for name, array in arrays.items()}
+        _replace(target, json.dumps(_plain({**document, "arrays": lists}), allow_nan=False, indent=1).encode())
+        return
+    packed = io.BytesIO()
+    plain: dict[str, Any] = {name: np.ascontiguousarray(array, dtype=np.float64) for name, array in arrays.items()}
+    np.savez(packed, allow_pickle=False, **plain)
+    content = packed.getvalue()
+    _replace(target.with_name(target.name + BESIDE), content)
+    beside = {"beside": hashlib.sha256(content).hexdigest()}
+    _replace(target, json.dumps(_plain({**document, "arrays": beside}), allow_nan=False, indent=1).encode())
+
+
+def _proof(program: Program, z: Array) -> tuple[dict[str, float], dict[str, Array]]:
+    """Return beta, and s where there is a norm, at which the conjugate of F is bounded."""
+    F = program.regularizer
+    about, _ = described(F, program.examples, ())
+    plain = about.get("base", about)["kind"] == "relative entropy"
+    if getattr(F, "single", False) and about["kind"] == "norm ball":
+        s = _constant(F, z)
+        at = F.base.conjugate_at(z - s)  # pyright: ignore[reportAttributeAccessIssue]
+    else:
+        at = F.conjugate_at(z)
+        s = at.multipliers.get("s")
+    eta = float(about.get("base", about).get("eta", math.inf))
+    beta = float(np.asarray(at.multipliers.get("beta", 0.0)))
+    # The entropy is stated without the terms -d + d0, which move beta by 1 / eta.
+    return {"beta": beta - 1.0 / eta if plain else beta}, {} if s is None else {"s": np.asarray(s)}
+
+
+def _constant(F: Any, z: Array) -> Array:
+    """Return an s so large that the ball is nearly its tangent at the one point that it has in common."""
+    tangent = F.base.derivatives(F.center)
+    s = z - tangent
+    return np.where(F.center > 0, s - float(s.min()) + CONSTANT * max(1.0, float(np.abs(s).max())), 0.0)
+
+
+def _level(F: Any, z: Array) -> float:
+    """Return the beta at which beta + sum u [z - beta]_+ is the maximum over the domain of F."""
+    box = getattr(F, "base", F)
+    if not F.on_simplex:
+        return 0.0
+    order = np.argsort(-z)
+    room = (box.upper - box.lower)[order]
+    left = 1.0 - float(box.lower.sum())
+    last = int(np.searchsorted(np.cumsum(room), left))
+    return float(z[order[min(last, len(z) - 1)]])
+
+
+def _proved(document: dict[str, Any], arrays: dict[str, Array], program: Program) -> Bounds:
+    """Return what the checker proves of what is to be written."""
+    text = json.dumps(_plain({**document, "arrays": {}}), allow_nan=False).encode()
+    try:
+        with np.errstate(all="ignore"):
+            return recompute(_read_back(text, arrays), program.margins.for_modelling(), Floats())
+    except Rejected as rejected:
+        raise ProblemError(
+            f"expected a certificate that can be proved from its weights; {rejected}. Please report it."
+        ) from rejected
+
+
+def _read_back(text: bytes, arrays: dict[str, Array]) -> Document:
+    """Return the document that a reader would have."""
+    return document(parse(text), arrays)
+
+
+def _outward(end: float, lost: float, direction: int) -> float:
+    """Return an end moved outward by what rounding may do elsewhere."""
+    return math.nextafter(end + direction * WIDENED * lost, direction * math.inf)
+
+
+def _made(what: Any, made: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return how an answer came about."""
+    about: dict[str, Any] = {
+        "boostopt": import_module("boostopt").__version__,
+        "numpy": np.__version__,
+        "python": platform.python_version(),
+    }
+    if isinstance(what, Solution):
+        best = what.best
+        about |= {
+            "backend": what.backend,
+            "solver version": what.version,
+            "solver status": what.solver_status,
+            "options": {} if best is None else {name: repr(value)[:200] for name, value in best.options.items()},
+            "tol": what.tol,
+            "verdict": what.verdict.name.lower(),
+            "seconds": what.times["total"],
+        }
+    return about | dict(made or {})
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON knows it, infinities as texts."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, np.generic):
+        return _plain(value.item())
+    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _replace(target: Path, content: bytes) -> None:
+    """Write a file under another name and rename it."""
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
+    try:
+        with temporary.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except OSError as failure:
+        raise DataError(f"{target} cannot be written: {failure}. Choose another place.") from failure
+    finally:
+        with suppress(OSError):
+            temporary.unlink()

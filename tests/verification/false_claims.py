@@ -1,0 +1,80 @@
+"""False claims of every kind, for the exact verification: intervals that do not hold the optimum, wrong outcomes.
+
+As a script: `python tests/verification/false_claims.py 1000`.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from certificates import CASES, document, judged
+
+SOLVED = tuple(case for case in CASES if case != "infeasible")
+
+
+def disturbed(values: list[float], rng: np.random.Generator) -> list[float]:
+    """Weights near the given ones, of the same sum: a proof of something else."""
+    x = np.array(values)
+    if rng.random() < 0.3:
+        return values
+    moved = np.maximum(x * np.exp(float(rng.choice([1e-14, 1e-9, 1e-3, 1.0])) * rng.normal(size=len(x))), 0.0)
+    total = float(moved.sum())
+    return (moved * (float(x.sum()) / total)).tolist() if total > 0 else values
+
+
+def false_claim(case: str, rng: np.random.Generator, truth: tuple[float, float]) -> Any:
+    """A document whose claim is known to be false."""
+    said = document(case)
+    if case == "infeasible":
+        said["claim"]["excess"] *= 1 + float(10.0 ** rng.uniform(-12, 3))
+        said["arrays"]["w"] = disturbed(said["arrays"]["w"], rng)
+        # The largest excess over all directions may be larger than the one proved: none is larger than 2.
+        said["claim"]["excess"] = max(said["claim"]["excess"], 2.5)
+        return said
+    if case == "bounded" and rng.random() < 0.3:
+        said["claim"] = {"outcome": "infeasible", "excess": float(10.0 ** rng.uniform(-15, 0))}
+        del said["arrays"]["d"]
+        said["arrays"]["w"] = disturbed(said["arrays"]["w"], rng)
+        said["proof"]["beta"] = float(rng.normal())
+        return said
+    lower, upper = truth
+    beyond = float(10.0 ** rng.uniform(-14, 0)) * max(1.0, abs(lower))
+    if rng.random() < 0.5:
+        said["claim"] |= {"lower": float(np.nextafter(upper + beyond, np.inf)), "upper": 1e6}
+    else:
+        said["claim"] |= {"lower": -1e6, "upper": float(np.nextafter(lower - beyond, -np.inf))}
+    for name in ("d", "w", "s"):
+        if name in said["arrays"]:
+            said["arrays"][name] = disturbed(said["arrays"][name], rng)
+    if rng.random() < 0.3:
+        said["proof"]["beta"] += float(rng.normal()) * float(10.0 ** rng.uniform(-12, 1))
+    return said
+
+
+def tried(times: int, seed: int, folder: Path) -> Counter[str]:
+    """Have so many false claims judged exactly; AssertionError for one that is proved."""
+    rng, counts = np.random.default_rng(seed), Counter[str]()
+    truths = dict[str, tuple[float, float]]()
+    for case in CASES:
+        honest = judged(document(case), case, folder, exact=True)
+        assert honest.verdict == "proved", (case, honest)
+        truths[case] = honest.lower, honest.upper
+    for k in range(times):
+        case = CASES[k % len(CASES)]
+        said = false_claim(case, rng, truths[case])
+        verification = judged(said, case, folder, exact=True)
+        assert not verification.accepted, said
+        counts["claims too much" if "claims" in verification.reason else "other"] += 1
+    return counts
+
+
+if __name__ == "__main__":
+    started = time.perf_counter()
+    with tempfile.TemporaryDirectory() as temporary:
+        print(tried(int(sys.argv[1]), 0, Path(temporary)), f"{time.perf_counter() - started:.0f} s")  # noqa: T201

@@ -1,0 +1,143 @@
+"""Files that are no certificates: each is rejected with its reason, and nothing in them is followed or executed."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from certificates import document, judged, text
+
+from boostopt.verification import reading, verify
+
+NOTHING = np.zeros((16, 4))
+
+BAD: tuple[tuple[str, bytes, str], ...] = (
+    ("empty", b"", "not JSON"),
+    ("no text", b"\xff\xfe\x00", "not JSON"),
+    ("a number", b"3", "object"),
+    ("a list", b"[]", "object"),
+    ("another object", b"{}", "must say"),
+    ("null", b"null", "object"),
+    ("nan", b'{"kind": NaN}', "NaN"),
+    ("infinite", b'{"kind": -Infinity}', "Infinity"),
+    ("nested", b"[" * 1000 + b"]" * 1000, "nested"),
+    ("nested deeply", b"[" * 1_000_000 + b"]" * 1_000_000, "nested"),
+    ("nested objects", b'{"a":' * 200_000 + b"1" + b"}" * 200_000, "nested"),
+    ("a name twice", b'{"kind": 1, "kind": 2}', "twice"),
+    ("a huge number", b'{"kind": ' + b"9" * 5000 + b"}", "digits"),
+    ("a zip", b"PK\x03\x04" + bytes(100), "not JSON"),
+    ("a pickle", pickle.dumps({"kind": print}), "not JSON"),
+)
+
+
+@pytest.mark.parametrize(("what", "content", "reason"), BAD, ids=[what for what, _, _ in BAD])
+def test_what_is_no_certificate_is_rejected(what: str, content: bytes, reason: str, tmp_path: Path) -> None:
+    path = tmp_path / "bad.json"
+    path.write_bytes(content)
+    verification = verify(path, NOTHING)
+    assert not verification and reason in verification.reason, verification
+
+
+def test_paths_that_are_no_files_are_rejected(tmp_path: Path) -> None:
+    assert "cannot be read" in verify(tmp_path / "none.json", NOTHING).reason
+    assert "cannot be read" in verify(tmp_path, NOTHING).reason
+    assert "cannot be read" in verify("x" * 5000, NOTHING).reason
+
+
+def test_every_truncation_is_rejected(tmp_path: Path) -> None:
+    content = text("reference").encode()
+    for length in range(0, len(content) - 2, 37):
+        assert not judged(content[:length], "reference", tmp_path)
+
+
+def test_huge_files_are_rejected_before_they_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "huge.json"
+    with path.open("wb") as file:
+        file.truncate(reading.LARGEST_TEXT + 1)
+    assert "limit" in verify(path, NOTHING).reason
+
+
+def beside(arrays: bytes, tmp_path: Path) -> Any:
+    """The verdict on a certificate with such a file of arrays beside it."""
+    (tmp_path / "changed.json.npz").write_bytes(arrays)
+    said = document("entropy")
+    said["arrays"] = {"beside": hashlib.sha256(arrays).hexdigest()}
+    return judged(said, "entropy", tmp_path)
+
+
+def packed(arrays: dict[str, Any], pickled: bool = False) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, allow_pickle=pickled, **arrays)
+    return file.getvalue()
+
+
+class Trap:
+    """What does something when it is unpickled."""
+
+    def __reduce__(self) -> Any:
+        return (exec, ("raise SystemExit('executed')",))
+
+
+def test_arrays_beside_are_plain_numbers_and_nothing_else(tmp_path: Path) -> None:
+    good = {name: np.array(values) for name, values in document("entropy")["arrays"].items()}
+    assert beside(packed(good), tmp_path)
+    trap = np.array([Trap()] * 4, dtype=object)
+    zipped = io.BytesIO()
+    with zipfile.ZipFile(zipped, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("w.npy", bytes(50_000_000))
+    for bad in (
+        b"",
+        b"PK",
+        packed({**good, "w": trap}, pickled=True),
+        zipped.getvalue(),
+        packed({**good, "w": good["w"].astype(complex)}),
+        packed({**good, "w": good["w"].astype(np.float32)}),
+        packed({**good, "w": good["w"][np.newaxis]}),
+        packed({**good, "w": np.full(4, np.nan)}),
+        packed({**good, "w": np.full(4, np.inf)}),
+        packed({"w": good["w"]}),
+        packed(good)[:-30],
+    ):
+        verification = beside(bad, tmp_path)
+        assert not verification and verification.reason
+
+
+def test_nothing_is_looked_up_by_a_name_in_a_file(tmp_path: Path) -> None:
+    trap = tmp_path / "trap.py"
+    trap.write_text(f"open({str(tmp_path / 'sprung')!r}, 'w')")
+    said = document("entropy")
+    said["formulation"]["name"] = str(trap)
+    assert "no formulation" in judged(said, "entropy", tmp_path).reason
+    said = document("entropy")
+    said["made"] = {"path": str(trap), "options": {"__reduce__": "exec"}, "nested": [[[[{}]]]]}
+    assert judged(said, "entropy", tmp_path)
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_random_values_in_every_place_are_rejected_or_leave_the_claim_as_it_is(tmp_path: Path) -> None:
+    """Every scalar of the document is replaced by every awkward value: never a traceback."""
+    awkward = [None, True, -1, 0, 1e308, -1e-308, 10**19, "inf", "-inf", "nan", "", "x" * 2000, [], {}, [[]], {"a": 1}]
+
+    def places(held: Any, path: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        inner = held.items() if isinstance(held, dict) else enumerate(held[:2]) if isinstance(held, list) else ()
+        return [path, *(place for key, value in inner for place in places(value, (*path, key)))]
+
+    for case in ("infeasible", "ball"):
+        rejected = 0
+        for place in places(document(case), ())[1:]:
+            if place[0] == "made":
+                continue
+            for value in awkward:
+                said = document(case)
+                inner = said
+                for step in place[:-1]:
+                    inner = inner[step]
+                inner[place[-1]] = value
+                rejected += not judged(said, case, tmp_path).accepted
+        assert rejected > 300

@@ -1,0 +1,181 @@
+"""Certificates of every formulation and outcome: saved, and accepted by who has the file and the data alone."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from certificates import document, judged, program
+from programs import draw_program
+
+from boostopt import OptionError, ProblemError, Program, get_formulation, list_formulations
+from boostopt.authoring import CappedSimplex, DescribedRegularizer, Examples
+from boostopt.errors import DataError
+from boostopt.margins import Margins
+from boostopt.prototyping import prototype
+from boostopt.verification import save, verify
+from boostopt.verification.reading import read
+
+ROUNDING = 1e-11
+"""By how much the interval in a file may be wider than the certificate's, for programs of this size."""
+
+
+@pytest.mark.parametrize("name", list_formulations())
+def test_every_formulation_is_saved_and_accepted(name: str, tmp_path: Path) -> None:
+    rng, path = np.random.default_rng(len(name)), tmp_path / "certificate.json"
+    for _ in range(6):
+        drawn = draw_program(rng, name, largest_N=60, largest_t=6, largest_eta=1e3)
+        certificate = drawn.solve(tol=1e-7, time_limit=10).certificate
+        save((drawn, certificate), path)
+        verification = verify(path, drawn.margins)
+        assert verification, verification
+        assert (verification.outcome == "infeasible") == certificate.infeasible
+        if certificate.infeasible:
+            continue
+        lower, upper = verification.claimed
+        assert lower <= verification.lower <= verification.upper <= upper
+        assert lower <= certificate.lower and certificate.upper <= upper
+        if math.isfinite(certificate.scale):
+            room = ROUNDING * max(certificate.scale, drawn.examples.total)
+            assert certificate.lower - lower <= room and upper - certificate.upper <= room
+
+
+@pytest.mark.parametrize("p", [1.5, 2.0, 7.0, math.inf])
+@pytest.mark.parametrize("eta", [5.0, math.inf])
+@pytest.mark.parametrize("name", ["norm_ball", "norm_penalty"])
+def test_norms_are_saved_and_accepted(name: str, p: float, eta: float, tmp_path: Path) -> None:
+    rng, path = np.random.default_rng(5), tmp_path / "certificate.json"
+    U, c = rng.uniform(-1, 1, (30, 4)), rng.uniform(0.5, 2, 30)
+    r = 1.4 * float(c.sum()) ** (1 / p - 1) if name == "norm_ball" else 0.3
+    bound = get_formulation(name).bind(U, r=r, p=p, eta=eta, c=c)
+    solution = bound.solve(tol=1e-7)
+    save(solution, path)
+    verification = verify(path, bound)
+    assert verification, verification
+    assert solution.certificate.lower - verification.claimed[0] <= ROUNDING
+
+
+def test_a_ball_of_one_point_is_saved_and_accepted(tmp_path: Path) -> None:
+    U, path = np.random.default_rng(5).uniform(-1, 1, (9, 3)), tmp_path / "certificate.json"
+    bound = get_formulation("norm_ball").bind(U, r=1 / 3)
+    save(bound.solve(), path)
+    verification = verify(path, bound)
+    assert verification, verification
+    # The one point is the uniform distribution.
+    value = float(U.mean(axis=0).max())
+    assert verification.claimed[0] <= value <= verification.claimed[1]
+    assert verification.claimed[1] - verification.claimed[0] < 1e-5
+
+
+def test_every_outcome_is_saved_and_accepted(tmp_path: Path) -> None:
+    path = tmp_path / "certificate.json"
+    infeasible = judged(document("infeasible"), "infeasible", tmp_path)
+    assert infeasible and infeasible.outcome == "infeasible" and infeasible.claimed == (math.inf, math.inf)
+    bounded = program("bounded")
+    # Weights whose edges are not allowed prove no upper end: the file says so, and is right.
+    without = bounded.certify(w=np.ones(4))
+    save((bounded, without), path)
+    assert verify(path, bounded)
+    rough = bounded.certify(d=np.eye(16)[0], w=np.full(4, 3.0))
+    save((bounded, rough), path)
+    assert verify(path, bounded)
+
+
+def test_any_storage_of_the_data_will_do(tmp_path: Path) -> None:
+    rng, path = np.random.default_rng(1), tmp_path / "certificate.json"
+    U = rng.choice([-1, 0, 1], size=(40, 5))
+    bound = get_formulation("lpboost").bind(U, nu=4)
+    save(bound.solve(), path)
+    for data in (U, U.astype(np.int8), U.astype(float), U.tolist(), scipy.sparse.csr_array(U), Margins(U), bound):
+        assert verify(path, data)
+    assert verify(str(path), scipy.sparse.coo_array(U))
+    with pytest.raises(ProblemError, match="finite"):
+        verify(path, np.full((40, 5), np.nan))
+    for data in ("U.npz", 3, [[1.0], [1.0, 2.0]], [["a"]], None):
+        with pytest.raises(ProblemError, match="margin matrix"):
+            verify(path, data)
+
+
+def test_the_file_says_all_that_it_should(tmp_path: Path) -> None:
+    said = document("reference")
+    assert said["formulation"]["parameters"]["eta"] == 7.0
+    assert said["F"] == {"kind": "relative entropy", "caps": "c / nu", "nu": 3.0, "eta": 7.0}
+    assert said["G"] == {"kind": "maximum"}
+    assert said["data"]["U"] == program("reference").margins.digest()
+    assert {"boostopt", "numpy", "backend", "solver status", "options", "tol"} <= set(said["made"])
+    # Full precision: what is read is what was there, bit by bit.
+    path = tmp_path / "certificate.json"
+    solution = program("reference").solve(tol=1e-9)
+    save(solution, path)
+    again = read(path)
+    assert np.array_equal(again.arrays["d"], solution.d) and np.array_equal(again.arrays["w"], solution.w)
+    assert np.array_equal(again.c, program("reference").examples.c)
+
+
+def test_long_vectors_stand_beside_the_text(tmp_path: Path) -> None:
+    rng, path = np.random.default_rng(2), tmp_path / "certificate.json"
+    U = rng.choice([-1.0, 1.0], size=(60_000, 3))
+    bound = get_formulation("erlpboost").bind(U, nu=600, eta=50)
+    save((bound, bound.certify(w=[0.3, 0.3, 0.4])), path)
+    assert path.stat().st_size < 10_000
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["certificate.json", "certificate.json.npz"]
+    assert verify(path, U)
+    beside = tmp_path / "certificate.json.npz"
+    content = beside.read_bytes()
+    for changed in (content[:-1], content[:1000], b"", content[:5000] + b"\x00" + content[5001:]):
+        beside.write_bytes(changed)
+        assert "arrays" in verify(path, U).reason
+    beside.unlink()
+    assert "cannot be read" in verify(path, U).reason
+
+
+def test_prototypes_are_refused_by_name(tmp_path: Path) -> None:
+    import cvxpy as cp
+
+    def squared(p: Any, examples: Examples) -> DescribedRegularizer:
+        domain = CappedSimplex(examples.c, 1.0)
+        return DescribedRegularizer(domain, lambda d: cp.sum_squares(d), np.full(examples.N, 1 / examples.N))
+
+    page = prototype("squared", squared)
+    bound = page.bind(np.random.default_rng(0).uniform(-1, 1, (8, 2)))
+    with pytest.raises(ProblemError, match=DescribedRegularizer.__name__):
+        save((bound, bound.certify(w=[0.5, 0.5])), tmp_path / "certificate.json")
+
+
+def test_a_page_of_ones_own_is_passed(tmp_path: Path) -> None:
+    path = tmp_path / "certificate.json"
+    page = get_formulation("lpboost")
+    own = type("Own", (type(page),), {"name": "own", "__module__": type(page).__module__})()
+    bound: Program = own.bind(np.random.default_rng(0).uniform(-1, 1, (8, 2)), nu=2)
+    save(bound.solve(), path)
+    assert "no formulation 'own'" in verify(path, bound).reason
+    assert verify(path, bound, formulation=own)
+    assert "not of" in verify(path, bound, formulation=page).reason
+
+
+def test_what_cannot_be_written_is_a_data_error_and_leaves_nothing(tmp_path: Path) -> None:
+    bound = program("cap")
+    with pytest.raises(DataError, match="cannot be written"):
+        save((bound, bound.certify(w=np.ones(4))), tmp_path / "nowhere" / "certificate.json")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_verdict_reads_well(tmp_path: Path) -> None:
+    good = judged(document("cap"), "cap", tmp_path)
+    assert str(good).startswith("accepted: both ends of the interval were recomputed")
+    assert good.verdict == "bounded" and good.formulation == "lpboost"
+    said = document("cap")
+    said["claim"]["lower"] += 1.0
+    bad = judged(said, "cap", tmp_path)
+    assert str(bad).startswith("rejected: it claims") and not bad
+    assert json.dumps(bad.reason)
+
+
+def test_a_wrong_page_is_an_option_error(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match="nonsense"):
+        judged(document("cap"), "cap", tmp_path, formulation="nonsense")

@@ -1,0 +1,94 @@
+"""Certificates of runs over a whole class, verified with an oracle made anew."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostopt import OptionError, Run, boost, load_dataset
+from boostopt.oracles import DecisionStumps, GivenMargins
+from boostopt.verification import save_class, verify
+
+
+@cache
+def data() -> tuple[np.ndarray, np.ndarray]:
+    loaded = load_dataset("breast_cancer")
+    return np.asarray(loaded.X)[:200, :8], np.asarray(loaded.y)[:200]
+
+
+@cache
+def run(name: str) -> Run:
+    kept: dict[str, Any] = {"max_rounds": 12} if name == "adaboost" else {"nu": 40.0, "epsilon": 0.05}
+    return boost(name, DecisionStumps(*data()), **kept)
+
+
+@pytest.mark.parametrize("name", ["erlpboost", "lpboost", "softboost", "binary_erlpboost", "adaboost"])
+def test_a_class_is_verified_by_asking_its_oracle_once(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "class.json"
+    save_class(run(name), DecisionStumps(*data()), path)
+    verification = verify(path, DecisionStumps(*data()))
+    assert verification, verification
+    certificate = run(name).class_certificate
+    lower, upper = verification.claimed
+    assert lower <= certificate.lower and certificate.upper <= upper
+    assert certificate.lower - lower < 1e-10 and upper - certificate.upper < 1e-10
+
+
+def changed(tmp_path: Path, change: Any) -> Any:
+    path = tmp_path / "class.json"
+    save_class(run("erlpboost"), DecisionStumps(*data()), path)
+    said = json.loads(path.read_text())
+    change(said)
+    path.write_text(json.dumps(said))
+    return verify(path, DecisionStumps(*data()))
+
+
+@pytest.mark.parametrize(
+    ("what", "change"),
+    [
+        ("a higher lower end", lambda said: said["claim"].update(lower=said["claim"]["lower"] + 1e-9)),
+        ("a lower upper end", lambda said: said["claim"].update(upper=said["claim"]["upper"] - 1e-9)),
+        ("another d", lambda said: said["arrays"].update(d=said["arrays"]["d"][::-1])),
+        ("another w", lambda said: said["arrays"].update(w=said["arrays"]["w"][::-1])),
+        ("another threshold", lambda said: said["data"]["hypotheses"][0].update(threshold=0.123)),
+        ("another kind", lambda said: said["data"]["hypotheses"][0].update(kind="feature", scale=1.0)),
+        ("no kind", lambda said: said["data"]["hypotheses"][0].pop("kind")),
+        ("a feature that is not there", lambda said: said["data"]["hypotheses"][0].update(feature=10**9)),
+        ("no object", lambda said: said["data"]["hypotheses"].__setitem__(0, 3)),
+        ("a hypothesis less", lambda said: said["data"]["hypotheses"].pop()),
+        ("another class", lambda said: said["data"].update(digest="0" * 64)),
+        ("another nu", lambda said: (said["formulation"]["parameters"].update(nu=50.0), said["F"].update(nu=50.0))),
+        ("a program's", lambda said: said.update(subject="program")),
+    ],
+)
+def test_what_is_wrong_is_rejected(what: str, change: Any, tmp_path: Path) -> None:
+    verification = changed(tmp_path, change)
+    assert not verification, what
+    assert len(verification.reason) > 20
+
+
+def test_other_oracles_and_data_are_rejected(tmp_path: Path) -> None:
+    path = tmp_path / "class.json"
+    save_class(run("erlpboost"), DecisionStumps(*data()), path)
+    X, y = data()
+    assert "other examples" in verify(path, DecisionStumps(X[:, :7], y)).reason
+    assert "pass the oracle" in verify(path, np.ones((3, 2))).reason
+    with pytest.raises(OptionError, match="floating point"):
+        verify(path, DecisionStumps(*data()), exact=True)
+
+
+def test_margins_are_passed_where_the_file_cannot_tell_them(tmp_path: Path) -> None:
+    path, U = tmp_path / "class.json", np.random.default_rng(0).choice([-1.0, 1.0], (50, 9))
+    oracle = GivenMargins(U)
+    made = boost("erlpboost", oracle, nu=10.0, epsilon=0.05)
+    save_class(made, oracle, path)
+    assert "U=" in verify(path, GivenMargins(U)).reason
+    used = np.flatnonzero(made.w)
+    margins = made.program.margins.take_columns(used)
+    assert verify(path, GivenMargins(U), U=margins)
+    assert not verify(path, GivenMargins(U), U=-margins.to_array())

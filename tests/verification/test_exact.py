@@ -1,0 +1,125 @@
+"""Intervals that are proved: in rationals and in ball arithmetic."""
+
+from __future__ import annotations
+
+import importlib.util
+import time
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from certificates import CASES, document, judged, program, text
+from false_claims import tried
+from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, noisy_stumps, reference_lpboost
+
+from boostopt import OptionError, get_formulation
+from boostopt.verification import save, verify
+from boostopt.verification.arithmetic import Floats
+from boostopt.verification.exact import Arbs, Rationals, exact_numbers
+from boostopt.verification.reading import read
+
+SECONDS = 10.0
+"""What a proof at N = 200, t = 10 may take."""
+
+
+@pytest.mark.parametrize(
+    ("name", "numbers"),
+    [
+        ("lpboost", {"nu": 60}),
+        ("qp_reg_adaboost", {"C": 0.5}),
+        ("erlpboost", {"nu": 20, "eta": 100}),
+        ("binary_erlpboost", {"nu": 20, "eta": 100}),
+        ("softboost", {"nu": 20, "gamma": -0.3}),
+    ],
+)
+def test_intervals_of_two_hundred_examples_are_proved(name: str, numbers: dict[str, Any], tmp_path: Path) -> None:
+    path = tmp_path / "certificate.json"
+    bound = get_formulation(name).bind(noisy_stumps(200, 10), **numbers)
+    solution = bound.solve(tol=1e-8)
+    save(solution, path)
+    started = time.perf_counter()
+    verification = verify(path, bound, exact=True)
+    assert time.perf_counter() - started <= SECONDS
+    assert verification.verdict == "proved" and "proved in exact arithmetic" in verification.reason
+    assert (verification.outcome == "infeasible") == (name == "softboost")
+    if name != "softboost":
+        assert verification.upper - verification.lower <= solution.certificate.gap
+
+
+def test_the_optimum_of_a_linear_program_is_known_as_a_fraction(tmp_path: Path) -> None:
+    """The reference instance has 1/265 for its optimum."""
+    path = tmp_path / "certificate.json"
+    save(reference_lpboost().solve("highs", tol=1e-12), path)
+    proved = verify(path, REFERENCE_U, exact=True)
+    assert proved.verdict == "proved"
+    assert Fraction(proved.lower) <= Fraction(1, 265) <= Fraction(proved.upper)
+    assert proved.upper - proved.lower < 1e-15
+
+
+def test_the_reference_optimum_of_an_entropy_is_proved(tmp_path: Path) -> None:
+    path = tmp_path / "certificate.json"
+    page = get_formulation("erlpboost")
+    bound = page.bind(REFERENCE_U, nu=REFERENCE_NU, eta=REFERENCE_ETA, d0=REFERENCE_D0)
+    save(bound.solve("interior", tol=1e-12), path)
+    proved = verify(path, REFERENCE_U, exact=True)
+    assert proved.lower <= 0.0924628832 + 5e-11 and proved.upper >= 0.0924628832 - 5e-11
+    assert 0 <= proved.upper - proved.lower < 1e-11
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_family_is_proved_within_what_floats_say(case: str, tmp_path: Path) -> None:
+    rough = judged(document(case), case, tmp_path)
+    fine = judged(document(case), case, tmp_path, exact=True)
+    assert fine.verdict == "proved" and rough.verdict == "bounded"
+    if case != "infeasible":
+        assert rough.lower <= fine.lower <= fine.upper <= rough.upper
+
+
+def test_linear_and_quadratic_programs_need_rationals_only(tmp_path: Path) -> None:
+    path = tmp_path / "certificate.json"
+    for case in CASES:
+        path.write_text(text(case))
+        rational = case in ("cap", "hinge", "squares", "infeasible")
+        assert isinstance(exact_numbers(read(path)), Rationals if rational else Arbs)
+
+
+def test_false_claims_are_never_proved(tmp_path: Path) -> None:
+    counts = tried(66, 1, tmp_path)
+    assert sum(counts.values()) == 66 and counts["claims too much"] > 30
+
+
+def test_what_is_missing_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)  # pyright: ignore[reportUnknownLambdaType]
+    with pytest.raises(OptionError, match=r"boostopt\[exact\]"):
+        judged(document("entropy"), "entropy", tmp_path, exact=True)
+    assert judged(document("cap"), "cap", tmp_path, exact=True).verdict == "proved"
+
+
+def test_ends_are_rounded_outward() -> None:
+    A = Rationals()
+    third = A.number(1.0) / A.number(3.0)
+    assert Fraction(A.low(third)) < Fraction(1, 3) < Fraction(A.high(third))
+    assert A.low(A.number(0.5)) == 0.5 == A.high(A.number(0.5))
+    assert A.low(Fraction(10) ** 400) > 1e308 and A.low(-(Fraction(10) ** 400)) == -np.inf
+    balls = Arbs()
+    with balls.working():
+        third = balls.number(1.0) / balls.number(3.0)
+        assert Fraction(balls.low(third)) < Fraction(1, 3) < Fraction(balls.high(third))
+
+
+@pytest.mark.parametrize("p", [1.5, 2.0, 3.0])
+def test_the_three_number_types_agree(p: float) -> None:
+    from boostopt.verification.pairs import power, xlog
+
+    rng = np.random.default_rng(0)
+    x, y = rng.random(20), rng.random(20)
+    x[0] = 0.0
+    rough, fine = Floats(), Arbs()
+    with fine.working():
+        for made in (lambda A: xlog(A, A.vector(x), A.vector(y)), lambda A: power(A, A.vector(x), p)):
+            a, b = made(rough), made(fine)
+            assert (rough.low(a) <= fine.low(b)).all() and (fine.high(b) <= rough.high(a)).all()
+            assert np.allclose(fine.low(b), fine.high(b), rtol=1e-14, atol=1e-15)
+    assert program("cap").margins.t == 4

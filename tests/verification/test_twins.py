@@ -1,0 +1,227 @@
+"""The checker's own formulas against those of the regularizers, edge functions and margins that it does not import."""
+
+from __future__ import annotations
+
+import ast
+import math
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import boostopt.verification
+from boostopt.authoring import (
+    AbsoluteEdge,
+    BinaryEntropy,
+    BoundedEdges,
+    Cap,
+    CappedSimplex,
+    FixedEdges,
+    Hinge,
+    LogarithmicLoss,
+    MaximumEdge,
+    RelativeEntropy,
+)
+from boostopt.edges.linear import LinearEdges
+from boostopt.edges.squared import SquaredEdges, SquaredPositiveEdges
+from boostopt.edges.tied import TiedEdges
+from boostopt.margins import Margins
+from boostopt.program import Examples
+from boostopt.regularizers.base import Regularizer
+from boostopt.regularizers.relative_entropy import UnnormalizedRelativeEntropy
+from boostopt.regularizers.tilted import Tilted
+from boostopt.verification.arithmetic import Ball, Floats
+from boostopt.verification.checking import digest
+from boostopt.verification.describing import described, described_edge
+from boostopt.verification.pairs import Box, binary, cap, edge, entropy, hinge
+
+TRUSTED = ("arithmetic", "pairs", "points", "checking", "parsing", "reading")
+"""The modules that recompute bounds: they import NumPy, the standard library and each other."""
+
+N = 30
+
+
+def boxes(rng: np.random.Generator) -> list[tuple[Regularizer, Box]]:
+    """Every family twice: the package's and the checker's."""
+    c, d0, nu, eta = (
+        rng.uniform(0.5, 2, N),
+        rng.dirichlet(np.ones(N)),
+        float(rng.uniform(1, 8)),
+        float(rng.uniform(1, 40)),
+    )
+    c[3], d0[:2] = 1.0, 0.0
+    d0 /= d0.sum()
+    A, u = Floats(), Floats().vector(c / nu)
+    capped = np.minimum(d0, 0.9 * c / nu)
+    within = capped + (1 - capped.sum()) * (c / nu - capped) / (c / nu - capped).sum()
+    within[:2] = 0.0
+    within /= within.sum()
+    free = within > 0
+    return [
+        (Cap(CappedSimplex(c, nu)), cap(A, u)),
+        (RelativeEntropy.capped(c, nu, eta, d0), entropy(A, u, eta, d0, False)),
+        (UnnormalizedRelativeEntropy.capped(c, nu, eta, d0), entropy(A, u, eta, d0, True)),
+        (BinaryEntropy.capped(c, nu, eta, within), binary(A, u, eta, within, u - A.vector(within), free, True)),
+        (
+            LogarithmicLoss.of(c, eta),
+            binary(A, A.vector(c), eta, c / 2, A.vector(c / 2), np.ones(N, dtype=bool), False),
+        ),
+        (Hinge(c, nu), hinge(A, A.vector(c * nu))),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_values_and_conjugates_are_those_of_the_regularizers(seed: int) -> None:
+    rng, A = np.random.default_rng(seed), Floats()
+    for F, box in boxes(rng):
+        z = rng.normal(0, 1, N)
+        d = F.project(rng.dirichlet(np.ones(N)) if F.on_simplex else rng.uniform(0, 1, N) * F.unit)
+        value = A.total(box.values(A.vector(d)))
+        assert A.low(value) - 1e-9 <= F.value(d) <= A.high(value) + 1e-9
+        at = F.conjugate_at(z)
+        beta = float(np.asarray(at.multipliers.get("beta", 0.0)))
+        shift = 1.0 / F.eta if type(F) is RelativeEntropy else 0.0
+        bound = A.total(box.conjugates(A.vector(z) - A.number(beta - shift)))
+        if F.on_simplex:
+            bound = bound + A.number(beta - shift)
+        assert A.high(bound) == pytest.approx(at.value, rel=1e-10, abs=1e-10)
+        assert A.high(bound) >= at.value - 1e-11
+        # Any other beta gives a number that is not smaller.
+        if F.on_simplex:
+            other = A.total(box.conjugates(A.vector(z) - A.number(beta + 0.1))) + A.number(beta + 0.1)
+            assert A.high(other) >= at.value - 1e-11
+
+
+@pytest.mark.parametrize(
+    "G",
+    [
+        MaximumEdge(),
+        AbsoluteEdge(),
+        BoundedEdges(0.3),
+        FixedEdges(-0.2),
+        SquaredEdges(),
+        SquaredPositiveEdges(),
+        LinearEdges(0.4),
+        TiedEdges(),
+    ],
+    ids=lambda G: type(G).__name__,
+)
+def test_edge_functions_are_those_of_the_package(G: Any) -> None:
+    rng, A = np.random.default_rng(0), Floats()
+    own = edge(A, described_edge(G))
+    for _ in range(20):
+        e = rng.normal(size=2)
+        w = G.project(rng.normal(size=2) + 0.5)
+        if w is None:
+            continue
+        assert float(own.value(A.vector(e)).mid) == pytest.approx(G.value(e), rel=1e-14, abs=1e-15)
+        assert float(own.conjugate(A.vector(w)).mid) == pytest.approx(G.conjugate(w), rel=1e-14, abs=1e-15)
+
+
+def test_the_digest_is_that_of_the_margins() -> None:
+    rng = np.random.default_rng(0)
+    for U in (rng.uniform(-1, 1, (1203, 3)), rng.choice([-1, 0, 1], (7, 2)), -np.zeros((2, 2))):
+        assert digest(np.asarray(U)) == Margins(U).digest()
+
+
+def test_what_is_described_says_how_the_caps_are_made() -> None:
+    c, d0 = np.array([1.0, 2.0, 1.0]), np.array([0.25, 0.5, 0.25])
+    examples = Examples(c, d0)
+    assert described(Cap(CappedSimplex(c, 2.0)), examples)[0] == {"kind": "cap", "caps": "c / nu", "nu": 2.0}
+    ones = RelativeEntropy.capped(np.ones(3), 1.5, 2.0, d0)
+    assert described(ones, examples)[0] == {"kind": "relative entropy", "caps": "1 / nu", "nu": 1.5, "eta": 2.0}
+    stated, arrays = described(Tilted(Cap(CappedSimplex(np.array([1.0, 5.0, 2.0]), 2.0)), np.ones(3)), examples)
+    assert stated == {"kind": "tilted", "base": {"kind": "cap", "caps": "given"}}
+    assert np.array_equal(arrays["caps"], [0.5, 2.5, 1.0])
+
+
+def random_ball(rng: np.random.Generator, exact: list[Fraction]) -> Ball:
+    """A ball around each of some rational numbers, with a centre beside it."""
+    rad = rng.choice([0.0, 1e-16, 1e-8, 1e-3], len(exact)) * rng.random(len(exact))
+    mid = np.array([float(x) for x in exact])
+    off = np.array([abs(float(Fraction(m) - x)) for m, x in zip(mid.tolist(), exact, strict=True)])
+    return Ball(mid + rad, rad * 1.0001 + 1.001 * off + 1e-15 * np.abs(mid))
+
+
+def test_balls_contain_the_exact_results() -> None:
+    rng, A = np.random.default_rng(3), Floats()
+    for _ in range(200):
+        numerators, denominators = rng.integers(-(10**6), 10**6, (2, 8)), rng.integers(1, 10**6, (2, 8))
+        x, y = (
+            [Fraction(int(p), int(q)) for p, q in zip(ps, qs, strict=True)]
+            for ps, qs in zip(numerators, denominators, strict=True)
+        )
+        a, b = random_ball(rng, x), random_ball(rng, y)
+        for ball, exact in (
+            (a + b, [p + q for p, q in zip(x, y, strict=True)]),
+            (a - b, [p - q for p, q in zip(x, y, strict=True)]),
+            (a * b, [p * q for p, q in zip(x, y, strict=True)]),
+            (A.positive(a), [max(p, Fraction(0)) for p in x]),
+        ):
+            assert contained(ball, exact)
+        if all(y):
+            assert contained(a / b, [p / q for p, q in zip(x, y, strict=True)])
+        total = A.total(a)
+        assert Fraction(float(A.low(total))) <= sum(x) <= Fraction(float(A.high(total)))
+        largest = A.largest(a)
+        assert Fraction(float(A.low(largest))) <= max(x) <= Fraction(float(A.high(largest)))
+
+
+def contained(ball: Ball, exact: list[Fraction]) -> bool:
+    A = Floats()
+    lows, highs = A.low(ball).tolist(), A.high(ball).tolist()
+    return all(
+        (low == -math.inf or Fraction(low) <= x) and (high == math.inf or x <= Fraction(high))
+        for low, x, high in zip(lows, exact, highs, strict=True)
+    )
+
+
+def test_products_contain_the_exact_ones() -> None:
+    rng, A = np.random.default_rng(4), Floats()
+    for rows in (3, 501, 1100):
+        U, d, w = rng.uniform(-1, 1, (rows, 2)), rng.dirichlet(np.ones(rows)), rng.normal(size=2)
+        e = [sum(Fraction(u) * Fraction(x) for u, x in zip(U[:, q].tolist(), d.tolist(), strict=True)) for q in (0, 1)]
+        assert contained(A.edges(U, A.vector(d)), [Fraction(x) for x in e])
+        m = [
+            sum((Fraction(u) * Fraction(x) for u, x in zip(row, w.tolist(), strict=True)), Fraction(0))
+            for row in U.tolist()
+        ]
+        assert contained(A.margins(U, A.vector(w)), m)
+
+
+def test_the_checker_imports_numpy_and_the_standard_library_only() -> None:
+    folder = Path(str(boostopt.verification.__file__)).parent
+    for name in TRUSTED:
+        for node in ast.walk(ast.parse((folder / f"{name}.py").read_text())):
+            modules = (
+                [alias.name for alias in node.names]
+                if isinstance(node, ast.Import)
+                else [str(node.module)]
+                if isinstance(node, ast.ImportFrom)
+                else []
+            )
+            for module in modules:
+                top, *rest = module.split(".")
+                own = top == "boostopt" and rest[0] == "verification" and rest[1] in TRUSTED
+                assert own or top == "numpy" or top in sys.stdlib_module_names, f"{name} imports {module}"
+    loaded = subprocess.run(
+        [
+            sys.executable,
+            "-c",
+            f"import sys; {'; '.join(f'import boostopt.verification.{name}' for name in TRUSTED)}; print(*sys.modules)",
+        ],
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert not {"scipy", "cvxpy", "clarabel", "highspy", "sklearn", "flint"} & {name.split(".")[0] for name in loaded}
+    own = {name for name in loaded if name.startswith("boostopt.")}
+    assert own == {
+        "boostopt.lazy",
+        "boostopt.verification",
+        *(f"boostopt.verification.{name}" for name in TRUSTED),
+    } | (own & {"boostopt.errors"})
