@@ -22,16 +22,20 @@ from boostopt.lazy import loaded
 if TYPE_CHECKING:
     from boostopt import authoring as authoring
     from boostopt import boosting as boosting
+    from boostopt import ensembles as ensembles
     from boostopt import estimators as estimators
     from boostopt import instances as instances
     from boostopt import oracles as oracles
+    from boostopt import pictures as pictures
+    from boostopt import verification as verification
     from boostopt.backends import get_backend, list_backends
-    from boostopt.boosting import ClassCertificate, Run, boost
+    from boostopt.boosting import ClassCertificate, Path, Run, boost, path
     from boostopt.catalogue import get_formulation, list_formulations
     from boostopt.certificate import KKT, Certificate
     from boostopt.checks import Check, CheckReport, check_edge, check_formulation, check_regularizer
     from boostopt.comparison import Benchmark, Comparison, benchmark, compare
     from boostopt.datasets import Dataset, load_dataset
+    from boostopt.ensembles import Reweighted, reweight
     from boostopt.errors import (
         BoostoptError,
         DataError,
@@ -57,8 +61,10 @@ _HOME = {
     "BoostoptError": "errors",
     "Certificate": "certificate",
     "ClassCertificate": "boosting",
+    "Path": "boosting",
     "Run": "boosting",
     "boost": "boosting",
+    "path": "boosting",
     "Check": "checks",
     "CheckReport": "checks",
     "Benchmark": "comparison",
@@ -74,6 +80,7 @@ _HOME = {
     "ProblemError": "errors",
     "Program": "program",
     "Recovery": "recovery",
+    "Reweighted": "ensembles",
     "Solution": "solution",
     "SolverFailed": "errors",
     "SolverNotFound": "errors",
@@ -87,13 +94,14 @@ _HOME = {
     "list_backends": "backends",
     "list_formulations": "catalogue",
     "load_dataset": "datasets",
+    "reweight": "ensembles",
     "project_capped_simplex": "regularizers.capped_simplex",
     "solve": "solving",
     "stump_matrix": "oracles.stumps",
 }
 """Where each public name lives."""
 
-_MODULES = ("authoring", "boosting", "estimators", "instances", "oracles")
+_MODULES = ("authoring", "boosting", "ensembles", "estimators", "instances", "oracles", "pictures", "verification")
 """Modules that users are told of by name."""
 
 __all__ = [
@@ -112,9 +120,11 @@ __all__ = [
     "Margins",
     "OptionError",
     "Outcome",
+    "Path",
     "ProblemError",
     "Program",
     "Recovery",
+    "Reweighted",
     "Run",
     "Solution",
     "SolverFailed",
@@ -131,7 +141,9 @@ __all__ = [
     "list_backends",
     "list_formulations",
     "load_dataset",
+    "path",
     "project_capped_simplex",
+    "reweight",
     "solve",
     "stump_matrix",
 ]

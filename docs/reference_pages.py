@@ -122,6 +122,28 @@ PAGES = (
         "Classifiers in the manner of scikit-learn.",
         also=("learners.rbf_network.RBFNetwork",),
     ),
+    Page(
+        "ensembles",
+        "boostopt.ensembles",
+        "boostopt.ensembles",
+        "",
+        "Fitted ensembles weighted anew: see [re-weighting](../ensembles.md).",
+    ),
+    Page(
+        "pictures",
+        "boostopt.pictures",
+        "boostopt.pictures",
+        "",
+        "What is drawn: see [pictures](../pictures.md).",
+        also=("pictures.regions.Decides", "boosting.dynamics.Cycle"),
+    ),
+    Page(
+        "verification",
+        "boostopt.verification",
+        "boostopt.verification",
+        "",
+        "Certificates in files, and what checks them: see [verification](../verification.md).",
+    ),
     Page("checks", "boostopt.checks", "boostopt.checks", "", "What a piece of your own is tried with."),
     Page("instances", "boostopt.instances", "boostopt.instances", "", "Problems with known answers."),
 )

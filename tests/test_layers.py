@@ -29,8 +29,8 @@ LEVELS = (
     {"solution"},
     {"solving", "oracles"},
     {"checks", "boosting"},
-    {"comparison", "datasets", "answers"},
-    {"instances", "command_options", "estimators"},
+    {"comparison", "datasets", "answers", "ensembles", "verification"},
+    {"instances", "command_options", "estimators", "pictures"},
     {"cli"},
     {"__init__", "__main__"},
 )
