@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from numbers import Integral, Real
 from os import PathLike
 from typing import Any
@@ -30,6 +31,12 @@ from boostopt.progress import Progress
 from boostopt.regularizers.capped_simplex import FULL_SUPPORT
 from boostopt.shapes import Array, Bool, Float
 from boostopt.words import interval
+
+DIRECT = "direct"
+"""The stopping rule that compares the soft margin with the smallest edge seen."""
+
+ROUNDED = 1e-9
+"""By how much a certified gap may exceed what a rule found, rounding included."""
 
 OWN = ("nu", "eta", "epsilon")
 """Parameters of formulations that are parameters of the classifier."""
@@ -139,18 +146,21 @@ class Plan:
         if self.intercept and not callable(self.base):
             oracle = WithConstants(oracle, points.shape[1], float(self.epsilon))
         asked: dict[str, Any] = {"columns": COLUMNS, "stabilization": MEASURED} if self.page.update == "total" else {}
-        run = boost(
+        boosted = partial(
+            boost,
             self.page,
             oracle,
             epsilon=float(self.epsilon),
             backend=self.backend,
             max_rounds=None if self.max_iter is None else int(self.max_iter),
             final_weights=self.final_weights,
-            checkpoint=file,
-            start=None if before is None else _same(before, oracle),
             **asked,
             **parameters,
         )
+        run = boosted(checkpoint=file, start=None if before is None else _same(before, oracle))
+        if asked and run.reason.startswith(DIRECT) and self._is_wide(run):
+            # The rule measured by the constant that came first, which is not the best: from here on the best come.
+            run = boosted(start=run)
         if run.reason == INTERRUPTED:
             raise KeyboardInterrupt
         return run
@@ -183,7 +193,7 @@ class Plan:
         problem = run.record.problem
         if problem.goal is None or problem.update == "projection":
             return False
-        return bool(self.epsilon < run.class_certificate.gap < math.inf)
+        return bool(self.epsilon + ROUNDED < run.class_certificate.gap < math.inf)
 
     def _bound(self, c: Float[Array, " N"]) -> tuple[Float[Array, " N"], dict[str, Any]]:
         """Return the multiplicities and the parameters of the formulation."""

@@ -66,9 +66,10 @@ class WithConstants(Oracle):
         constant = self._constant(query.d)
         others = tuple(column for column in answer.columns if column.hypothesis != constant.hypothesis)
         top = max((column.edge for column in others), default=-np.inf)
-        if constant.edge >= top - (self._close if self._asked == 0 else 0.0):
-            others = (constant, *others)
-        self._asked = 1
+        first, self._asked = self._asked == 0, 1
+        if constant.edge >= top - (self._close if first else 0.0):
+            # Alone at first: among others the program would take one of these.
+            others = (constant,) if first else (constant, *others)
         if answer.largest is None:
             return Answer(others[: query.count], None)
         rounding = (self.N + 4) * EPSILON * float(np.abs(query.d).sum())
