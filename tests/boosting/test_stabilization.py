@@ -38,7 +38,7 @@ def stumps(N: int = 150, seed: int = 3) -> DecisionStumps:
 
 @pytest.mark.parametrize("stabilization", WAYS, ids=str)
 @pytest.mark.parametrize("formulation", ["lpboost", "erlpboost", "softboost"])
-@pytest.mark.parametrize("seed", SEEDS[:2])
+@pytest.mark.parametrize("seed", SEEDS[:1])
 def test_the_interval_holds_the_optimum(seed: int, formulation: str, stabilization: Stabilization) -> None:
     one = drawn(seed)
     oracle = GivenMargins(one.U, c=one.c)
@@ -48,7 +48,7 @@ def test_the_interval_holds_the_optimum(seed: int, formulation: str, stabilizati
     assert run.certificate.lower <= run.certificate.upper
 
 
-@pytest.mark.parametrize("columns", [1, 4])
+@pytest.mark.parametrize("columns", [4])
 @pytest.mark.parametrize("stabilization", WAYS[3:], ids=str)
 @pytest.mark.parametrize("formulation", ["lpboost", "binary_erlpboost"])
 def test_stumps_end_within_epsilon(formulation: str, stabilization: Stabilization, columns: int) -> None:
@@ -112,7 +112,7 @@ def test_a_checkpoint_goes_on_as_if_nothing_had_happened(tmp_path: Path, stabili
 
 
 def test_a_saved_run_whose_active_hypotheses_do_not_exist_is_refused(tmp_path: Path) -> None:
-    run = boost("lpboost", stumps(300), nu=30, epsilon=0.005, stabilization=Stabilization(idle=0.1))
+    run = boost("lpboost", stumps(60), nu=6, max_rounds=10, stabilization=Stabilization(idle=0.1))
     broken = replace(run.record, state=replace(run.record.state, active=np.array([10_000])))
     save(broken, tmp_path / "run.npz", run)
     with pytest.raises(DataError, match="hypotheses unknown"):
