@@ -1,4 +1,4 @@
-"""Reading files of numbers: CSV with a header, npz of plain arrays, compressed text.
+"""Files: reading CSV with a header, npz of plain arrays, compressed text; writing so that a file is whole or not there.
 
 Whatever is wrong with a file becomes a DataError that says so; nothing is ever unpickled.
 """
@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import bz2
 import csv
+import glob
 import gzip
 import io
 import lzma
+import os
+import secrets
 import zipfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -27,6 +31,36 @@ _OPENERS: dict[str, Callable[[Path], Any]] = {
     ".xz": lambda path: lzma.open(path, "rb"),
 }
 _UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError)
+
+TOKEN = 4
+"""Random bytes in the name of a file that is being written."""
+
+
+def replace_file(target: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a file under another name and rename it, so that it is whole at any moment.
+
+    Raises
+    ------
+    DataError
+        The file cannot be written.
+    """
+    temporary = target.with_name(f".{target.name}.{secrets.token_hex(TOKEN)}.partial")
+    try:
+        with temporary.open("xb") as file:
+            write(file)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except OSError as failure:
+        raise DataError(f"{target} cannot be written: {failure}. Choose another place.") from failure
+    finally:
+        with suppress(OSError):
+            temporary.unlink()
+
+
+def half_written(target: Path) -> Iterator[Path]:
+    """Return what `replace_file` left half written to a path where its process was killed."""
+    return target.parent.glob(f".{glob.escape(target.name)}.{'?' * 2 * TOKEN}.partial")
 
 
 def read_npz(path: Path) -> dict[str, Any]:

@@ -82,7 +82,7 @@ def _continued(record: Record, oracle: Oracle, earlier: Record) -> Record:
     collected.restore(list(earlier.collected.hypotheses), earlier.collected.margins)
     # Hypotheses that an oracle numbers by its calls would get the same numbers again.
     oracle.restore(earlier.oracle_state)
-    w = np.concatenate([before.w, np.zeros(collected.t - len(before.w))])
+    w = before.weights(collected.t)
     start = before.start if before.active is None else Start(d=before.d, w=w)
     if problem.update == "projection":
         w = w.clip(min=0.0)  # its steps go forward: weights of either sign were those of another program

@@ -20,12 +20,15 @@ from boostopt.catalogue import get_formulation, list_formulations
 from boostopt.errors import OptionError, unknown_name
 from boostopt.oracles.base import Oracle
 
+EPSILON = 0.01
+"""The accuracy of the soft margin where none is given."""
+
 
 def boost(
     formulation: Any,
     oracle: Oracle,
     *,
-    epsilon: float = 0.01,
+    epsilon: float = EPSILON,
     d0: npt.ArrayLike | None = None,
     backend: str | Backend = "auto",
     update: str | None = None,

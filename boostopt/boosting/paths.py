@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostopt.boosting.boosts import boost
+from boostopt.boosting.boosts import EPSILON, boost
 from boostopt.boosting.driver import INTERRUPTED
 from boostopt.boosting.goal import ClassCertificate
 from boostopt.boosting.problem import Problem
@@ -20,9 +20,6 @@ from boostopt.errors import OptionError
 from boostopt.oracles.base import Hypothesis, Oracle
 from boostopt.shapes import Array, Float, Int
 from boostopt.words import html_table, interval
-
-EPSILON = 0.01
-"""The accuracy of `boost` where none is given."""
 
 DOWNWARDS = {"nu": True, "eta": False}
 """The parameters that a path may go along, and whether smaller values ask for more hypotheses."""

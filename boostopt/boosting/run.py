@@ -308,8 +308,7 @@ def _scaled(w: Float[Array, " t"], goal: Goal) -> Float[Array, " t"]:
 
 def _final(record: Record, how: str) -> Float[Array, " t"]:
     """Return the final weights."""
-    w, goal = record.state.w, record.problem.goal
-    w = np.concatenate([w, np.zeros(record.collected.t - len(w))])
+    w, goal = record.state.weights(record.collected.t), record.problem.goal
     if goal is None:
         return w
     if goal.signed and float(w.min(initial=0.0)) < 0.0:

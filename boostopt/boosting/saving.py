@@ -8,13 +8,10 @@ the class that the hypotheses contradict is refused; to prove it anew takes the 
 from __future__ import annotations
 
 import dataclasses
-import glob
 import json
 import math
 import os
-import secrets
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -31,7 +28,7 @@ from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Trace
 from boostopt.catalogue import get_formulation
 from boostopt.errors import BoostoptError, DataError, OptionError, SolverNotFound
-from boostopt.files import read_npz
+from boostopt.files import half_written, read_npz, replace_file
 from boostopt.formulation import Formulation
 from boostopt.margins import Margins
 from boostopt.oracles.base import Hypothesis
@@ -45,9 +42,6 @@ KIND, FORMAT = "boostopt run", 1
 
 META = "meta"
 """Name of the array that holds the description."""
-
-TOKEN = 4
-"""Random bytes in the name of a file that is being written."""
 
 CLAIM = 1e-9
 """By how much the hypotheses may contradict, by rounding, what a file says of them."""
@@ -74,19 +68,7 @@ def save(record: Record, path: str | PathLike[str], run: Run | None = None) -> N
     final = None if run is None else {"weights": run.final_weights, "w": writer.plain(run.w)}
     about |= {"kind": KIND, "format": FORMAT, "final": final}
     writer.arrays[META] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-    target = Path(path)
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(TOKEN)}.partial")
-    try:
-        with temporary.open("xb") as file:
-            np.savez(file, allow_pickle=False, **writer.arrays)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except OSError as failure:
-        raise DataError(f"{target} cannot be written: {failure}. Choose another place.") from failure
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
+    replace_file(Path(path), lambda file: np.savez(file, allow_pickle=False, **writer.arrays))
 
 
 def sweep(path: str | PathLike[str]) -> None:
@@ -103,7 +85,7 @@ def sweep(path: str | PathLike[str]) -> None:
             f"expected the path of a file in a folder that can be written to; got {str(target)!r}. "
             "Make the folder, or choose another place."
         )
-    for left in target.parent.glob(f".{glob.escape(target.name)}.{'?' * 2 * TOKEN}.partial"):
+    for left in half_written(target):
         left.unlink(missing_ok=True)
 
 

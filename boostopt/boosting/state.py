@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import numpy as np
+
 from boostopt.backends.base import Start
 from boostopt.boosting.collected import Collected
 from boostopt.boosting.goal import Goal
@@ -127,6 +129,10 @@ class State:
     def total(self) -> float:
         """The sum of |w|."""
         return float(abs(self.w).sum())
+
+    def weights(self, t: int) -> Float[Array, " t"]:
+        """Return the weights of t hypotheses, 0 for those that have joined since."""
+        return np.concatenate([self.w, np.zeros(t - len(self.w))])
 
     @property
     def as_solved(self) -> State:

@@ -67,9 +67,14 @@ class Row:
     soft_margins: tuple[float, ...] = ()
 
     @property
+    def bound(self) -> float:
+        """The bound of the class, or the smallest edge where there is none."""
+        return self.upper if math.isfinite(self.upper) else self.smallest_edge
+
+    @property
     def gap(self) -> float:
-        """What is between the bound of the class, or the smallest edge, and the soft margin."""
-        return (self.upper if math.isfinite(self.upper) else self.smallest_edge) - self.soft_margin
+        """What is between the bound and the soft margin."""
+        return self.bound - self.soft_margin
 
 
 COLUMNS = tuple(field.name for field in dataclasses.fields(Row) if field.name != "soft_margins")

@@ -74,7 +74,7 @@ class Move:
     @property
     def w(self) -> Float[Array, " t"]:
         """The weights so far, 0 for what has joined."""
-        return np.concatenate([self.state.w, np.zeros(self.collected.t - len(self.state.w))])
+        return self.state.weights(self.collected.t)
 
 
 class Update(ABC):
@@ -210,8 +210,7 @@ class Total(Update):
             return state
         if not self.problem.smooth:
             # Without an answer, out of time: the weights that there were are as good as they were.
-            known = self.problem.goal is not None and len(move.state.w) > 0
-            worse = known and state.value < move.state.value - move.tol
+            worse = self.problem.goal is not None and state.value < move.state.value - move.tol
             return replace(move.state, round=state.round, w=move.w) if worse else state
         step = self._step(move)
         if step is None or state.value >= step.value:

@@ -79,8 +79,7 @@ def _check(label: str, run: Run) -> None:
 
 def bound(run: Run) -> Float[Array, " rounds"]:
     """Return the bound of the class after each round, or the smallest edge where there is none."""
-    upper = run.trace["upper"]
-    return np.where(np.isfinite(upper), upper, run.trace["smallest_edge"])
+    return np.array([row.bound for row in run.trace])
 
 
 def _draw(above: Axes, below: Axes, label: str, run: Run, column: str, its: Look, fill: bool) -> None:

@@ -7,11 +7,8 @@ import hashlib
 import io
 import json
 import math
-import os
 import platform
-import secrets
 from collections.abc import Mapping
-from contextlib import suppress
 from importlib import import_module
 from os import PathLike
 from pathlib import Path
@@ -20,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from boostopt.certificate import Certificate
-from boostopt.errors import DataError, ProblemError
+from boostopt.errors import ProblemError
+from boostopt.files import replace_file
 from boostopt.program import Program
 from boostopt.shapes import Array
 from boostopt.solution import Solution
@@ -28,7 +26,8 @@ from boostopt.verification.arithmetic import Floats
 from boostopt.verification.checking import Bounds, recompute, vector_digest
 from boostopt.verification.describing import described, described_edge
 from boostopt.verification.parsing import Rejected, parse
-from boostopt.verification.reading import BESIDE, FORMAT, KIND, Document, document
+from boostopt.verification.reading import BESIDE, FORMAT, KIND
+from boostopt.verification.reading import document as as_document
 
 LONGEST_LIST = 50_000
 """Numbers that stand in the text itself; more of them stand in a file of arrays beside it."""
@@ -152,15 +151,25 @@ def write(path: str | PathLike[str], document: dict[str, Any], arrays: dict[str,
     target = Path(path)
     if sum(len(array) for array in arrays.values()) <= LONGEST_LIST:
         lists = {name: array.tolist() for name, array in arrays.items()}
-        _replace(target, json.dumps(_plain({**document, "arrays": lists}), allow_nan=False, indent=1).encode())
+        _write(target, _text({**document, "arrays": lists}))
         return
     packed = io.BytesIO()
     plain: dict[str, Any] = {name: np.ascontiguousarray(array, dtype=np.float64) for name, array in arrays.items()}
     np.savez(packed, allow_pickle=False, **plain)
     content = packed.getvalue()
-    _replace(target.with_name(target.name + BESIDE), content)
+    _write(target.with_name(target.name + BESIDE), content)
     beside = {"beside": hashlib.sha256(content).hexdigest()}
-    _replace(target, json.dumps(_plain({**document, "arrays": beside}), allow_nan=False, indent=1).encode())
+    _write(target, _text({**document, "arrays": beside}))
+
+
+def _write(target: Path, content: bytes) -> None:
+    """Write a file, whole or not at all."""
+    replace_file(target, lambda file: file.write(content))
+
+
+def _text(about: dict[str, Any]) -> bytes:
+    """Return a document as JSON text."""
+    return json.dumps(_plain(about), allow_nan=False, indent=1).encode()
 
 
 def _proof(program: Program, z: Array) -> tuple[dict[str, float], dict[str, Array]]:
@@ -201,19 +210,15 @@ def _level(F: Any, z: Array) -> float:
 
 def _proved(document: dict[str, Any], arrays: dict[str, Array], program: Program) -> Bounds:
     """Return what the checker proves of what is to be written."""
-    text = json.dumps(_plain({**document, "arrays": {}}), allow_nan=False).encode()
     try:
         with np.errstate(all="ignore"):
-            return recompute(_read_back(text, arrays), program.margins.for_modelling(), Floats())
+            # What a reader would have.
+            read_back = as_document(parse(_text({**document, "arrays": {}})), arrays)
+            return recompute(read_back, program.margins.for_modelling(), Floats())
     except Rejected as rejected:
         raise ProblemError(
             f"expected a certificate that can be proved from its weights; {rejected}. Please report it."
         ) from rejected
-
-
-def _read_back(text: bytes, arrays: dict[str, Array]) -> Document:
-    """Return the document that a reader would have."""
-    return document(parse(text), arrays)
 
 
 def _outward(end: float, lost: float, direction: int) -> float:
@@ -251,19 +256,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic):
         return _plain(value.item())
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value
-
-
-def _replace(target: Path, content: bytes) -> None:
-    """Write a file under another name and rename it."""
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
-    try:
-        with temporary.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except OSError as failure:
-        raise DataError(f"{target} cannot be written: {failure}. Choose another place.") from failure
-    finally:
-        with suppress(OSError):
-            temporary.unlink()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import lzma
 import os
 import subprocess
 import sys
@@ -18,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from boostopt import load_dataset
 
 GERMAN = Path(__file__).parents[3] / "shared" / "data" / "libsvm" / "german.numer.svm.xz"
 SECONDS = 60.0
@@ -62,11 +63,8 @@ class Line:
 
 def examples() -> tuple[Any, Any]:
     """Return features and labels of german.numer: 1000 examples, 24 features."""
-    from sklearn.datasets import load_svmlight_file
-
-    with lzma.open(GERMAN) as file:
-        X, y = load_svmlight_file(file)[:2]
-    return X.toarray(), y
+    data = load_dataset(str(GERMAN))
+    return data.X, data.y
 
 
 def measure() -> Line:

@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from noisy_stumps import stumps, trees
 from random_classes import LP, SEEDS, Noted, drawn
-from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import DataError, OptionError, boost
 from boostopt.boosting.run import Run
 from boostopt.boosting.saving import save
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.trace import Row
-from boostopt.oracles import DecisionStumps, Estimators, GivenMargins
+from boostopt.oracles import GivenMargins
 
 WAYS = (
     Stabilization(inner=0.3),
@@ -28,12 +28,6 @@ WAYS = (
     Stabilization(inner=0.5, idle=0.1),
 )
 EPSILON = 0.02
-
-
-def stumps(N: int = 150, seed: int = 3) -> DecisionStumps:
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(N, 6))
-    return DecisionStumps(X, np.where(X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=N) > 0, 1, -1))
 
 
 @pytest.mark.parametrize("stabilization", WAYS, ids=str)
@@ -120,10 +114,7 @@ def test_a_saved_run_whose_active_hypotheses_do_not_exist_is_refused(tmp_path: P
 
 
 def test_a_heuristic_oracle_proves_no_best_distribution() -> None:
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(60, 3))
-    y = np.where(X[:, 0] + 0.5 * rng.normal(size=60) > 0, 1, -1)
-    oracle = Estimators(DecisionTreeClassifier(max_depth=2), X, y)
+    oracle = trees(60)
     plain = boost("erlpboost", oracle, nu=10, max_rounds=8)
     run = boost("erlpboost", oracle, nu=10, max_rounds=8, stabilization=Stabilization(inner=0.5))
     assert run.hypotheses == plain.hypotheses
@@ -133,7 +124,7 @@ def test_a_heuristic_oracle_proves_no_best_distribution() -> None:
 
 def test_a_row_is_a_row() -> None:
     rows: list[Row] = []
-    run = boost("lpboost", stumps(), nu=15, progress=rows.append, stabilization=Stabilization(inner=0.5))
+    run = boost("lpboost", stumps(150), nu=15, progress=rows.append, stabilization=Stabilization(inner=0.5))
     assert [row.round for row in rows] == list(range(1, run.rounds + 1))
 
 
@@ -154,4 +145,4 @@ def test_what_is_out_of_range_is_refused(options: Any, message: str) -> None:
 
 def test_corrective_runs_are_not_stabilized() -> None:
     with pytest.raises(OptionError, match="totally corrective"):
-        boost("corrective_erlpboost", stumps(), nu=15, stabilization=Stabilization(inner=0.5))
+        boost("corrective_erlpboost", stumps(150), nu=15, stabilization=Stabilization(inner=0.5))

@@ -9,22 +9,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+from noisy_stumps import stumps, trees
 from random_classes import LP, SEEDS, drawn
 
 from boostopt import OptionError, ProblemError, boost, get_formulation, path
 from boostopt.boosting.run import Run
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.trace import Row
-from boostopt.oracles import DecisionStumps, Estimators, GivenMargins
+from boostopt.oracles import GivenMargins
 
 TOTAL = ("lpboost", "erlpboost", "binary_erlpboost", "softboost", "binary_softboost")
 EPSILON = 0.02
-
-
-def stumps(N: int = 60, seed: int = 3) -> DecisionStumps:
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(N, 6))
-    return DecisionStumps(X, np.where(X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=N) > 0, 1, -1))
 
 
 def overlap(one: Run, other: Run) -> bool:
@@ -35,7 +30,7 @@ def overlap(one: Run, other: Run) -> bool:
 @pytest.mark.parametrize("formulation", [*TOTAL, "corrective_erlpboost"])
 def test_a_run_that_begins_with_another_proves_the_same_optimum(formulation: str) -> None:
     epsilon = 0.2 if formulation.startswith("corrective") else EPSILON
-    oracle = stumps()
+    oracle = stumps(60)
     first = boost(formulation, oracle, nu=12, epsilon=epsilon)
     cold = boost(formulation, oracle, nu=9, epsilon=epsilon)
     warm = boost(formulation, oracle, nu=9, epsilon=epsilon, start=first)
@@ -74,7 +69,7 @@ def test_the_interval_holds_what_linear_programming_finds(seed: int) -> None:
 
 
 def test_the_same_problem_again_stops_before_a_round() -> None:
-    oracle = stumps()
+    oracle = stumps(60)
     first = boost("erlpboost", oracle, nu=12, epsilon=EPSILON)
     again = boost("erlpboost", oracle, nu=12, epsilon=EPSILON, start=first)
     assert again.rounds == 0
@@ -85,7 +80,7 @@ def test_the_same_problem_again_stops_before_a_round() -> None:
 
 
 def test_a_projection_goes_on_as_if_it_had_not_stopped() -> None:
-    oracle = stumps()
+    oracle = stumps(60)
     half = boost("adaboost", oracle, max_rounds=15)
     whole = boost("adaboost", oracle, max_rounds=30)
     joined = boost("adaboost", oracle, max_rounds=15, start=half)
@@ -94,12 +89,7 @@ def test_a_projection_goes_on_as_if_it_had_not_stopped() -> None:
 
 
 def test_numbers_of_fits_go_on() -> None:
-    from sklearn.tree import DecisionTreeClassifier
-
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(50, 3))
-    y = np.where(X[:, 0] + 0.5 * rng.normal(size=50) > 0, 1, -1)
-    oracle = Estimators(DecisionTreeClassifier(max_depth=2), X, y)
+    oracle = trees(50)
     first = boost("erlpboost", oracle, nu=10, max_rounds=5)
     then = boost("erlpboost", oracle, nu=5, max_rounds=5, start=first)
     assert len(set(then.hypotheses)) == len(then.hypotheses)
@@ -107,7 +97,7 @@ def test_numbers_of_fits_go_on() -> None:
 
 
 def test_a_run_from_a_file_is_as_good(tmp_path: Path) -> None:
-    oracle = stumps()
+    oracle = stumps(60)
     boost("softboost", oracle, nu=12, epsilon=EPSILON).save(tmp_path / "run.npz")
     warm = boost("softboost", oracle, nu=9, epsilon=EPSILON, start=Run.load(tmp_path / "run.npz"))
     assert overlap(warm, boost("softboost", oracle, nu=9, epsilon=EPSILON))
@@ -115,12 +105,12 @@ def test_a_run_from_a_file_is_as_good(tmp_path: Path) -> None:
 
 def test_a_run_over_other_examples_is_refused() -> None:
     with pytest.raises(OptionError, match="the same examples and class"):
-        boost("erlpboost", stumps(), nu=9, start=boost("erlpboost", stumps(seed=4), nu=9))
+        boost("erlpboost", stumps(60), nu=9, start=boost("erlpboost", stumps(60, seed=4), nu=9))
 
 
 @pytest.mark.parametrize("formulation", ["lpboost", "erlpboost", "softboost"])
 def test_a_path_has_the_optima_of_single_runs(formulation: str) -> None:
-    oracle, values = stumps(), [6.0, 20.0, 12.0]
+    oracle, values = stumps(60), [6.0, 20.0, 12.0]
     along = path(formulation, oracle, nu=values, epsilon=EPSILON)
     assert along.parameter == "nu"
     assert along.values.tolist() == values
@@ -133,7 +123,7 @@ def test_a_path_has_the_optima_of_single_runs(formulation: str) -> None:
 
 
 def test_weights_of_a_path_are_of_one_list_of_hypotheses() -> None:
-    oracle = stumps()
+    oracle = stumps(60)
     along = path("erlpboost", oracle, nu=9, eta=[10.0, 200.0, 50.0])
     assert len(along) == 3
     assert along.weights.shape == (3, len(along.hypotheses))
@@ -148,7 +138,7 @@ def test_weights_of_a_path_are_of_one_list_of_hypotheses() -> None:
 
 
 def test_a_path_of_a_program_without_a_soft_margin_shows_its_own_intervals() -> None:
-    along = path("log_loss", stumps(), eta=[1.0, 4.0], max_rounds=5)
+    along = path("log_loss", stumps(60), eta=[1.0, 4.0], max_rounds=5)
     assert "over the " in along._repr_html_()  # pyright: ignore[reportPrivateUsage]
 
 
@@ -162,7 +152,7 @@ def test_an_interrupted_path_has_what_was_reached() -> None:
     def note(value: float, run: Run) -> None:
         reached.append(value)
 
-    along = path("erlpboost", stumps(), nu=[4.0, 20.0, 10.0], epsilon=EPSILON, each=note, progress=interrupt)
+    along = path("erlpboost", stumps(60), nu=[4.0, 20.0, 10.0], epsilon=EPSILON, each=note, progress=interrupt)
     assert reached == [20.0, 10.0]
     assert along.values.tolist() == [20.0, 10.0]
     assert along.runs[1].reason == "interrupted by the user"
@@ -182,16 +172,16 @@ def test_an_interrupted_path_has_what_was_reached() -> None:
 )
 def test_what_is_no_path_is_refused(options: Any, message: str) -> None:
     with pytest.raises(OptionError, match=message):
-        path("erlpboost", stumps(), **options)
+        path("erlpboost", stumps(60), **options)
 
 
 def test_a_value_out_of_its_domain_is_refused() -> None:
     with pytest.raises(ProblemError, match="nu"):
-        path("erlpboost", stumps(), nu=[5.0, 1000.0])
+        path("erlpboost", stumps(60), nu=[5.0, 1000.0])
 
 
 def test_a_stabilized_path_is_as_true() -> None:
-    oracle = stumps()
+    oracle = stumps(60)
     along = path(
         "lpboost", oracle, nu=[6.0, 9.0, 12.0], epsilon=EPSILON, stabilization=Stabilization(inner=0.5, idle=1)
     )

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from noisy_stumps import examples
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import DataError, boost
@@ -28,12 +29,6 @@ KILLS = 20
 LONGEST = 0.15  # seconds that a process lives at most before it is killed
 EVERY = 3  # rounds from one checkpoint to the next
 COMPARED = ("round", "hypotheses", "edge", "smallest_edge", "upper", "soft_margin", "value", "active", "backend")
-
-
-def examples(N: int = 150, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(N, 6))
-    return X, np.where(X[:, 0] + X[:, 1] * X[:, 2] + 0.5 * rng.normal(size=N) > 0, 1, -1)
 
 
 def stumps(N: int = 150) -> DecisionStumps:
