@@ -801,10 +801,10 @@ def test_an_answer_that_is_not_there_is_an_error(tmp_path: Path, monkeypatch: py
     refused(re.escape(f"expected the file of an answer; there is no file {name!r}. Check the path."), load_answer, name)
 
 
-@pytest.mark.parametrize("name", ["answer.txt", "answer.json.gz", "answer"])
+@pytest.mark.parametrize("name", ["answer.json.gz", "answer"])
 def test_an_answer_of_another_kind_is_an_error(tmp_path: Path, name: str) -> None:
     source = write(tmp_path, name, "d\n1\n")
-    refused(re.escape(f"expected an answer as .npz or .csv; got {source!r}."), load_answer, source)
+    refused(re.escape(f"expected an answer as .npz, .csv, .sol or .txt; got {source!r}."), load_answer, source)
 
 
 @pytest.mark.parametrize(

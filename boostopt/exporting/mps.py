@@ -1,0 +1,121 @@
+"""MPS: linear and convex quadratic programs.
+
+HiGHS has a writer of its own, which keeps 15 digits: too few for a program that is to be the same again. The numbers
+here are the shortest decimals that read back as the same floats.
+
+The format is free MPS, with the section QUADOBJ for the lower triangle of P in (1/2) <x, P x>. A constant of the
+objective stands in RHS with its sign changed, where HiGHS, CPLEX and Gurobi read it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import IO, Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt.exporting.conic import ConicProgram
+from boostopt.exporting.lines import write_lines
+from boostopt.shapes import Array, Bool, Float, Int
+
+OBJECTIVE = "objective"
+"""Name of the row of the objective."""
+
+
+def write_mps(conic: ConicProgram, name: str, comments: Iterable[str], file: IO[bytes]) -> None:
+    """Write a program whose cones are linear."""
+    write_lines(file, _lines(conic, _bounds(conic), name, comments))
+
+
+@dataclass(frozen=True, eq=False)
+class _Bounds:
+    """Ends of the variables, and which rows are left to be written."""
+
+    lower: Float[Array, " n"]
+    upper: Float[Array, " n"]
+    kept: Bool[Array, " rows"]
+
+
+def _bounds(conic: ConicProgram) -> _Bounds:
+    """Take inequalities on a variable alone, with coefficient 1 or -1, for its bounds: nothing is rounded there."""
+    A: Any = scipy.sparse.csr_array(conic.A)
+    rows, n = A.shape
+    single = (np.diff(A.indptr) == 1) & (np.arange(rows) >= conic.cones.zero)
+    at = np.flatnonzero(single)
+    column, coefficient = A.indices[A.indptr[at]], A.data[A.indptr[at]]
+    lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
+    for sign, ends, narrow in ((1.0, upper, np.minimum), (-1.0, lower, np.maximum)):
+        ours = coefficient == sign
+        narrow.at(ends, column[ours], sign * conic.b[at[ours]])
+    # Bounds that cross are left as rows: there a reader might refuse the file, where a solver is to say infeasible.
+    crossed = lower > upper
+    lower[crossed], upper[crossed] = -np.inf, np.inf
+    lower, upper = lower + 0.0, upper + 0.0  # not -0.0
+    kept = np.ones(rows, dtype=bool)
+    kept[at[(np.abs(coefficient) == 1.0) & ~crossed[column]]] = False
+    return _Bounds(lower, upper, kept)
+
+
+def _lines(conic: ConicProgram, bounds: _Bounds, name: str, comments: Iterable[str]) -> Iterator[str]:
+    columns, rows = _names(conic, bounds.kept)
+    yield from (f"* {line}" for line in comments)
+    yield f"NAME {name}"
+    yield "ROWS"
+    yield f" N {OBJECTIVE}"
+    kept = np.flatnonzero(bounds.kept)
+    yield from (f" {'E' if i < conic.cones.zero else 'L'} {rows[i]}" for i in kept.tolist())
+    yield "COLUMNS"
+    yield from _columns(conic, bounds.kept, columns, rows)
+    yield "RHS"
+    if conic.offset:
+        yield f" RHS {OBJECTIVE} {-conic.offset!r}"
+    b = conic.b.tolist()
+    yield from (f" RHS {rows[i]} {b[i]!r}" for i in kept.tolist() if b[i])
+    yield "BOUNDS"
+    for column, lower, upper in zip(columns, bounds.lower.tolist(), bounds.upper.tolist(), strict=True):
+        yield from _ends(column, lower, upper)
+    P: Any = scipy.sparse.coo_array(scipy.sparse.tril(conic.P))
+    P.eliminate_zeros()
+    if P.nnz:
+        yield "QUADOBJ"
+        entries = zip(P.col.tolist(), P.row.tolist(), P.data.tolist(), strict=True)
+        yield from (f" {columns[j]} {columns[i]} {value!r}" for j, i, value in sorted(entries))
+    yield "ENDATA"
+
+
+def _columns(conic: ConicProgram, kept: Bool[Array, " rows"], columns: list[str], rows: list[str]) -> Iterator[str]:
+    """Yield the entries column by column; every column has at least one, or readers would not know it."""
+    A, q = conic.A, conic.q.tolist()
+    for j, column in enumerate(columns):
+        part = slice(A.indptr[j], A.indptr[j + 1])
+        entries = [(i, v) for i, v in zip(A.indices[part].tolist(), A.data[part].tolist(), strict=True) if kept[i]]
+        if q[j] or not entries:
+            yield f" {column} {OBJECTIVE} {q[j]!r}"
+        yield from (f" {column} {rows[i]} {value!r}" for i, value in entries)
+
+
+def _names(conic: ConicProgram, kept: Bool[Array, " rows"]) -> tuple[list[str], list[str]]:
+    """Return the names of columns and rows: what carries weights is d_n or w_q, counted from 1."""
+    own, linked, other = ("d", "e", "w") if conic.side == "primal" else ("w", "m", "d")
+    n, k = len(conic.q), len(conic.b)
+    columns = [*_counted(own, conic.own), *_counted(linked, conic.linked), *_counted("x", n - conic.own - conic.linked)]
+    places: Int[Array, " rows"] = np.cumsum(kept) - conic.linked
+    return columns, [*_counted(other, conic.linked), *(f"r_{i}" for i in places[conic.linked : k].tolist())]
+
+
+def _counted(letter: str, count: int) -> list[str]:
+    return [f"{letter}_{i}" for i in range(1, count + 1)]
+
+
+def _ends(column: str, lower: float, upper: float) -> Iterator[str]:
+    """Yield the bounds of a variable; both ends are said wherever readers differ in what they take for granted."""
+    if lower == upper:
+        yield f" FX BOUND {column} {lower!r}"
+    elif lower == -np.inf and upper == np.inf:
+        yield f" FR BOUND {column}"
+    else:
+        yield f" MI BOUND {column}" if lower == -np.inf else f" LO BOUND {column} {lower!r}"
+        if upper < np.inf:
+            yield f" UP BOUND {column} {upper!r}"

@@ -1,0 +1,85 @@
+"""The entrance: a program in the file that its ending asks for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from boostopt.errors import OptionError, unknown_name
+from boostopt.exporting.cbf import write_cbf
+from boostopt.exporting.conic import ConicProgram, conic_program
+from boostopt.exporting.heading import heading
+from boostopt.exporting.instance import instance_arrays, write_instance
+from boostopt.exporting.mps import write_mps
+from boostopt.files import replace_file
+from boostopt.forms import Side
+from boostopt.program import Program
+
+ENDINGS = (".mps", ".cbf", ".npz")
+"""The endings of the files that can be written."""
+
+SIDES: tuple[Side, ...] = ("primal", "dual")
+
+
+def export(program: Program, path: str | os.PathLike[str], side: str = "primal") -> None:
+    """Write a bound program, or the instance it was made of, in a format that others read.
+
+    Parameters
+    ----------
+    program
+        What to write.
+    path
+        ".mps" for linear and convex quadratic programs, ".cbf" (version 3) also for those with second-order,
+        exponential and power cones, ".npz" for the instance: U, c and d0, from which the same program is bound again.
+    side
+        "primal" (over d) or "dual" (over w, as the minimum of minus its objective); of no account for an instance.
+
+    Raises
+    ------
+    OptionError
+        Unknown side or ending, a program that the format cannot hold, or a dual that cannot be derived.
+    DataError
+        The file cannot be written, or the instance is too large for its format.
+
+    Notes
+    -----
+    Columns are named d_1, ..., d_N (w_1, ..., w_t) and e_q (m_n) in MPS; in CBF they are the first ones. The first
+    rows are e - U'd = 0, named w_q (Uw - m = 0, named d_n); their multipliers are the other side's variables.
+    """
+    target = Path(path)
+    side = _known(side)
+    ending = target.suffix.lower()
+    if ending == ".npz":
+        arrays = instance_arrays(program)
+        replace_file(target, lambda file: write_instance(arrays, file))
+    elif ending == ".mps":
+        linear = _linear_or_quadratic(program, side)
+        name = program.formulation.name.replace(" ", "_")
+        replace_file(target, lambda file: write_mps(linear, name, heading(program, linear), file))
+    elif ending == ".cbf":
+        conic = conic_program(program, side, quadratic=False)
+        replace_file(target, lambda file: write_cbf(conic, heading(program, conic), file))
+    else:
+        raise OptionError(
+            f"expected a path that ends in {', '.join(ENDINGS)}; got {str(path)!r}. "
+            "MPS is for linear and quadratic programs, CBF for cones, npz for the instance."
+        )
+
+
+def _known(side: str) -> Side:
+    """Return a side that there is."""
+    for known in SIDES:
+        if side == known:
+            return known
+    raise unknown_name("side", side, SIDES)
+
+
+def _linear_or_quadratic(program: Program, side: Side) -> ConicProgram:
+    """Return a program that fits MPS."""
+    conic = conic_program(program, side, quadratic=True)
+    if not conic.cones.linear:
+        raise OptionError(
+            f"MPS holds linear and quadratic programs; {program.formulation.name} needs "
+            f"{' and '.join(sorted(program.cones - {'linear', 'quadratic'}))} cones. Write a path that ends in .cbf."
+        )
+    return conic

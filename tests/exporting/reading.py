@@ -1,0 +1,138 @@
+"""Slow readers of the files that are exported, and other solvers for what they hold; boostopt is not imported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import highspy
+import numpy as np
+import scipy.sparse
+
+
+@dataclass
+class Cbf:
+    """A file in the Conic Benchmark Format: min <c, x> + constant, g = Ax + b in the cones."""
+
+    version: int = 0
+    sense: str = ""
+    powers: list[list[float]] = field(default_factory=list[list[float]])
+    variables: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+    cones: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
+    c: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    constant: float = 0.0
+    A: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    b: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+
+def read_cbf(path: Path) -> Cbf:
+    """Read line by line, as the format's description says; anything unknown is an error."""
+    text = (line.strip() for line in path.read_text("ascii").splitlines())
+    lines = iter([line for line in text if line and not line.startswith("#")])
+    file = Cbf()
+    for keyword in lines:
+        match keyword:
+            case "VER":
+                file.version = int(next(lines))
+            case "OBJSENSE":
+                file.sense = next(lines)
+            case "POWCONES":
+                cones, numbers = map(int, next(lines).split())
+                file.powers = [[float(next(lines)) for _ in range(int(next(lines)))] for _ in range(cones)]
+                assert sum(map(len, file.powers)) == numbers
+            case "VAR":
+                file.variables = list(_cones(lines))
+                file.c = np.zeros(sum(size for _, size in file.variables))
+            case "CON":
+                file.cones = list(_cones(lines))
+                file.b = np.zeros(sum(size for _, size in file.cones))
+                file.A = np.zeros((len(file.b), len(file.c)))
+            case "OBJACOORD":
+                for j, value in _numbered(lines):
+                    file.c[int(j)] += value
+            case "OBJBCOORD":
+                file.constant = float(next(lines))
+            case "ACOORD":
+                for i, j, value in _numbered(lines):
+                    file.A[int(i), int(j)] += value
+            case "BCOORD":
+                for i, value in _numbered(lines):
+                    file.b[int(i)] += value
+            case other:
+                raise ValueError(f"unknown keyword {other!r}")
+    return file
+
+
+def _cones(lines: Iterator[str]) -> Iterator[tuple[str, int]]:
+    size, count = map(int, next(lines).split())
+    cones = [(kind, int(rows)) for kind, rows in (next(lines).split() for _ in range(count))]
+    assert sum(rows for _, rows in cones) == size
+    return iter(cones)
+
+
+def _numbered(lines: Iterator[str]) -> Iterator[tuple[float, ...]]:
+    return iter([tuple(map(float, next(lines).split())) for _ in range(int(next(lines)))])
+
+
+def solve_cbf(file: Cbf, accuracy: float = 1e-10) -> tuple[np.ndarray, np.ndarray, float, str]:
+    """Solve by Clarabel, called directly: the variables, the multipliers of the rows, the optimum, the status."""
+    assert file.sense == "MIN"
+    assert [kind for kind, _ in file.variables] == ["F"]
+    clarabel: Any = import_module("clarabel")
+    kinds: dict[str, Any] = {"L=": clarabel.ZeroConeT, "L+": clarabel.NonnegativeConeT, "Q": clarabel.SecondOrderConeT}
+    cones: list[Any] = []
+    order: list[int] = []
+    for kind, size in file.cones:
+        rows = list(range(len(order), len(order) + size))
+        if kind == "EXP":  # x_0 >= x_1 exp(x_2 / x_1) in the file, the other way round in Clarabel
+            cones.append(clarabel.ExponentialConeT())
+            rows.reverse()
+        elif kind.startswith("@"):
+            first, second = file.powers[int(kind[1:].removesuffix(":POW"))]
+            cones.append(clarabel.PowerConeT(first / (first + second)))
+        else:
+            cones.append(kinds[kind](size))
+        order += rows
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = accuracy
+    n = len(file.c)
+    none = scipy.sparse.csc_matrix((n, n))
+    A = scipy.sparse.csc_matrix(-file.A[order])
+    found = clarabel.DefaultSolver(none, file.c, A, file.b[order], cones, settings).solve()
+    y = np.empty(len(order))
+    y[order] = found.z
+    # In the Lagrangian <c, x> - <y, g> of a minimum y says by how much it rises with a unit on the right of a row.
+    return np.array(found.x), y, found.obj_val + file.constant, str(found.status)
+
+
+def opened(path: Path) -> Any:
+    """A model in HiGHS, read from its file."""
+    highs = highspy.Highs()
+    highs.silent()
+    assert highs.readModel(str(path)) == highspy.HighsStatus.kOk
+    return highs
+
+
+def solve_mps(path: Path, tolerance: float = 1e-9) -> Any:
+    """Solve by HiGHS, from the file alone."""
+    highs = opened(path)
+    for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
+        highs.setOptionValue(option, tolerance)
+    highs.run()
+    return highs
+
+
+def by_name(highs: Any) -> tuple[dict[str, float], dict[str, float]]:
+    """Values of the columns and multipliers of the rows, by their names in the file."""
+    lp, solution = highs.getLp(), highs.getSolution()
+    columns = dict(zip(lp.col_names_, solution.col_value, strict=True))
+    return columns, dict(zip(lp.row_names_, solution.row_dual, strict=True))
+
+
+def weights(values: dict[str, float], letter: str, count: int) -> np.ndarray:
+    """The weights d_1, ..., d_N or w_1, ..., w_t among values by name."""
+    return np.array([values[f"{letter}_{i}"] for i in range(1, count + 1)])
