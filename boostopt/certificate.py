@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
+from typing import Any
 
 import numpy as np
 
@@ -119,6 +121,28 @@ class Certificate:
         if self.infeasible:
             return f"Certificate(infeasible, excess={self.excess:.2e})"
         return f"Certificate(lower={self.lower!r}, upper={self.upper!r}, gap={self.gap:.2e}, d_is={self.d_is!r})"
+
+    def save(self, path: str | PathLike[str], program: Any) -> None:
+        """Save the certificate with what proves it: `boostopt.verify` checks it elsewhere, without a solver.
+
+        Parameters
+        ----------
+        path
+            The file, JSON text; vectors of more than 50,000 numbers in all are put into one with ".npz" added to its
+            name.
+        program
+            The program that it is a certificate of: a certificate alone does not say which data it is about.
+
+        Raises
+        ------
+        ProblemError
+            The certificate is of another program; or F or G has no closed forms (a prototype).
+        DataError
+            The file cannot be written.
+        """
+        from boostopt.verification.writing import save
+
+        save((program, self), path)
 
     @property
     def words(self) -> str:

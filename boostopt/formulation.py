@@ -217,6 +217,13 @@ def _examples(page: Formulation[Any], N: int, c: npt.ArrayLike | None, d0: npt.A
         raise ProblemError(f"d0 must be non-negative with sum 1; got {reference[n]:.6g} at {n}.")
     if abs(reference.sum() - 1.0) > 1e-8:
         raise ProblemError(f"d0 must sum to 1; got {reference.sum():.10g}. Divide it by its sum.")
-    # A sum that is 1 but for rounding stays: a weight drawn at its cap must not move off it.
+    return Examples(counts, summing_to_one(reference))
+
+
+def summing_to_one(reference: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return a reference distribution divided by its sum.
+
+    A sum that is 1 but for rounding stays: a weight drawn at its cap must not move off it.
+    """
     total = float(reference.sum())
-    return Examples(counts, reference if abs(total - 1.0) <= SUM_ROUNDING else reference / total)
+    return reference if abs(total - 1.0) <= SUM_ROUNDING else reference / total

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from os import PathLike
 
 from boostopt.backends.base import Attempt, Start
 from boostopt.certificate import Certificate
@@ -146,6 +147,26 @@ class Solution:
         if self.certificate.scaled_gap <= tol:
             return self
         return self.program.solve(POLISHER, tol, time_limit, start=self)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save the certificate with what proves it: `boostopt.verify` checks it elsewhere, without a solver.
+
+        Parameters
+        ----------
+        path
+            The file, JSON text; vectors of more than 50,000 numbers in all are put into one with ".npz" added to its
+            name.
+
+        Raises
+        ------
+        ProblemError
+            F or G has no closed forms (a prototype).
+        DataError
+            The file cannot be written.
+        """
+        from boostopt.verification.writing import save
+
+        save(self, path)
 
     def raise_if_failed(self) -> Solution:
         """Return the solution itself.

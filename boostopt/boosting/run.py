@@ -234,6 +234,29 @@ class Run:
 
         save(self.record, path, self)
 
+    def save_certificate(self, path: str | PathLike[str], oracle: Oracle) -> None:
+        """Save how far the soft margin is from the best over the class of an oracle, with what proves it.
+
+        Parameters
+        ----------
+        path
+            The file, JSON text; `boostopt.verify` checks it with an oracle over the same examples.
+        oracle
+            The oracle of the run, or one like it: it is asked once.
+
+        Raises
+        ------
+        OptionError
+            The oracle has other examples or another class; or the program is none of a soft margin.
+        ProblemError
+            F or G has no closed forms (a prototype).
+        DataError
+            The file cannot be written.
+        """
+        from boostopt.verification.classes import save_class
+
+        save_class(self, oracle, path)
+
     @classmethod
     def load(cls, path: str | PathLike[str], formulation: Any = None) -> Run:
         """Return a run that was saved; a formulation of one's own must be passed.

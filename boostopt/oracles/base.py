@@ -156,6 +156,10 @@ class Oracle(ABC):
     def best(self, query: Query) -> Answer:
         """Return hypotheses with large edges under the weights of the query."""
 
+    def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:
+        """Return the margins of a hypothesis on the examples, None where the oracle cannot tell them."""
+        return None
+
     @abstractmethod
     def __str__(self) -> str:
         """Return the class in words, e.g. "decision stumps on 30 features, both directions"."""

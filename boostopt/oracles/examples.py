@@ -13,9 +13,9 @@ import scipy.sparse
 
 from boostopt.errors import ProblemError
 from boostopt.margins import check_unmasked
-from boostopt.oracles.base import Oracle
+from boostopt.oracles.base import Hypothesis, Oracle
 from boostopt.oracles.features import checked_features
-from boostopt.shapes import Array, Float, Int, Int8
+from boostopt.shapes import Array, Float, Int, Int8, Num
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +157,9 @@ class OracleOfExamples(Oracle):
     @property
     def y(self) -> Int8[Array, " N"]:
         return self._examples.y
+
+    def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:
+        return self._examples.y * hypothesis(self._examples.X)
 
     @property
     def digest(self) -> str:

@@ -13,11 +13,11 @@ import numpy.typing as npt
 
 from boostopt.errors import OptionError, ProblemError, unknown_name
 from boostopt.margins import Margins
-from boostopt.oracles.base import Answer, Column, Oracle, Query, State, as_stored
+from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, State, as_stored
 from boostopt.oracles.examples import multiplicities
 from boostopt.oracles.features import Features, HypothesisOfFeatures
 from boostopt.oracles.weights import EPSILON, bound_unscaled, scaled_weights
-from boostopt.shapes import Array, Float, Int
+from boostopt.shapes import Array, Float, Int, Num
 
 CHOICES = ("best", "weakest", "random", "largest_increase")
 """How GivenMargins chooses, besides by an order."""
@@ -157,6 +157,22 @@ class GivenMargins(Oracle):
     @property
     def y(self) -> None:
         return None
+
+    def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:
+        """Return the margins of a column, or of its negation where the class has them.
+
+        Raises
+        ------
+        ProblemError
+            The class has no such hypothesis.
+        """
+        if (
+            not isinstance(hypothesis, Given)
+            or hypothesis.q >= self._U.t
+            or (hypothesis.sign < 0 and not self.reflexive)
+        ):
+            raise ProblemError(f"expected a hypothesis of {self}; got {hypothesis}. Pass the oracle of its class.")
+        return hypothesis.sign * self._U.column(hypothesis.q)
 
     def best(self, query: Query) -> Answer:
         """Return the columns chosen; one only while an order is followed.

@@ -6,6 +6,8 @@ verify
     Recompute every bound of such a file from the margin matrix.
 save_class
     Write the certificate of a run over the whole class of its oracle.
+subject
+    Say whether a file is about a program or about a class.
 Verification
     The verdict: accepted or rejected, and why.
 """
@@ -18,18 +20,19 @@ from boostopt.lazy import loaded
 
 if TYPE_CHECKING:
     from boostopt.verification.classes import save_class
-    from boostopt.verification.verifying import Verification, verify
+    from boostopt.verification.verifying import Verification, subject, verify
     from boostopt.verification.writing import save
 
 _HOME = {
     "Verification": "verifying",
     "save": "writing",
     "save_class": "classes",
+    "subject": "verifying",
     "verify": "verifying",
 }
 """Where each public name lives."""
 
-__all__ = ["Verification", "save", "save_class", "verify"]
+__all__ = ["Verification", "save", "save_class", "subject", "verify"]
 
 
 def __getattr__(name: str) -> Any:

@@ -58,6 +58,12 @@ def vector_digest(x: np.ndarray) -> str:
     return hashlib.sha256(np.ascontiguousarray(x + 0.0, dtype=np.float64).data).hexdigest()
 
 
+def check_shape(document: Document, U: Any) -> None:
+    """Reject a document that is of a margin matrix of another shape."""
+    if tuple(U.shape) != (document.N, document.t):
+        fail(f"the certificate is of {document.N} examples and {document.t} hypotheses; the data are {tuple(U.shape)}")
+
+
 def recompute(document: Document, U: Any, A: Numbers) -> Bounds:
     """Return the bounds that a document proves for a margin matrix.
 
@@ -66,8 +72,7 @@ def recompute(document: Document, U: Any, A: Numbers) -> Bounds:
     Rejected
         The matrix is another one, or the weights are not what they must be.
     """
-    if tuple(U.shape) != (document.N, document.t):
-        fail(f"the certificate is of {document.N} examples and {document.t} hypotheses; the data are {tuple(U.shape)}")
+    check_shape(document, U)
     if digest(U) != document.digest:
         fail("the certificate is of another margin matrix: its digest differs")
     for name, stated in (("c", document.digest_c), ("d0", document.digest_d0)):

@@ -20,7 +20,6 @@ from boostopt.boosting.run import Run
 from boostopt.errors import BoostoptError, OptionError
 from boostopt.margins import Margins
 from boostopt.oracles.base import Answer, Oracle, Query
-from boostopt.oracles.examples import OracleOfExamples
 from boostopt.oracles.saving import from_state, to_state
 from boostopt.program import Program
 from boostopt.shapes import Array, Float
@@ -32,6 +31,8 @@ from boostopt.verification.points import example_weights
 from boostopt.verification.reading import Document
 from boostopt.verification.verifying import Verification, compare, matrix, verdict
 from boostopt.verification.writing import stated, with_claim, write
+
+UNTOLD = "the margins of its hypotheses cannot be told from the file: pass them as U="
 
 UNREADABLE = (BoostoptError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What is raised by a hypothesis that was stated wrongly."""
@@ -141,18 +142,20 @@ def _plain_states(hypotheses: list[Any]) -> list[Any]:
 
 def _columns(document: Document, oracle: Oracle, answer: Answer) -> Margins:
     """Return the margins of the hypotheses in the file on the examples of the oracle."""
-    if not isinstance(oracle, OracleOfExamples) or len(document.hypotheses) != document.t:
-        fail("the margins of its hypotheses cannot be told from the file: pass them as U=")
-    examples = oracle._examples  # pyright: ignore[reportPrivateUsage]
+    if len(document.hypotheses) != document.t:
+        fail(UNTOLD)
     kind = answer.columns[0].hypothesis.kind
     columns = list[Array]()
     for state in document.hypotheses:
         try:
             if state["kind"] != kind:
                 fail(f"a hypothesis is of the kind {state['kind']!r}; those of the class are {kind!r}"[:200])
-            columns.append(examples.y * from_state(state)(examples.X))
+            column = oracle.margins_of(from_state(state))
         except UNREADABLE as failure:
             fail(f"a hypothesis of the file cannot be read: {failure}"[:300])
+        if column is None:
+            fail(UNTOLD)
+        columns.append(column)
     try:
         return Margins(np.column_stack(columns).astype(np.float64))
     except BoostoptError as failure:

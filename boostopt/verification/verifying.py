@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from boostopt.errors import OptionError, ProblemError
+from boostopt.formulation import summing_to_one
 from boostopt.verification.arithmetic import Floats, Numbers
-from boostopt.verification.checking import Bounds, recompute
+from boostopt.verification.checking import Bounds, check_shape, recompute
 from boostopt.verification.parsing import Rejected, fail
 from boostopt.verification.reading import Document, read
 
@@ -116,6 +117,14 @@ def verify(
         return verdict(document, False, str(rejected), None, exact)
 
 
+def subject(path: str | PathLike[str]) -> str:
+    """Return what a certificate file is about, "program" or "class"; "" where it cannot be read."""
+    try:
+        return read(Path(path)).subject
+    except Rejected:
+        return ""
+
+
 def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulation: Any, exact: bool) -> Verification:
     """Return the verdict on a file that could be read."""
     from boostopt.verification.agreement import agree
@@ -129,15 +138,17 @@ def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulatio
                 "Leave out exact."
             )
         return verified(document, data, U, formulation)
-    given = {"c": c, "d0": d0}
+    given = {"c": c, "d0": None if d0 is None else summing_to_one(np.asarray(d0))}
     if hasattr(data, "examples") and hasattr(data, "margins"):
         given = {"c": data.examples.c if c is None else c, "d0": data.examples.d0 if d0 is None else d0}
         data = data.margins
+    rows = matrix(data)
+    check_shape(document, rows)
     for name, values in given.items():
-        if values is not None and not np.array_equal(getattr(document, name), np.asarray(values)):
+        if values is not None and not np.array_equal(getattr(document, name), values):
             fail(f"the certificate is for other {'multiplicities c' if name == 'c' else 'reference weights d0'}")
     agree(document, formulation)
-    A, rows = arithmetic(document, exact), matrix(data)
+    A = arithmetic(document, exact)
     with A.working():
         bounds = recompute(document, rows, A)
     compare(document, bounds)

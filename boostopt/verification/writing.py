@@ -72,6 +72,12 @@ def save(
         The file cannot be written.
     """
     program, certificate = (what.program, what.certificate) if isinstance(what, Solution) else what
+    sizes, wanted = (len(certificate.d), len(certificate.w)), (program.margins.N, program.margins.t)
+    if sizes != wanted:
+        raise ProblemError(
+            f"expected a certificate of this program, {wanted[0]} examples and {wanted[1]} hypotheses; got one of "
+            f"{sizes[0]} and {sizes[1]}. Pass the program that was certified."
+        )
     statement, arrays = stated(program, certificate.w)
     write(path, *with_claim(statement, arrays, program, certificate, _made(what, made)))
 

@@ -1,0 +1,101 @@
+"""`boostopt verify`: a certificate file against the data."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import asdict
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from boostopt.catalogue import get_formulation
+from boostopt.cli.application import app, errors, output, warn_of_unread
+from boostopt.cli.options import (
+    DEFAULT_COLUMNS,
+    Columns,
+    Data,
+    Label,
+    Oracle,
+    OracleOptions,
+    Positive,
+    RandomState,
+    Reflexive,
+    Weights,
+    read_options,
+)
+from boostopt.cli.runs import oracle_of_data
+from boostopt.comparison.records import json_text
+from boostopt.datasets import load_dataset
+from boostopt.errors import DataError
+from boostopt.quiet import stdout_to_stderr
+from boostopt.verification import Verification, subject, verify
+from boostopt.words import interval
+
+
+@app.command("verify")
+def verify_command(
+    certificate: Annotated[str, typer.Argument(help="The file that was saved.")],
+    data: Data,
+    label: Label = "label",
+    positive: Positive = None,
+    weights: Weights = None,
+    columns: Columns = DEFAULT_COLUMNS,
+    random_state: RandomState = 0,
+    oracle: Oracle = None,
+    option: OracleOptions = None,
+    reflexive: Reflexive = None,
+    page: Annotated[str | None, typer.Option(help="Page of a formulation that is not boostopt's.")] = None,
+    exact: Annotated[bool, typer.Option("--exact", help="Prove it in exact arithmetic (extra `exact`).")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Recompute every bound of a certificate file from the data: accepted, or rejected with the reason.
+
+    No solver runs and nothing in the file is believed. The certificate of a run is held against the class of its
+    oracle, which is asked once.
+
+    Example: boostopt verify certificate.json --data instance.npz --exact
+    """
+    with errors():
+        with stdout_to_stderr():
+            own = None if page is None else get_formulation(page)
+            dataset = load_dataset(data, label, positive, weights)
+            warn_of_unread(data, dataset.unread)
+            if not os.path.isfile(certificate):
+                raise DataError(f"expected a certificate file; there is no file {certificate!r}. Check the path.")
+            if subject(certificate) == "class":
+                given = read_options(option, "--option")
+                hypotheses, _ = oracle_of_data(dataset, oracle, given, reflexive, random_state)
+                verification = verify(certificate, hypotheses, formulation=own, exact=exact)
+            else:
+                U = dataset.margin_matrix(columns, random_state)
+                c = np.ones(U.shape[0]) if dataset.c is None else dataset.c
+                d0 = c / c.sum() if dataset.d0 is None else dataset.d0
+                verification = verify(certificate, U, c=c, d0=d0, formulation=own, exact=exact)
+        if json:
+            typer.echo(json_text(asdict(verification)))
+        else:
+            output().print(_table(certificate, verification))
+    raise typer.Exit(0 if verification else 1)
+
+
+def _table(path: str, verification: Verification) -> Table:
+    """Return the verdict, what the file claims and what was proved of it."""
+    v = verification
+    table = Table(title=Text(path, "bold"), title_justify="left", show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row("verdict", Text("accepted" if v else "rejected", style="bold green" if v else "bold red"))
+    table.add_row("reason", Text(v.reason))
+    if v.formulation:
+        settings = ", ".join(f"{name} = {value}" for name, value in (v.parameters or {}).items())
+        table.add_row("formulation", Text(f"{v.formulation}({settings})"))
+    if v.outcome == "solved":
+        table.add_row("claimed", Text(interval(*v.claimed)))
+    if v and v.outcome == "solved":
+        table.add_row("recomputed", Text(interval(v.lower, v.upper)))
+    if v.outcome == "infeasible":
+        table.add_row("claimed", Text("there is no optimum: no d has edges that are allowed"))
+    return table

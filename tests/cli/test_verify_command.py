@@ -1,0 +1,113 @@
+"""`boostopt verify`: exit statuses, streams, and the ways from a solve to a verified file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from certificates import program
+from commands import refused, run
+
+from boostopt import ProblemError, get_formulation
+from boostopt.certificate import Certificate
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with instances and certificates of them."""
+    for case in ("cap", "reference", "infeasible"):
+        its = program(case)
+        np.savez(tmp_path / f"{case}.npz", U=its.margins.to_array(), c=its.examples.c, d0=its.examples.d0)
+        its.solve(tol=1e-9).save(tmp_path / f"{case}.json")
+    return tmp_path
+
+
+@pytest.mark.parametrize("exact", [[], ["--exact"]], ids=["floats", "exact"])
+@pytest.mark.parametrize("case", ["cap", "reference", "infeasible"])
+def test_what_was_saved_is_accepted(folder: Path, case: str, exact: list[str]) -> None:
+    result = run("verify", folder / f"{case}.json", "--data", folder / f"{case}.npz", *exact)
+    assert result.exit_code == 0
+    assert "accepted" in result.stdout and result.stderr == ""
+    assert ("exact arithmetic" in result.stdout) == bool(exact)
+
+
+def test_json_says_what_was_recomputed(folder: Path) -> None:
+    result = run("verify", folder / "cap.json", "--data", folder / "cap.npz", "--json")
+    said = json.loads(result.stdout)
+    assert said["accepted"] and said["verdict"] == "bounded" and said["formulation"] == "lpboost"
+    assert said["claimed"][0] <= said["lower"] <= said["upper"] <= said["claimed"][1]
+
+
+def test_other_data_are_rejected(folder: Path) -> None:
+    result = run("verify", folder / "cap.json", "--data", "breast_cancer")
+    assert result.exit_code == 1
+    assert "16 examples and 4 hypotheses; the data are (569, 100)" in " ".join(result.stdout.split())
+
+
+@pytest.mark.parametrize(("array", "reason"), [("c", "multiplicities c"), ("d0", "reference weights d0")])
+def test_weights_of_the_data_are_those_of_the_file(folder: Path, array: str, reason: str) -> None:
+    its = program("reference")
+    arrays = {"U": its.margins.to_array(), "c": its.examples.c, "d0": its.examples.d0}
+    arrays.pop(array)
+    np.savez(folder / "without.npz", **arrays)  # pyright: ignore[reportArgumentType]
+    result = run("verify", folder / "reference.json", "--data", folder / "without.npz")
+    assert result.exit_code == 1
+    assert f"for other {reason}" in " ".join(result.stdout.split())
+
+
+def test_a_claim_of_more_is_rejected(folder: Path) -> None:
+    said = json.loads((folder / "cap.json").read_text())
+    said["claim"]["lower"] = said["claim"]["upper"]
+    (folder / "more.json").write_text(json.dumps(said))
+    result = run("verify", folder / "more.json", "--data", folder / "cap.npz")
+    assert result.exit_code == 1
+    assert "it claims that the optimum is at least" in " ".join(result.stdout.split())
+
+
+def test_no_file_is_bad_input(folder: Path) -> None:
+    refused("expected a certificate file; there is no file", "verify", "none.json", "--data", folder / "cap.npz")
+    refused("expected a file or one of", "verify", folder / "cap.json", "--data", folder / "none.npz")
+
+
+def test_an_answer_from_elsewhere_travels(folder: Path) -> None:
+    its = program("cap")
+    solution = its.solve(tol=1e-9)
+    np.savez(folder / "answer.npz", d=solution.d, w=solution.w)
+    data = folder / "cap.npz"
+    np.savez(data, U=its.margins.to_array(), c=its.examples.c)
+    answer, saved_as = folder / "answer.npz", folder / "c.json"
+    saved = run("certify", "lpboost", answer, "--data", data, "--set", "nu=3.5", "--save", saved_as)
+    assert saved.exit_code == 0, saved.stderr
+    assert run("verify", saved_as, "--data", data).exit_code == 0
+
+
+def test_a_certificate_is_saved_with_its_own_program(tmp_path: Path) -> None:
+    its: Certificate = program("cap").solve(tol=1e-9).certificate
+    its.save(tmp_path / "c.json", program("cap"))
+    assert run("verify", tmp_path / "c.json", "--data", "breast_cancer").exit_code == 1
+    with pytest.raises(ProblemError, match="one of 16 and 4"):
+        its.save(tmp_path / "d.json", get_formulation("lpboost").bind(np.eye(3), nu=2))
+    assert not (tmp_path / "d.json").exists()
+
+
+@pytest.mark.parametrize("oracle", [[], ["--oracle", "feature"]], ids=["stumps", "features"])
+def test_the_certificate_of_a_run_is_held_against_its_class(tmp_path: Path, oracle: list[str]) -> None:
+    path, nu = tmp_path / "class.json", ["--nu", "0.2", "--epsilon", "0.1"]
+    made = run("boost", "erlpboost", "--data", "breast_cancer", *nu, *oracle, "--certificate", path)
+    assert made.exit_code == 0, made.stderr
+    result = run("verify", path, "--data", "breast_cancer", *oracle)
+    assert result.exit_code == 0 and "both ends" in result.stdout
+    other = run("verify", path, "--data", "breast_cancer", "--oracle", "kernel")
+    assert other.exit_code == 1 and "on other examples" in " ".join(other.stdout.split())
+
+
+def test_the_columns_of_a_matrix_are_a_class(folder: Path) -> None:
+    data, path = folder / "cap.npz", folder / "class.json"
+    np.savez(data, U=program("cap").margins.to_array())
+    made = run("boost", "erlpboost", "--data", data, "--set", "nu=3.5", "--epsilon", "0.1", "--certificate", path)
+    assert made.exit_code == 0, made.stderr
+    assert run("verify", path, "--data", data).exit_code == 0
+    assert run("verify", path, "--data", data, "--reflexive").exit_code == 1
+    assert run("verify", path, "--data", data, "--exact").exit_code == 2
