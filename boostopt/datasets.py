@@ -7,14 +7,16 @@ that can be wrong with a file into an error that says so.
 from __future__ import annotations
 
 import io
+import math
 import os
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse
 
 from boostopt.errors import DataError, unknown_name
@@ -27,6 +29,9 @@ EMBEDDED = ("breast_cancer", "digits", "iris", "wine")
 
 DENSE_LIMIT = 1 << 31
 """Bytes a sparse file may take as a dense array of features."""
+
+WHOLE = 2.0**53
+"""Below this a float64 holds every whole number."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,8 @@ class Dataset:
         Multiplicities and reference distribution, shape (N,), where the file holds them.
     unread
         Names of the arrays of an npz file that are none of these.
+    features
+        Names of the features, () where the source has none.
     """
 
     name: str
@@ -56,6 +63,7 @@ class Dataset:
     c: Any = None
     d0: Any = None
     unread: tuple[str, ...] = ()
+    features: tuple[str, ...] = ()
 
     def margin_matrix(self, t: int, random_state: int) -> Any:
         """Return U: the given one, or that of decision stumps drawn with a seed (at most t columns)."""
@@ -90,29 +98,147 @@ def load_dataset(source: str, label: str = "label", positive: str | None = None,
         The source is unknown, unreadable, empty or truncated, the label column or that of the weights is not there, a
         feature is no finite number, there are not exactly two classes, or weights are asked of a file without columns.
     """
-    path = Path(source)
-    if weights is not None and kind(path) != ".csv" and (source in EMBEDDED or os.path.isfile(source)):
+    path, known = Path(source), _found(source)
+    if weights is not None and known != ".csv":
         raise DataError(
             f"expected a CSV file for weights in a column; got {source!r}. An npz file holds them as an array c."
         )
-    c = None
+    names, c = (), None
+    if known == EMBEDDED:
+        features, labels, names = _embedded(source)
+    elif known == ".npz":
+        return _arrays(source, positive)
+    elif known == ".csv":
+        names, features, labels, c = _csv(path, label, weights)
+    else:
+        features, labels = _svmlight(path)
+    X = _features(source, features)
+    return Dataset(source, X, _two_classes(source, labels, len(X), positive), c=c, features=names)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Examples as a source has them: labels of any kind and number, features with their names.
+
+    Attributes
+    ----------
+    name
+        The name or path it was loaded from.
+    X
+        Features, shape (N, features).
+    labels
+        Whole numbers, other numbers or texts, shape (N,); None where the source has none.
+    features
+        Names of the features, () where the source has none.
+    c
+        Sample weights, shape (N,), where the source holds them.
+    unread
+        Names of columns or arrays that are none of these.
+    """
+
+    name: str
+    X: Float[Array, "N features"]
+    labels: npt.NDArray[Any] | None
+    features: tuple[str, ...] = ()
+    c: Any = None
+    unread: tuple[str, ...] = ()
+
+
+def load_table(source: str, label: str = "label", weights: str | None = None, drop: Sequence[str] = ()) -> Table:
+    """Load what a classifier is fitted to: labels as they are, of two classes or more.
+
+    Parameters
+    ----------
+    source, label, weights
+        As in `load_dataset`; an npz file must hold X and y, and may hold weights as c.
+    drop
+        Columns of a CSV file that are no features.
+
+    Raises
+    ------
+    DataError
+        As `load_dataset`, but for the number of classes; or a column to drop is not there.
+    """
+    path, known = Path(source), _found(source)
+    if known != ".csv" and (weights is not None or drop):
+        raise DataError(f"expected a CSV file for columns by name; got {source!r}. Leave out --weights and --drop.")
+    names, c, unread = (), None, ()
+    if known == ".csv":
+        names, features, labels, c = _csv(path, label, weights, drop)
+        for name in names:
+            place(path, list(names), name)
+    else:
+        features, labels, names, c, unread = _unnamed(source, known)
+    X = _features(source, features)
+    if labels is None:
+        raise DataError(f"{source} must hold arrays X and y; it holds no y. There is nothing to learn.")
+    return Table(source, X, _as_they_are(source, labels, len(X)), names, c, unread)
+
+
+def load_features(source: str, names: Sequence[str], count: int, label: str = "label") -> Table:
+    """Load what a classifier predicts from: the features that it was fitted to, whatever else the source holds.
+
+    Parameters
+    ----------
+    source
+        As in `load_dataset`.
+    names
+        Names of the features, by which the columns of a CSV file are found in any order; () where there are none: then
+        the columns are taken in their order.
+    count
+        Number of features.
+    label
+        The column of a CSV file that holds the class, if it is there and is no feature.
+
+    Raises
+    ------
+    DataError
+        The source is unknown or unreadable, a column is missing or there are more or fewer, a feature is no number.
+    """
+    known = _found(source)
+    unread: tuple[str, ...] = ()
+    if known == ".csv":
+        features, labels, unread = _csv_features(Path(source), names, label)
+    else:
+        features, labels, _, _, unread = _unnamed(source, known, count)
+    X = _features(source, features)
+    if X.shape[1] != count:
+        raise DataError(
+            f"{source} must have the {count} features of the model; it has {X.shape[1]}. "
+            f"Leave out what is no feature, or name the column of the classes with --label (here {label!r})."
+        )
+    # Examples that are to be told apart may have a column for the class that is blank.
+    blank = labels is None or any(key == "" or key != key for key in map(_key, np.ravel(labels)))
+    return Table(source, X, None if blank else _as_they_are(source, labels, len(X)), tuple(names), None, unread)
+
+
+def _unnamed(source: str, known: str | Sequence[str], count: int | None = None) -> tuple[Any, Any, Any, Any, Any]:
+    """Return features, labels, names of the features, weights and what is not read, of what is no CSV file."""
+    if known == EMBEDDED:
+        return *_embedded(source), None, ()
+    if known != ".npz":
+        return *_svmlight(Path(source), count), (), None, ()
+    arrays = read_npz(Path(source))
+    if "X" not in arrays:
+        raise DataError(f"{source} must hold features as an array X; it holds {', '.join(arrays) or 'none'}.")
+    X = _features(source, arrays["X"])
+    c = _weights(source, {name: array for name, array in arrays.items() if name == "c"}, len(X)).get("c")
+    return X, arrays.get("y"), (), c, _others(arrays, ("X", "y", "c"))
+
+
+def _found(source: str) -> str | Sequence[str]:
+    """Return what kind of source it is: its suffix, or `EMBEDDED`."""
+    path = Path(source)
     if source in EMBEDDED and not os.path.isfile(source):
-        features, labels = _embedded(source)
-    elif os.path.isdir(source):
+        return EMBEDDED
+    if os.path.isdir(source):
         raise DataError(f"expected a file; {source!r} is a directory. Name the file in it.")
-    elif not os.path.isfile(source):  # unlike Path.is_file, False for a name that is too long
+    if not os.path.isfile(source):  # unlike Path.is_file, False for a name that is too long
         raise DataError(
             f"expected a file or one of {', '.join(EMBEDDED)}; there is no file {source!r}."
             + (f" {unknown_name('data set', source, EMBEDDED)}" if path.suffix == "" else " Check the path.")
         )
-    elif kind(path) == ".npz":
-        return _arrays(source, positive)
-    elif kind(path) == ".csv":
-        features, labels, c = _csv(path, label, weights)
-    else:
-        features, labels = _svmlight(path)
-    X = _features(source, features)
-    return Dataset(source, X, _two_classes(source, labels, len(X), positive), c=c)
+    return kind(path)
 
 
 def _others(arrays: Iterable[str], read: Iterable[str]) -> tuple[str, ...]:
@@ -120,52 +246,105 @@ def _others(arrays: Iterable[str], read: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(arrays) - set(read)))
 
 
-def _embedded(name: str) -> tuple[Any, Any]:
-    """Return X and labels of one of scikit-learn's own sets."""
+def _embedded(name: str) -> tuple[Any, Any, tuple[str, ...]]:
+    """Return X, labels and names of the features of one of scikit-learn's own sets."""
     from sklearn import datasets
 
-    X, y = getattr(datasets, f"load_{name}")(return_X_y=True)
-    return X, y
+    bunch: Any = getattr(datasets, f"load_{name}")()
+    return bunch.data, bunch.target, tuple(map(str, bunch.feature_names))
 
 
-def _svmlight(path: Path) -> tuple[Any, Any]:
-    """Read svmlight text."""
+def _svmlight(path: Path, count: int | None = None) -> tuple[Any, Any]:
+    """Read svmlight text; of so many features, where it is known."""
     from sklearn.datasets import load_svmlight_file
 
     content = read_bytes(path)
     if not content.strip():
         raise DataError(f"{path} is empty. Expected lines 'label index:value ...'.")
     try:
-        X, y = load_svmlight_file(io.BytesIO(content))
+        X, y = load_svmlight_file(io.BytesIO(content), n_features=count)
     except (ValueError, OverflowError) as failure:
         raise DataError(f"{path} is not svmlight text ('label index:value ...'): {str(failure)[:200]}.") from failure
     return X, y
 
 
-def _csv(path: Path, label: str, weights: str | None) -> tuple[Any, Any, Any]:
+def _csv(
+    path: Path, label: str, weights: str | None, drop: Sequence[str] | None = None
+) -> tuple[tuple[str, ...], Any, Any, Any]:
     """Read a CSV file with a header, a label column and, where it is named, a column of weights."""
     header, rows = read_table(path)
     if label not in header:
-        raise DataError(f"{path} has no label column: {unknown_name('column', label, header)} Name it with --label.")
+        remedy = "Name it with --label." if len(header) > 1 else "Cells must be separated by commas."
+        raise DataError(f"{path} has no label column: {unknown_name('column', label, header)} {remedy}")
     if weights is not None and weights not in header:
         raise DataError(f"{path} has no such column: {unknown_name('column', weights, header)} Mend --weights.")
     if weights == label:
         raise DataError(f"{path}: expected one column for the class and one for the weights; got {label!r} for both.")
+    for name in drop or ():
+        if name not in header or name in (label, weights):
+            others = [known for known in header if known not in (label, weights)]
+            raise DataError(f"{path} has no such column to drop: {unknown_name('column', name, others)} Mend --drop.")
     if not rows:
         raise DataError(f"{path} has a header and no rows.")
     at = place(path, header, label)
-    others = [j for j in range(len(header)) if j != at]
-    table = np.empty((len(rows), len(others)))
+    places = [j for j in range(len(header)) if j != at and header[j] not in (drop or ())]
+    remedy = "" if drop is None else " Encode it, or leave it out with --drop."
+    table = _numbers(path, header, rows, places, f"every column but {label!r}", remedy)
+    labels, names = np.array([cells[at] for _, cells in rows]), [header[j] for j in places]
+    if weights is None:
+        return tuple(names), table, labels, None
+    of_weights = places.index(place(path, header, weights))
+    c = table[:, of_weights]
+    del names[of_weights]
+    return tuple(names), np.delete(table, of_weights, axis=1), labels, c
+
+
+def _csv_features(path: Path, names: Sequence[str], label: str) -> tuple[Any, Any, tuple[str, ...]]:
+    """Return named columns of a CSV file, labels if it has them, and the names of the other columns."""
+    header, rows = read_table(path)
+    at = place(path, header, label) if label in header and label not in names else -1
+    missing = [name for name in names if name not in header]
+    if missing:
+        raise DataError(
+            f"{path} must have the columns that the model was fitted to; it lacks {_some(missing)}. "
+            f"It has {_some(header)}."
+        )
+    if not rows:
+        raise DataError(f"{path} has a header and no rows.")
+    places = [place(path, header, name) for name in names] or [j for j in range(len(header)) if j != at]
+    table = _numbers(path, header, rows, places, "every feature")
+    labels = None if at < 0 else np.array([cells[at] for _, cells in rows])
+    return table, labels, tuple(name for j, name in enumerate(header) if j != at and j not in places)
+
+
+def _some(names: Sequence[str], most: int = 6) -> str:
+    """Return the first of some names."""
+    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _numbers(
+    path: Path, header: list[str], rows: list[tuple[int, list[str]]], places: list[int], which: str, remedy: str = ""
+) -> Float[Array, "N columns"]:
+    """Return columns of numbers of a CSV file."""
+    table = np.empty((len(rows), len(places)))
     for n, (line, cells) in enumerate(rows):
         try:
-            table[n] = [float(cells[j]) for j in others]
+            table[n] = [float(cells[j]) for j in places]
         except ValueError as failure:
-            raise DataError(f"{path}, line {line}: every column but {label!r} must be a number; {failure}.") from None
-    labels = np.array([cells[at] for _, cells in rows])
-    if weights is None:
-        return table, labels, None
-    of_weights = others.index(place(path, header, weights))
-    return np.delete(table, of_weights, axis=1), labels, table[:, of_weights]
+            name = next(header[j] for j in places if not _is_number(cells[j]))
+            raise DataError(
+                f"{path}, line {line}: {which} must be a number; {failure} in column {name!r}.{remedy}"
+            ) from None
+    return table
+
+
+def _is_number(cell: str) -> bool:
+    """Whether a cell is a number."""
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _arrays(source: str, positive: str | None) -> Dataset:
@@ -217,13 +396,7 @@ def _features(source: str, features: Any) -> Float[Array, "N features"]:
 
 def _two_classes(source: str, labels: Any, N: int, positive: str | None) -> Int8[Array, " N"]:
     """Return labels -1 and 1."""
-    labels = np.asarray(labels)
-    if labels.shape != (N,):
-        raise DataError(f"{source}: there must be one label for each of {N} examples; got shape {labels.shape}.")
-    keys = np.array([_key(label) for label in labels], dtype=object)
-    for n, key in enumerate(keys):
-        if key == "" or key != key:
-            raise DataError(f"{source}: every example must have a label; row {n} has none. Drop it.")
+    keys = _keys(source, labels, N)
     classes = sorted(set(keys.tolist()), key=lambda key: (isinstance(key, str), key))
     if positive is not None:
         if _key(positive) not in classes:
@@ -240,6 +413,29 @@ def _two_classes(source: str, labels: Any, N: int, positive: str | None) -> Int8
     if len(np.unique(y)) != 2:
         raise DataError(f"{source} must have exactly two classes; all its examples are of one.")
     return y
+
+
+def _as_they_are(source: str, labels: Any, N: int) -> npt.NDArray[Any]:
+    """Return labels as whole numbers, as numbers or as texts: the first that all of them are."""
+    keys = _keys(source, labels, N).tolist()
+    if not all(isinstance(key, float) and math.isfinite(key) for key in keys):
+        texts = [label.decode(errors="replace") if isinstance(label, bytes) else str(label) for label in labels]
+        return np.array([text.strip() for text in texts])
+    numbers = np.array(keys)
+    whole = np.equal(numbers, np.rint(numbers)).all() and np.abs(numbers).max() < WHOLE
+    return numbers.astype(np.int64) if whole else numbers
+
+
+def _keys(source: str, labels: Any, N: int) -> npt.NDArray[np.object_]:
+    """Return the label of each example, as a number where it is one."""
+    labels = np.asarray(labels)
+    if labels.shape != (N,):
+        raise DataError(f"{source}: there must be one label for each of {N} examples; got shape {labels.shape}.")
+    keys = np.array([_key(label) for label in labels], dtype=object)
+    for n, key in enumerate(keys):
+        if key == "" or key != key:
+            raise DataError(f"{source}: every example must have a label; row {n} has none. Drop it.")
+    return keys
 
 
 def _key(label: Any) -> float | str:

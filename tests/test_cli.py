@@ -17,13 +17,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from commands import refused, run
 from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, reference_lpboost
-from typer.testing import CliRunner
 
 import boostopt.cli
 from boostopt import Comparison, Program, compare, get_backend, get_formulation, list_backends, load_dataset
-from boostopt.comparison.tables import interval
 from boostopt.quiet import stdout_to_stderr
+from boostopt.words import interval
 
 OPTIMUM = 2 / 530
 """Of LPBoost on the reference matrix with nu = 2.5."""
@@ -91,13 +91,6 @@ class Loud(Formulation[Parameters]):
 '''
 
 
-def run(*arguments: object) -> Any:
-    """Run the command line in this process; an exception that is no exit fails the test."""
-    # Neither the terminal that the tests run in nor a wish for colours changes what is tested.
-    runner = CliRunner(env={"COLUMNS": "100", "FORCE_COLOR": None, "TTY_COMPATIBLE": None})
-    return runner.invoke(boostopt.cli.app, [str(argument) for argument in arguments], catch_exceptions=False)
-
-
 def python(*arguments: object) -> subprocess.CompletedProcess[str]:
     """Run Python as people do: with the buffers that it and the C library have unless told otherwise."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
@@ -108,14 +101,6 @@ def python(*arguments: object) -> subprocess.CompletedProcess[str]:
 def started(*arguments: object) -> subprocess.CompletedProcess[str]:
     """Run the command line as a process of its own."""
     return python("-m", "boostopt", *arguments)
-
-
-def refused(message: str, *arguments: object) -> None:
-    """Bad input: status 2, the message on the standard error, nothing on the standard output."""
-    result = run(*arguments)
-    assert result.exit_code == 2
-    assert result.stdout == ""
-    assert re.search(rf"^error: {message}", result.stderr, re.MULTILINE), result.stderr
 
 
 def document(*arguments: object) -> dict[str, Any]:
@@ -171,7 +156,7 @@ def test_intervals_that_contradict_each_other_exit_with_1_however_narrow(
         shifted = replace(first.solution.certificate, lower=1.0, upper=1.0)
         return replace(good, rows=(replace(first, solution=replace(first.solution, certificate=shifted)), good.rows[1]))
 
-    monkeypatch.setattr(boostopt.cli, "compare", broken)
+    monkeypatch.setattr(boostopt.cli.compare, "compare", broken)
     result = run("compare", "lpboost", "--data", data, *REFERENCE[:2], "--backends", "cvxpy:highs,cvxpy:clarabel")
     assert result.exit_code == 1
     assert "Certified to" not in result.stdout
@@ -634,7 +619,7 @@ def test_on_a_narrow_terminal_the_list_keeps_every_word_whole(monkeypatch: pytes
     for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(sys, "stdout", terminal)
-    boostopt.cli.list_command()
+    boostopt.cli.listing.list_command()
     lines = terminal.getvalue().splitlines()
     assert max(map(len, lines)) <= width
     assert not any("…" in line or "│" in line for line in lines)
@@ -835,7 +820,7 @@ def test_ctrl_c_ends_with_a_word_and_130(data: Path, monkeypatch: pytest.MonkeyP
     def interrupted(*arguments: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(boostopt.cli, "compare", interrupted)
+    monkeypatch.setattr(boostopt.cli.compare, "compare", interrupted)
     result = run("compare", "lpboost", "--data", data, *REFERENCE)
     assert result.exit_code == 130
     assert result.stderr.splitlines()[-1] == "interrupted"

@@ -58,8 +58,8 @@ BROKEN = 1e-9
 LEAST_SECONDS = 1.0
 """What a solve is given at least, whatever is left of the time limit."""
 
-INTERRUPTED, LIMIT = "interrupted by the user", "the limit on rounds"
-"""Why a run ends after Ctrl-C, and after the rounds that it was allowed."""
+INTERRUPTED, LIMIT, TIME = "interrupted by the user", "the limit on rounds", "the time limit"
+"""Why a run ends after Ctrl-C, after the rounds that it was allowed, and after the seconds."""
 
 CONVERGED = "converged: the oracle returns hypotheses that are known, and the program no longer rises"
 """Why a run ends that no further round would change."""
@@ -273,13 +273,23 @@ class Loop:
         if state.stuck:
             return state.stuck
         if state.still >= REPEATS:
-            return CONVERGED
+            return self._standstill(state)
         if interrupted:
             return INTERRUPTED
         if self.limits.deadline.passed:
-            return "the time limit"
+            return TIME
         most = self.limits.max_rounds
         return LIMIT if most is not None and state.round >= most else ""
+
+    def _standstill(self, state: State) -> str:
+        """Return why a run ends whose program no longer rises: because it need not, or because no solver raises it."""
+        certificate, epsilon = state.certificate, self.problem.epsilon
+        if certificate is None or not epsilon < certificate.gap < math.inf:
+            return CONVERGED
+        return (
+            "the solver is stuck: the oracle returns hypotheses that are known, and the program was solved to a gap of "
+            f"{certificate.gap:.2g} only"
+        )
 
     def _gain(self, state: State, collected: Collected) -> Callable[[Float[Array, " N"]], float]:
         """Return what says by how much the optimum of the program rises if a hypothesis with given margins joins."""

@@ -63,7 +63,7 @@ def save(record: Record, path: str | PathLike[str], run: Run | None = None) -> N
     DataError
         The file cannot be written.
     """
-    writer = _Writer()
+    writer = Writer()
     about = writer.plain(_described(record))
     final = None if run is None else {"weights": run.final_weights, "w": writer.plain(run.w)}
     about |= {"kind": KIND, "format": FORMAT, "final": final}
@@ -119,7 +119,7 @@ def load(path: str | PathLike[str], formulation: Any = None) -> tuple[Record, tu
             "Read it with the version of boostopt that wrote it."
         )
     try:
-        whole = _with_arrays(about, arrays)
+        whole = with_arrays(about, arrays)
         record, final = _record(whole, formulation), whole["final"]
         return record, None if final is None else _final(final, record)
     except (BoostoptError, *MALFORMED) as failure:
@@ -299,7 +299,7 @@ def _unpacked(backend: str, arrays: Mapping[str, Array] | None) -> Any:
         return None
 
 
-class _Writer:
+class Writer:
     """Separates the arrays from a description."""
 
     def __init__(self) -> None:
@@ -318,10 +318,10 @@ class _Writer:
         return value.item() if isinstance(value, np.generic) else value
 
 
-def _with_arrays(value: Any, arrays: Mapping[str, Any]) -> Any:
+def with_arrays(value: Any, arrays: Mapping[str, Any]) -> Any:
     """Return a description with its arrays put back."""
     if isinstance(value, dict):
         if set(value) == {"array"}:
             return arrays[value["array"]]
-        return {key: _with_arrays(inner, arrays) for key, inner in value.items()}
-    return [_with_arrays(inner, arrays) for inner in value] if isinstance(value, list) else value
+        return {key: with_arrays(inner, arrays) for key, inner in value.items()}
+    return [with_arrays(inner, arrays) for inner in value] if isinstance(value, list) else value

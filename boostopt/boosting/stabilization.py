@@ -51,7 +51,8 @@ class Stabilization:
         comes back when its edge is the largest again. Positive, inf to keep all.
 
     Where the answer to a stabilized question does not improve the program, the oracle is asked with the newest
-    distribution in the same round: theory bounds the rounds as before.
+    distribution in the same round. Certificates hold wherever the oracle was asked; the papers' bounds on the number of
+    rounds are proved for the newest distribution alone.
 
     Raises
     ------

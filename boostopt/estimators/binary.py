@@ -73,6 +73,7 @@ class Plan:
     max_iter: Any
     n_jobs: Any
     checkpoint: Any
+    verbose: Any
     seed: int | None
 
     def __post_init__(self) -> None:
@@ -97,6 +98,11 @@ class Plan:
             ("max_iter", rounds is None or (_whole(rounds) and rounds >= 1), "a whole number of at least 1, or None"),
             ("n_jobs", jobs is None or (_whole(jobs) and jobs != 0), "a whole number other than 0, or None"),
             ("checkpoint", _path(self.checkpoint), "a path, or None"),
+            (
+                "verbose",
+                isinstance(self.verbose, bool | int | np.bool_) or callable(self.verbose),
+                "True, False, or a function of a label and a row of a trace",
+            ),
         )
         for name, holds, words in expected:
             if not holds:
@@ -125,7 +131,9 @@ class Plan:
                     f'Pass parameters={{"{name}": ...}}.'
                 )
 
-    def run(self, X: Any, y: Bool[Array, " N"], c: Float[Array, " N"], before: Run | None, file: Any) -> Run:
+    def run(
+        self, X: Any, y: Bool[Array, " N"], c: Float[Array, " N"], before: Run | None, file: Any, label: Any = None
+    ) -> Run:
         """Boost.
 
         Parameters
@@ -136,6 +144,8 @@ class Plan:
             An earlier run over the same examples and class to go on from, or None.
         file
             Where the run is stored while it goes on, or None.
+        label
+            The label of the second class, for who is shown the rounds.
         """
         points, codes, c = merged(X, y.astype(np.int64), c)
         c, parameters = self._bound(c)
@@ -154,6 +164,7 @@ class Plan:
             backend=self.backend,
             max_rounds=None if self.max_iter is None else int(self.max_iter),
             final_weights=self.final_weights,
+            progress=partial(self.verbose, label) if callable(self.verbose) else bool(self.verbose),
             **asked,
             **parameters,
         )

@@ -1,4 +1,4 @@
-"""How much of the weight of a run lies on each feature."""
+"""How much of the weight of a classifier lies on each feature."""
 
 from __future__ import annotations
 
@@ -7,27 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.boosting.run import Run
+from boostopt.estimators.parts import Part
 from boostopt.oracles import Feature, Fitted, Hypothesis, Stump
 from boostopt.shapes import Array, Float
 
 
-def importances(runs: Sequence[Run], features: int) -> Float[Array, " features"]:
-    """Return the shares of the features in the weights |w|, with sum 1 unless all are 0; the mean over several runs.
+def importances(parts: Sequence[Part], features: int) -> Float[Array, " features"]:
+    """Return the shares of the features in the weights |w|, with sum 1 unless all are 0; the mean over several parts.
 
     Raises
     ------
     AttributeError
         A hypothesis does not say which features it looks at.
     """
-    return np.mean([_of_run(run, features) for run in runs], axis=0)
+    return np.mean([_of_part(part, features) for part in parts], axis=0)
 
 
-def _of_run(run: Run, features: int) -> Float[Array, " features"]:
-    """Return the shares of the features in one run."""
+def _of_part(part: Part, features: int) -> Float[Array, " features"]:
+    """Return the shares of the features in what tells one class from the rest."""
     shares = np.zeros(features)
-    for q in np.flatnonzero(run.w).tolist():
-        shares += abs(run.w[q]) * _of_hypothesis(run.hypotheses[q], features)
+    for q in np.flatnonzero(part.w).tolist():
+        shares += abs(part.w[q]) * _of_hypothesis(part.hypotheses[q], features)
     total = float(shares.sum())
     return shares / total if total > 0 else shares
 

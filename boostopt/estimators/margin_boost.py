@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import zip_longest
 from numbers import Integral
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,8 @@ from boostopt.errors import OptionError
 from boostopt.estimators.binary import Plan
 from boostopt.estimators.examples import checked_weights, class_factors, classes_of, merged, multiplied
 from boostopt.estimators.importances import importances
+from boostopt.estimators.parts import OfFile, OfRun, Part
+from boostopt.estimators.saving import load, save
 from boostopt.estimators.stages import stages
 from boostopt.oracles.features import checked_features
 from boostopt.shapes import Array, Float, Int
@@ -82,6 +85,9 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         Further arguments of the oracle of the base by name, such as {"kernel": "rbf", "gamma": 0.5}.
     intercept
         Whether the constant hypotheses belong to the class as well. A function as base has said that itself.
+    verbose
+        Whether a line on stderr shows how each run gets on; or what to call with the label that is told apart and every
+        row of its trace.
 
     Attributes
     ----------
@@ -120,6 +126,7 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         parameters: Any = None,
         base_options: Any = None,
         intercept: Any = True,
+        verbose: Any = False,
     ) -> None:
         self.formulation = formulation
         self.nu = nu
@@ -138,6 +145,7 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         self.parameters = parameters
         self.base_options = base_options
         self.intercept = intercept
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MarginBoostClassifier:
         """Boost.
@@ -176,7 +184,8 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         points, codes, c = merged(features[counting], codes, weights[counting])
         c = multiplied(c, class_factors(self.class_weight, classes, codes, c)[codes])
         before = self._before(classes)
-        self.runs_: tuple[Run, ...] = self._run(plan, points, codes, c, before)
+        self.runs_: tuple[Run, ...] = self._run(plan, points, codes, c, classes, before)
+        vars(self).pop("_loaded", None)
         self.classes_ = classes
         self.n_iter_ = max(run.rounds for run in self.runs_)
         own = self._signs(labels)
@@ -205,7 +214,8 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         Raises
         ------
         OptionError
-            The weights of the rounds were not kept: those of a corrective formulation with a `max_iter` above 1000.
+            The weights of the rounds were not kept: those of a corrective formulation with a `max_iter` above 1000, or
+            of a classifier that was loaded.
         """
         features = self._checked(X)
         return self._stages(features)
@@ -218,6 +228,11 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
     def run_(self) -> Run:
         """The run, of two classes."""
         check_is_fitted(self)
+        if not hasattr(self, "runs_"):
+            raise AttributeError(
+                "run_ is the run of a fit; this classifier was loaded from a file, which holds what it predicts with. "
+                "Fit it, or save the run: run_.save(path)."
+            )
         if len(self.classes_) > 2:
             raise AttributeError(
                 f"run_ is the run of two classes; there are {len(self.classes_)}: runs_ has one for each."
@@ -228,20 +243,20 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
     def certificate_(self) -> ClassCertificate | list[ClassCertificate]:
         """How far the soft margin is from the best possible over the class; of more than two classes one for each."""
         check_is_fitted(self)
-        problem = self.runs_[0].record.problem
-        if problem.goal is None:
+        certificates = [part.certificate for part in self._parts]
+        known = [certificate for certificate in certificates if certificate is not None]
+        if len(known) < len(certificates):
             raise AttributeError(
-                f"certificate_ is that of a soft margin; {problem.page.name} has none. "
+                f"certificate_ is that of a soft margin; {self._parts[0].formulation} has none. "
                 "Look at the certificate of a run, over the hypotheses collected."
             )
-        certificates = [run.class_certificate for run in self.runs_]
-        return certificates[0] if len(certificates) == 1 else certificates
+        return known[0] if len(known) == 1 else known
 
     @property
     def oracle_(self) -> str:
         """The class of hypotheses, in words; of more than two classes that of the first."""
         check_is_fitted(self)
-        return self.runs_[0].record.oracle
+        return self._parts[0].oracle
 
     @property
     def feature_importances_(self) -> Float[Array, " features"]:
@@ -251,7 +266,38 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         """
         check_is_fitted(self)
         features: Any = vars(self)["n_features_in_"]
-        return importances(self.runs_, features)
+        return importances(self._parts, features)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write what the classifier predicts with to a file of plain numbers, without pickle: see `load`.
+
+        Raises
+        ------
+        OptionError
+            It has hypotheses or labels that are more than plain numbers and texts, such as fitted estimators.
+        DataError
+            The file cannot be written.
+        """
+        check_is_fitted(self)
+        save(self, self._parts, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> MarginBoostClassifier:
+        """Return a classifier that was saved: it predicts what the saved one did, to the last bit.
+
+        It has `classes_`, `certificate_` as it was recorded, `oracle_`, `n_iter_`, names of features and parameters,
+        but no runs: those are saved by `run_.save`. Nothing in the file is executed.
+
+        Raises
+        ------
+        DataError
+            The file is not there, is no model file, was made by another version, or is damaged.
+        """
+        about = load(path, cls._get_param_names())
+        model = cls(**about.parameters)
+        vars(model).update(about.attributes)
+        vars(model)["_loaded"] = about.parts
+        return model
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")
@@ -281,6 +327,7 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
             checkpoint=self.checkpoint,
+            verbose=self.verbose,
             seed=_seed(self.random_state),
         )
 
@@ -293,19 +340,37 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
                 f"warm_start goes on with the runs of the last fit, of the classes {self.classes_.tolist()}; got "
                 f"{classes.tolist()}. Fit a clone, or set warm_start=False."
             )
+        if not hasattr(self, "runs_"):
+            raise OptionError(
+                "warm_start goes on with the runs of the last fit; this classifier was loaded from a file, which holds "
+                "none. Set warm_start=False."
+            )
         return list(self.runs_)
 
     def _run(
-        self, plan: Plan, X: Any, codes: Int[Array, " N"], c: Float[Array, " N"], before: list[Run | None]
+        self,
+        plan: Plan,
+        X: Any,
+        codes: Int[Array, " N"],
+        c: Float[Array, " N"],
+        classes: npt.NDArray[Any],
+        before: list[Run | None],
     ) -> tuple[Run, ...]:
         """Return the run of two classes, or of each class against the rest."""
         if len(before) == 1:
-            return (plan.run(X, codes == 1, c, before[0], self.checkpoint),)
+            return (plan.run(X, codes == 1, c, before[0], self.checkpoint, classes[1]),)
         tasks = (
-            delayed(plan.run)(X, codes == k, c, before[k], _numbered(self.checkpoint, k)) for k in range(len(before))
+            delayed(plan.run)(X, codes == k, c, before[k], _numbered(self.checkpoint, k), classes[k])
+            for k in range(len(before))
         )
         found: Any = Parallel(n_jobs=self.n_jobs)(tasks)
         return tuple(found)
+
+    @property
+    def _parts(self) -> tuple[Part, ...]:
+        """What is predicted with: of the runs, or of a file."""
+        loaded: tuple[OfFile, ...] | None = vars(self).get("_loaded")
+        return tuple(OfRun(run) for run in self.runs_) if loaded is None else loaded
 
     def _checked(self, X: Any) -> Any:
         """Return features to predict from."""
@@ -314,10 +379,15 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
 
     def _values(self, features: Any) -> Float[Array, " n *classes"]:
         """Return the decision function of checked features."""
-        return _side_by_side([run.decision_function(features) for run in self.runs_])
+        return _side_by_side([part.decision_function(features) for part in self._parts])
 
     def _stages(self, features: Any) -> Iterator[Float[Array, " n *classes"]]:
         """Yield the decision function of checked features after each round."""
+        if not hasattr(self, "runs_"):
+            raise OptionError(
+                "stages are those of runs; this classifier was loaded from a file, which holds the last weights only. "
+                "Fit it, or save the run: run_.save(path)."
+            )
         last: list[Any] = [None] * len(self.runs_)
         for values in zip_longest(*(stages(run, features) for run in self.runs_)):
             last = [before if now is None else now for before, now in zip(last, values, strict=True)]
@@ -327,7 +397,7 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         """Return the labels of values of the decision function."""
         if f.ndim == 2:
             return self.classes_[f.argmax(axis=1)]
-        return self.classes_[(decided(f, "majority", self.runs_[0].record.majority) > 0).astype(np.int64)]
+        return self.classes_[(decided(f, "majority", self._parts[0].majority) > 0).astype(np.int64)]
 
     def _signs(self, labels: npt.NDArray[Any]) -> Float[Array, "N classes"]:
         """Return y of each example for each class: 1 or -1, nan where it is of none."""

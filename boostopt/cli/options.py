@@ -49,20 +49,37 @@ def read_program(
 ) -> Program:
     """Draw the columns and bind the formulation."""
     U = dataset.margin_matrix(columns, random_state)
-    count = float(U.shape[0]) if dataset.c is None else float(dataset.c.sum(dtype=float))
+    parameters = read_parameters(page, total_count(dataset, U.shape[0]), nu, eta, epsilon, settings)
+    return page.bind(U, c=dataset.c, d0=dataset.d0, **parameters)
+
+
+def total_count(dataset: Dataset, N: int) -> float:
+    """Return the sum of c, which is 1 for each of N examples where the data have none."""
+    return float(N) if dataset.c is None else float(dataset.c.sum(dtype=float))
+
+
+def read_parameters(
+    page: Formulation[Any],
+    total: float,
+    nu: str | None,
+    eta: float | None,
+    epsilon: float | None,
+    settings: list[str] | None,
+) -> dict[str, Any]:
+    """Return the parameters of a formulation, each given once."""
     settings_read = [read_setting(text, page) for text in settings or []]
     further = dict(settings_read)
     if len(further) < len(settings_read):
         raise OptionError(f"--set names a parameter twice: {', '.join(settings or [])}.")
     parameters: dict[str, Any] = {
-        "nu": None if nu is None else _read_count(nu, count, page),
+        "nu": None if nu is None else _read_count(nu, total, page),
         "eta": eta,
         "epsilon": epsilon,
     }
     for name in further:
         if parameters.get(name) is not None:
             raise OptionError(f"{name} is given twice, by --{name} and by --set; choose one.")
-    return page.bind(U, c=dataset.c, d0=dataset.d0, **parameters | further)
+    return parameters | further
 
 
 def _read_count(text: str, total: float, page: Formulation[Any]) -> float:
@@ -117,3 +134,78 @@ def read_gaps(profiles: str | None, tol: float) -> tuple[float, ...]:
         return tuple(float(gap) for gap in read_names(profiles) or [])
     except ValueError:
         raise OptionError(f"--profiles takes gaps with commas between, or all; got {profiles!r}.") from None
+
+
+Oracle = Annotated[
+    str | None,
+    typer.Option(help="Class of hypotheses: stump (the default), feature, kernel, rbf or tree; not for data with U."),
+]
+OracleOptions = Annotated[
+    list[str] | None,
+    typer.Option("--option", help="An option of that class, as name=value: kernel=rbf, gamma=0.5, max_depth=2, ..."),
+]
+Reflexive = Annotated[
+    bool | None, typer.Option("--reflexive/--no-reflexive", help="Whether negations belong to the class.")
+]
+Accuracy = Annotated[float, typer.Option("--epsilon", help="Accuracy of the soft margin at which boosting stops.")]
+Update = Annotated[
+    str | None, typer.Option(help="How weights move: total, step, line_search or program; the formulation's own.")
+]
+Solver = Annotated[str, typer.Option("--backend", help="What solves the programs.")]
+ColumnsARound = Annotated[int, typer.Option("--columns-a-round", help="Hypotheses that join in a round.")]
+MaxRounds = Annotated[int | None, typer.Option(help="Rounds after which a run ends all the same.")]
+TimeLimit = Annotated[float | None, typer.Option(help="Seconds after which a run ends all the same.")]
+Seed = Annotated[int, typer.Option("--random-state", help="Seed of hypotheses that are drawn: rbf, tree.")]
+Picture = Annotated[str | None, typer.Option(help="Draw it into this file: .png, .svg or .pdf.")]
+
+
+def read_counts(text: str, total: float, page: Formulation[Any]) -> list[float]:
+    """Return several nu, each read as one is."""
+    return [_read_count(word, total, page) for word in read_names(text) or []]
+
+
+def read_numbers(text: str, flag: str) -> list[float]:
+    """Return numbers with commas between."""
+    try:
+        return [float(word) for word in read_names(text) or []]
+    except ValueError:
+        raise OptionError(f"{flag} takes numbers with commas between; got {text!r}.") from None
+
+
+def read_options(texts: list[str] | None, flag: str) -> dict[str, Any]:
+    """Return options by name: whole numbers, numbers, flags or words."""
+    found: dict[str, Any] = {}
+    for text in texts or []:
+        name, equals, value = (part.strip() for part in text.partition("="))
+        if not (name and equals and value):
+            raise OptionError(f"{flag} takes name=value; got {text!r}.")
+        if name in found:
+            raise OptionError(f"{flag} names {name} twice: {', '.join(texts or [])}.")
+        found[name] = _read_value(value)
+    return found
+
+
+def _read_value(text: str) -> Any:
+    """Return a whole number, a number, a flag, or the word itself."""
+    if text.lower() in FLAGS:
+        return bool(FLAGS[text.lower()])
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+NuOfFit = Annotated[
+    str, typer.Option("--nu", help="0.1 is a share of the weight of the examples, 50 a number of them.")
+]
+
+
+def read_share(text: str) -> float | int:
+    """Read the nu of a classifier: with a decimal point it is a share, without one a number of examples."""
+    try:
+        value = float(text)
+    except ValueError:
+        raise OptionError(f"--nu must be a number; got {text!r}.") from None
+    return int(value) if "." not in text and value.is_integer() else value

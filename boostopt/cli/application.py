@@ -1,0 +1,75 @@
+"""What all commands share: the application, its streams, and how bad input ends."""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+from collections.abc import Generator, Iterable
+from importlib import import_module
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from boostopt.errors import BoostoptError
+
+PIPE_WIDTH = 160
+"""Columns of a table where the output is not a terminal."""
+
+HELP = """Boosting algorithms as convex programs: solve them by any solver, certify every answer.
+
+Results go to the standard output, progress and errors to the standard error. Exit status 0: some interval is as
+narrow as asked, every check passed; 1: none is, some check failed; 2: bad input; 130: interrupted.
+"""
+
+app = typer.Typer(
+    add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=HELP, rich_markup_mode=None
+)
+
+
+def _print_version(asked: bool) -> bool:
+    """Print the version and exit, if asked to; what is returned becomes the option's value."""
+    if asked:
+        typer.echo(f"boostopt {import_module('boostopt').__version__}")
+        raise typer.Exit
+    return asked
+
+
+@app.callback()
+def options_of_all_commands(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Take the options that stand before any command."""
+
+
+def warn_of_unread(source: str, names: Iterable[str]) -> None:
+    """Say which arrays of a file nothing reads: one may be misspelt."""
+    named = ", ".join(names)
+    if named:
+        typer.echo(f"warning: {source} holds arrays that are not read: {named}.", err=True)
+
+
+def output() -> Console:
+    """The standard output; wide where it is not a terminal, so that a table in a file is whole."""
+    terminal = sys.stdout is not None and sys.stdout.isatty()
+    return Console(highlight=False, width=None if terminal else PIPE_WIDTH)
+
+
+@contextlib.contextmanager
+def errors() -> Generator[None]:
+    """Turn bad input into a message on the standard error and exit status 2."""
+    try:
+        yield
+    except BoostoptError as error:
+        typer.echo(f"error: {error}", err=True)
+        raise typer.Exit(2) from None
+    except KeyboardInterrupt:
+        typer.echo("interrupted", err=True)
+        raise typer.Exit(130) from None
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        typer.echo(f"error: the output cannot be written: {error}.", err=True)
+        raise typer.Exit(2) from None

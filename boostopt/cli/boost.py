@@ -1,0 +1,201 @@
+"""`boostopt boost`: one run of column generation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from boostopt.boosting.boosts import EPSILON, boost
+from boostopt.boosting.run import Run
+from boostopt.catalogue import get_formulation
+from boostopt.cli.application import app, errors, output, warn_of_unread
+from boostopt.cli.options import (
+    Accuracy,
+    ColumnsARound,
+    Data,
+    Eta,
+    FormulationName,
+    Label,
+    MaxRounds,
+    Nu,
+    Oracle,
+    OracleOptions,
+    Picture,
+    Positive,
+    Reflexive,
+    Seed,
+    Set,
+    Solver,
+    TimeLimit,
+    Update,
+    Weights,
+    read_options,
+    read_parameters,
+    total_count,
+)
+from boostopt.cli.runs import (
+    check_outputs,
+    check_picture,
+    gap_in_words,
+    headline,
+    interrupted,
+    oracle_of_data,
+    progress,
+    reached,
+    run_record,
+    save_picture,
+    warnings_in_words,
+    weighted,
+)
+from boostopt.comparison.records import json_text
+from boostopt.datasets import load_dataset
+from boostopt.errors import OptionError
+from boostopt.quiet import stdout_to_stderr
+from boostopt.verification import save_class
+from boostopt.words import interval
+
+HEAVIEST = 5
+"""Hypotheses that the table shows."""
+
+
+@app.command("boost")
+def boost_command(
+    formulation: FormulationName,
+    data: Data,
+    label: Label = "label",
+    positive: Positive = None,
+    weights: Weights = None,
+    nu: Nu = None,
+    eta: Eta = None,
+    epsilon: Accuracy = EPSILON,
+    set: Set = None,
+    oracle: Oracle = None,
+    option: OracleOptions = None,
+    reflexive: Reflexive = None,
+    random_state: Seed = 0,
+    update: Update = None,
+    backend: Solver = "auto",
+    columns_a_round: ColumnsARound = 1,
+    max_rounds: MaxRounds = None,
+    time_limit: TimeLimit = None,
+    checkpoint: Annotated[
+        str | None, typer.Option(help="File to store the run in while it goes on, and to go on from if it is there.")
+    ] = None,
+    out: Annotated[str | None, typer.Option(help="Save the run into this file, for Run.load.")] = None,
+    certificate: Annotated[
+        str | None, typer.Option(help="Save the certificate over the class into this file, for `boostopt verify`.")
+    ] = None,
+    picture: Picture = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON, with every round.")] = False,
+) -> None:
+    """Boost: grow a program hypothesis by hypothesis until its soft margin is near the best of the whole class.
+
+    Exit status 0: the gap over the class is at most epsilon; where no bound of the class is known, a stopping rule
+    holds; algorithms that nothing need stop made the rounds asked for. 1: the run ended before. 130: Ctrl-C, once: the
+    round is finished, and what there is printed and saved.
+
+    Example: boostopt boost erlpboost --data breast_cancer --nu 0.1 --epsilon 0.1
+    """
+    with errors():
+        with stdout_to_stderr(), warnings_in_words():
+            check_outputs(data, out, certificate, picture)
+            check_outputs(data, checkpoint)
+            check_picture(picture, "bounds")
+            page, dataset = get_formulation(formulation), load_dataset(data, label, positive, weights)
+            warn_of_unread(data, dataset.unread)
+            hypotheses, d0 = oracle_of_data(dataset, oracle, read_options(option, "--option"), reflexive, random_state)
+            given = read_parameters(page, total_count(dataset, hypotheses.N), nu, eta, epsilon, set)
+            try:
+                run = boost(
+                    page,
+                    hypotheses,
+                    d0=d0,
+                    backend=backend,
+                    update=update,
+                    columns=columns_a_round,
+                    max_rounds=max_rounds,
+                    time_limit=time_limit,
+                    checkpoint=checkpoint,
+                    progress=progress(page.name),
+                    **given,
+                )
+            except KeyboardInterrupt:
+                if checkpoint is not None and Path(checkpoint).exists():
+                    typer.echo(f"{checkpoint} has the run as it was stored last: the same command goes on.", err=True)
+                raise
+        try:
+            saved = _saved(run, hypotheses, out, certificate, picture)
+        finally:
+            # A file that cannot be written is an error; what was found is not lost for it.
+            _print(run, dataset.features, json)
+        for path in saved:
+            typer.echo(f"saved: {path}", err=True)
+        if interrupted(run):
+            typer.echo(f"interrupted{_stored(out, checkpoint)}", err=True)
+            raise typer.Exit(130)
+    raise typer.Exit(0 if reached(run) else 1)
+
+
+def _saved(run: Run, hypotheses: Any, out: str | None, certificate: str | None, picture: str | None) -> list[str]:
+    """Write the files that were asked for and return which."""
+    if out is not None:
+        run.save(out)
+    if (certificate or picture) and run.record.problem.goal is None:
+        raise OptionError(
+            f"{run.record.problem.page.name} has no soft margin over a class to certify or to draw; got --certificate "
+            "or --picture. Leave them out."
+        )
+    if certificate is not None:
+        save_class(run, hypotheses, certificate)
+    if picture is not None:
+        from boostopt.pictures import bounds
+
+        save_picture(bounds(run), picture)
+    return [path for path in (out, certificate, picture) if path is not None]
+
+
+def _stored(out: str | None, checkpoint: str | None) -> str:
+    """Return where an interrupted run is."""
+    if checkpoint is not None:
+        return f": {checkpoint} has the run, the same command goes on"
+    return f": {out} has the run" if out is not None else ""
+
+
+def _print(run: Run, names: tuple[str, ...], json: bool) -> None:
+    """Print what was found."""
+    if not json:
+        output().print(_table(run, names))
+        return
+    heaviest = [{"weight": weight, "hypothesis": words} for weight, words in weighted(run, names)]
+    typer.echo(json_text({**run_record(run), "weights": heaviest, "trace": run.trace.to_dict()}))
+
+
+def _table(run: Run, names: tuple[str, ...]) -> RenderableType:
+    """Return what was found, for people."""
+    table = Table(title=Text(headline(run), "bold"), title_justify="left", show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    record = run_record(run)
+    table.add_row("hypotheses", Text(record["oracle"]))
+    table.add_row("stopped", Text(record["reason"]))
+    if run.record.problem.goal is not None:
+        own = run.class_certificate
+        table.add_row("best soft margin of the class", Text(interval(own.lower, own.upper)))
+    table.add_row("gap", gap_in_words(run))
+    certificate = run.certificate
+    words = "infeasible" if certificate.infeasible else interval(certificate.lower, certificate.upper)
+    table.add_row("optimum over those collected", Text(words))
+    most = record["most_rounds"]
+    table.add_row("rounds", f"{record['rounds']}" + (f" (theory allows {most:,.0f})" if most < float("inf") else ""))
+    table.add_row("collected", f"{record['hypotheses']}, {record['active']} with a weight")
+    table.add_row("seconds", f"{record['seconds']:.2f}")
+    heaviest = weighted(run, names)
+    total = sum(abs(weight) for weight, _ in heaviest) or 1.0
+    lines = [f"{weight / total:+.3f}  {words}" for weight, words in heaviest[:HEAVIEST]]
+    table.add_row("largest weights", Text("\n".join(lines)))
+    return table

@@ -1,0 +1,35 @@
+"""`boostopt check`: a page against itself."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from boostopt.catalogue import get_formulation
+from boostopt.checks import check_formulation
+from boostopt.cli.application import app, errors
+from boostopt.cli.options import (
+    FormulationName,
+    Set,
+    read_setting,
+)
+from boostopt.quiet import stdout_to_stderr
+
+
+@app.command("check")
+def check_command(
+    formulation: FormulationName,
+    set: Set = None,
+    random_state: Annotated[int, typer.Option(help="Seed of the instances.")] = 0,
+) -> None:
+    """Check a page on small random instances: F, G and the problems as printed; what fails is named, with numbers.
+
+    Example: boostopt check my_page.py --set eta=10
+    """
+    with errors():
+        with stdout_to_stderr():
+            page = get_formulation(formulation)
+            report = check_formulation(page, random_state, **dict(read_setting(text, page) for text in set or []))
+        typer.echo(str(report))
+    raise typer.Exit(0 if report.passed else 1)

@@ -1,0 +1,213 @@
+"""`boostopt compare`: several solvers on one program."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console, RenderableType
+
+from boostopt.catalogue import get_formulation
+from boostopt.cli.application import app, errors, output, warn_of_unread
+from boostopt.cli.folders import Given, Reading, named_formulations, programs_of
+from boostopt.cli.options import (
+    DEFAULT_COLUMNS,
+    DEFAULT_REPEATS,
+    DEFAULT_TIME_LIMIT,
+    DEFAULT_TOL,
+    Columns,
+    Epsilon,
+    Eta,
+    FormulationName,
+    Label,
+    Nu,
+    Positive,
+    RandomState,
+    Set,
+    Tol,
+    Weights,
+    read_gaps,
+    read_names,
+    read_program,
+)
+from boostopt.comparison.benchmark_tables import BenchmarkTable
+from boostopt.comparison.benchmarking import benchmark
+from boostopt.comparison.benchmarks import Benchmark
+from boostopt.comparison.comparing import Comparison, compare
+from boostopt.comparison.origin import Origin
+from boostopt.comparison.rows import Row
+from boostopt.comparison.scores import Run
+from boostopt.comparison.tables import ComparisonTable
+from boostopt.datasets import load_dataset
+from boostopt.errors import OptionError
+from boostopt.program import Program
+from boostopt.quiet import stdout_to_stderr
+from boostopt.reporting import check_place, check_tools
+from boostopt.reporting import report as write_report
+
+
+@app.command("compare")
+def compare_command(
+    formulation: FormulationName,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            help="breast_cancer, or a file: svmlight (.gz, .bz2, .xz too), .csv, .npz with X and y or with U."
+        ),
+    ] = None,
+    all_of: Annotated[
+        str | None,
+        typer.Option(
+            "--all", help="Instead of --data: a folder of data files. FORMULATION is names with commas, or all."
+        ),
+    ] = None,
+    label: Label = "label",
+    positive: Positive = None,
+    weights: Weights = None,
+    nu: Nu = None,
+    eta: Eta = None,
+    epsilon: Epsilon = None,
+    set: Set = None,
+    columns: Columns = DEFAULT_COLUMNS,
+    random_state: RandomState = 0,
+    backends: Annotated[str | None, typer.Option(help="Names with commas between; all installed if left out.")] = None,
+    tol: Tol = DEFAULT_TOL,
+    time_limit: Annotated[float, typer.Option(help="Seconds for each solve.")] = DEFAULT_TIME_LIMIT,
+    forms: Annotated[
+        str | None, typer.Option(help="Forms to pin CVXPY's solvers to: primal,density-rated,dual-rated,ladder,...")
+    ] = None,
+    isolate: Annotated[bool, typer.Option("--isolate", help="Run solvers in a child process that may die.")] = False,
+    repeats: Annotated[int | None, typer.Option(help="Measured solves of each; prints medians and quartiles.")] = None,
+    profiles: Annotated[
+        str | None, typer.Option(help="Gaps to reach, each in a solve of its own, with commas between, or all.")
+    ] = None,
+    resume: Annotated[str | None, typer.Option(help="File that keeps finished solves; go on from it.")] = None,
+    budget: Annotated[float | None, typer.Option(help="Seconds after which no solve is begun.")] = None,
+    report: Annotated[str | None, typer.Option(help="Write a report, one page of HTML, to this file too.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+) -> None:
+    """Solve one program by several solvers and hold their certified answers against each other.
+
+    With --repeats, --profiles, --resume or --budget it is a benchmark: shuffled repeats, medians, all tolerances. With
+    --all it is one over every data file of a folder.
+
+    Example: boostopt compare erlpboost --data breast_cancer --nu 0.1 --eta 1000 --backends cvxpy:clarabel,cvxpy:scs
+    """
+    with errors():
+        if json and csv:
+            raise OptionError("--json and --csv exclude each other; choose one.")
+        if (data is None) == (all_of is None):
+            raise OptionError(
+                "Missing option '--data', or '--all' for a folder: name what is to be solved."
+                if data is None
+                else "--data and --all exclude each other; choose one."
+            )
+        if report is not None:
+            check_tools()
+            check_place(report, [data, resume])
+        with stdout_to_stderr():
+            given, reading = (
+                Given(nu, eta, epsilon, tuple(set or ())),
+                Reading(label, positive, weights, columns, random_state),
+            )
+            programs, origin = (
+                _one(formulation, data, given, reading)
+                if data is not None
+                else _folder(formulation, str(all_of), given, reading, [resume, report])
+            )
+            names, pinned, err = read_names(backends), read_names(forms), Console(stderr=True)
+            if isinstance(programs, Program) and (repeats, profiles, resume, budget) == (None, None, None, None):
+                result = compare(programs, names, tol, time_limit, _progress(err), pinned, isolate, origin)
+            else:
+                result = benchmark(
+                    programs,
+                    names,
+                    read_gaps(profiles, tol),
+                    DEFAULT_REPEATS if repeats is None else repeats,
+                    time_limit,
+                    pinned,
+                    isolate,
+                    resume,
+                    budget,
+                    random_state,
+                    _benchmark_progress(err),
+                    origin,
+                )
+        try:
+            _print(result, json, csv)
+        finally:  # what was solved is kept, also where nobody reads the output to its end
+            if report is not None:
+                write_report(result, report)
+                typer.echo(f"report: {report}", err=True)
+    raise typer.Exit(0 if result.reached and result.overlap else 1)
+
+
+def _one(formulation: str, data: str, given: Given, reading: Reading) -> tuple[Program, Origin]:
+    """Return the program of one data set."""
+    page, dataset = get_formulation(formulation), load_dataset(data, reading.label, reading.positive, reading.weights)
+    warn_of_unread(data, dataset.unread)
+    parameters: dict[str, Any] = {**given.options, "settings": list(given.settings)}
+    program = read_program(page, dataset, **parameters, columns=reading.columns, random_state=reading.random_state)
+    return program, _origin(data, [])
+
+
+def _folder(
+    formulations: str, folder: str, given: Given, reading: Reading, apart: list[str | None]
+) -> tuple[dict[str, Program], Origin]:
+    """Return the programs of a folder, and say what of it is none."""
+    pages, needing = named_formulations(formulations, given)
+    programs, skipped = programs_of(Path(folder), pages, given, reading, apart)
+    for what, why in (*needing, *skipped):
+        typer.echo(f"left out: {what}. {why}", err=True)
+    return programs, _origin(folder, [*needing, *skipped])
+
+
+def _origin(data: str, skipped: list[tuple[str, str]]) -> Origin:
+    """Return how this comparison comes about."""
+    command, now = shlex.join(["boostopt", *sys.argv[1:]]), datetime.now(UTC).isoformat(timespec="seconds")
+    return Origin.here(command, now, data, tuple(skipped))
+
+
+def _print(result: Comparison | Benchmark, json: bool, csv: bool) -> None:
+    """Print the result as it is asked for."""
+    if json:
+        typer.echo(result.to_json())
+    elif csv:
+        typer.echo(result.to_csv(), nl=False)
+    else:
+        output().print(_table(result))
+
+
+def _progress(console: Console) -> Any:
+    """Say on the standard error what is running and what came of it."""
+
+    def report(backend: str, row: Row | None) -> None:
+        if row is None:
+            said = f"{backend} ..."
+        elif row.solution is None:
+            said = f"{backend}: not run, {row.reason}"
+        else:
+            s = row.solution
+            said = f"{backend}: {s.verdict.name.lower()}, gap {s.certificate.gap:.1e}, {s.times['total']:.2f} s"
+        console.print(said, highlight=False, markup=False)
+
+    return report
+
+
+def _benchmark_progress(console: Console) -> Any:
+    """Say on the standard error how many solves are done and what came of the last one."""
+
+    def report(done: int, total: int, run: Run) -> None:
+        came = f"reached in {run.seconds:.2f} s" if run.result == "reached" else f"{run.result}, {run.reason}"
+        console.print(f"[{done}/{total}] {run.backend} to {run.tol:g}: {came}", highlight=False, markup=False)
+
+    return report
+
+
+def _table(result: Comparison | Benchmark) -> RenderableType:
+    return BenchmarkTable(result) if isinstance(result, Benchmark) else ComparisonTable(result)

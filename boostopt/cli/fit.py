@@ -1,0 +1,262 @@
+"""`boostopt fit`: a classifier from a table, into a file."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+import typer
+from rich.table import Table as Printed
+from rich.text import Text
+
+from boostopt.boosting.boosts import EPSILON
+from boostopt.boosting.trace import Row
+from boostopt.catalogue import default_formulation, get_formulation
+from boostopt.cli.application import app, errors, output, warn_of_unread
+from boostopt.cli.options import (
+    Accuracy,
+    Eta,
+    Label,
+    NuOfFit,
+    Set,
+    Weights,
+    read_names,
+    read_options,
+    read_setting,
+    read_share,
+)
+from boostopt.cli.runs import Lines, check_outputs, gap_in_words, reached, warnings_in_words
+from boostopt.comparison.records import json_text
+from boostopt.datasets import Table, load_table
+from boostopt.errors import BoostoptError, DataError, OptionError, unknown_name
+from boostopt.quiet import stdout_to_stderr
+from boostopt.words import interval
+
+MOST_IMPORTANT = 5
+"""Features that the table shows."""
+
+DEFAULT_ITERATIONS = 1000
+
+BASES_IN_FILES = ("stump", "feature", "kernel", "rbf")
+"""Classes of hypotheses that are plain numbers."""
+
+FITTED = ("tree", "estimator")
+"""Classes of hypotheses that scikit-learn fits, as `boostopt boost` has them."""
+
+
+@app.command("fit")
+def fit_command(
+    data: Annotated[
+        str,
+        typer.Option(help="breast_cancer, digits, iris, wine, or a file: .csv, svmlight, .npz with X and y."),
+    ],
+    out: Annotated[str, typer.Option(help="The model file to write.")],
+    label: Label = "label",
+    weights: Weights = None,
+    drop: Annotated[str | None, typer.Option(help="Columns of a CSV file that are no features: id,date.")] = None,
+    formulation: Annotated[
+        str | None, typer.Option(help="What is boosted; that of MarginBoostClassifier if left out.")
+    ] = None,
+    nu: NuOfFit = "0.1",
+    epsilon: Accuracy = EPSILON,
+    eta: Eta = None,
+    set: Set = None,
+    base: Annotated[str, typer.Option(help="Class of hypotheses: stump, feature, kernel or rbf.")] = "stump",
+    option: Annotated[
+        list[str] | None, typer.Option(help="An option of that class, as name=value: kernel=rbf, gamma=0.5, K=10, ...")
+    ] = None,
+    max_iter: Annotated[int, typer.Option(help="Rounds at most.")] = DEFAULT_ITERATIONS,
+    backend: Annotated[str, typer.Option(help="What solves the programs.")] = "auto",
+    random_state: Annotated[int | None, typer.Option(help="Seed of hypotheses that are drawn.")] = None,
+    class_weight: Annotated[
+        str | None, typer.Option(help="balanced, or numbers by class that multiply the weights: no=1,yes=5.")
+    ] = None,
+    checkpoint: Annotated[
+        str | None, typer.Option(help="File to store the fit in while it goes on, and to go on from.")
+    ] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Fit a classifier to a table and write it into a file of plain numbers, for `boostopt predict`.
+
+    Two classes or more, numbers or words. Exit status 0: the soft margin is proved to be within epsilon of the best
+    possible, or what stands for it in `boostopt boost`; 1: it is not, the model is written all the same; 130: Ctrl-C,
+    nothing is written but the checkpoint.
+
+    Example: boostopt fit --data breast_cancer --out model.npz --epsilon 0.1
+    """
+    with errors():
+        with stdout_to_stderr(), warnings_in_words():
+            _check_base(base)
+            check_outputs(data, out, checkpoint)
+            page = default_formulation() if formulation is None else formulation
+            further = dict(read_setting(text, get_formulation(page)) for text in set or [])
+            table = load_table(data, label, weights, read_names(drop) or [])
+            warn_of_unread(data, table.unread)
+            model = _model(
+                formulation=page,
+                nu=read_share(nu),
+                epsilon=epsilon,
+                eta=eta,
+                parameters=further or None,
+                base=base,
+                base_options=read_options(option, "--option") or None,
+                max_iter=max_iter,
+                backend=backend,
+                random_state=random_state,
+                class_weight=_class_weight(class_weight, table.labels),
+                checkpoint=checkpoint,
+                verbose=True if sys.stderr.isatty() else _Told(),
+            )
+            began = time.perf_counter()
+            _fit(model, table)
+            seconds = time.perf_counter() - began
+            right = float((model.predict(table.X) == table.labels).mean())
+            if table.features:
+                # Names without a data frame: predictions find their columns by them.
+                model.feature_names_in_ = np.array(table.features, dtype=object)
+            model.save(out)
+        record = {**_record(model, table), "training_accuracy": right, "seconds": seconds}
+        record |= {"model": out, "bytes": os.path.getsize(out)}
+        if json:
+            typer.echo(json_text(record))
+        else:
+            output().print(_printed(record, list(map(gap_in_words, model.runs_))))
+    raise typer.Exit(0 if record["reached"] else 1)
+
+
+def _check_base(base: str) -> None:
+    """Raise OptionError for a class of hypotheses that no model file holds, before anything is fitted."""
+    if base in BASES_IN_FILES:
+        return
+    if base in FITTED:
+        raise OptionError(
+            f"a model file holds hypotheses as plain numbers: {', '.join(BASES_IN_FILES)}; got {base!r}, which are "
+            "classifiers that scikit-learn fits and that are kept by pickle alone. Take another base, or use "
+            "MarginBoostClassifier(base=...) in Python."
+        )
+    raise unknown_name("base", base, BASES_IN_FILES)
+
+
+def _model(**parameters: Any) -> Any:
+    """Return the classifier, not fitted."""
+    from boostopt.estimators import MarginBoostClassifier
+
+    return MarginBoostClassifier(**parameters)
+
+
+class _Told:
+    """Progress as lines on the standard error, with the class that is told apart."""
+
+    def __init__(self) -> None:
+        self._lines: dict[Any, Lines] = {}
+
+    def __call__(self, label: Any, row: Row) -> None:
+        if label not in self._lines:
+            self._lines[label] = Lines(f"class {label}")
+        self._lines[label](row)
+
+
+def _fit(model: Any, table: Table) -> None:
+    """Fit the classifier; what scikit-learn raises in its own words is an error as any other."""
+    try:
+        model.fit(table.X, table.labels, table.c)
+    except BoostoptError:
+        raise
+    except ValueError as failure:  # labels that are no classes, say
+        raise DataError(f"{table.name}: {str(failure).splitlines()[0].rstrip('.')}.") from failure
+    except KeyboardInterrupt:
+        if any(map(os.path.exists, _checkpoints(model))):
+            typer.echo(f"{model.checkpoint} has the fit as it was stored last: the same command goes on.", err=True)
+        raise
+
+
+def _checkpoints(model: Any) -> list[str]:
+    """Return the files that a checkpoint may have gone into."""
+    return [] if model.checkpoint is None else [model.checkpoint, f"{model.checkpoint}.0"]
+
+
+def _class_weight(text: str | None, labels: npt.NDArray[Any] | None) -> Any:
+    """Return class weights as the classifier takes them."""
+    if text is None or text.strip() == "balanced":
+        return None if text is None else "balanced"
+    known: dict[str, Any] = {str(label): label for label in np.unique(np.asarray(labels)).tolist()}
+    found: dict[Any, float] = {}
+    for pair in read_names(text) or []:
+        name, _, value = (part.strip() for part in pair.rpartition("="))
+        try:
+            number = float(value) if name else None
+        except ValueError:
+            number = None
+        if number is None:
+            raise OptionError(f"--class-weight takes balanced, or class=number with commas between; got {text!r}.")
+        if name not in known:
+            raise unknown_name("class", name, known)
+        found[known[name]] = number
+    if not found:
+        raise OptionError(f"--class-weight takes balanced, or class=number with commas between; got {text!r}.")
+    return found
+
+
+def _record(model: Any, table: Table) -> dict[str, Any]:
+    """Return what was fitted as plain values."""
+    labels: Any = table.labels
+    classes: list[Any] = model.classes_.tolist()
+    certificates: list[Any] = [None] * len(model.runs_)
+    if model.runs_[0].record.problem.goal is not None:
+        certificates = [run.class_certificate for run in model.runs_]
+    told = classes[1:] if len(classes) == 2 else classes
+    record: dict[str, Any] = {
+        "formulation": model.runs_[0].record.problem.page.name,
+        "oracle": model.oracle_,
+        "nu": model.nu,
+        "epsilon": model.epsilon,
+        "reached": all(map(reached, model.runs_)),
+        "examples": len(labels),
+        "features": table.X.shape[1],
+        "classes": {str(label): int((labels == label).sum()) for label in classes},
+        "runs": [
+            {
+                "class": label,
+                "lower": certificate and certificate.lower,
+                "upper": certificate and certificate.upper,
+                "gap": certificate and certificate.gap,
+                "rounds": run.rounds,
+                "hypotheses": int(np.count_nonzero(run.w)),
+                "reason": run.reason,
+            }
+            for label, run, certificate in zip(told, model.runs_, certificates, strict=True)
+        ],
+    }
+    if model.base in ("stump", "feature"):
+        names = table.features or [f"feature {j}" for j in range(table.X.shape[1])]
+        shares = model.feature_importances_
+        order = np.argsort(-shares, kind="stable").tolist()
+        record["feature_importances"] = {names[j]: float(shares[j]) for j in order if shares[j] > 0}
+    return record
+
+
+def _printed(record: dict[str, Any], gaps: list[Text]) -> Printed:
+    """Return what was fitted, for people."""
+    title = f"{record['formulation']}: {record['examples']} examples, {record['features']} features"
+    table = Printed(title=Text(title, "bold"), title_justify="left", show_header=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    table.add_row("classes", Text(", ".join(f"{name} ({count})" for name, count in record["classes"].items())))
+    table.add_row("hypotheses", Text(record["oracle"]))
+    for run, gap in zip(record["runs"], gaps, strict=True):
+        whose = f" of {run['class']}" if len(gaps) > 1 else ""
+        bounds = "there is none" if run["lower"] is None else interval(run["lower"], run["upper"])
+        table.add_row(Text(f"best soft margin{whose}"), Text(bounds))
+        table.add_row("gap", gap)
+        table.add_row("", f"{run['rounds']} rounds; hypotheses with a weight: {run['hypotheses']}")
+    table.add_row("correct on these examples", f"{record['training_accuracy']:.2%}")
+    shares = list(record.get("feature_importances", {}).items())[:MOST_IMPORTANT]
+    if shares:
+        table.add_row("most weight", Text("\n".join(f"{share:.3f}  {name}" for name, share in shares)))
+    table.add_row("seconds", f"{record['seconds']:.2f}")
+    table.add_row("model", Text(f"{record['model']}, {record['bytes']:,} bytes"))
+    return table

@@ -1,0 +1,154 @@
+"""All programs of a folder: formulations x data files, and what of it is no program, with the reason."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from boostopt.catalogue import get_formulation, list_formulations
+from boostopt.cli.application import warn_of_unread
+from boostopt.cli.options import read_names, read_program
+from boostopt.datasets import Dataset, load_dataset
+from boostopt.errors import BoostoptError, DataError, OptionError, unknown_name
+from boostopt.formulation import Formulation
+from boostopt.margins import Margins
+from boostopt.program import Program
+
+ALL = "all"
+"""Among the formulations: every one that needs no parameters but those that have an option of their own."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How the files are read.
+
+    Attributes
+    ----------
+    label, positive, weights
+        As in `load_dataset`; `weights` is for CSV files.
+    columns, random_state
+        Decision stumps drawn as hypotheses, and the seed.
+    """
+
+    label: str
+    positive: str | None
+    weights: str | None
+    columns: int
+    random_state: int
+
+
+@dataclass(frozen=True)
+class Given:
+    """Parameters as they are typed, each for the formulations that have it."""
+
+    nu: str | None
+    eta: float | None
+    epsilon: float | None
+    settings: tuple[str, ...]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """Those that have an option of their own."""
+        return {"nu": self.nu, "eta": self.eta, "epsilon": self.epsilon}
+
+
+def named_formulations(names: str, given: Given) -> tuple[list[Formulation[Any]], list[tuple[str, str]]]:
+    """Return formulations by their names with commas between, or all, and of all those that need more parameters.
+
+    Raises
+    ------
+    OptionError
+        A name is unknown or stands twice, or none of the formulations has a parameter that is given.
+    """
+    wanted = read_names(names) or []
+    if wanted == [ALL]:
+        pages, skipped = _all(given)
+    else:
+        pages, skipped = [get_formulation(name) for name in wanted], []
+    if not pages or len(set(wanted)) < len(wanted):
+        raise OptionError(f"expected formulations, each once, with commas between, or all; got {names!r}.")
+    known = {name for page in pages for name in page.parameters}
+    for name in [*(n for n, value in given.options.items() if value is not None), *map(_name, given.settings)]:
+        if name not in known:
+            raise unknown_name("parameter of the formulations", name, known)
+    return pages, skipped
+
+
+def programs_of(
+    folder: Path, pages: list[Formulation[Any]], given: Given, reading: Reading, apart: Iterable[str | None] = ()
+) -> tuple[dict[str, Program], list[tuple[str, str]]]:
+    """Bind every formulation to every file of a folder, but for files that stand apart: those of results.
+
+    Returns
+    -------
+    Programs by label, and what is none with the reason: a file that cannot be read, a formulation that a file is not
+    for.
+
+    Raises
+    ------
+    DataError
+        The folder cannot be read, or there is no program in it.
+    """
+    results = {os.path.realpath(path) for path in apart if path is not None}
+    try:
+        files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
+    except OSError as failure:
+        raise DataError(f"expected a folder of data files; {folder} cannot be listed: {failure}.") from None
+    found: dict[str, Program] = {}
+    skipped: list[tuple[str, str]] = []
+    for path in files:
+        if os.path.realpath(path) in results:
+            continue
+        try:
+            dataset = _dataset(path, reading)
+        except (BoostoptError, MemoryError) as failure:
+            skipped.append((path.name, str(failure) or "it does not fit into memory."))
+            continue
+        for page in pages:
+            try:
+                # The draw of the columns has been made: what is left of how the file is read does not matter.
+                program = read_program(page, dataset, **_of(page, given), columns=0, random_state=0)
+            except BoostoptError as failure:
+                skipped.append((f"{page.name} on {path.name}", str(failure)))
+            else:
+                found[f"{path.name}: {program.headline}"] = program
+    if not found:
+        why = "; ".join(f"{what}: {reason}" for what, reason in skipped) or "it has no files"
+        raise DataError(f"expected data files in {folder}; there is no program in it. {why}")
+    return found, skipped
+
+
+def _dataset(path: Path, reading: Reading) -> Dataset:
+    """Load a file with its margin matrix, which all formulations share."""
+    weights = reading.weights if path.suffix.lower() == ".csv" else None
+    dataset = load_dataset(str(path), reading.label, reading.positive, weights)
+    warn_of_unread(str(path), dataset.unread)
+    return replace(dataset, U=Margins(dataset.margin_matrix(reading.columns, reading.random_state)))
+
+
+def _of(page: Formulation[Any], given: Given) -> dict[str, Any]:
+    """The parameters that a formulation has, as `read_program` takes them."""
+    options = {name: value if name in page.parameters else None for name, value in given.options.items()}
+    return {**options, "settings": [text for text in given.settings if _name(text) in page.parameters]}
+
+
+def _all(given: Given) -> tuple[list[Formulation[Any]], list[tuple[str, str]]]:
+    """Every formulation that needs nothing further, and what the others need."""
+    there = {*given.options, *map(_name, given.settings)}
+    pages: list[Formulation[Any]] = []
+    skipped: list[tuple[str, str]] = []
+    for page in map(get_formulation, list_formulations()):
+        needed = [name for name, known in page.parameters.items() if known.required and name not in there]
+        if needed:
+            skipped.append((page.name, f"It needs {', '.join(needed)}: pass --set {needed[0]}=... for it."))
+        else:
+            pages.append(page)
+    return pages, skipped
+
+
+def _name(setting: str) -> str:
+    """The name that a setting, name=value, sets."""
+    return setting.partition("=")[0].strip()

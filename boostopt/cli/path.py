@@ -1,0 +1,217 @@
+"""`boostopt path`: boosting at many values of nu or of eta."""
+
+from __future__ import annotations
+
+import csv as csv_format
+import io
+from functools import partial
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from boostopt.boosting.boosts import EPSILON
+from boostopt.boosting.paths import Path, path
+from boostopt.boosting.run import Run
+from boostopt.catalogue import get_formulation
+from boostopt.cli.application import app, errors, output, warn_of_unread
+from boostopt.cli.options import (
+    Accuracy,
+    ColumnsARound,
+    Data,
+    FormulationName,
+    Label,
+    MaxRounds,
+    Oracle,
+    OracleOptions,
+    Picture,
+    Positive,
+    Reflexive,
+    Seed,
+    Set,
+    Solver,
+    TimeLimit,
+    Update,
+    Weights,
+    read_counts,
+    read_numbers,
+    read_options,
+    read_parameters,
+    total_count,
+)
+from boostopt.cli.runs import (
+    check_outputs,
+    check_picture,
+    headline,
+    interrupted,
+    oracle_of_data,
+    progress,
+    reached,
+    run_record,
+    save_picture,
+    warnings_in_words,
+)
+from boostopt.comparison.records import json_text
+from boostopt.datasets import load_dataset
+from boostopt.errors import OptionError
+from boostopt.quiet import stdout_to_stderr
+from boostopt.words import interval
+
+FIELDS = ("lower", "upper", "gap")
+"""What is proved of a value, over the class or over what was collected."""
+
+COLUMNS = ("reached", "rounds", "hypotheses", "active", "seconds", "reason")
+"""What else a line of CSV says."""
+
+
+@app.command("path")
+def path_command(
+    formulation: FormulationName,
+    data: Data,
+    label: Label = "label",
+    positive: Positive = None,
+    weights: Weights = None,
+    nu: Annotated[
+        str | None, typer.Option(help="Values with commas between: 0.1 is a fraction of the examples, 50 a number.")
+    ] = None,
+    eta: Annotated[
+        str | None, typer.Option(help="Values with commas between; one of nu and eta may have several.")
+    ] = None,
+    epsilon: Accuracy = EPSILON,
+    set: Set = None,
+    oracle: Oracle = None,
+    option: OracleOptions = None,
+    reflexive: Reflexive = None,
+    random_state: Seed = 0,
+    update: Update = None,
+    backend: Solver = "auto",
+    columns_a_round: ColumnsARound = 1,
+    max_rounds: MaxRounds = None,
+    time_limit: TimeLimit = None,
+    picture: Picture = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+) -> None:
+    """Boost at many values of nu or of eta, each run beginning where its neighbour ended, each with its certificate.
+
+    Limits are those of each run. Exit status 0: every run came within epsilon, as in `boostopt boost`; 1: one did not;
+    130: Ctrl-C, once: the values that were reached are printed.
+
+    Example: boostopt path erlpboost --data breast_cancer --nu 0.1,0.2,0.4 --epsilon 0.1
+    """
+    with errors():
+        if json and csv:
+            raise OptionError("--json and --csv exclude each other; choose one.")
+        with stdout_to_stderr(), warnings_in_words():
+            check_outputs(data, picture)
+            check_picture(picture, "path_of_runs")
+            page, dataset = get_formulation(formulation), load_dataset(data, label, positive, weights)
+            warn_of_unread(data, dataset.unread)
+            hypotheses, d0 = oracle_of_data(dataset, oracle, read_options(option, "--option"), reflexive, random_state)
+            total = total_count(dataset, hypotheses.N)
+            counts = None if nu is None else read_counts(nu, total, page)
+            etas = None if eta is None else read_numbers(eta, "--eta")
+            given = read_parameters(page, total, None, None, epsilon, set)
+            values = _values(counts, etas, {name: value for name, value in given.items() if value is not None})
+            found = path(
+                page,
+                hypotheses,
+                **values,
+                each=partial(_said, "nu" if isinstance(values["nu"], list) else "eta"),
+                d0=d0,
+                backend=backend,
+                update=update,
+                columns=columns_a_round,
+                max_rounds=max_rounds,
+                time_limit=time_limit,
+                progress=progress(page.name),
+            )
+        stopped = any(map(interrupted, found.runs))
+        try:
+            if picture is not None:
+                from boostopt.pictures import path_of_runs
+
+                save_picture(path_of_runs(found), picture)
+                typer.echo(f"saved: {picture}", err=True)
+        finally:
+            _print(found, total, json, csv)
+        if stopped:
+            asked = len((counts if found.parameter == "nu" else etas) or [])
+            typer.echo(f"interrupted: {len(found)} of {asked} values", err=True)
+            raise typer.Exit(130)
+    raise typer.Exit(0 if all(map(reached, found.runs)) else 1)
+
+
+def _values(nu: list[float] | None, eta: list[float] | None, given: dict[str, Any]) -> dict[str, Any]:
+    """Return nu and eta, one of them with several values and the other one with one at most, and what else is given."""
+    for name, values in (("nu", nu), ("eta", eta)):
+        if values is not None and name in given:
+            raise OptionError(f"{name} is given twice, by --{name} and by --set; choose one.")
+        if values is not None and not values:
+            raise OptionError(f"--{name} takes values with commas between; got none.")
+    if nu is None and eta is None:
+        raise OptionError("a path goes along values of nu or of eta; got neither. Pass --nu 0.1,0.2 or --eta 10,100.")
+    if nu is not None and eta is not None and len(nu) > 1 and len(eta) > 1:
+        raise OptionError(
+            "a path goes along one parameter; got several values of nu and of eta. Leave one value of one."
+        )
+    if nu is not None and (eta is None or len(eta) == 1):
+        return {**given, "nu": nu, "eta": None if eta is None else eta[0]}
+    return {**given, "eta": eta, "nu": None if nu is None else nu[0]}
+
+
+def _said(name: str, value: float, run: Run) -> None:
+    """Say what came of a value."""
+    typer.echo(f"{name} = {value:g}: {run.rounds} rounds, {np.count_nonzero(run.w)} hypotheses, {run.reason}", err=True)
+
+
+def _print(found: Path, total: float, json: bool, csv: bool) -> None:
+    """Print the path."""
+    if json:
+        runs = [{found.parameter: value, **run_record(run)} for value, run in found]
+        typer.echo(json_text({"parameter": found.parameter, "runs": runs}))
+    elif csv:
+        typer.echo(_csv(found), nl=False)
+    else:
+        output().print(_table(found, total))
+
+
+def _proved(run: Run) -> dict[str, Any]:
+    """Return what is proved over the class, or over what was collected where there is no soft margin."""
+    record = run_record(run)
+    return {**(record["class"] or record["collected"]), **{name: record[name] for name in COLUMNS}}
+
+
+def _csv(found: Path) -> str:
+    """Return a header and a line for each value."""
+    text = io.StringIO()
+    names = [found.parameter, *FIELDS, *COLUMNS]
+    writer = csv_format.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
+    writer.writeheader()
+    for (value, run), seconds in zip(found, found.seconds.tolist(), strict=True):
+        writer.writerow({found.parameter: value, **_proved(run), "seconds": seconds})
+    return text.getvalue()
+
+
+def _table(found: Path, total: float) -> Table:
+    """Return the path, for people."""
+    goal, nu = found.runs[0].record.problem.goal is not None, found.parameter == "nu"
+    over = "best soft margin of the class" if goal else "optimum over those collected"
+    title = f"{headline(found.runs[0]).partition(',')[0]}, {found.runs[0].record.oracle}"
+    table = Table(title=Text(title, "bold"), title_justify="left")
+    for name in [found.parameter, *(["share"] if nu else [])]:
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column(over, overflow="fold")
+    for name in ("gap", "rounds", "hypotheses", "seconds"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("reached", justify="center")
+    for (value, run), seconds in zip(found, found.seconds.tolist(), strict=True):
+        proved = _proved(run)
+        done = Text("yes", "green") if proved["reached"] else Text("no", "red")
+        shares = [f"{value / total:.4g}"] if nu else []
+        words = interval(proved["lower"], proved["upper"])
+        rest = (f"{proved['gap']:.1e}", str(proved["rounds"]), str(proved["active"]), f"{seconds:.2f}", done)
+        table.add_row(f"{value:g}", *shares, words, *rest)
+    return table

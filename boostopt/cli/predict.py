@@ -1,0 +1,110 @@
+"""`boostopt predict`: labels of new examples from a model file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import warnings
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import numpy.typing as npt
+import typer
+
+from boostopt.cli.application import app, errors
+from boostopt.cli.options import Label
+from boostopt.cli.runs import check_outputs, warnings_in_words
+from boostopt.datasets import Table, load_features
+from boostopt.errors import OptionError
+from boostopt.files import replace_file
+from boostopt.quiet import stdout_to_stderr
+
+NAMED = 6
+"""Columns that a warning names."""
+
+
+@app.command("predict")
+def predict_command(
+    model: Annotated[str, typer.Argument(help="File that `boostopt fit` wrote.")],
+    data: Annotated[
+        str,
+        typer.Option(help="breast_cancer, digits, iris, wine, or a file: .csv, svmlight, .npz with X."),
+    ],
+    label: Label = "label",
+    out: Annotated[str | None, typer.Option(help="Write the predictions into this file and not to the output.")] = None,
+    scores: Annotated[bool, typer.Option("--scores", help="Add the values of the decision function.")] = False,
+) -> None:
+    """Predict the class of each row, as CSV with the header "prediction".
+
+    Columns are found by the names that the model was fitted to, in any order; other ones are left out with a warning.
+    If the data have the classes, the share that is right is said on the standard error. With --scores, a column
+    score_CLASS for each class, of two classes for the second one: f(x) in [-1, 1], positive for that class.
+
+    Example: boostopt fit --data iris --out model.npz --epsilon 0.1; boostopt predict model.npz --data iris --scores
+    """
+    with errors():
+        with stdout_to_stderr(), warnings_in_words():
+            check_outputs(data, out)
+            if out is not None and Path(out).exists() and Path(model).exists() and Path(out).samefile(model):
+                raise OptionError(f"the predictions would replace the model; got {out!r} for both. Name another file.")
+            from boostopt.estimators import MarginBoostClassifier
+
+            fitted = MarginBoostClassifier.load(model)
+            names = [str(name) for name in getattr(fitted, "feature_names_in_", ())]
+            count: Any = vars(fitted)["n_features_in_"]
+            table = load_features(data, names, count, label)
+            _warn_of_extra(data, table.unread)
+            predictions, f = _predicted(fitted, table)
+        text = _csv(fitted.classes_, predictions, f if scores else None)
+        if out is None:
+            typer.echo(text, nl=False)
+        else:
+            replace_file(Path(out), lambda file: file.write(text.encode()))
+            typer.echo(f"saved: {out}", err=True)
+        if table.labels is not None:
+            _say_accuracy(fitted.classes_, predictions, table.labels)
+
+
+def _warn_of_extra(source: str, unread: tuple[str, ...]) -> None:
+    """Say which columns are left out."""
+    if unread:
+        more = f" and {len(unread) - NAMED} more" if len(unread) > NAMED else ""
+        named = ", ".join(unread[:NAMED]) + more
+        typer.echo(f"warning: {source} has columns that the model was not fitted to, left out: {named}.", err=True)
+
+
+def _predicted(fitted: Any, table: Table) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
+    """Return predictions and the values of the decision function."""
+    with warnings.catch_warnings():
+        # The columns have been found by their names; the array has none.
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        return fitted.predict(table.X), fitted.decision_function(table.X)
+
+
+def _csv(classes: npt.NDArray[Any], predictions: npt.NDArray[Any], f: npt.NDArray[np.float64] | None) -> str:
+    """Return a header and a line for each row; numbers with all their digits."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    if f is None:
+        writer.writerow(["prediction"])
+        writer.writerows([label] for label in predictions.tolist())
+        return text.getvalue()
+    named = classes.tolist() if f.ndim == 2 else classes.tolist()[1:]
+    writer.writerow(["prediction", *(f"score_{label}" for label in named)])
+    values = f.reshape(len(f), -1).tolist()
+    writer.writerows([label, *row] for label, row in zip(predictions.tolist(), values, strict=True))
+    return text.getvalue()
+
+
+def _say_accuracy(classes: npt.NDArray[Any], predictions: npt.NDArray[Any], labels: npt.NDArray[Any]) -> None:
+    """Say how many predictions are right; labels are compared as texts where one side is texts."""
+    if (classes.dtype.kind in "UO") != (labels.dtype.kind in "UO"):
+        classes, predictions, labels = classes.astype(str), predictions.astype(str), labels.astype(str)
+    strange = [str(label) for label in np.unique(labels) if label not in set(classes.tolist())]
+    if strange:
+        typer.echo(
+            f"warning: the model knows no class {', '.join(strange[:NAMED])}: these rows count as wrong.", err=True
+        )
+    right = int((predictions == labels).sum())
+    typer.echo(f"accuracy {right / len(labels):.4f}: {right} of {len(labels)} rows are right", err=True)

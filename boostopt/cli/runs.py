@@ -1,0 +1,262 @@
+"""What the commands that boost share: the oracle of a data set, progress, what a run has reached, and its records."""
+
+from __future__ import annotations
+
+import io
+import math
+import os
+import sys
+import time
+import warnings
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import typer
+from rich.text import Text
+
+from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, TIME
+from boostopt.boosting.progress_line import words
+from boostopt.boosting.rules import RULES
+from boostopt.boosting.run import Run
+from boostopt.boosting.saving import sweep
+from boostopt.boosting.trace import Row
+from boostopt.comparison.records import bounds
+from boostopt.datasets import Dataset
+from boostopt.errors import OptionError, unknown_name
+from boostopt.files import replace_file
+from boostopt.oracles import Feature, GivenMargins, Hypothesis, Oracle, Stump
+from boostopt.words import parameters_in_words
+
+TREE = "tree"
+"""The class of decision trees, which scikit-learn fits."""
+
+TREE_OPTIONS = ("max_depth", "min_samples_leaf", "max_leaf_nodes", "values")
+"""What may be said of it."""
+
+DEPTH = 3
+"""Of trees, where nothing is said."""
+
+PAUSE = 1.0
+"""Seconds between lines of progress where the standard error is no terminal: a file of them is to be readable."""
+
+ROUNDED = 1e-9
+"""By how much a certified gap may exceed what a rule found, rounding included."""
+
+
+def oracle_of_data(
+    dataset: Dataset, name: str | None, options: dict[str, Any], reflexive: bool | None, random_state: int
+) -> tuple[Oracle, Any]:
+    """Return the oracle of a data set, and the reference distribution of the examples that count.
+
+    Raises
+    ------
+    OptionError
+        There is no such class or option, or the data are a margin matrix, whose columns are the class.
+    """
+    d0 = dataset.d0
+    if d0 is not None and dataset.c is not None:
+        d0 = d0[dataset.c > 0]
+    if dataset.U is not None:
+        if name is not None or options:
+            raise OptionError(
+                f"{dataset.name} holds U, whose columns are the class of hypotheses; got an oracle or its options. "
+                "Leave out --oracle and --option, or pass data with X and y."
+            )
+        return GivenMargins(dataset.U, c=dataset.c, reflexive=bool(reflexive)), d0
+    from boostopt.estimators.bases import BASES, oracle_of
+
+    if name is not None and name not in (*BASES, TREE):
+        raise unknown_name("oracle", name, (*BASES, TREE))
+    base = _tree(options) if name == TREE else name or "stump"
+    rest = {key: value for key, value in options.items() if key not in TREE_OPTIONS[:3]} if name == TREE else options
+    assert dataset.y is not None
+    c = np.ones(len(dataset.y)) if dataset.c is None else np.asarray(dataset.c, dtype=np.float64)
+    return oracle_of(base, rest, reflexive is not False, random_state, dataset.X, dataset.y, c), d0
+
+
+def _tree(options: dict[str, Any]) -> Any:
+    """Return a decision tree that is not fitted."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    for name in options:
+        if name not in TREE_OPTIONS:
+            raise unknown_name("option of tree", name, TREE_OPTIONS)
+    said = {name: options[name] for name in TREE_OPTIONS[:3] if name in options}
+    given: dict[str, Any] = {"max_depth": DEPTH, **said}
+    return DecisionTreeClassifier(**given)
+
+
+@dataclass
+class Lines:
+    """Rounds as lines on the standard error: the first of a run, and one a second."""
+
+    title: str
+    last: float = field(default=-math.inf)
+
+    def __call__(self, row: Row) -> None:
+        now = time.monotonic()
+        if row.round == 1 or now - self.last >= PAUSE:
+            typer.echo(words(self.title, row), err=True)
+            self.last = now
+
+
+def progress(title: str) -> bool | Callable[[Row], None]:
+    """Return what shows rounds: a line that is redrawn on a terminal, lines elsewhere."""
+    return True if sys.stderr.isatty() else Lines(title)
+
+
+@contextmanager
+def warnings_in_words() -> Generator[None]:
+    """Say warnings as such, without the place in the code where they come from."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", category)
+        warnings.showwarning = _said
+        yield
+
+
+def _said(message: Warning | str, *place: Any) -> None:
+    """Say a warning on the standard error."""
+    typer.echo(f"warning: {message}", err=True)
+
+
+def reached(run: Run) -> bool:
+    """Whether a run came to what was asked of it.
+
+    Where the class is bounded its certificate decides: the gap is at most epsilon. Where it is not, for a heuristic
+    oracle or a program without a soft margin, a stopping rule of the formulation must hold. Algorithms that no rule
+    need ever stop have done what was asked when they have come to their limit.
+    """
+    problem, gap = run.record.problem, math.inf
+    if problem.goal is not None:
+        gap = run.class_certificate.gap
+        if gap <= problem.epsilon + ROUNDED:
+            return True
+    if problem.update == "projection" and not math.isfinite(run.most_rounds) and run.reason in (LIMIT, TIME):
+        return True
+    by_rule = run.reason.partition(":")[0] in RULES
+    return math.isinf(gap) and (by_rule or (problem.goal is None and run.reason == CONVERGED))
+
+
+def gap_in_words(run: Run) -> Text:
+    """Return the gap over the class, and whether it is as small as asked."""
+    epsilon = run.record.problem.epsilon
+    if run.record.problem.goal is None:
+        done = "a stopping rule holds" if reached(run) else "NOT reached: no stopping rule holds"
+        return Text(f"no soft margin; {done}", "yellow" if reached(run) else "red")
+    certificate = run.class_certificate
+    if not certificate.exact:
+        done = "a stopping rule holds" if reached(run) else "NOT reached: no stopping rule holds"
+        words = f"not known: the oracle is heuristic, no bound of the class; {done}"
+        return Text(words, "yellow" if reached(run) else "red")
+    if reached(run) and certificate.gap > epsilon + ROUNDED:
+        return Text(f"{certificate.gap:.2e}; the rounds asked for are over", "yellow")
+    words = f"{certificate.gap:.2e}, {'within' if reached(run) else 'NOT within'} epsilon = {epsilon:g}"
+    return Text(words, "green" if reached(run) else "red")
+
+
+def interrupted(run: Run) -> bool:
+    """Whether the user stopped a run."""
+    return run.reason == INTERRUPTED
+
+
+def parameters_of(run: Run) -> Any:
+    """Return the parameters of a run, those that are set anew as they were in the last round."""
+    record = run.record
+    last = record.collected.margins.column(record.collected.t - 1)
+    return record.problem.parameters(record.state.as_solved.progress(record.problem, last))
+
+
+def headline(run: Run) -> str:
+    """Return what was boosted, in a line."""
+    record = run.record
+    said = parameters_in_words(parameters_of(run))
+    return f"{record.problem.page.name}: N = {record.collected.N}" + (f", {said}" if said else "")
+
+
+def run_record(run: Run) -> dict[str, Any]:
+    """Return what a run has found as plain values, without its trace."""
+    problem, over_class = run.record.problem, None
+    if problem.goal is not None:
+        certificate = run.class_certificate
+        over_class = {"lower": certificate.lower, "upper": certificate.upper, "gap": certificate.gap}
+        over_class["bounded"] = certificate.exact
+    return {
+        "formulation": problem.page.name,
+        "parameters": asdict(parameters_of(run)),
+        "update": problem.update,
+        "epsilon": problem.epsilon,
+        "examples": run.record.collected.N,
+        "examples_with_multiplicity": problem.examples.total,
+        "oracle": run.record.oracle,
+        "digest": run.record.digest,
+        "reached": reached(run),
+        "reason": run.reason,
+        "class": over_class,
+        "collected": bounds(run.certificate),
+        "rounds": run.rounds,
+        "most_rounds": run.most_rounds,
+        "hypotheses": len(run.w),
+        "active": int(np.count_nonzero(run.w)),
+        "seconds": run.trace[-1].seconds if len(run.trace) else 0.0,
+    }
+
+
+def weighted(run: Run, names: Sequence[str]) -> list[tuple[float, str]]:
+    """Return the hypotheses with a weight in words, the heaviest first."""
+    order = np.argsort(-np.abs(run.w), kind="stable").tolist()
+    return [(float(run.w[q]), in_words(run.hypotheses[q], names)) for q in order if run.w[q] != 0.0]
+
+
+def in_words(hypothesis: Hypothesis, names: Sequence[str]) -> str:
+    """Return a hypothesis in words, with the name of its feature where it is known."""
+    said = str(hypothesis)
+    if not isinstance(hypothesis, Stump | Feature) or hypothesis.feature >= len(names):
+        return said
+    return said.replace(f"feature {hypothesis.feature}", names[hypothesis.feature], 1)
+
+
+def check_outputs(source: str, *paths: str | None) -> None:
+    """Raise an error for a file that could not be written, before the work and not after it.
+
+    Raises
+    ------
+    DataError
+        There is no folder to write it in.
+    OptionError
+        Two results would go into one file, or one into the file of the data.
+    """
+    given = [path for path in paths if path is not None]
+    for path in given:
+        if given.count(path) > 1 or (
+            os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source)
+        ):
+            raise OptionError(f"each result needs a file of its own, and none that of the data; got {path!r} twice.")
+        sweep(path)
+
+
+def check_picture(path: str | None, drawn: str) -> None:
+    """Raise an error where a picture could not be drawn or its format is unknown."""
+    if path is None:
+        return
+    from boostopt import pictures
+
+    getattr(pictures, drawn)  # says how matplotlib is installed, if it is not
+    from matplotlib.figure import Figure
+
+    known = Figure().canvas.get_supported_filetypes()
+    suffix = Path(path).suffix[1:].lower()
+    if suffix not in known:
+        raise OptionError(f"--picture takes a file ending in .png, .svg, .pdf or the like; got {path!r}.")
+
+
+def save_picture(figure: Any, path: str) -> None:
+    """Write a picture."""
+    content = io.BytesIO()
+    figure.savefig(content, format=Path(path).suffix[1:].lower())
+    replace_file(Path(path), lambda file: file.write(content.getvalue()))

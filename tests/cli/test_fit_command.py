@@ -1,0 +1,322 @@
+"""`boostopt fit` and `boostopt predict`: from a table to a model file to predictions, streams, statuses, bad input."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from invoked import document, examples, refused, run, write_csv, write_examples
+from sklearn.datasets import load_iris
+
+import boostopt.estimators.binary
+from boostopt.boosting.trace import Row
+from boostopt.estimators import MarginBoostClassifier
+
+ROUGH = ("--epsilon", "0.4")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A CSV file of three classes in words, with a column that is no feature."""
+    X, _ = examples(60)
+    kinds = np.digitize(X[:, 0] + X[:, 1], [-0.8, 0.8])
+    rows = [(f"p{n}", *x, ("small", "middle", "large")[kind]) for n, (x, kind) in enumerate(zip(X, kinds, strict=True))]
+    return write_csv(tmp_path_factory.mktemp("table") / "t.csv", "id,a,b,c,d,kind", rows)
+
+
+@pytest.fixture(scope="module")
+def model(table: Path) -> Path:
+    """A model fitted to it."""
+    path = table.with_name("model.npz")
+    assert run("fit", "--data", table, "--label", "kind", "--drop", "id", "--out", path, *ROUGH).exit_code == 0
+    return path
+
+
+def read(text: str) -> tuple[list[str], list[list[str]]]:
+    """Return header and rows of CSV text."""
+    header, *rows = csv.reader(io.StringIO(text))
+    return header, rows
+
+
+# fit
+
+
+def test_it_is_the_classifier_of_the_library(tmp_path: Path) -> None:
+    data, out = write_examples(tmp_path / "data.npz"), tmp_path / "model.npz"
+    found = document("fit", "--data", data, "--out", out, "--nu", "0.3", *ROUGH)
+    X, y = examples()
+    own: Any = MarginBoostClassifier(nu=0.3, epsilon=0.4).fit(X, y)
+    loaded = MarginBoostClassifier.load(out)
+    np.testing.assert_array_equal(loaded.decision_function(X), own.decision_function(X))
+    assert loaded.get_params() == own.get_params()
+    assert found["training_accuracy"] == own.score(X, y)
+    assert found["runs"][0]["lower"] == own.certificate_.lower
+    assert found["classes"] == {"-1": int((y < 0).sum()), "1": int((y > 0).sum())}
+    assert found["reached"] is True and found["bytes"] == out.stat().st_size
+
+
+def test_more_than_two_classes_in_words_are_told_apart(table: Path, tmp_path: Path) -> None:
+    result = run("fit", "--data", table, "--label", "kind", "--drop", "id", "--out", tmp_path / "m.npz", *ROUGH)
+    assert result.exit_code == 0
+    assert "best soft margin of middle" in result.stdout and "correct on these examples" in result.stdout
+    shown = [line.partition(":")[0] for line in result.stderr.splitlines() if ": round 1," in line]
+    assert list(dict.fromkeys(shown)) == ["class large", "class middle", "class small"]
+    loaded: Any = MarginBoostClassifier.load(tmp_path / "m.npz")
+    assert loaded.feature_names_in_.tolist() == ["a", "b", "c", "d"]
+
+
+def test_a_fit_that_is_cut_short_exits_with_1_and_writes_the_model(tmp_path: Path) -> None:
+    data, out = write_examples(tmp_path / "data.npz"), tmp_path / "model.npz"
+    result = run("fit", "--data", data, "--out", out, "--max-iter", 1, "--epsilon", "0.001")
+    assert result.exit_code == 1
+    assert "warning: the limit of max_iter = 1 rounds was reached" in result.stderr
+    assert "NOT within epsilon = 0.001" in result.stdout
+    assert MarginBoostClassifier.load(out).n_iter_ == 1
+
+
+@pytest.mark.parametrize(
+    "base, options", [("feature", ()), ("kernel", ("kernel=rbf",)), ("rbf", ("K=3", "iterations=1"))]
+)
+def test_every_base_is_fitted_saved_and_predicts(tmp_path: Path, base: str, options: tuple[str, ...]) -> None:
+    data, out = write_examples(tmp_path / "data.npz"), tmp_path / "model.npz"
+    said = [word for option in options for word in ("--option", option)]
+    arguments = ("fit", "--data", data, "--out", out, "--base", base, *said, "--epsilon", "0.5", "--max-iter", 10)
+    assert run(*arguments).exit_code in (0, 1)
+    result = run("predict", out, "--data", data)
+    assert result.exit_code == 0
+    assert set(result.stdout.split()[1:]) <= {"-1", "1"}
+
+
+def test_class_weights_and_sample_weights_reach_the_classifier(tmp_path: Path) -> None:
+    X, y = examples()
+    c = 1 + np.arange(len(y)) % 3
+    rows = [(*x, n, "no" if label < 0 else "yes") for x, n, label in zip(X.tolist(), c.tolist(), y, strict=True)]
+    table, out = write_csv(tmp_path / "t.csv", "a,b,c,d,times,label", rows), tmp_path / "m.npz"
+    arguments = ("fit", "--data", table, "--out", out, "--weights", "times", *ROUGH)
+    words = np.where(y < 0, "no", "yes")
+    for text, given in (("balanced", "balanced"), ("yes=3", {"yes": 3.0})):
+        assert run(*arguments, "--class-weight", text).exit_code == 0
+        own: Any = MarginBoostClassifier(class_weight=given, epsilon=0.4).fit(X, words, c)
+        loaded = MarginBoostClassifier.load(out).decision_function(pd.DataFrame(X, columns=list("abcd")))
+        np.testing.assert_array_equal(loaded, own.decision_function(X))
+
+
+def test_parameters_of_the_formulation_reach_it(tmp_path: Path) -> None:
+    data, out = write_examples(tmp_path / "data.npz"), tmp_path / "model.npz"
+    arguments = ("fit", "--data", data, "--out", out, "--formulation", "qp_reg_adaboost", "--set", "C=0.2", *ROUGH)
+    result = run(*arguments)
+    assert result.exit_code == 0
+    assert (
+        result.stdout.startswith("qp_reg_adaboost: 40 examples")
+        and "no soft margin; a stopping rule holds" in result.stdout
+    )
+    loaded = MarginBoostClassifier.load(out)
+    assert loaded.parameters == {"C": 0.2}
+    with pytest.raises(AttributeError, match="qp_reg_adaboost has none"):
+        loaded.certificate_  # noqa: B018
+
+
+def test_algorithms_that_nothing_need_stop_are_not_said_to_be_within_epsilon(tmp_path: Path) -> None:
+    data = write_examples(tmp_path / "data.npz")
+    arguments = ("fit", "--data", data, "--out", tmp_path / "m.npz", "--formulation", "adaboost", "--max-iter", 5)
+    result = run(*arguments, "--epsilon", "0.01")
+    assert result.exit_code == 0
+    assert "the rounds asked for are over" in result.stdout and "within epsilon" not in result.stdout
+
+
+def test_ctrl_c_writes_no_model_and_says_where_the_checkpoint_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    data, out, checkpoint = write_examples(tmp_path / "data.npz"), tmp_path / "m.npz", tmp_path / "c.npz"
+    real = boostopt.estimators.binary.boost
+
+    def stopped(*arguments: Any, **options: Any) -> Any:
+        def pressed(row: Row) -> None:
+            if row.round == 2:
+                raise KeyboardInterrupt
+
+        return real(*arguments, **{**options, "progress": pressed, "checkpoint_rounds": 1})
+
+    monkeypatch.setattr(boostopt.estimators.binary, "boost", stopped)
+    arguments = ("fit", "--data", data, "--out", out, "--epsilon", "0.05", "--checkpoint", checkpoint)
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout, out.exists()) == (130, "", False)
+    assert result.stderr == f"{checkpoint} has the fit as it was stored last: the same command goes on.\ninterrupted\n"
+    monkeypatch.undo()
+    assert run(*arguments).exit_code == 0
+
+
+# predict
+
+
+def test_columns_are_found_by_name_in_any_order(model: Path, table: Path, tmp_path: Path) -> None:
+    X, _ = examples(60)
+    plain = run("predict", model, "--data", table, "--label", "kind", "--scores")
+    header, rows = read(plain.stdout)
+    assert header == ["prediction", "score_large", "score_middle", "score_small"]
+    own: Any = MarginBoostClassifier.load(model)
+    named = pd.DataFrame(X, columns=list("abcd"))
+    assert [row[0] for row in rows] == own.predict(named).tolist()
+    # Numbers are written with all their digits.
+    np.testing.assert_array_equal(np.array([row[1:] for row in rows], dtype=float), own.decision_function(named))
+    other = write_csv(tmp_path / "o.csv", "d,colour,b,a,c", [(x[3], "red", x[1], x[0], x[2]) for x in X.tolist()])
+    result = run("predict", model, "--data", other, "--scores")
+    assert result.stdout == plain.stdout
+    assert result.stderr == f"warning: {other} has columns that the model was not fitted to, left out: colour.\n"
+
+
+def test_if_the_data_have_the_classes_the_share_that_is_right_is_said(model: Path, table: Path, tmp_path: Path) -> None:
+    result = run("predict", model, "--data", table, "--label", "kind")
+    _, rows = read(result.stdout)
+    truth = [line.split(",")[-1] for line in table.read_text().splitlines()[1:]]
+    right = sum(row[0] == label for row, label in zip(rows, truth, strict=True))
+    assert result.stderr.endswith(f"accuracy {right / 60:.4f}: {right} of 60 rows are right\n")
+    blank = write_csv(tmp_path / "b.csv", "a,b,c,d,kind", [(1, 2, 3, 4, ""), (1, 2, 3, 4, "small")])
+    assert run("predict", model, "--data", blank, "--label", "kind").stderr == ""
+    strange = write_csv(tmp_path / "s.csv", "a,b,c,d,kind", [(1, 2, 3, 4, "huge")])
+    assert run("predict", model, "--data", strange, "--label", "kind").stderr == (
+        "warning: the model knows no class huge: these rows count as wrong.\naccuracy 0.0000: 0 of 1 rows are right\n"
+    )
+
+
+def test_predictions_go_into_a_file(model: Path, table: Path, tmp_path: Path) -> None:
+    out = tmp_path / "p.csv"
+    result = run("predict", model, "--data", table, "--label", "kind", "--out", out)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert out.read_text() == run("predict", model, "--data", table, "--label", "kind").stdout
+    assert f"saved: {out}\n" in result.stderr
+
+
+def test_sets_by_name_are_fitted_and_predicted(tmp_path: Path) -> None:
+    assert run("fit", "--data", "breast_cancer", "--out", tmp_path / "m.npz", *ROUGH).exit_code == 0
+    result = run("predict", tmp_path / "m.npz", "--data", "breast_cancer", "--scores")
+    header, rows = read(result.stdout)
+    assert header == ["prediction", "score_1"] and len(rows) == 569
+    assert all((float(f) > 0) == (label == "1") for label, f in rows if float(f) != 0)
+    assert float(result.stderr.split()[1].rstrip(":")) > 0.9
+
+
+@pytest.mark.parametrize("suffix", ["npz", "svm", "csv"])
+def test_features_without_names_are_taken_in_their_order(tmp_path: Path, suffix: str) -> None:
+    X, y = examples()
+    np.savez(tmp_path / "train.npz", X=X, y=y)
+    path = tmp_path / f"new.{suffix}"
+    if suffix == "npz":
+        np.savez(path, X=X)
+    elif suffix == "csv":
+        write_csv(path, "a,b,c,d", X)
+    else:  # the last feature is 0 in all rows and so is not there
+        X[:, 3] = 0.0
+        path.write_text("".join(f"0 1:{a!r} 2:{b!r} 3:{c!r}\n" for a, b, c, _ in X.tolist()))
+    assert run("fit", "--data", tmp_path / "train.npz", "--out", tmp_path / "m.npz", *ROUGH).exit_code == 0
+    result = run("predict", tmp_path / "m.npz", "--data", path)
+    assert result.exit_code == 0
+    own: Any = MarginBoostClassifier.load(tmp_path / "m.npz").predict(X)
+    assert [int(row[0]) for row in read(result.stdout)[1]] == own.tolist()
+
+
+def test_whole_numbers_numbers_and_words_stay_what_they_are(tmp_path: Path) -> None:
+    X, y = examples()
+    for classes, printed in (((3, "7.0"), {"3", "7"}), (("1a", " 2,b "), {"1a", "2,b"})):
+        cells = [f'"{classes[int(label > 0)]}"' for label in y]
+        table = write_csv(tmp_path / "t.csv", "a,b,c,d,label", [(*x, cell) for x, cell in zip(X, cells, strict=True)])
+        assert run("fit", "--data", table, "--out", tmp_path / "m.npz", *ROUGH).exit_code == 0
+        _, rows = read(run("predict", tmp_path / "m.npz", "--data", table).stdout)
+        assert {row[0] for row in rows} == printed
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    "text, more, message",
+    [
+        ("a,label\n1,x\n2,y\n", ("--label", "kind"), r"t\.csv has no label column: unknown column 'kind'"),
+        ("a,label\n1,x\n2,x\n", (), "the examples that count must have at least two classes; got 1"),
+        ("a,label\n1,x\nnan,y\n", (), r"t\.csv: every feature must be finite; got nan at row 1"),
+        ("a,label\n1,x\n2,\n", (), r"t\.csv: every example must have a label; row 1 has none"),
+        ("a,b,label\n1,red,x\n2,red,y\n", (), r"t\.csv, line 2: .* 'red' in column 'b'\..* --drop"),
+        ("a;label\n1;x\n", (), r"t\.csv has no label column: .* Cells must be separated by commas"),
+        ("a,label\n1,x\n2,y\n", ("--drop", "b"), r"t\.csv has no such column to drop: unknown column 'b'"),
+        ("a,label\n1,x\n2,y\n", ("--drop", "label"), r"t\.csv has no such column to drop"),
+        ("a,a,label\n1,1,x\n2,2,y\n", (), r"t\.csv has 2 columns 'a'"),
+        ("a,label\n1,0.5\n2,0.25\n", (), r"t\.csv: Unknown label type: continuous"),
+        ("a,label\n", (), "t.csv has a header and no rows"),
+        ("a,label\n1,x\n2,y\n", ("--class-weight", ""), "--class-weight takes balanced, or class=number"),
+        ("a,label\n1,x\n2,y\n", ("--class-weight", "z=2"), "unknown class 'z'"),
+        ("a,label\n1,x\n2,y\n", ("--class-weight", "x=-1"), "class_weight must give each class a positive number"),
+        ("a,label\n1,x\n2,y\n", ("--base", "tree"), "a model file holds hypotheses as plain numbers: stump, "),
+        ("a,label\n1,x\n2,y\n", ("--base", "stumps"), "unknown base 'stumps'. Did you mean 'stump'"),
+        ("a,label\n1,x\n2,y\n", ("--nu", "x"), "--nu must be a number; got 'x'"),
+        ("a,label\n1,x\n2,y\n", ("--nu", "1.5"), r"nu must be a float in \(0, 1\]"),
+        ("a,label\n1,x\n2,y\n", ("--epsilon", "-1"), "epsilon must be a positive number"),
+        ("a,label\n1,x\n2,y\n", ("--max-iter", "0"), "max_iter must be a whole number"),
+        ("a,label\n1,x\n2,y\n", ("--set", "C=1"), "unknown parameter of erlpboost 'C'"),
+        ("a,label\n1,x\n2,y\n", ("--formulation", "nonsense"), "unknown formulation 'nonsense'"),
+    ],
+)  # fmt: skip
+def test_bad_input_is_an_error_and_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, more: tuple[str, ...], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("t.csv").write_text(text)
+    refused(message, "fit", "--data", "t.csv", "--out", "m.npz", *more)
+    assert not Path("m.npz").exists()
+
+
+def test_what_cannot_be_written_or_read_is_an_error_before_the_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MarginBoostClassifier, "fit", None)
+    refused("expected the path of a file in a folder", "fit", "--data", "iris", "--out", tmp_path / "no" / "m.npz")
+    refused("expected the path of a file in a folder", "fit", "--data", "iris", "--out", tmp_path)
+    refused("expected a file or one of .*there is no file 'no.csv'", "fit", "--data", "no.csv", "--out", tmp_path / "m")
+    np.savez(tmp_path / "u.npz", U=np.ones((2, 1)))
+    refused(
+        ".*must hold features as an array X; it holds U", "fit", "--data", tmp_path / "u.npz", "--out", tmp_path / "m"
+    )
+    np.savez(tmp_path / "x.npz", X=np.ones((2, 1)))
+    refused(".*it holds no y", "fit", "--data", tmp_path / "x.npz", "--out", tmp_path / "m")
+    refused("expected a CSV file for columns by name", "fit", "--data", "iris", "--out", tmp_path / "m", "--drop", "a")
+
+
+def test_predict_refuses_what_is_no_model_or_lacks_columns(model: Path, table: Path, tmp_path: Path) -> None:
+    refused("expected a model file; there is no file", "predict", tmp_path / "no.npz", "--data", table)
+    refused("expected a model file of boostopt in .*not an npz file", "predict", table, "--data", table)
+    np.savez(tmp_path / "other.npz", X=np.ones((2, 2)))
+    refused("expected a model file of boostopt in", "predict", tmp_path / "other.npz", "--data", table)
+    write_examples(tmp_path / "data.npz")
+    assert (
+        run("boost", "lpboost", "--nu", 9, "--data", tmp_path / "data.npz", "--out", tmp_path / "run.npz").exit_code
+        == 0
+    )
+    refused(
+        "expected a boostopt classifier of format 1 in .*; got 'boostopt run'",
+        "predict",
+        tmp_path / "run.npz",
+        "--data",
+        table,
+    )
+    lacking = write_csv(tmp_path / "l.csv", "a,c", [(1, 2)])
+    refused(
+        ".*must have the columns that the model was fitted to; it lacks 'b', 'd'", "predict", model, "--data", lacking
+    )
+    words = write_csv(tmp_path / "w.csv", "a,b,c,d", [(1, 2, 3, "x")])
+    refused(".*line 2: every feature must be a number; .* 'x' in column 'd'", "predict", model, "--data", words)
+    np.savez(tmp_path / "five.npz", X=np.ones((2, 5)))
+    refused(".*must have the 4 features of the model; it has 5", "predict", model, "--data", tmp_path / "five.npz")
+    refused("the predictions would replace the model", "predict", model, "--data", table, "--out", model)
+
+
+def test_iris_by_name_is_what_scikit_learn_has(tmp_path: Path) -> None:
+    iris: Any = load_iris()
+    X, y = iris.data, iris.target
+    assert run("fit", "--data", "iris", "--out", tmp_path / "m.npz", *ROUGH).exit_code == 0
+    own: Any = MarginBoostClassifier(epsilon=0.4).fit(X, y)
+    _, rows = read(run("predict", tmp_path / "m.npz", "--data", "iris").stdout)
+    assert [int(row[0]) for row in rows] == own.predict(X).tolist()

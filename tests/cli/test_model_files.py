@@ -1,0 +1,317 @@
+"""Model files: what is loaded predicts to the last bit; what is damaged or hostile is a DataError and runs nothing."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from invoked import examples
+from sklearn.datasets import load_iris
+from sklearn.tree import DecisionTreeClassifier
+
+import boostopt.estimators.saving
+from boostopt import DataError, OptionError
+from boostopt.estimators import MarginBoostClassifier
+
+BASES: dict[str, dict[str, Any]] = {
+    "stump": {},
+    "feature": {},
+    "linear": {"base": "kernel"},
+    "kernel": {"base": "kernel", "base_options": {"kernel": "rbf", "gamma": 0.5}},
+    "rbf": {"base": "rbf", "base_options": {"K": 3, "iterations": 1}},
+}
+
+
+def fitted(**parameters: Any) -> Any:
+    X, y = examples()
+    with np.errstate(all="raise"):
+        return MarginBoostClassifier(**{"epsilon": 0.3, **parameters}).fit(X, y)
+
+
+def load(path: object) -> Any:
+    return MarginBoostClassifier.load(path)  # pyright: ignore[reportArgumentType] what is refused too
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "m.npz"
+    fitted(base="rbf", base_options={"K": 3, "iterations": 1}).save(path)
+    return path
+
+
+def contents(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return description and arrays."""
+    with np.load(path) as file:
+        arrays = dict(file)
+    return json.loads(arrays.pop("meta").tobytes()), arrays
+
+
+def write(path: Path, about: Any, arrays: dict[str, Any]) -> Path:
+    """Write a model file of anything."""
+    text = about if isinstance(about, str) else json.dumps(about)
+    np.savez(path, meta=np.frombuffer(text.encode(), dtype=np.uint8), allow_pickle=False, **arrays)
+    return path
+
+
+@pytest.mark.filterwarnings("ignore:boosting ended|no further hypothesis|the limit")
+@pytest.mark.parametrize("base", BASES)
+def test_what_is_loaded_predicts_to_the_last_bit(tmp_path: Path, base: str) -> None:
+    model = fitted(**{"base": base, **BASES[base]})
+    model.save(tmp_path / "m.npz")
+    loaded = load(tmp_path / "m.npz")
+    X = np.random.default_rng(1).normal(size=(300, 4)) * 3
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+    assert loaded.predict(X).dtype == model.predict(X).dtype
+    assert loaded.get_params() == model.get_params()
+    assert (loaded.n_iter_, loaded.n_features_in_, loaded.oracle_) == (model.n_iter_, 4, model.oracle_)
+
+
+def test_the_certificate_comes_with_it_as_it_was_recorded(tmp_path: Path) -> None:
+    model = fitted()
+    model.save(tmp_path / "m.npz")
+    own, loaded = model.certificate_, load(tmp_path / "m.npz").certificate_
+    assert (loaded.lower, loaded.upper, loaded.oracle) == (own.lower, own.upper, own.oracle)
+    assert loaded.recorded and loaded.exact
+    np.testing.assert_array_equal(loaded.d, own.d)
+
+
+@pytest.mark.parametrize("kind", ["words", "objects", "bool", "int8", "float64"])
+def test_classes_stay_what_they_are(tmp_path: Path, kind: str) -> None:
+    X, y = examples()
+    labels: dict[str, Any] = {
+        "words": np.where(y > 0, "ja, \N{SNOWMAN}", "nein"),
+        "objects": np.where(y > 0, "b", "a").astype(object),
+        "bool": y > 0,
+        "int8": y.astype(np.int8),
+        "float64": np.where(y > 0, 2.0, -1.0),
+    }
+    model: Any = MarginBoostClassifier(epsilon=0.5).fit(X, labels[kind])
+    model.save(tmp_path / "m.npz")
+    loaded = load(tmp_path / "m.npz")
+    assert loaded.classes_.dtype == model.classes_.dtype
+    np.testing.assert_array_equal(loaded.predict(X), model.predict(X))
+
+
+def test_more_classes_names_and_importances_come_with_it(tmp_path: Path) -> None:
+    iris: Any = load_iris(as_frame=True)
+    X, y = iris.data, iris.target
+    weights = {0: 1.0, 1: np.float64(2.0), 2: 1}
+    model: Any = MarginBoostClassifier(epsilon=0.3, class_weight=weights, nu=np.int64(10)).fit(X, y)
+    model.save(tmp_path / "m.npz")
+    loaded = load(tmp_path / "m.npz")
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(loaded.feature_importances_, model.feature_importances_)
+    assert loaded.feature_names_in_.tolist() == list(X.columns)
+    assert loaded.class_weight == weights and loaded.nu == 10
+    assert [one.lower for one in loaded.certificate_] == [one.lower for one in model.certificate_]
+
+
+def test_a_loaded_classifier_has_no_runs_and_can_be_fitted_anew(tmp_path: Path) -> None:
+    X, y = examples()
+    model = fitted()
+    model.save(tmp_path / "m.npz")
+    loaded = load(tmp_path / "m.npz")
+    with pytest.raises(AttributeError, match="run_ is the run of a fit; this classifier was loaded from a file"):
+        loaded.run_  # noqa: B018
+    with pytest.raises(OptionError, match="stages are those of runs; this classifier was loaded"):
+        next(loaded.staged_predict(X))
+    with pytest.raises(OptionError, match="this classifier was loaded from a file, which holds none"):
+        loaded.set_params(warm_start=True).fit(X, y)
+    loaded.set_params(warm_start=False).fit(X, -y)
+    np.testing.assert_array_equal(loaded.decision_function(X), fitted().fit(X, -y).decision_function(X))
+    assert loaded.run_.rounds == loaded.n_iter_
+    loaded.save(tmp_path / "again.npz")
+    again = load(tmp_path / "again.npz")
+    np.testing.assert_array_equal(again.decision_function(X), loaded.decision_function(X))
+
+
+def test_a_saved_model_is_saved_again_as_it_was(saved: Path, tmp_path: Path) -> None:
+    load(saved).save(tmp_path / "again.npz")
+    (about, arrays), (other, others) = contents(saved), contents(tmp_path / "again.npz")
+    assert other == about
+    assert all(np.array_equal(others[name], arrays[name]) for name in {**arrays, **others})
+
+
+def test_parameters_of_the_machine_are_left_behind(tmp_path: Path) -> None:
+    def shown(*row: Any) -> None:
+        assert row
+
+    fitted(checkpoint=tmp_path / "c.npz", verbose=shown, n_jobs=2, warm_start=True).save(tmp_path / "m.npz")
+    loaded = load(tmp_path / "m.npz")
+    assert (loaded.checkpoint, loaded.verbose, loaded.n_jobs, loaded.warm_start) == (None, False, None, False)
+
+
+def test_hypotheses_and_labels_that_are_no_plain_numbers_are_refused(tmp_path: Path) -> None:
+    X, y = examples()
+    tree = fitted(base=DecisionTreeClassifier(max_depth=1))
+    with pytest.raises(OptionError, match=r"DecisionTreeClassifier.* cannot be written as plain numbers.*pickle"):
+        tree.save(tmp_path / "m.npz")
+    half = np.where(y > 0, 1, 0).astype(np.float16)
+    with pytest.raises(OptionError, match=r"labels of the type float16, .* cannot be written as plain numbers"):
+        MarginBoostClassifier(epsilon=0.5).fit(X, half).save(tmp_path / "m.npz")
+    with pytest.raises(DataError, match="cannot be written"):
+        fitted().save(tmp_path / "no" / "m.npz")
+    assert not list(tmp_path.iterdir())
+
+
+# Damaged and hostile files
+
+
+def set_in(about: Any, place: tuple[Any, ...], value: Any) -> Any:
+    """Return a description with one value set."""
+    inner = about
+    for step in place[:-1]:
+        inner = inner[step]
+    inner[place[-1]] = value
+    return about
+
+
+PART = ("parts", 0)
+HYPOTHESIS = (*PART, "hypotheses", 0)
+DEEP = "[" * 100_000 + "]" * 100_000
+
+
+@pytest.mark.parametrize(
+    "place, value",
+    [
+        (("kind",), "boostopt run"),
+        (("format",), 2),
+        (("classes",), [1, 2]),
+        (("classes", "type"), "O"),
+        (("classes", "type"), "U999999999"),
+        (("classes", "values"), [1]),
+        (("classes", "values"), [2, 1]),
+        (("classes", "values"), [1, 1]),
+        (("classes", "values"), [[1], [2]]),
+        (("classes", "values"), [1, "2"]),
+        (("features",), 3),
+        (("features",), 0),
+        (("features",), True),
+        (("features",), "4"),
+        (("features",), 10**400),
+        (("feature_names",), ["a", "b"]),
+        (("feature_names",), ["a", "b", "c", 4]),
+        (("rounds",), -1),
+        (("rounds",), "many"),
+        (("parameters",), {"formulation": "/tmp/evil.py"}),
+        (("parameters",), {"formulation": "evil.py"}),
+        (("parameters",), {"nonsense": 1}),
+        (("parameters",), {"base": [1]}),
+        (("parameters",), {"class_weight": {"array": "a0"}}),
+        (("parameters",), {"class_weight": {"mapping": [[[], 1]]}}),
+        (("parts",), []),
+        (("parts",), None),
+        ((*PART, "majority"), 0),
+        ((*PART, "oracle"), 5),
+        ((*PART, "w"), [1.0]),
+        ((*PART, "w"), {"array": "no"}),
+        ((*PART, "hypotheses"), []),
+        ((*HYPOTHESIS, "kind"), "os.system"),
+        ((*HYPOTHESIS, "kind"), "given"),
+        ((*HYPOTHESIS, "kind"), "stump"),
+        ((*HYPOTHESIS, "values"), "__import__"),
+        ((*HYPOTHESIS, "centres"), {"array": "meta"}),
+        ((*PART, "certificate", "lower"), float("nan")),
+        ((*PART, "certificate", "lower"), float("inf")),
+        ((*PART, "certificate", "lower"), "0"),
+        ((*PART, "certificate"), {"lower": 0.0, "upper": 0.5, "d": None}),
+        ((*PART, "certificate", "d"), {"array": "meta"}),
+    ],
+)
+def test_a_description_that_says_something_else_is_refused(
+    saved: Path, tmp_path: Path, place: tuple[Any, ...], value: Any
+) -> None:
+    about, arrays = contents(saved)
+    load(write(tmp_path / "same.npz", about, arrays))
+    with pytest.raises(DataError, match="expected a "):
+        load(write(tmp_path / "m.npz", set_in(about, place, value), arrays))
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, "shape", "type", "zero"])
+def test_weights_that_are_none_are_refused(saved: Path, tmp_path: Path, bad: Any) -> None:
+    about, arrays = contents(saved)
+    name = about["parts"][0]["w"]["array"]
+    w = arrays[name].copy()
+    changed = {"shape": w[:-1], "type": w.astype(np.float32), "zero": 0 * w}.get(bad) if isinstance(bad, str) else w
+    assert changed is not None
+    if not isinstance(bad, str):
+        w[0] = bad
+    with pytest.raises(DataError, match="part of it cannot be read"):
+        load(write(tmp_path / "m.npz", about, {**arrays, name: changed}))
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", "null", "1", DEEP, '{"kind": []}', "\x00", '{"format": 1e999}'])
+def test_a_description_that_is_none_is_refused(saved: Path, tmp_path: Path, text: str) -> None:
+    with pytest.raises(DataError, match="expected a "):
+        load(write(tmp_path / "m.npz", text, contents(saved)[1]))
+
+
+class Evil:
+    """Runs when it is unpickled."""
+
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
+        return (exec, ("import pathlib; pathlib.Path('ran').touch()",))
+
+
+def test_nothing_is_unpickled(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("p.npz").write_bytes(pickle.dumps(Evil()))
+    np.savez("o.npz", allow_pickle=True, meta=np.array([Evil()], dtype=object))
+    about, arrays = contents(saved)
+    name = about["parts"][0]["w"]["array"]
+    hidden = {"meta": np.frombuffer(json.dumps(about).encode(), dtype=np.uint8), **arrays}
+    np.savez("w.npz", allow_pickle=True, **{**hidden, name: np.array([Evil()], dtype=object)})
+    for path in ("p.npz", "o.npz", "w.npz"):
+        with pytest.raises(DataError, match="expected a "):
+            load(path)
+    assert not Path("ran").exists()
+
+
+def test_an_archive_that_would_fill_the_memory_is_refused(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with zipfile.ZipFile(tmp_path / "m.npz", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("meta.npy", bytes(1 << 24))
+    assert (tmp_path / "m.npz").stat().st_size < 1 << 16
+    monkeypatch.setattr(boostopt.estimators.saving, "LIMIT", 1 << 20)
+    load(saved)
+    with pytest.raises(DataError, match="its arrays would take 16,777,216 bytes, and a model at most 1,048,576"):
+        load(tmp_path / "m.npz")
+
+
+def test_an_interval_that_is_none_is_refused(tmp_path: Path) -> None:
+    fitted().save(tmp_path / "m.npz")
+    about, arrays = contents(tmp_path / "m.npz")
+    certificate = about["parts"][0]["certificate"]
+    for changed in ({"lower": certificate["upper"] + 0.1}, {"d": None}, {"upper": "0.5"}):
+        about["parts"][0]["certificate"] = certificate | changed
+        with pytest.raises(DataError, match="part of it cannot be read"):
+            load(write(tmp_path / "other.npz", about, arrays))
+
+
+def test_bytes_that_are_cut_off_or_changed_are_refused_or_harmless(saved: Path, tmp_path: Path) -> None:
+    whole, path, rng = saved.read_bytes(), tmp_path / "m.npz", np.random.default_rng(0)
+    X, _ = examples()
+    f = load(saved).decision_function(X)
+    refusals = 0
+    for trial in range(90):
+        content = bytearray(whole)
+        if trial % 3 == 0:
+            del content[int(rng.integers(len(content))) :]
+        else:
+            content[int(rng.integers(len(content)))] ^= int(rng.integers(1, 256))
+        path.write_bytes(bytes(content))
+        try:
+            loaded = load(path)
+        except DataError:
+            refusals += 1
+        else:
+            np.testing.assert_array_equal(loaded.decision_function(X), f)
+    assert refusals > 60

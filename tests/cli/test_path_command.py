@@ -1,0 +1,104 @@
+"""`boostopt path`: values as in compare, a line for each, exit statuses, bad input."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import pytest
+from invoked import document, examples, refused, run, write_examples
+
+import boostopt.cli.path
+from boostopt import path
+from boostopt.boosting.trace import Row
+from boostopt.oracles import DecisionStumps
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    return write_examples(tmp_path / "data.npz")
+
+
+def test_it_is_the_path_of_the_library_in_the_order_given(data: Path) -> None:
+    found = document("path", "erlpboost", "--data", data, "--nu", "8,0.5,0.3", "--epsilon", 0.2)
+    X, y = examples()
+    own = path("erlpboost", DecisionStumps(X, y), nu=[8, 20, 12], epsilon=0.2)
+    assert found["parameter"] == "nu"
+    assert [run["nu"] for run in found["runs"]] == [8, 20, 12]
+    assert [run["class"]["lower"] for run in found["runs"]] == own.lower.tolist()
+    assert [run["class"]["upper"] for run in found["runs"]] == own.upper.tolist()
+    assert all(run["class"]["gap"] <= 0.2 for run in found["runs"])
+
+
+def test_csv_is_a_header_and_a_line_for_each_value(data: Path) -> None:
+    arguments = ("path", "erlpboost", "--data", data, "--nu", "0.3", "--eta", "10,1e2", "--epsilon", 0.2)
+    result = run(*arguments, "--csv")
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert [float(row["eta"]) for row in rows] == [10.0, 100.0]
+    assert all(float(row["lower"]) <= float(row["upper"]) for row in rows)
+    said = [line.partition(":")[0] for line in result.stderr.splitlines() if line.startswith("eta = ")]
+    assert said == ["eta = 10", "eta = 100"]
+    assert "eta" in run(*arguments).stdout
+
+
+def test_one_value_is_a_path_too(data: Path) -> None:
+    result = run("path", "lpboost", "--data", data, "--nu", "0.3", "--epsilon", 0.1)
+    assert result.exit_code == 0
+    assert "0.3" in result.stdout and "yes" in result.stdout
+
+
+def test_where_a_value_is_not_reached_it_exits_with_1(data: Path) -> None:
+    arguments = ("path", "erlpboost", "--data", data, "--nu", "0.9,0.1", "--epsilon", 0.1, "--max-rounds", 2)
+    assert [run["reached"] for run in document(*arguments, status=1)["runs"]] == [True, False]
+
+
+def test_a_formulation_without_the_parameter_is_an_error(data: Path) -> None:
+    refused("l1_adaboost has no parameter nu|unknown parameter", "path", "l1_adaboost", "--data", data, "--nu", "1,2")
+
+
+def test_a_picture_is_drawn(data: Path, tmp_path: Path) -> None:
+    picture = tmp_path / "path.svg"
+    assert run("path", "lpboost", "--data", data, "--nu", "0.3,0.6", "--picture", picture).exit_code == 0
+    assert "<svg" in picture.read_text()
+
+
+def test_ctrl_c_prints_the_values_that_were_reached(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = list[Row]()
+
+    def pressed(title: str) -> Any:
+        def show(row: Row) -> None:
+            rows.append(row)
+            if row.round == 1 and sum(one.round == 1 for one in rows) == 2:
+                os.kill(os.getpid(), signal.SIGINT)
+
+        return show
+
+    monkeypatch.setattr(boostopt.cli.path, "progress", pressed)
+    result = run("path", "erlpboost", "--data", data, "--nu", "0.3,0.6,0.9", "--epsilon", "0.01", "--csv")
+    assert result.exit_code == 130
+    assert result.stderr.endswith("interrupted: 2 of 3 values\n")
+    lines = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert [line["reason"] == "interrupted by the user" for line in lines] == [True, False]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ((), "a path goes along values of nu or of eta; got neither"),
+        (("--nu", "0.1,0.2", "--eta", "1,2"), "a path goes along one parameter; got several values of nu and of eta"),
+        (("--nu", "0.1,2.5"), "--nu with a decimal point is a fraction"),
+        (("--nu", ","), "--nu takes values with commas between; got none"),
+        (("--nu", "0.1;0.2"), "--nu must be a number; got '0.1;0.2'"),
+        (("--nu", "0.3", "--eta", "1,x"), "--eta takes numbers with commas between; got '1,x'"),
+        (("--nu", "0.3,0.5", "--set", "nu=3"), "nu is given twice, by --nu and by --set"),
+        (("--nu", "0.3,0.5", "--eta", "-1"), "eta must"),
+        (("--nu", "0.3,0.5", "--json", "--csv"), "--json and --csv exclude each other"),
+        (("--nu", "0.3,0.5", "--picture", "no/p.png"), "expected the path of a file in a folder"),
+    ],
+)
+def test_bad_input_is_an_error(data: Path, arguments: tuple[str, ...], message: str) -> None:
+    refused(message, "path", "erlpboost", "--data", data, *arguments)
