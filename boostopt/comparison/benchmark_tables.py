@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -11,8 +10,19 @@ from rich.table import Table
 from rich.text import Text
 
 from boostopt.comparison.benchmarks import Benchmark
-from boostopt.comparison.scores import SHIFT_SECONDS, Mean, Score
+from boostopt.comparison.scores import SHIFT_SECONDS
 from boostopt.comparison.tables import fitting, folded
+from boostopt.comparison.wording import (
+    BUG,
+    counts,
+    fastest,
+    mean_of,
+    ratio,
+    reasons,
+    result_of,
+    spread,
+    time_of,
+)
 
 STYLES = {"reached": "green", "failed": "red", "not run": "dim"}
 
@@ -30,13 +40,14 @@ class BenchmarkTable:
         b = self.benchmark
         for label in b.programs:
             of_program = [score for score in b.scores if score.program == label]
-            rows = [(s.backend, s.tol, _time_of(s), _ratio(s.ratio), _spread(s), STYLES[s.result]) for s in of_program]
+            rows = [(s.backend, s.tol, time_of(s), ratio(s.ratio), spread(s), STYLES[s.result]) for s in of_program]
             yield Text(label, "bold")
             yield fitting(console, options, [_matrix(rows), _matrix(rows, folding=True), _list(rows)])
-            yield from _reasons(of_program)
+            for backends, why in reasons(of_program):
+                yield Text(f"{backends}: {why}", "dim")
         if len(b.programs) > 1:
             yield Text(f"All programs: geometric means of the medians, shifted by {SHIFT_SECONDS:g} s", "bold")
-            rows = [(m.backend, m.tol, _mean_of(m), _ratio(m.ratio), _counts(m), _style(m)) for m in b.means]
+            rows = [(m.backend, m.tol, mean_of(m), ratio(m.ratio), counts(m), STYLES[result_of(m)]) for m in b.means]
             yield fitting(console, options, [_matrix(rows), _matrix(rows, folding=True), _list(rows)])
         yield from self._conclusions()
         yield Text(self._made_with(), "dim")
@@ -44,17 +55,13 @@ class BenchmarkTable:
     def _conclusions(self) -> Iterator[Text]:
         b = self.benchmark
         for label in b.contradicted:
-            yield Text(
-                f"The intervals of {label} contradict each other. Whatever the solvers did, that is a bug in boostopt: "
-                "please report it with the data.",
-                "bold red",
-            )
+            yield Text(f"The intervals of {label} contradict each other. {BUG}", "bold red")
         if b.contradicted:
             return
         for tol in b.settings.profiles:
-            first = [m for m in b.means if m.tol == tol and m.ratio == 1.0 and not m.at_least]
-            best = ", ".join(m.backend for m in first) or "nobody on all programs"
-            yield Text(f"Fastest to a certified gap of {tol:g}: {best}.", "bold")
+            yield Text(fastest(b.means, tol), "bold")
+        for what, why in b.origin.skipped:
+            yield Text(f"{what}: left out. {why}", "yellow")
 
     def _made_with(self) -> str:
         b = self.benchmark
@@ -103,56 +110,3 @@ def _list(rows: Sequence[Line]) -> Table:
 def _cell(time: str, ratio: str, remark: str, style: str) -> Text:
     first = f"{time} {ratio}".strip()
     return Text.assemble((first, style), *([(f"\n{remark}", "dim")] if remark else []))
-
-
-def _time_of(score: Score) -> str:
-    return _seconds(score.median) if score.result == "reached" else score.result
-
-
-def _spread(score: Score) -> str:
-    """The quartiles, or how far it came."""
-    missing = f"{score.runs} of {score.wanted} runs" if 0 < score.runs < score.wanted else ""
-    if score.result == "failed":
-        return f"{score.reached} of {score.runs}, gap {score.gap:.1e}"
-    if score.result == "not run" or score.runs == 1:
-        return missing
-    quartiles = "-".join(_seconds(seconds) for seconds in score.quartiles)
-    return f"{quartiles}, {missing}" if missing else quartiles
-
-
-def _mean_of(mean: Mean) -> str:
-    if math.isfinite(mean.seconds):
-        return f"{'>= ' if mean.at_least else ''}{_seconds(mean.seconds)}"
-    return "failed" if mean.failed else "not run"
-
-
-def _counts(mean: Mean) -> str:
-    """On how many programs not."""
-    count = mean.reached + mean.failed + mean.not_run
-    parts = [f"failed on {mean.failed}"] if mean.failed else []
-    parts += [f"not run on {mean.not_run}"] if mean.not_run else []
-    return f"{', '.join(parts)} of {count}" if parts else ""
-
-
-def _style(mean: Mean) -> str:
-    return STYLES["failed" if mean.failed else "not run" if mean.not_run else "reached"]
-
-
-def _seconds(seconds: float) -> str:
-    """Two digits: repeats agree in no more."""
-    return f"{seconds:.2g}" if seconds < 99.5 else f"{seconds:.0f}"
-
-
-def _ratio(ratio: float) -> str:
-    return f"x{_seconds(ratio)}" if math.isfinite(ratio) else ""
-
-
-def _reasons(of_program: Sequence[Score]) -> Iterator[Text]:
-    """Why a backend was not run, or failed at the first gap that it did not reach; a reason of several stands once."""
-    told: dict[tuple[str, str], str] = {}
-    for score in of_program:
-        if score.result != "reached":
-            at = "" if score.result == "not run" else f" at {score.tol:g}"
-            told.setdefault((score.backend, score.result), f"{score.result}{at}. {score.reason.removesuffix('.')}.")
-    for words in dict.fromkeys(told.values()):
-        yield Text(f"{', '.join(backend for (backend, _), its in told.items() if its == words)}: {words}", "dim")

@@ -13,8 +13,10 @@ import numpy as np
 from boostopt.backends.base import Backend
 from boostopt.backends.process import close, waiting
 from boostopt.comparison.benchmarks import Benchmark, Settings
+from boostopt.comparison.descriptions import describe
 from boostopt.comparison.ledger import Ledger
 from boostopt.comparison.machine import boostopt_version, machine
+from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import facts, plain, program_digest
 from boostopt.comparison.rows import Opened, Row, open_backends
 from boostopt.comparison.scores import Run
@@ -38,6 +40,7 @@ def benchmark(
     budget: float | None = None,
     random_state: int = 0,
     progress: Callable[[int, int, Run], None] = lambda done, total, run: None,
+    origin: Origin | None = None,
 ) -> Benchmark:
     """Measure backends on programs: whether a certified gap is reached, and in what time.
 
@@ -65,6 +68,8 @@ def benchmark(
         Seed of the order.
     progress
         Called after each run with how many are done, how many there are, and the run.
+    origin
+        What is to be said of how it came about; by default the versions that are installed.
 
     Raises
     ------
@@ -79,7 +84,12 @@ def benchmark(
     opened = open_backends(backends, forms, isolate)
     digests = {label: program_digest(program) for label, program in labelled.items()}
     about = {"programs": digests, "time_limit": time_limit, "isolate": isolate, "machine": machine()}
-    ledger = Ledger(resume, about, boostopt_version())
+    of_programs = {
+        label: plain({**facts(program), "program_digest": digests[label], "about": describe(program)})
+        for label, program in labelled.items()
+    }
+    made = Origin.here() if origin is None else origin
+    ledger = Ledger(resume, about, boostopt_version(), {"described": of_programs, "origin": made.record()})
     bench = _Bench(labelled, digests, settings, ledger)
     cells = [
         _Cell(label, backend, tol, repeat)
@@ -97,9 +107,8 @@ def benchmark(
     finally:
         if isolate:
             close()
-    of_programs = {label: {**facts(program), "program_digest": digests[label]} for label, program in labelled.items()}
     in_order = tuple(runs[k] for k in range(len(cells)))
-    return Benchmark(of_programs, settings, machine(), boostopt_version(), in_order)
+    return Benchmark(of_programs, settings, machine(), boostopt_version(), in_order, made)
 
 
 @dataclass(frozen=True)
@@ -157,6 +166,7 @@ class _Bench:
             result=row.result,
             reason=_reason(row),
             record=plain(row.record()),
+            log=tuple(plain(row.log)),
         )
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
+from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import json_text, plain
 from boostopt.comparison.scores import Mean, Run, Score, means, scores
+from boostopt.comparison.wording import together
 from boostopt.words import html_table
 
 TEXT_WIDTH = 120
@@ -51,13 +52,15 @@ class Benchmark:
     Attributes
     ----------
     programs
-        What was solved, by label.
+        What was solved, by label: facts, digest, and under "about" what `describe` says.
     settings
         How.
     machine, boostopt
         On what, and by which version of this package.
     runs
         One for each program, backend, tolerance and repeat.
+    origin
+        How it came about.
     """
 
     programs: Mapping[str, Mapping[str, Any]]
@@ -65,6 +68,7 @@ class Benchmark:
     machine: Mapping[str, Any]
     boostopt: str
     runs: tuple[Run, ...]
+    origin: Origin = field(default_factory=Origin)
 
     def __str__(self) -> str:
         """Return the tables as they are printed on the command line."""
@@ -104,8 +108,7 @@ class Benchmark:
 
     def interval(self, program: str) -> tuple[float, float]:
         """Return the intersection of all certified intervals of a program."""
-        known = [run.interval for run in self.runs if run.program == program and run.result != "not run"]
-        return max((low for low, _ in known), default=-math.inf), min((high for _, high in known), default=math.inf)
+        return together(run for run in self.runs if run.program == program)
 
     @property
     def contradicted(self) -> list[str]:
@@ -132,6 +135,7 @@ class Benchmark:
             "scores": [asdict(score) for score in self.scores],
             "means": [asdict(mean) for mean in self.means],
             "runs": [asdict(run) for run in self.runs],
+            "origin": self.origin.record(),
         }
         return json_text(document)
 

@@ -7,14 +7,18 @@ import io
 import json
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from boostopt.backends.base import Backend
 from boostopt.backends.process import close
+from boostopt.comparison.descriptions import describe
 from boostopt.comparison.machine import boostopt_version, machine
+from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import facts, json_text, plain
 from boostopt.comparison.rows import Row, open_backends
+from boostopt.comparison.scores import Run
 from boostopt.program import Program
 from boostopt.solving import check_limits, check_program
 from boostopt.words import html_table
@@ -25,11 +29,22 @@ TEXT_WIDTH = 120
 
 @dataclass(frozen=True)
 class Comparison:
-    """Rows in the order in which the backends were named."""
+    """Rows in the order in which the backends were named.
+
+    Attributes
+    ----------
+    program, tol
+        What was solved, and the scaled gap that was asked for.
+    rows
+        What came of each backend.
+    origin
+        How it came about.
+    """
 
     program: Program
     tol: float
     rows: tuple[Row, ...]
+    origin: Origin = field(default_factory=Origin)
 
     def __str__(self) -> str:
         """Return the table as it is printed on the command line."""
@@ -82,6 +97,26 @@ class Comparison:
         others = [(other.backend, other.solution) for other in self.rows if other is not row]
         return [name for name, solution in others if solution and not mine.overlaps(solution.certificate)]
 
+    @cached_property
+    def runs(self) -> tuple[Run, ...]:
+        """The rows as plain values, as a benchmark of one repeat would have them; without digest."""
+        label = self.program.headline
+        return tuple(
+            Run(
+                label,
+                "",
+                row.backend,
+                row.version,
+                self.tol,
+                0,
+                row.result,
+                row.reason,
+                plain(row.record()),
+                tuple(plain(row.log)),
+            )
+            for row in self.rows
+        )
+
     def facts(self) -> dict[str, Any]:
         """Return what was solved: formulation, parameters, sizes, digest of U."""
         return {**facts(self.program), "tol": self.tol}
@@ -98,6 +133,9 @@ class Comparison:
             "boostopt": boostopt_version(),
             "machine": machine(),
             "rows": [row.record() for row in self.rows],
+            "logs": [row.log for row in self.rows],
+            "about": describe(self.program),
+            "origin": self.origin.record(),
         }
         return json_text(document)
 
@@ -120,6 +158,7 @@ def compare(
     progress: Callable[[str, Row | None], None] = lambda backend, row: None,
     forms: Sequence[str] | None = None,
     isolate: bool = False,
+    origin: Origin | None = None,
 ) -> Comparison:
     """Solve a program by several backends, one after another.
 
@@ -144,6 +183,8 @@ def compare(
     isolate
         Run each backend in a child process, which is killed a few seconds after the time limit: a crash or a hang is
         then a row too, and what is printed is kept with it.
+    origin
+        What is to be said of how it came about; by default the versions that are installed.
 
     Raises
     ------
@@ -162,4 +203,4 @@ def compare(
     finally:
         if isolate:
             close()
-    return Comparison(program, tol, tuple(rows))
+    return Comparison(program, tol, tuple(rows), Origin.here() if origin is None else origin)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from boostopt.comparison.records import plain
 from boostopt.comparison.scores import Run
@@ -42,6 +42,8 @@ class Ledger:
         What makes runs comparable: programs, time limit, isolation, machine.
     boostopt
         The version of the package: runs of another one are run again.
+    aside
+        What else a new file says of them in its first line, for readers: nothing is compared with it.
 
     Raises
     ------
@@ -49,7 +51,13 @@ class Ledger:
         The file is of another comparison or no such file at all, or cannot be read or written.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None, about: Mapping[str, Any], boostopt: str) -> None:
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None,
+        about: Mapping[str, Any],
+        boostopt: str,
+        aside: Mapping[str, Any] | None = None,
+    ) -> None:
         self._path = None if path is None else Path(path)
         self._boostopt = boostopt
         self.finished: dict[Key, Run] = {}
@@ -59,7 +67,7 @@ class Ledger:
         try:
             lines = self._whole_lines()
             if not lines:
-                self._append(head)
+                self._append({**(aside or {}), **head})
                 return
         except OSError as failure:
             raise DataError(f"{path} cannot be read and written: {failure}. Name another file.") from failure
@@ -111,7 +119,7 @@ class Ledger:
 
     def _check(self, line: str, head: Mapping[str, Any]) -> None:
         """Raise unless the file is of this comparison."""
-        there = _parsed(line)
+        there = parsed(line)
         if there is None or there.get("kind") != KIND:
             raise DataError(f"expected a file of finished runs; {self._path} is another file. Name a new one.")
         for name, value in head.items():
@@ -123,49 +131,63 @@ class Ledger:
 
     def _take(self, number: int, line: str) -> None:
         """Remember a finished run."""
-        fields = _parsed(line)
-        try:
-            if fields is None:
-                raise ValueError("no JSON")
-            _check_fields(fields)
-            version = fields.pop("boostopt")
-            run = Run(**fields)
-        except (TypeError, ValueError) as failure:
-            raise DataError(
-                f"{self._path}, line {number}: expected a finished run; it is none ({failure}). "
-                "Delete the line, or name another file."
-            ) from None
+        version, run = finished_run(self._path, number, line)
         self.finished[run.program, run.digest, run.backend, run.version, run.tol, run.repeat, version] = run
 
 
-def _check_fields(fields: Mapping[str, Any]) -> None:
-    """Raise ValueError unless the fields of a line are such as `Ledger.write` leaves."""
-    for name in TEXTS:
+def finished_run(path: Path | None, number: int, line: str) -> tuple[str, Run]:
+    """Return a finished run out of a line, and the version of boostopt that made it.
+
+    Raises
+    ------
+    DataError
+        The line is no finished run.
+    """
+    fields = parsed(line)
+    try:
+        if fields is None:
+            raise ValueError("no JSON")
+        check_fields(fields)
+        fields["log"] = tuple(fields.get("log", ()))
+        return fields.pop("boostopt"), Run(**fields)
+    except (TypeError, ValueError) as failure:
+        raise DataError(
+            f"{path}, line {number}: expected a finished run; it is none ({failure}). "
+            "Delete the line, or name another file."
+        ) from None
+
+
+def check_fields(fields: Mapping[str, Any], texts: Sequence[str] = TEXTS, results: Sequence[str] = FINISHED) -> None:
+    """Raise ValueError unless the fields of a run are such as `Ledger.write` leaves."""
+    for name in texts:
         if not isinstance(fields.get(name), str):
             raise ValueError(f"its {name} is no text")
-    if fields["result"] not in FINISHED:
-        raise ValueError(f"its result is none of {', '.join(FINISHED)}")
-    if not _is_finite(fields.get("tol")):
+    if fields["result"] not in results:
+        raise ValueError(f"its result is none of {', '.join(results)}")
+    if not is_finite(fields.get("tol")):
         raise ValueError("its tol is no finite number")
     repeat, record = fields.get("repeat"), fields.get("record")
     if not isinstance(repeat, int) or isinstance(repeat, bool) or repeat < 0:
         raise ValueError("its repeat is no number of a repeat")
     if not isinstance(record, dict):
         raise ValueError("its record is no object")
+    log: Any = fields.get("log", [])
+    if not isinstance(log, list) or not all(isinstance(attempt, dict) for attempt in cast(list[Any], log)):
+        raise ValueError("its log is no list of objects")
     figures: dict[str, Any] = {name: record.get(name) for name in FIGURES}  # pyright: ignore[reportUnknownMemberType]
     for name, value in figures.items():
-        if value is not None and not _is_finite(value):
+        if value is not None and not is_finite(value):
             raise ValueError(f"its {name} is neither a finite number nor null")
     if figures["seconds"] is not None and figures["seconds"] < 0:
         raise ValueError("its seconds are negative")
 
 
-def _is_finite(value: Any) -> bool:
-    """Whether it is a number that float64 has; integers of JSON have any length."""
+def is_finite(value: Any) -> bool:
+    """Return whether it is a number that float64 has; integers of JSON have any length."""
     return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
 
 
-def _parsed(line: str) -> dict[str, Any] | None:
+def parsed(line: str) -> dict[str, Any] | None:
     """Return the object of a line; None for anything else."""
     try:
         found = json.loads(line)

@@ -68,6 +68,23 @@ class Row:
         attempts = self.solution.attempts if self.solution else ()
         return "\n".join(str(a.statistics["printed"]) for a in attempts if "printed" in a.statistics)
 
+    @property
+    def log(self) -> list[dict[str, Any]]:
+        """What each attempt was and came to, as plain values; what was printed stands in the record."""
+        return [
+            {
+                "form": attempt.form,
+                "status": attempt.status,
+                "claims": attempt.claims,
+                "iterations": attempt.iterations,
+                "seconds": dict(attempt.times),
+                "options": dict(attempt.options),
+                "statistics": {name: value for name, value in attempt.statistics.items() if name != "printed"},
+                "error": attempt.error,
+            }
+            for attempt in (self.solution.attempts if self.solution else ())
+        ]
+
     def record(self) -> dict[str, Any]:
         """Return the row as plain values; None for what there is not."""
         s = self.solution

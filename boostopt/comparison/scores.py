@@ -29,6 +29,8 @@ class Run:
         "reached", "failed" or "not run"; why it is not "reached".
     record
         All that is known of it, as `Row.record` gives it, in plain values.
+    log
+        Its attempts, as `Row.log` gives them, in plain values.
     """
 
     program: str
@@ -40,6 +42,12 @@ class Run:
     result: str
     reason: str
     record: Mapping[str, Any]
+    log: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def ran(self) -> bool:
+        """Whether it was run, with whatever result."""
+        return self.result != "not run"
 
     @property
     def seconds(self) -> float:

@@ -13,17 +13,27 @@ from rich.table import Table
 from rich.text import Text
 
 from boostopt.backends.base import Backend, Capability
-from boostopt.backends.isolated import PREFIX
 from boostopt.certificate import Certificate
 from boostopt.comparison.comparing import Comparison
-from boostopt.comparison.rows import AUTO, Row
+from boostopt.comparison.rows import AUTO
+from boostopt.comparison.scores import Run
+from boostopt.comparison.wording import (
+    answered,
+    clashes,
+    conclusions,
+    form,
+    iterations,
+    phases,
+    proved,
+    seconds_once,
+    width,
+)
 from boostopt.explanation import PROOFS
 from boostopt.formulation import Formulation
 from boostopt.program import Program
-from boostopt.solution import PHASES
-from boostopt.words import interval
 
 STYLES = {"bounded": "green", "checked": "cyan", "claimed": "yellow", "none": "red", "not run": "dim"}
+KINDS = {"known": "bold", "good": "", "warning": "yellow", "wrong": "bold red"}
 BLAMED = 5
 
 
@@ -41,9 +51,10 @@ class ComparisonTable:
         table = fitting(console, options, layouts)
         yield Text(self.comparison.program.headline, "bold")
         yield table
-        for row in self.comparison.rows:
-            yield _details(self.comparison, row, with_interval=table is layouts[-1])
-        yield from _conclusions(self.comparison)
+        for run in self.comparison.runs:
+            yield _details(self.comparison, run, with_interval=table is layouts[-1])
+        for said in conclusions(self.comparison.runs):
+            yield Text(said.words, KINDS[said.kind])
 
     def _table(self, columns: int, interval: bool = True) -> Table:
         """The first columns, the most important ones."""
@@ -57,9 +68,9 @@ class ComparisonTable:
         if columns > 5:
             table.add_column("overlaps", justify="center")
             table.add_column("iterations", justify="right", no_wrap=True)
-        for row in self.comparison.rows:
-            name, verdict, *rest = _cells(self.comparison, row)[:columns]
-            table.add_row(*([name, verdict, *rest] if interval else [folded(row.backend), verdict, *rest[1:]]))
+        for run in self.comparison.runs:
+            name, verdict, *rest = _cells(self.comparison, run)[:columns]
+            table.add_row(*([name, verdict, *rest] if interval else [folded(run.backend), verdict, *rest[1:]]))
         return table
 
 
@@ -122,74 +133,41 @@ def support_table(
     return Group(table, *legend, Text(), *(Text(f"({k + 1}) {reason}") for k, reason in enumerate(reasons)))
 
 
-def _cells(comparison: Comparison, row: Row) -> list[RenderableType]:
+def _cells(comparison: Comparison, run: Run) -> list[RenderableType]:
     """The cells of a row; `Text` where the words are not ours, for rich reads brackets in a string as its markup."""
-    if row.solution is None:
-        return [Text(row.backend), Text("not run", STYLES["not run"]), Text(row.reason, "dim"), "", "", "", ""]
-    solution, certificate = row.solution, row.solution.certificate
-    verdict = solution.verdict.name.lower()
-    clashes = comparison.clashes(row)
-    by = f"\n-> {row.answered_by}" if row.backend == AUTO else ""
+    if not run.ran:
+        return [Text(run.backend), Text("not run", STYLES["not run"]), Text(run.reason, "dim"), "", "", "", ""]
+    verdict, clashing = run.record["verdict"], clashes(run, comparison.runs)
+    by = f"\n-> {run.record['answered_by']}" if run.backend == AUTO else ""
     return [
-        Text(row.backend + by),
+        Text(run.backend + by),
         Text(verdict, STYLES[verdict]),
-        Text(certificate.words),
-        f"{certificate.gap:.1e}",
-        f"{solution.times['total']:.3f}",
-        Text(f"NO: {', '.join(clashes)}", "bold red") if clashes else Text("yes", "green"),
-        "-" if solution.iterations is None else str(solution.iterations),
+        Text(proved(run)),
+        width(run),
+        seconds_once(run),
+        Text(f"NO: {', '.join(clashing)}", "bold red") if clashing else Text("yes", "green"),
+        iterations(run),
     ]
 
 
-def _details(comparison: Comparison, row: Row, with_interval: bool = False) -> Text:
+def _details(comparison: Comparison, run: Run, with_interval: bool = False) -> Text:
     """What a solver says, the form of its best answer, what went wrong, and where the time went, in a line."""
-    if row.solution is None:
-        return Text(f"{row.backend}: not run. {row.reason.removesuffix('.')}.", "dim")
-    solution = row.solution
-    form = f"best of {len(solution.attempts)}: {solution.best.form}" if solution.best else "no answer"
-    clashes = comparison.clashes(row)
-    tried = [name.removeprefix(PREFIX) for name in solution.path]
-    printed = row.printed.strip().splitlines()
+    if not run.ran:
+        return Text(f"{run.backend}: not run. {run.reason.removesuffix('.')}.", "dim")
+    record, clashing = run.record, clashes(run, comparison.runs)
+    printed = (record["printed"] or "").strip().splitlines()
     parts = [
-        f'{row.backend} says "{solution.solver_status}"',
-        *([f"certified: {solution.certificate.words}"] if with_interval else []),
-        *([f"answered by {row.answered_by}, tried {', '.join(tried)}"] if row.backend == AUTO else []),
-        form,
-        *([row.error] if row.error else []),
+        f'{run.backend} says "{record["solver_status"]}"',
+        *([f"certified: {proved(run)}"] if with_interval else []),
+        *filter(None, [answered(run)]),
+        form(run),
+        *filter(None, [record["error"]]),
         *([f'{len(printed)} lines printed, the last "{printed[-1].strip()}"'] if printed else []),
-        *([] if solution.iterations is None else [f"{solution.iterations} iterations"]),
-        ", ".join(f"{phase} {solution.times[phase]:.3f} s" for phase in PHASES),
-        *([f"contradicts {', '.join(clashes)}"] if clashes else []),
+        *([] if record["iterations"] is None else [f"{iterations(run)} iterations"]),
+        phases(run),
+        *([f"contradicts {', '.join(clashing)}"] if clashing else []),
     ]
     return Text("; ".join(parts), "dim")
-
-
-def _conclusions(comparison: Comparison) -> list[RenderableType]:
-    if all(row.solution is None for row in comparison.rows):
-        return [Text("No backend named can take this program.", "bold red")]
-    if not comparison.overlap:
-        return [
-            Text(
-                "The intervals contradict each other. Whatever the solvers did, that is a bug in boostopt: "
-                "please report it with the data.",
-                "bold red",
-            )
-        ]
-    lower, upper = comparison.interval
-    together = "the program is infeasible" if lower == np.inf else f"the optimum lies in {interval(lower, upper)}"
-    lines: list[RenderableType] = [Text(f"All together: {together}.", "bold")]
-    able = [row for row in comparison.rows if row.solution]
-    reached = [row for row in able if row.reached and row.solution]
-    if reached:
-        fastest = min(reached, key=lambda row: row.solution.times["total"] if row.solution else np.inf)
-        lines.append(Text(f"Certified to {comparison.tol:g}: {', '.join(row.backend for row in reached)}."))
-        lines.append(Text(f"Fastest of them in this one run: {fastest.backend}."))
-    if lower < upper == np.inf:
-        lines.append(Text("No d near the answers has edges that are allowed: the program is at its limit.", "yellow"))
-    short = [row.backend for row in able if not row.reached]
-    if short:
-        lines.append(Text(f"Not as narrow as {comparison.tol:g}: {', '.join(short)}.", "yellow"))
-    return lines
 
 
 def _blamed(gaps: Any) -> str:

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from textwrap import shorten
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
 from boostopt.comparison.benchmarks import Benchmark
 from boostopt.comparison.comparing import Comparison
-from boostopt.comparison.rows import Row
-from boostopt.comparison.scores import Score
+from boostopt.comparison.scores import Run, Score
+from boostopt.comparison.wording import clashes, together
 from boostopt.errors import OptionError, ProblemError
 from boostopt.pictures.style import BLACK, BLUE, GREEN, GREY, RED, Where, look, panels
 
@@ -25,6 +26,12 @@ LEAST = 1e-16
 
 WORDS = 85
 """Letters of a reason that are shown."""
+
+FEW_TIMES = 30.0
+"""A range of ratios below which a scale with powers of ten alone would have too few numbers."""
+
+NAME = 32
+"""Letters of the name of a backend that are shown."""
 
 
 def profiles(benchmark: Benchmark) -> Figure:
@@ -78,8 +85,11 @@ def _curves(axis: Axes, backends: list[str], at: list[Score], count: int, most: 
         ratios = sorted(score.ratio for score in at if score.backend == backend and score.result == "reached")
         x = [1.0, *ratios, most]
         y = [0.0, *(np.arange(1, len(ratios) + 1) / count).tolist(), len(ratios) / count]
-        axis.plot(x, y, color=its.color, ls=its.dashes, lw=1.5, drawstyle="steps-post", label=backend)
+        axis.plot(x, y, color=its.color, ls=its.dashes, lw=1.5, drawstyle="steps-post", label=_name(backend))
     axis.set(xscale="log", xlim=(most**-0.03, most), ylim=(-0.03, 1.03))
+    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if most < FEW_TIMES else (1.0,)))
+    axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+    axis.xaxis.set_minor_formatter(NullFormatter())
     if not any(score.result == "reached" for score in at):
         axis.text(0.5, 0.5, "reached by nobody", transform=axis.transAxes, ha="center", color=GREY)
 
@@ -94,12 +104,12 @@ def _bars(axis: Axes, backends: list[str], at: list[Score]) -> None:
             height, counts, left=left, height=0.7, color=color, hatch=hatch, edgecolor=BLACK, lw=0.6, label=outcome
         )
         left += counts
-    axis.set_yticks(height, backends)
+    axis.set_yticks(height, [_name(backend) for backend in backends])
     axis.xaxis.set_major_locator(MaxNLocator(4, integer=True))
     axis.set_xlim(0.0, float(left.max()))
 
 
-def intervals(comparison: Comparison, axes: Where = None) -> Figure:
+def intervals(comparison: Comparison | Sequence[Run], axes: Where = None, brief: bool = False) -> Figure:
     """Draw the certified intervals of a comparison, as distances from the middle of what all of them leave.
 
     Every interval holds the optimum, so that all of them meet; how far each reaches to either side is drawn on a scale
@@ -110,9 +120,11 @@ def intervals(comparison: Comparison, axes: Where = None) -> Figure:
     Parameters
     ----------
     comparison
-        What `boostopt.compare` returns.
+        What `boostopt.compare` returns, or runs of one program, such as those of a benchmark, each drawn in a row.
     axes
         Axes to draw on.
+    brief
+        Leave out what a table says as well, gaps, seconds and why a backend was not run: for narrow pictures.
 
     Raises
     ------
@@ -121,69 +133,76 @@ def intervals(comparison: Comparison, axes: Where = None) -> Figure:
     ProblemError
         No interval in it has a finite end: there is nothing to measure distances from.
     """
-    if not isinstance(comparison, Comparison):  # pyright: ignore[reportUnnecessaryIsInstance]
+    runs = comparison.runs if isinstance(comparison, Comparison) else comparison
+    if not isinstance(runs, Sequence) or not all(isinstance(run, Run) for run in runs):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(f"expected what compare returns; got {type(comparison).__name__}. Pass that.")
-    low, high = comparison.interval
+    low, high = together(runs)
     if not (math.isfinite(low) and math.isfinite(high)):
         raise ProblemError(
             f"some interval must be finite to measure distances from its middle; together they leave [{low}, {high}]. "
             "Print the comparison: it says why."
         )
-    middle = 0.5 * (low + high)
-    on = panels(axes, height=1.7 + 0.34 * len(comparison.rows))
-    axis, rows = on.axes[0], comparison.rows
-    axis.axvspan(
-        min(low, high) - middle, max(low, high) - middle, color=GREY, alpha=0.25, lw=0, label="what all of them leave"
-    )
-    ends = [abs(end - middle) for row in rows if row.solution for end in _ends(row) if math.isfinite(end)]
+    middle = 0.5 * low + 0.5 * high
+    on = panels(axes, height=1.7 + 0.34 * len(runs))
+    axis = on.axes[0]
+    band = "what all of them leave" if low <= high else "what parts them"
+    axis.axvspan(min(low, high) - middle, max(low, high) - middle, color=GREY, alpha=0.25, lw=0, label=band)
+    ends = [abs(end - middle) for run in runs if run.ran for end in run.interval if math.isfinite(end)]
     nearest = 10.0 ** math.floor(math.log10(max(min(filter(None, ends), default=LEAST), LEAST)))
     farthest = 10.0 * max(*ends, nearest)
-    for height, row in zip(range(len(rows))[::-1], rows, strict=True):
-        _row(axis, comparison, row, height, middle, farthest)
+    if not farthest < math.inf:
+        raise ProblemError(f"the ends of intervals must be numbers that a scale can hold; got {max(ends)}. Mend them.")
+    for height, run in zip(range(len(runs))[::-1], runs, strict=True):
+        _row(axis, runs, run, height, (middle, farthest), brief)
     axis.set_xscale("symlog", linthresh=nearest)
-    axis.set(xlim=(-farthest, farthest), ylim=(-0.7, len(rows) - 0.3))
-    axis.set_xticks(_ticks(nearest, farthest))
-    axis.set_yticks(range(len(rows))[::-1], [row.backend for row in rows])
+    axis.set(xlim=(-farthest, farthest), ylim=(-0.7, len(runs) - 0.3))
+    axis.set_xticks(_ticks(nearest, farthest, brief))
+    axis.set_yticks(range(len(runs))[::-1], [_name(run.backend) for run in runs])
     axis.set_xlabel(f"bound of the optimum less {middle:.10g}")
     on.legend(axis, columns=3)
     return on.figure
 
 
-def _ends(row: Row) -> tuple[float, float]:
-    """Return the certified interval of a row that was run."""
-    assert row.solution is not None
-    return row.solution.certificate.lower, row.solution.certificate.upper
+def _name(backend: str) -> str:
+    """Return the name of a backend as matplotlib shows it: a dollar begins no formula, an underscore hides none."""
+    plain = " ".join(backend.split())
+    cut = plain if len(plain) <= NAME else f"{plain[: NAME - 3]}..."
+    return f"{' ' if cut[:1] in ('', '_') else ''}{cut}".replace("$", r"\$")
 
 
-def _row(axis: Axes, comparison: Comparison, row: Row, height: int, middle: float, farthest: float) -> None:
-    """Draw the interval of a backend, or why there is none."""
+def _row(axis: Axes, runs: Sequence[Run], run: Run, height: int, scale: tuple[float, float], brief: bool) -> None:
+    """Draw the interval of a backend from the middle to the farthest distance of the scale, or why there is none."""
+    middle, farthest = scale
     right = axis.get_yaxis_transform()
-    if row.solution is None:
-        said = shorten(f"not run: {row.reason}", WORDS, placeholder="...")
+    if not run.ran:
+        said = "not run" if brief else shorten(f"not run: {run.reason}", WORDS, placeholder="...")
         axis.text(0.02, height, said, transform=right, va="center", fontsize="small", parse_math=False)
         return
-    lower, upper = (end - middle for end in _ends(row))
-    clash = bool(comparison.clashes(row))
+    lower, upper = (end - middle for end in run.interval)
+    asked = f"{run.tol:g}" if len({other.tol for other in runs}) == 1 else "the gap asked for"
     color, ls, label = (
         (RED, ":", "contradicts another: a mistake of boostopt")
-        if clash
-        else (BLUE, "-", f"certified to {comparison.tol:g}")
-        if row.reached
-        else (RED, "--", f"wider than {comparison.tol:g}")
+        if clashes(run, runs)
+        else (BLUE, "-", f"certified to {asked}")
+        if run.result == "reached"
+        else (RED, "--", f"wider than {asked}")
     )
     axis.plot([max(lower, -farthest), min(upper, farthest)], [height, height], color=color, ls=ls, lw=1.8, label=label)
     for end, arrow in ((lower, "<"), (upper, ">")):
         inside = math.isfinite(end)
         at = end if inside else math.copysign(farthest, end)
         axis.plot([at], [height], color=color, marker="|" if inside else arrow, ms=9, mew=1.8, clip_on=False)
-    gap, seconds = row.solution.certificate.gap, row.solution.times["total"]
-    axis.text(1.03, height, f"gap {gap:.0e} in {seconds:.2g} s", transform=right, va="center", fontsize="small")
+    if brief:
+        return
+    gap = run.record.get("gap")
+    said = f"gap {math.inf if gap is None else gap:.0e} in {run.seconds:.2g} s"
+    axis.text(1.03, height, said, transform=right, va="center", fontsize="small")
 
 
-def _ticks(nearest: float, farthest: float) -> list[float]:
-    """Return some powers of ten to both sides of 0."""
+def _ticks(nearest: float, farthest: float, brief: bool) -> list[float]:
+    """Return some powers of ten to both sides of 0, in brief the largest one."""
     first, last = round(math.log10(nearest)), math.floor(math.log10(farthest))
     # Next to 0 the scale is linear: labels of neighbouring powers would run into each other there.
     step = max(math.ceil((last - first) / 3), 2)
-    powers = [10.0**k for k in range(first, last + 1, step)]
+    powers = [10.0**last] if brief else [10.0**k for k in range(first, last + 1, step)]
     return [*(-power for power in reversed(powers)), 0.0, *powers]

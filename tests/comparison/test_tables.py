@@ -17,8 +17,9 @@ from rich.console import Console, RenderableType
 from boostopt import Certificate, Comparison, Solution, Verdict, get_backend, get_formulation, solve
 from boostopt.backends.base import Backend, Capability
 from boostopt.comparison.rows import Row
-from boostopt.comparison.tables import BLAMED, STYLES, ComparisonTable, certificate_table, interval, support_table
+from boostopt.comparison.tables import BLAMED, STYLES, ComparisonTable, certificate_table, support_table
 from boostopt.explanation import PROOFS
+from boostopt.words import interval
 
 
 def shown(renderable: RenderableType, width: int = 300) -> str:

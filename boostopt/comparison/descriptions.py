@@ -1,0 +1,45 @@
+"""What a program is, for somebody who has only the report: the page that states it, and what its data look like."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from boostopt.formulation import Formulation
+from boostopt.program import Program
+
+
+def describe(program: Program) -> dict[str, Any]:
+    """Return the words of the page and the facts about the data, as plain values.
+
+    Returns
+    -------
+    `headline`; `title`, `sources`, `page` (what the page says, with its problems in plain notation) and `meanings` (of
+    the parameters, by name), "" and empty where the page says nothing; `nonzeros`, `smallest` and `largest` entry of U
+    and its `storage`; `multiplicities`, smallest and largest, and whether the `reference` distribution is that of c.
+    """
+    page, examples = program.formulation, program.examples
+    stated = isinstance(page, Formulation)
+    return {
+        "headline": program.headline,
+        "title": (page.title or page.name) if stated else page.name,
+        "sources": list(page.sources) if stated else [],
+        "page": page.text if stated else "",
+        "meanings": {name: known.meaning for name, known in page.parameters.items()} if stated else {},
+        **_entries(program),
+        "multiplicities": [float(examples.c.min()), float(examples.c.max())],
+        "reference": "proportional to c"
+        if np.allclose(examples.d0, examples.c / examples.total, rtol=1e-12, atol=0.0)
+        else "given",
+    }
+
+
+def _entries(program: Program) -> dict[str, Any]:
+    """What stands in U."""
+    nonzeros, smallest, largest = 0, np.inf, -np.inf
+    for _, block in program.margins.blocks():
+        nonzeros += int(np.count_nonzero(block)) if isinstance(block, np.ndarray) else int(block.count_nonzero())
+        smallest, largest = min(smallest, float(block.min())), max(largest, float(block.max()))
+    kind = repr(program.margins).rpartition(", ")[2].removesuffix(")")
+    return {"nonzeros": nonzeros, "smallest": smallest, "largest": largest, "storage": kind}

@@ -1,0 +1,295 @@
+"""Comparisons and benchmarks as plain values: made from a result, or read from a file that holds one.
+
+A file is what `to_json` wrote, or the file of `resume`. Nothing good is expected of it: every value is asked for by its
+type, numbers must be finite and agree with each other, and nothing is computed, opened or run by a name that it gives.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from boostopt.comparison import fields
+from boostopt.comparison.benchmarks import Benchmark, Settings
+from boostopt.comparison.comparing import Comparison
+from boostopt.comparison.descriptions import describe
+from boostopt.comparison.ledger import KIND, TEXTS, check_fields, finished_run, parsed
+from boostopt.comparison.machine import boostopt_version, machine
+from boostopt.comparison.origin import Origin
+from boostopt.comparison.records import facts, plain
+from boostopt.comparison.scores import Run
+from boostopt.errors import DataError, OptionError
+
+LARGEST = 1_000_000_000
+"""Bytes up to which a file is read at all."""
+
+SHORTEST, LONGEST = 1e-9, 1e9
+"""Seconds that a solve can take: a clock's tick, and decades."""
+
+RESULTS = ("reached", "failed", "not run")
+
+
+@dataclass(frozen=True)
+class Document:
+    """What a report is made of.
+
+    Attributes
+    ----------
+    benchmark
+        All runs; those of a comparison as of one repeat.
+    measured
+        Whether it is a benchmark: shuffled, repeated, after a solve that is not counted.
+    file
+        The file that it was read from, "" for none: then nothing in it was computed anew.
+    """
+
+    benchmark: Benchmark
+    measured: bool
+    file: str = ""
+
+
+def document(result: object) -> Document:
+    """Return what `compare` or `benchmark` returned as plain values.
+
+    Raises
+    ------
+    OptionError
+        It is neither, nor a document.
+    """
+    if isinstance(result, Document):
+        return result
+    if isinstance(result, Benchmark):
+        return Document(result, measured=True)
+    if not isinstance(result, Comparison):
+        raise OptionError(f"expected what compare or benchmark returns; got {type(result).__name__}. Pass that.")
+    label = result.program.headline
+    about = {**facts(result.program), "about": describe(result.program)}
+    settings = _once(result.tol, any(row.isolated for row in result.rows))
+    made = Benchmark({label: plain(about)}, settings, machine(), boostopt_version(), result.runs, result.origin)
+    return Document(made, measured=False)
+
+
+def load(path: str | os.PathLike[str]) -> Document:
+    """Read what `to_json` of a comparison or a benchmark wrote, or the file of `resume`.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, is none of these, or holds a value of a wrong type, a number that is not finite or
+        contradicts another one.
+    """
+    path = Path(path)
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST + 1)
+    except (OSError, ValueError) as failure:
+        raise DataError(f"{path} cannot be read: {failure}. Check the path.") from failure
+    if len(content) > LARGEST:
+        raise DataError(f"{path} is larger than {LARGEST:,} bytes, the limit. Report on fewer programs at a time.")
+    text = content.decode(errors="replace")
+    first = parsed(text.partition("\n")[0])
+    if first is not None and first.get("kind") == KIND:
+        return _ledger(path, first, text)
+    return _json(path, text)
+
+
+def _json(path: Path, text: str) -> Document:
+    """Read what `to_json` wrote."""
+    try:
+        read = json.loads(text, parse_constant=fields.not_finite)
+    except (ValueError, RecursionError, OverflowError) as failure:
+        raise DataError(
+            f"expected what `compare --json` wrote, or the file of --resume; {path} is no JSON text, or it is "
+            f"truncated ({str(failure)[:120]}). Write it anew."
+        ) from None
+    try:
+        top = fields.mapping(read, "the file")
+        if "runs" in top:
+            return Document(_benchmark(top), measured=True, file=str(path))
+        if "rows" in top:
+            return Document(_comparison(top), measured=False, file=str(path))
+        raise ValueError("it has neither runs nor rows")
+    except (ValueError, TypeError, RecursionError) as failure:
+        raise _refused(path, failure) from None
+
+
+def _ledger(path: Path, head: Mapping[str, Any], text: str) -> Document:
+    """Read the file of `resume`: its finished runs, of each the latest, a last line without an end left out."""
+    whole = text[: text.rfind("\n") + 1].splitlines()
+    latest: dict[tuple[str, str, float, int], tuple[str, Run]] = {}
+    for number, line in enumerate(whole[1:], 2):
+        version, run = finished_run(path, number, line)
+        try:
+            latest[run.program, run.backend, run.tol, run.repeat] = version, _checked(run)
+        except (ValueError, TypeError, RecursionError) as failure:
+            raise _refused(path, ValueError(f"line {number}: {failure}")) from None
+    if not latest:
+        raise DataError(f"expected finished runs; {path} has none yet. Let the benchmark go on, then report.")
+    runs = tuple(run for _, run in latest.values())
+    versions = list(dict.fromkeys(version for version, _ in latest.values()))
+    try:
+        digests = fields.mapping(head.get("programs"), "programs")
+        described = fields.mapping(head.get("described", {}), "described")
+        labels = dict.fromkeys([*digests, *(run.program for run in runs)])
+        programs = {label: _program(described.get(label, {})) for label in labels}
+        settings = Settings(
+            tuple(sorted({run.tol for run in runs}, reverse=True)),
+            1 + max(run.repeat for run in runs),
+            _limit(head.get("time_limit")),
+            fields.flag(head.get("isolate"), "isolate"),
+            0,
+        )
+        origin = _origin(head.get("origin", {}))
+        made = Benchmark(programs, settings, _machine(head.get("machine")), ", ".join(versions), runs, origin)
+    except (ValueError, TypeError, RecursionError) as failure:
+        raise _refused(path, failure) from None
+    return Document(made, measured=True, file=str(path))
+
+
+def _refused(path: Path, failure: Exception) -> DataError:
+    return DataError(f"expected a comparison or a benchmark; {path} is none: {failure}. Write it anew.")
+
+
+def _comparison(top: Mapping[str, Any]) -> Benchmark:
+    """Make the runs of one repeat from the rows of a comparison."""
+    tol = fields.fraction(top.get("tol"), "tol")
+    rows = [fields.mapping(row, "a row") for row in fields.listed(top.get("rows"), "rows")]
+    logs = fields.listed(top["logs"], "logs") if "logs" in top else [[]] * len(rows)
+    if not rows or len(logs) != len(rows):
+        raise ValueError(f"it must have rows, and as many logs; it has {len(rows)} and {len(logs)}")
+    program = _program(top)
+    label = str(program["about"].get("headline") or program["formulation"])
+    runs = [
+        {
+            "program": label,
+            "digest": "",
+            **{name: row.get(name) for name in ("backend", "version", "result", "reason")},
+            "tol": tol,
+            "repeat": 0,
+            "record": row,
+            "log": log,
+        }
+        for row, log in zip(rows, logs, strict=True)
+    ]
+    read = tuple(_run(run) for run in runs)
+    _each_once(read)
+    isolated = any(bool(run.record.get("isolated")) for run in read)
+    version = fields.text(top.get("boostopt"), "boostopt")
+    machine = _machine(top.get("machine"))
+    return Benchmark({label: program}, _once(tol, isolated), machine, version, read, _origin(top.get("origin", {})))
+
+
+def _benchmark(top: Mapping[str, Any]) -> Benchmark:
+    """Make a benchmark from its runs; scores and means are computed from them, whatever the file says of those."""
+    runs = tuple(_run(fields.mapping(run, "a run")) for run in fields.listed(top.get("runs"), "runs"))
+    programs = {label: _program(about) for label, about in fields.mapping(top.get("programs"), "programs").items()}
+    if not runs or {run.program for run in runs} != set(programs):
+        raise ValueError("its runs must be of the programs that it names, each with one at least")
+    _each_once(runs)
+    said = fields.mapping(top.get("settings"), "settings")
+    profiles = tuple(fields.fraction(tol, "profiles") for tol in fields.listed(said.get("profiles"), "profiles"))
+    if {run.tol for run in runs} != set(profiles):
+        raise ValueError("the gaps of its runs must be its profiles")
+    settings = Settings(
+        profiles,
+        fields.count(said.get("repeats"), "repeats"),
+        _limit(said.get("time_limit")),
+        fields.flag(said.get("isolate"), "isolate"),
+        fields.count(said.get("seed"), "seed"),
+    )
+    version = fields.text(top.get("boostopt"), "boostopt")
+    return Benchmark(programs, settings, _machine(top.get("machine")), version, runs, _origin(top.get("origin", {})))
+
+
+def _once(tol: float, isolated: bool) -> Settings:
+    """The settings that a comparison would have as a benchmark."""
+    return Settings((tol,), 1, None, isolated, 0)
+
+
+def _each_once(runs: Iterable[Run]) -> None:
+    """Raise ValueError where a run stands twice."""
+    keys = [(run.program, run.backend, run.tol, run.repeat) for run in runs]
+    if len(set(keys)) < len(keys):
+        raise ValueError("a run stands in it twice")
+
+
+def _run(said: Mapping[str, Any]) -> Run:
+    """Read a run."""
+    check_fields(said, [name for name in TEXTS if name != "boostopt"], RESULTS)
+    return _checked(Run(**said))
+
+
+def _checked(run: Run) -> Run:
+    """Return a run whose record and log hold what `Row` leaves, and whose numbers agree with each other."""
+    fields.check_record(run.record)
+    fields.fraction(run.tol, "tol")
+    lower, upper = run.interval
+    if run.ran and run.record.get("verdict") is None:
+        raise ValueError(f"{run.backend} was run, and its verdict is missing")
+    if lower > upper:
+        raise ValueError(f"the interval of {run.backend} has a lower end above the upper one: {lower} and {upper}")
+    if run.ran and (run.result == "reached") != (run.gap <= run.tol):
+        raise ValueError(f"the result of {run.backend} is {run.result!r} at {run.tol:g}, and its gap {run.gap:g}")
+    if run.result == "reached" and not SHORTEST <= run.seconds <= LONGEST:
+        raise ValueError(f"the seconds in which {run.backend} reached its gap are none that it can take: {run.seconds}")
+    for attempt in run.log:
+        fields.check_attempt(attempt)
+    return replace(run, log=tuple(run.log))
+
+
+def _program(value: Any) -> dict[str, Any]:
+    """Read what is said of a program; what is missing is left out, or empty, so that nothing need be asked twice."""
+    said = fields.mapping(value, "a program")
+    about = fields.mapping(said.get("about", {}), "about")
+    for name in ("headline", "title", "page", "storage", "reference"):
+        fields.text(about.get(name, ""), name)
+    for entry in fields.mapping(about.get("meanings", {}), "meanings").values():
+        fields.text(entry, "a meaning")
+    fields.texts(about.get("sources", []), "sources")
+    for name, where in (("smallest", about), ("largest", about), ("examples_with_multiplicity", said)):
+        if where.get(name) is not None:
+            fields.finite(where[name], name)
+    for name, where in (("nonzeros", about), ("examples", said), ("hypotheses", said)):
+        if where.get(name) is not None:
+            fields.count(where[name], name)
+    counted = [
+        fields.finite(entry, "a multiplicity") for entry in fields.listed(about.get("multiplicities", []), "they")
+    ]
+    if len(counted) not in (0, 2):
+        raise ValueError("multiplicities must be the smallest and the largest one")
+    numbers = ("examples", "examples_with_multiplicity", "hypotheses", "program_digest")
+    return {
+        **{name: said[name] for name in numbers if name in said},
+        "formulation": fields.text(said.get("formulation", ""), "formulation"),
+        "parameters": fields.mapping(said.get("parameters", {}), "parameters"),
+        "digest": fields.text(said.get("digest", ""), "digest"),
+        "about": about,
+    }
+
+
+def _origin(value: Any) -> Origin:
+    """Read how it came about."""
+    said = fields.mapping(value, "origin")
+    command, date, data = (fields.text(said.get(name, ""), name) for name in ("command", "date", "data"))
+    versions = fields.mapping(said.get("versions", {}), "versions")
+    fields.texts(list(versions.values()), "versions")
+    pairs = [fields.texts(pair, "what was left out") for pair in fields.listed(said.get("skipped", []), "skipped")]
+    if any(len(pair) != 2 for pair in pairs):
+        raise ValueError("what was left out must stand in pairs with the reason")
+    return Origin(command, date, data, versions, tuple((what, why) for what, why in pairs))
+
+
+def _machine(value: Any) -> dict[str, Any]:
+    """Read what it was measured on."""
+    said = fields.mapping(value, "machine")
+    fields.mapping(said.get("threads", {}), "threads")
+    return said
+
+
+def _limit(value: Any) -> float | None:
+    """Read a time limit; null for none."""
+    return None if value is None else fields.seconds(value, "time_limit")

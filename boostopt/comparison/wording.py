@@ -1,0 +1,209 @@
+"""What runs came to, in words and rounded numbers: the same on the terminal and in the report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from boostopt.comparison.rows import AUTO
+from boostopt.comparison.scores import Mean, Run, Score
+from boostopt.solution import PHASES
+from boostopt.words import interval
+
+BUG = "Whatever the solvers did, that is a bug in boostopt: please report it with the data."
+"""What is said of intervals that have no point in common."""
+
+Kind = Literal["known", "good", "warning", "wrong"]
+
+
+@dataclass(frozen=True)
+class Conclusion:
+    """A sentence, and of what kind it is: "known" for what holds, "wrong" for what must not be."""
+
+    words: str
+    kind: Kind
+
+
+# One program
+
+
+def together(runs: Iterable[Run]) -> tuple[float, float]:
+    """Return the intersection of all certified intervals; its ends are out of order where there is none."""
+    known = [run.interval for run in runs if run.ran]
+    return max((low for low, _ in known), default=-math.inf), min((high for _, high in known), default=math.inf)
+
+
+def clashes(run: Run, runs: Iterable[Run]) -> list[str]:
+    """Return the backends whose interval does not overlap with that of a run."""
+    if not run.ran:
+        return []
+    lower, upper = run.interval
+    others = [other for other in runs if other is not run and other.ran]
+    return list(dict.fromkeys(r.backend for r in others if lower > r.interval[1] or r.interval[0] > upper))
+
+
+def verdict(runs: Sequence[Run]) -> Conclusion:
+    """Say in a sentence what is known about the optimum of a program, by whom, and whether the intervals agree."""
+    ran, (lower, upper) = [run for run in runs if run.ran], together(runs)
+    if not ran:
+        return Conclusion("No backend named can take this program.", "wrong")
+    if lower > upper:
+        return Conclusion(f"The intervals contradict each other. {BUG}", "wrong")
+    if lower == math.inf:
+        provers = dict.fromkeys(run.backend for run in ran if run.record.get("infeasible"))
+        return Conclusion(f"The program is infeasible, proved by {_listed(provers)}.", "good")
+    where = f"The optimum lies in {interval(lower, upper)}"
+    agree = "all intervals agree" if len({run.backend for run in ran}) > 1 else "no other backend was run"
+    reached = [run for run in ran if run.result == "reached"]
+    if not reached:
+        return Conclusion(f"{where}: nobody certified it to {min(run.tol for run in ran):g}; {agree}.", "warning")
+    finest = min(run.tol for run in reached)
+    provers = dict.fromkeys(run.backend for run in reached if run.tol == finest)
+    kind: Kind = "good" if finest == min(run.tol for run in ran) else "warning"
+    return Conclusion(f"{where}: certified to {finest:g} by {_listed(provers)}; {agree}.", kind)
+
+
+def conclusions(runs: Sequence[Run]) -> list[Conclusion]:
+    """Say what follows from the runs of one program by several backends, each run once."""
+    ran, (lower, upper) = [run for run in runs if run.ran], together(runs)
+    if not ran or lower > upper:
+        return [verdict(runs)]
+    known = "the program is infeasible" if lower == math.inf else f"the optimum lies in {interval(lower, upper)}"
+    said = [Conclusion(f"All together: {known}.", "known")]
+    reached = [run for run in ran if run.result == "reached"]
+    if reached:
+        said.append(Conclusion(f"Certified to {ran[0].tol:g}: {', '.join(run.backend for run in reached)}.", "good"))
+        fastest = min(reached, key=lambda run: run.seconds)
+        said.append(Conclusion(f"Fastest of them in this one run: {fastest.backend}.", "good"))
+    if lower < upper == math.inf:
+        said.append(
+            Conclusion("No d near the answers has edges that are allowed: the program is at its limit.", "warning")
+        )
+    short = [run.backend for run in ran if run.result != "reached"]
+    if short:
+        said.append(Conclusion(f"Not as narrow as {ran[0].tol:g}: {', '.join(short)}.", "warning"))
+    return said
+
+
+def proved(run: Run) -> str:
+    """Return what a run proves about the optimum, rounded outward."""
+    excess = run.record.get("excess")
+    return (
+        f"infeasible, proved by {excess or math.nan:.3g}" if run.record.get("infeasible") else interval(*run.interval)
+    )
+
+
+def width(run: Run) -> str:
+    """Return the certified gap, unscaled."""
+    gap = run.record.get("gap")
+    return f"{math.inf if gap is None else gap:.1e}"
+
+
+def seconds_once(run: Run) -> str:
+    """Return the seconds of a single run."""
+    return f"{run.seconds:.3f}"
+
+
+def iterations(run: Run) -> str:
+    """Return how many the solvers counted."""
+    count = run.record.get("iterations")
+    return "-" if count is None else str(count)
+
+
+def form(run: Run) -> str:
+    """Say of how many attempts the answer is the best, and in which form."""
+    best, attempts = run.record.get("form"), run.record.get("attempts")
+    return f"best of {attempts}: {best}" if best else "no answer"
+
+
+def phases(run: Run) -> str:
+    """Say where the time went."""
+    spent = ((phase, run.record.get(f"seconds_{phase}")) for phase in PHASES)
+    return ", ".join(f"{phase} {seconds:.3f} s" for phase, seconds in spent if seconds is not None)
+
+
+def answered(run: Run) -> str:
+    """Say whose answer that of the automatic choice is; "" for any other backend."""
+    by = run.record.get("answered_by")
+    return f"answered by {by}, tried {', '.join(run.record.get('path') or ())}" if run.backend == AUTO and by else ""
+
+
+def _listed(names: Iterable[str]) -> str:
+    """Return names as a sentence has them."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+# Scores and means
+
+
+def seconds(value: float) -> str:
+    """Write seconds with two digits: repeats agree in no more."""
+    return f"{value:.2g}" if value < 99.5 else f"{value:.0f}"
+
+
+def ratio(value: float) -> str:
+    """Write a ratio to the fastest; "" for none."""
+    return f"x{seconds(value)}" if math.isfinite(value) else ""
+
+
+def time_of(score: Score) -> str:
+    """Return the median, or why there is none."""
+    return seconds(score.median) if score.result == "reached" else score.result
+
+
+def spread(score: Score) -> str:
+    """Return the quartiles, or how far it came."""
+    missing = f"{score.runs} of {score.wanted} runs" if 0 < score.runs < score.wanted else ""
+    if score.result == "failed":
+        return f"{score.reached} of {score.runs}, gap {score.gap:.1e}"
+    if score.result == "not run" or score.runs == 1:
+        return missing
+    quartiles = "-".join(seconds(value) for value in score.quartiles)
+    return f"{quartiles}, {missing}" if missing else quartiles
+
+
+def mean_of(mean: Mean) -> str:
+    """Return the mean of a backend over all programs, or why there is none."""
+    if math.isfinite(mean.seconds):
+        return f"{'>= ' if mean.at_least else ''}{seconds(mean.seconds)}"
+    return result_of(mean)
+
+
+def result_of(mean: Mean) -> str:
+    """Return the worst that it came to on any program."""
+    return "failed" if mean.failed else "not run" if mean.not_run else "reached"
+
+
+def counts(mean: Mean) -> str:
+    """Say on how many programs it failed or was not run."""
+    count = mean.reached + mean.failed + mean.not_run
+    parts = [f"failed on {mean.failed}"] if mean.failed else []
+    parts += [f"not run on {mean.not_run}"] if mean.not_run else []
+    return f"{', '.join(parts)} of {count}" if parts else ""
+
+
+def fastest(means: Iterable[Mean], tol: float) -> str:
+    """Say who is fastest to a gap over all programs."""
+    first = [m.backend for m in means if m.tol == tol and m.ratio == 1.0 and not m.at_least]
+    return f"Fastest to a certified gap of {tol:g}: {', '.join(first) or 'nobody on all programs'}."
+
+
+def reasons(of_program: Iterable[Score]) -> list[tuple[str, str]]:
+    """Say why backends were not run, or failed at the first gap that they did not reach; several with one reason once.
+
+    Returns
+    -------
+    Pairs of the backends, with commas between, and the reason.
+    """
+    told: dict[tuple[str, str], str] = {}
+    for score in of_program:
+        if score.result != "reached":
+            at = "" if score.result == "not run" else f" at {score.tol:g}"
+            told.setdefault((score.backend, score.result), f"{score.result}{at}. {score.reason.removesuffix('.')}.")
+    return [
+        (", ".join(backend for (backend, _), its in told.items() if its == words), words)
+        for words in dict.fromkeys(told.values())
+    ]

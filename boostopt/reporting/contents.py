@@ -1,0 +1,260 @@
+"""What stands in a report, as the template takes it: words, formulas and pictures, nothing left to compute."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from markupsafe import Markup
+
+from boostopt.comparison.benchmarks import Benchmark
+from boostopt.comparison.documents import Document
+from boostopt.comparison.scores import SHIFT_SECONDS, Run
+from boostopt.comparison.wording import (
+    BUG,
+    Conclusion,
+    clashes,
+    conclusions,
+    counts,
+    fastest,
+    iterations,
+    mean_of,
+    proved,
+    ratio,
+    reasons,
+    result_of,
+    seconds,
+    seconds_once,
+    spread,
+    time_of,
+    verdict,
+    width,
+)
+from boostopt.errors import ProblemError
+from boostopt.pictures import intervals, profiles
+from boostopt.reporting.drawings import drawn, narrow_intervals
+from boostopt.reporting.facts import facts, origin, parameters, provenance
+from boostopt.reporting.formulas import PageShown, shown
+from boostopt.reporting.logs import Log, logs
+
+FEW = 3
+"""Up to as many formulations, and programs, stand unfolded."""
+
+
+@dataclass(frozen=True)
+class Stated:
+    """A formulation: its page, its formulas where it states any in the pages' notation, and where it is stated."""
+
+    name: str
+    title: str
+    page: PageShown | None
+    words: str
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Line:
+    """What came of a backend on a program, in words; `state` is what it is coloured by."""
+
+    backend: str
+    version: str
+    state: str
+    interval: str
+    gap: str
+    asked: str
+    seconds: str
+    overlaps: str
+    iterations: str
+    says: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A time with its ratio to the fastest, and a remark."""
+
+    time: str
+    ratio: str
+    remark: str
+    state: str
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Backends, one in a row, against gaps, and remarks below them."""
+
+    gaps: tuple[str, ...]
+    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A program with everything that was found out about it."""
+
+    label: str
+    verdict: Conclusion
+    parameters: tuple[tuple[Markup, str, str], ...]
+    facts: tuple[tuple[str, str], ...]
+    pictures: tuple[tuple[str, Markup], ...]
+    lines: tuple[Line, ...]
+    conclusions: tuple[Conclusion, ...]
+    scores: Matrix | None
+    logs: tuple[Log, ...]
+
+
+@dataclass(frozen=True)
+class Contents:
+    """A whole report."""
+
+    kind: str
+    title: str
+    verdicts: tuple[Conclusion, ...]
+    origin: tuple[tuple[str, str], ...]
+    formulations: tuple[Stated, ...]
+    programs: tuple[Shown, ...]
+    means: Matrix | None
+    profiles: Markup | None
+    skipped: tuple[tuple[str, str], ...]
+    provenance: tuple[tuple[str, str], ...]
+    unfolded: bool
+    shift: str
+
+
+def contents(of: Document) -> Contents:
+    """Return what stands in the report of a comparison or a benchmark."""
+    b = of.benchmark
+    programs = tuple(_program(of, k, label) for k, label in enumerate(b.programs))
+    several = len(b.programs) > 1
+    stated = _formulations(b)
+    ran = of.measured and any(run.ran for run in b.runs)
+    return Contents(
+        kind="Benchmark" if of.measured else "Comparison",
+        title=_title(b, stated),
+        verdicts=_verdicts(of, programs),
+        origin=origin(of),
+        formulations=stated,
+        programs=programs,
+        means=_means(b) if of.measured and several else None,
+        profiles=drawn(profiles(b), "profiles", "Performance profiles of the backends") if ran else None,
+        skipped=b.origin.skipped,
+        provenance=provenance(of),
+        unfolded=len(programs) <= FEW,
+        shift=f"{SHIFT_SECONDS:g}",
+    )
+
+
+def _title(b: Benchmark, stated: Sequence[Stated]) -> str:
+    if len(b.programs) > 1:
+        count = len({run.backend for run in b.runs})
+        return f"{len(b.programs)} programs, {count} backend{'s' if count > 1 else ''}"
+    name = stated[0].title
+    return f"{name} on {b.origin.data}" if b.origin.data else name
+
+
+def _verdicts(of: Document, programs: Sequence[Shown]) -> tuple[Conclusion, ...]:
+    """What is known, in a sentence; of several programs in one about all, after those that must not be."""
+    b = of.benchmark
+    if len(programs) == 1:
+        return (programs[0].verdict,)
+    wrong = tuple(
+        Conclusion(f"The intervals of {label} contradict each other. {BUG}", "wrong") for label in b.contradicted
+    )
+    if not any(run.ran for run in b.runs):
+        return (Conclusion("No backend named can take any of these programs.", "wrong"),)
+    finest = min(b.settings.profiles)
+    done = {run.program for run in b.runs if run.result == "reached" and run.tol == finest}
+    said = f"{len(done)} of {len(programs)} programs are certified to {finest:g} by some backend"
+    agree = "" if wrong else "; the intervals of each program agree"
+    return (*wrong, Conclusion(f"{said}{agree}.", "good" if len(done) == len(programs) else "warning"))
+
+
+def _formulations(b: Benchmark) -> tuple[Stated, ...]:
+    """Return each formulation once."""
+    found: dict[tuple[str, str], Stated] = {}
+    for program in b.programs.values():
+        about, name = program.get("about", {}), str(program.get("formulation", ""))
+        text = str(about.get("page", ""))
+        if (name, text) not in found:
+            page = shown(text, about.get("meanings", {}))
+            sources = tuple(about.get("sources", ()))
+            found[name, text] = Stated(name, str(about.get("title") or name), page, "" if page else text, sources)
+    return tuple(found.values())
+
+
+def _program(of: Document, k: int, label: str) -> Shown:
+    b = of.benchmark
+    program, runs = b.programs[label], [run for run in b.runs if run.program == label]
+    best = _narrowest(runs)
+    return Shown(
+        label=label,
+        verdict=verdict(runs),
+        parameters=parameters(program),
+        facts=facts(program, b.origin.data),
+        pictures=_pictures(best, f"program{k}"),
+        lines=tuple(_line(run, best, of.measured) for run in best),
+        conclusions=() if of.measured else tuple(conclusions(runs)),
+        scores=_scores(b, label) if of.measured else None,
+        logs=logs(runs, of.measured),
+    )
+
+
+def _narrowest(runs: Iterable[Run]) -> list[Run]:
+    """Return the run of each backend that has proved most: the interval that it stands for."""
+    best: dict[str, Run] = {}
+    for run in runs:
+        before = best.get(run.backend)
+        if before is None or (run.ran, -run.gap) > (before.ran, -before.gap):
+            best[run.backend] = run
+    return list(best.values())
+
+
+def _pictures(runs: Sequence[Run], prefix: str) -> tuple[tuple[str, Markup], ...]:
+    """Return the intervals for wide and for narrow screens, by these words; nothing where there is none to draw."""
+    try:
+        wide, narrow = intervals(runs), narrow_intervals(runs)
+    except ProblemError:  # infeasible, or nothing known: there are no distances to draw, and the words say so
+        return ()
+    label = "Certified intervals of the backends against each other"
+    return ("wide-screen", drawn(wide, f"{prefix}w", label)), ("narrow-screen", drawn(narrow, f"{prefix}n", label))
+
+
+def _line(run: Run, runs: Sequence[Run], measured: bool) -> Line:
+    record, asked = run.record, f"{run.tol:g}"
+    if not run.ran:
+        return Line(run.backend, run.version, "not run", run.reason, "", asked, "", "", "", "")
+    clashing = clashes(run, runs)
+    by = str(record.get("answered_by") or "")
+    return Line(
+        backend=run.backend if by in ("", run.backend) else f"{run.backend}, answered by {by}",
+        version=run.version,
+        state=str(record.get("verdict")),
+        interval=proved(run),
+        gap=width(run),
+        asked=asked,
+        seconds=seconds(run.seconds) if measured else seconds_once(run),
+        overlaps=f"NO: {', '.join(clashing)}" if clashing else "yes",
+        iterations=iterations(run),
+        says=str(record.get("solver_status") or ""),
+    )
+
+
+def _scores(b: Benchmark, label: str) -> Matrix:
+    """Times of a program."""
+    of_program = [score for score in b.scores if score.program == label]
+    cells = {(s.backend, s.tol): Cell(time_of(s), ratio(s.ratio), spread(s), s.result) for s in of_program}
+    return _matrix(cells, [f"{backends}: {why}" for backends, why in reasons(of_program)])
+
+
+def _means(b: Benchmark) -> Matrix:
+    """Times over all programs."""
+    cells = {(m.backend, m.tol): Cell(mean_of(m), ratio(m.ratio), counts(m), result_of(m)) for m in b.means}
+    remarks = [] if b.contradicted else [fastest(b.means, tol) for tol in b.settings.profiles]
+    return _matrix(cells, remarks)
+
+
+def _matrix(cells: Mapping[tuple[str, float], Cell], remarks: Iterable[str]) -> Matrix:
+    backends = dict.fromkeys(backend for backend, _ in cells)
+    tols = sorted({tol for _, tol in cells}, reverse=True)
+    none = Cell("", "", "", "not run")
+    rows = tuple((backend, tuple(cells.get((backend, tol), none) for tol in tols)) for backend in backends)
+    return Matrix(tuple(f"{tol:g}" for tol in tols), rows, tuple(remarks))

@@ -1,0 +1,71 @@
+"""Pictures as SVG inside a page: text as text, no date, every name of its own."""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib as mpl
+from markupsafe import Markup, escape
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from boostopt.comparison.scores import Run
+from boostopt.pictures import intervals
+
+SAVED: dict[Any, str] = {"svg.fonttype": "none", "svg.hashsalt": "boostopt"}
+"""Text is text that a browser draws and a reader can search; names in the picture do not change from run to run."""
+
+NARROW = 4.2
+"""Inches of a picture for narrow screens: shrunk to one of 360 pixels its letters are still those of a text."""
+
+
+def drawn(figure: Figure, prefix: str, label: str) -> Markup:
+    """Return a figure as SVG to stand in HTML.
+
+    Parameters
+    ----------
+    figure
+        What a function of `boostopt.pictures` returned.
+    prefix
+        What every name in it begins with: names must be unique in a page.
+    label
+        What it shows, for those who do not see it.
+    """
+    file = io.StringIO()
+    with mpl.rc_context(SAVED), warnings.catch_warnings():
+        # The letters are drawn by the browser, whose fonts have more of them than matplotlib's.
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        figure.savefig(file, format="svg", metadata={"Date": None})
+    text = file.getvalue()
+    text = text[text.index("<svg") :]
+    # What it says about itself, its comments, and a style that would hold for all pictures of the page.
+    text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>|<style\b.*?</style>", "", text, flags=re.DOTALL)
+    text = re.sub(r"<[^<>]+>", lambda tag: _renamed(tag[0], prefix), text)
+    text = re.sub(r'^<svg ([^>]*?)\s*width="[^"]*"', r"<svg \1", text)
+    text = re.sub(r'^<svg ([^>]*?)\s*height="[^"]*"', r"<svg \1", text)
+    text = text.replace("<svg ", f'<svg role="img" aria-label="{escape(label)}" ', 1)
+    return Markup(re.sub(r"\n\s*\n+", "\n", text))
+
+
+def narrow_intervals(runs: Sequence[Run]) -> Figure:
+    """Draw certified intervals for a narrow screen: no words that the table has, the legend in one column."""
+    figure = Figure(figsize=(NARROW, 1.2 + 0.34 * len(runs)), layout="constrained")
+    FigureCanvasAgg(figure)
+    axis = figure.add_subplot()
+    axis.spines[["top", "right"]].set_visible(False)
+    intervals(runs, axis, brief=True)
+    handles, labels = axis.get_legend_handles_labels()
+    known = dict(zip(labels, handles, strict=True))
+    legend = figure.legend(list(known.values()), list(known), loc="outside lower center", frameon=False, handlelength=3)
+    figure.set_figheight(figure.get_figheight() + legend.get_window_extent().height / figure.dpi)
+    return figure
+
+
+def _renamed(tag: str, prefix: str) -> str:
+    """Return a tag whose names, and what refers to them, begin with a prefix."""
+    tag = re.sub(r'\bid="', f'id="{prefix}-', tag)
+    return re.sub(r'(href="#|url\(#)', rf"\g<1>{prefix}-", tag)

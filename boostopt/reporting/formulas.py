@@ -1,0 +1,132 @@
+"""The problems of a page as MathML: its plain notation becomes LaTeX, and that MathML, statement by statement.
+
+Each statement is a formula of its own and the layout is HTML's, so that a narrow screen can put things below each
+other, which no formula does by itself.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import unescape
+from xml.etree import ElementTree
+
+from latex2mathml.converter import convert_to_element
+from markupsafe import Markup
+
+from boostopt.errors import OptionError
+from boostopt.typesetting import STANDARD, PageText, Problem, Statements, latex, parse_page, symbol_table
+
+
+@dataclass(frozen=True)
+class ProblemShown:
+    """An optimization problem: what opens it, its objective, and its constraints with their multipliers, or None."""
+
+    name: str
+    opening: Markup
+    objective: Markup
+    constraints: tuple[tuple[Markup, Markup | None], ...]
+
+
+@dataclass(frozen=True)
+class StatementsShown:
+    """Statements that all hold, under a name."""
+
+    name: str
+    rows: tuple[Markup, ...]
+
+
+@dataclass(frozen=True)
+class PageShown:
+    """What a formulation's page says, its formulas as MathML.
+
+    Attributes
+    ----------
+    summary, sources
+        What the program finds, and where it is stated.
+    problems
+        Primal and dual, and what else the page states as a problem.
+    statements
+        The conditions of optimality and further blocks.
+    symbols
+        Symbols with their meanings.
+    """
+
+    summary: str
+    sources: str
+    problems: tuple[ProblemShown, ...]
+    statements: tuple[StatementsShown, ...]
+    symbols: tuple[tuple[Markup, str], ...]
+
+
+def shown(page: str, meanings: Mapping[str, str]) -> PageShown | None:
+    """Return what a page says; None where it states no problems, or not in the notation of the pages.
+
+    Parameters
+    ----------
+    page
+        Its docstring.
+    meanings
+        Meanings of its parameters by name.
+    """
+    if "\nPrimal" not in page:
+        return None
+    try:
+        text = parse_page(page)
+        return _shown(text, meanings)
+    except (OptionError, RecursionError):  # a page of one's own, or a file that was edited: its words are shown instead
+        return None
+
+
+def symbol(name: str) -> Markup:
+    """Return a symbol by the name that is typed; the name itself where it is no symbol of the papers."""
+    return mathml(latex(name)) if name in STANDARD else Markup.escape(name)
+
+
+def mathml(formula: str) -> Markup:
+    r"""Translate LaTeX for math mode to MathML.
+
+    Bars come as `\lvert` and `\rvert`, which latex2mathml takes for relations unless they are `\left` and `\right`; and
+    it leaves no room before a function, nor around a colon.
+    """
+    fenced = re.sub(r"(?<!\\left)\\l([vV])ert(?![a-zA-Z])", r"\\left\\l\1ert", formula)
+    fenced = re.sub(r"(?<!\\right)\\r([vV])ert(?![a-zA-Z])", r"\\right\\r\1ert", fenced)
+    fenced = re.sub(r"(?<=[\w})\]]) (?=\\(?:ln|exp|max|min|operatorname)\b)", r" \\, ", fenced)
+    fenced = fenced.replace(" : ", r" \; : \; ")
+    # With display style, limits stand below max and sum.
+    root = convert_to_element(fenced, display="block")
+    root.attrib.pop("xmlns", None)  # HTML knows its MathML without
+    for element in root.iter():
+        # It writes characters as their entities; escaped text must stay text, so that they are resolved here.
+        element.text = unescape(element.text) if element.text else element.text
+    return Markup(ElementTree.tostring(root, encoding="unicode"))
+
+
+def _shown(text: PageText, meanings: Mapping[str, str]) -> PageShown:
+    further = [block for block in text.further if isinstance(block, Problem)]
+    statements = [block for block in (text.kkt, *text.further) if isinstance(block, Statements)]
+    return PageShown(
+        text.summary,
+        text.sources,
+        tuple(_problem(block) for block in (text.primal, text.dual, *further)),
+        tuple(StatementsShown(block.name, tuple(_formula(row) for row in block.expressions)) for block in statements),
+        tuple((_formula(name), meaning) for name, meaning in symbol_table(text, meanings)),
+    )
+
+
+def _problem(problem: Problem) -> ProblemShown:
+    over = ", ".join(map(latex, problem.variables))
+    return ProblemShown(
+        problem.name,
+        mathml(rf"\underset{{{over}}}{{\{problem.sense}}}"),
+        _formula(problem.objective),
+        tuple(
+            (_formula(constraint), None if multiplier is None else _formula(multiplier))
+            for constraint, multiplier in problem.constraints
+        ),
+    )
+
+
+def _formula(expression: str) -> Markup:
+    return mathml(latex(expression))

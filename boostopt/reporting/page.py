@@ -1,0 +1,87 @@
+"""The page: contents put into the template, everything escaped, and written whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from boostopt.comparison.benchmarks import Benchmark
+from boostopt.comparison.comparing import Comparison
+from boostopt.comparison.documents import Document, document
+from boostopt.files import replace_file
+from boostopt.reporting.tools import check_place, check_tools
+
+HERE = Path(__file__).parent
+
+UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+"""Characters that no page may hold: controls, and halves of characters."""
+
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+def to_html(result: Comparison | Benchmark | Document) -> str:
+    """Return the report of a comparison or a benchmark: one page of HTML that needs no other file.
+
+    Parameters
+    ----------
+    result
+        What `boostopt.compare` or `boostopt.benchmark` returned, or what `boostopt.comparison.documents.load` read.
+
+    Raises
+    ------
+    ReportToolsNotFound
+        Something that reports are made with is not installed.
+    """
+    check_tools()
+    from boostopt.reporting.contents import contents
+
+    return _template().render(c=contents(document(result)))
+
+
+def report(result: Comparison | Benchmark | Document, path: str | os.PathLike[str]) -> None:
+    """Write the report of a comparison or a benchmark.
+
+    Parameters
+    ----------
+    result
+        As in `to_html`.
+    path
+        The file; one that is there is replaced, whole or not at all.
+
+    Raises
+    ------
+    ReportToolsNotFound
+        Something that reports are made with is not installed.
+    DataError
+        The file cannot be written.
+    """
+    check_place(path)
+    page = to_html(result).encode()
+    replace_file(Path(path), lambda file: file.write(page))
+
+
+@cache
+def _template() -> Any:
+    """The template, which escapes whatever is put into it."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+    from markupsafe import Markup
+
+    environment = Environment(
+        loader=FileSystemLoader(HERE),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_printable,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    style = Markup((HERE / "report.css").read_text(encoding="utf-8"))
+    return environment.get_template("report.html", globals={"style": style})
+
+
+def _printable(value: Any) -> Any:
+    """Return text without characters that no page may hold; what is escaped already stays so."""
+    return type(value)(UNPRINTABLE.sub(REPLACEMENT, value)) if isinstance(value, str) else value

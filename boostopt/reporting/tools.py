@@ -1,0 +1,64 @@
+"""What is asked before any work: whether a report can be made, and whether it can be written where it is to stand."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from importlib.util import find_spec
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from boostopt.errors import BoostoptError, DataError
+
+TOOLS = ("jinja2", "latex2mathml", "matplotlib")
+
+
+class ReportToolsNotFound(BoostoptError, ImportError):
+    """Reports need Jinja, latex2mathml and matplotlib, and one of them is not installed."""
+
+
+def check_tools() -> None:
+    """Ask whether everything is installed that reports are made with.
+
+    Raises
+    ------
+    ReportToolsNotFound
+        Something is not.
+    """
+    missing = [name for name in TOOLS if find_spec(name) is None]
+    if missing:
+        raise ReportToolsNotFound(
+            f"reports expected an installed {' and '.join(missing)}; there is none. Install what reports need: "
+            'pip install "boostopt[report]".'
+        )
+
+
+def check_place(path: str | os.PathLike[str], read: Iterable[str | os.PathLike[str] | None] = ()) -> None:
+    """Ask whether a report can be written to a path, without touching what is there.
+
+    Parameters
+    ----------
+    path
+        Where the report is to stand.
+    read
+        Files that the report must not replace; None for none.
+
+    Raises
+    ------
+    DataError
+        It cannot be written, or it would replace what is read.
+    """
+    target = Path(path)
+    try:
+        for other in read:
+            if other is not None and target.exists() and os.path.exists(other) and target.samefile(other):
+                raise DataError(f"expected a file of its own for the report; {target} is read. Choose another name.")
+        if target.is_dir():
+            raise IsADirectoryError("it is a directory")
+        # Made and dropped: permissions alone do not tell whether a disk can be written to.
+        with NamedTemporaryFile(prefix=f".{target.name}.", suffix=".partial", dir=target.parent):
+            pass
+    except (OSError, ValueError) as failure:
+        if isinstance(failure, DataError):
+            raise
+        raise DataError(f"{target} cannot be written: {failure}. Choose another place.") from failure

@@ -1,0 +1,78 @@
+"""What follows from runs, in words: the same for the terminal and the report."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import pytest
+from problems import Fake, attempt, reference_lpboost, right
+
+from boostopt import compare, get_formulation
+from boostopt.comparison.scores import Run
+from boostopt.comparison.wording import clashes, proved, together, verdict
+
+
+def run(backend: str, lower: float, upper: float, tol: float = 1e-3, result: str = "reached", **record: Any) -> Run:
+    ends = {"lower": lower if math.isfinite(lower) else None, "upper": upper if math.isfinite(upper) else None}
+    return Run("p", "", backend, "1", tol, 0, result, "", {"seconds": 1.0, **ends, **record})
+
+
+INFEASIBLE = run("proof", math.inf, math.inf, infeasible=True, excess=0.25)
+NOT_RUN = run("absent", 0.0, 0.0, result="not run")
+
+
+@pytest.mark.parametrize(
+    "runs, kind, words",
+    [
+        ([NOT_RUN], "wrong", "No backend named can take this program."),
+        ([INFEASIBLE, NOT_RUN], "good", "The program is infeasible, proved by proof."),
+        (
+            [run("a", 0.25, 0.5), NOT_RUN],
+            "good",
+            "The optimum lies in [0.25, 0.5]: certified to 0.001 by a; no other backend was run.",
+        ),
+        (
+            [run("a", 0.25, 0.5), run("b", 0.125, 0.375), run("c", 0.0, 1.0, result="failed")],
+            "good",
+            "The optimum lies in [0.25, 0.375]: certified to 0.001 by a and b; all intervals agree.",
+        ),
+        (
+            [run("a", 0.0, 1.0, result="failed")],
+            "warning",
+            "The optimum lies in [0, 1]: nobody certified it to 0.001; no other backend was run.",
+        ),
+        (
+            [run("a", 0.0, 1.0), run("b", 0.0, 1.0, 1e-6, "failed")],
+            "warning",
+            "The optimum lies in [0, 1]: certified to 0.001 by a; all intervals agree.",
+        ),
+        (
+            [run("a", 0.0, math.inf, result="failed")],
+            "warning",
+            "The optimum lies in [0, inf]: nobody certified it to 0.001; no other backend was run.",
+        ),
+    ],
+)
+def test_the_verdict_by_hand(runs: list[Run], kind: str, words: str) -> None:
+    said = verdict(runs)
+    assert (said.kind, said.words) == (kind, words)
+
+
+def test_a_contradiction_is_a_mistake_of_boostopt_also_with_a_proof_of_infeasibility() -> None:
+    for runs in ([run("a", 0.0, 0.1), run("b", 0.2, 0.3)], [run("a", 0.0, 0.1), INFEASIBLE]):
+        said = verdict(runs)
+        assert said.kind == "wrong" and "that is a bug in boostopt" in said.words
+        assert together(runs)[0] > together(runs)[1]
+        assert clashes(runs[0], runs) == [runs[1].backend] and clashes(runs[1], runs) == ["a"]
+
+
+def test_runs_of_a_comparison_say_what_its_rows_say() -> None:
+    infeasible = get_formulation("softboost").bind(reference_lpboost().margins, nu=2.5, gamma=-0.9)
+    half = Fake("half", (attempt(w=[1, 0, 0]),))
+    for comparison in (compare(reference_lpboost(), [right(), half]), compare(infeasible, ["interior"])):
+        assert together(comparison.runs) == comparison.interval
+        for row, its in zip(comparison.rows, comparison.runs, strict=True):
+            assert row.solution is not None
+            assert proved(its) == row.solution.certificate.words
+            assert clashes(its, comparison.runs) == comparison.clashes(row)

@@ -1,0 +1,148 @@
+"""What the tests of reports share: small results of every kind, and a page taken apart."""
+
+from __future__ import annotations
+
+import functools
+import math
+from dataclasses import replace
+from html.parser import HTMLParser
+from typing import Any
+
+from problems import Fake, attempt, reference_erlpboost, reference_lpboost, right, rough
+
+from boostopt import Benchmark, Comparison, benchmark, compare, get_formulation, list_formulations
+from boostopt.comparison.benchmarks import Settings
+from boostopt.comparison.descriptions import describe
+from boostopt.comparison.origin import Origin
+from boostopt.comparison.records import facts, plain
+from boostopt.comparison.scores import Run
+
+BACKENDS = ("cvxpy:clarabel", "cvxpy:highs", "interior")
+ORIGIN = Origin.here("boostopt compare --report out.html", "2026-01-02T03:04:05+00:00", "data.csv")
+
+
+@functools.cache
+def linear() -> Comparison:
+    return compare(reference_lpboost(), BACKENDS, origin=ORIGIN)
+
+
+@functools.cache
+def entropy() -> Comparison:
+    """One backend cannot take it."""
+    return compare(reference_erlpboost(), BACKENDS, origin=ORIGIN)
+
+
+@functools.cache
+def infeasible() -> Comparison:
+    program = get_formulation("softboost").bind(reference_lpboost().margins, nu=2.5, gamma=-0.9)
+    return compare(program, BACKENDS, origin=ORIGIN)
+
+
+@functools.cache
+def half() -> Comparison:
+    """A wide interval and a narrow one."""
+    program = get_formulation("softboost").bind(reference_lpboost().margins, nu=2.5, gamma=0.1)
+    return compare(program, [Fake("half", (attempt(w=[1.0, 0.0, 0.0]),)), "cvxpy:clarabel"])
+
+
+@functools.cache
+def nothing() -> Comparison:
+    return compare(reference_lpboost(), [Fake("unable", reason="it takes nothing"), Fake("other", reason="nor it")])
+
+
+@functools.cache
+def contradicting() -> Comparison:
+    """As only a mistake of boostopt could."""
+    good = compare(reference_lpboost(), [right("a"), right("b"), rough("c")])
+    first = good.rows[0]
+    assert first.solution is not None
+    moved = replace(first.solution.certificate, lower=0.5, upper=0.6)
+    row = replace(first, solution=replace(first.solution, certificate=moved))
+    return replace(good, rows=(row, *good.rows[1:]))
+
+
+@functools.cache
+def measured() -> Benchmark:
+    """Two programs, three gaps, two repeats: reached, failed and not run."""
+    programs = {"small.csv: linear": reference_lpboost(), "other.csv: entropy": reference_erlpboost()}
+    backends = ["cvxpy:highs", "interior", rough()]
+    origin = replace(ORIGIN, skipped=(("broken.csv", "It has no label column."),))
+    return benchmark(programs, backends, [1e-3, 1e-5, 1e-7], repeats=2, time_limit=20.0, origin=origin)
+
+
+@functools.cache
+def every_page() -> Benchmark:
+    """A program of every formulation, which nobody has run."""
+    programs = {name: get_formulation(name).smallest() for name in list_formulations()}
+    about = {name: plain({**facts(program), "about": describe(program)}) for name, program in programs.items()}
+    runs = tuple(Run(name, "", "none", "", 1e-3, 0, "not run", "nobody was asked", {}) for name in programs)
+    return Benchmark(about, Settings((1e-3,), 1, None, False, 0), {}, "0", runs)
+
+
+RESULTS: dict[str, Any] = {
+    "linear": linear,
+    "entropy": entropy,
+    "infeasible": infeasible,
+    "half": half,
+    "nothing": nothing,
+    "contradicting": contradicting,
+    "measured": measured,
+}
+
+VOID = {"meta", "link", "br", "hr", "img", "input", "col", "wbr"}
+
+
+class Page(HTMLParser):
+    """A page taken apart: tags that are not closed in their order, names, references, and the text that is shown."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.faults: list[str] = []
+        self.ids: list[str] = []
+        self.classes: list[str] = []
+        self.references: list[str] = []
+        self.tags: list[str] = []
+        self.events: list[str] = []
+        self.words: list[str] = []
+        self.feed(page)
+        self.close()
+        self.faults += [f"{tag} is not closed" for tag in self.open]
+
+    @property
+    def text(self) -> str:
+        return " ".join(" ".join(self.words).split())
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        for name, value in attrs:
+            if name == "id":
+                self.ids.append(value or "")
+            elif name == "class":
+                self.classes += (value or "").split()
+            elif name in ("src", "href", "xlink:href", "action", "data", "srcset", "poster"):
+                self.references.append(value or "")
+            elif name.startswith("on"):
+                self.events.append(name)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.handle_starttag(tag, attrs)
+        if tag not in VOID:
+            self.open.pop()
+
+    def handle_endtag(self, tag: str) -> None:
+        if not self.open or self.open[-1] != tag:
+            self.faults.append(f"</{tag}> where {self.open[-1:]} is open")
+        else:
+            self.open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if "style" not in self.open:
+            self.words.append(data)
+
+
+def known(interval: tuple[float, float]) -> bool:
+    """Whether an interval has two finite ends."""
+    return all(map(math.isfinite, interval))

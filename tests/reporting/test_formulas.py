@@ -1,0 +1,85 @@
+"""The pages' problems as MathML: every formulation's, well-formed, with nothing of LaTeX left in it."""
+
+from __future__ import annotations
+
+from xml.etree import ElementTree
+
+import pytest
+
+from boostopt import get_formulation, list_formulations
+from boostopt.reporting.formulas import PageShown, mathml, shown, symbol
+from boostopt.typesetting import parse_page
+
+
+def tree(formula: str) -> ElementTree.Element:
+    return ElementTree.fromstring(mathml(formula))
+
+
+def letters(formula: str) -> str:
+    return "".join(tree(formula).itertext()).replace("\N{NO-BREAK SPACE}", " ")
+
+
+def stated(name: str) -> PageShown:
+    page = get_formulation(name)
+    made = shown(page.text, {key: known.meaning for key, known in page.parameters.items()})
+    assert made is not None
+    return made
+
+
+@pytest.mark.parametrize("name", list_formulations())
+def test_every_formula_of_every_page_is_mathml(name: str) -> None:
+    page, text = stated(name), parse_page(get_formulation(name).text)
+    assert [problem.name for problem in page.problems[:2]] == [text.primal.name, text.dual.name]
+    problems = [part for p in page.problems for part in (p.opening, p.objective, *(c for c, _ in p.constraints))]
+    multipliers = [m for p in page.problems for _, m in p.constraints if m is not None]
+    formulas = [*problems, *multipliers, *(row for block in page.statements for row in block.rows)]
+    # Two openings more than there are expressions, and one expression for each variable less.
+    assert len(formulas) >= len(text.expressions) - sum(len(p.variables) for p in (text.primal, text.dual))
+    for formula in [*formulas, *(name for name, _ in page.symbols)]:
+        root = ElementTree.fromstring(formula)
+        assert root.tag == "math" and "".join(root.itertext()).strip()
+        for element in root.iter():
+            assert element.tag in MATHML, element.tag
+            assert not set("\\&$") & set(element.text or "")
+
+
+MATHML = set("math mrow mi mo mn mtext mspace msub msup msubsup mfrac munder mover munderover msqrt".split())
+"""Elements of MathML Core that formulas are made of."""
+
+
+def test_the_primal_of_the_entropy_by_hand() -> None:
+    primal = stated("erlpboost").problems[0]
+    assert "".join(ElementTree.fromstring(primal.opening).itertext()) == "mind,\N{GREEK SMALL LETTER GAMMA}"
+    assert ElementTree.fromstring(primal.opening).find(".//munder") is not None
+    constraints = ["".join(ElementTree.fromstring(c).itertext()) for c, _ in primal.constraints]
+    assert constraints[0] == "U\N{DOWN TACK}d\N{LESS-THAN OR EQUAL TO}\N{GREEK SMALL LETTER GAMMA}"
+    assert ["".join(ElementTree.fromstring(m).itertext()) for _, m in primal.constraints if m] == ["w", "β", "ψ"]
+
+
+def test_what_latex2mathml_does_not_do_is_handed_over_otherwise() -> None:
+    # Bars are fences, so that a script is the norm's and not the bar's.
+    norm = tree(r"\lVert d \rVert_{p}").find(".//msub")
+    assert norm is not None and "".join(norm[0].itertext()) == "‖d‖" and norm[1].text != "‖"
+    assert [mo.get("fence") for mo in tree(r"\lvert x \rvert").iter("mo")] == ["true", "true"]
+    # There is room before a function, and around a colon.
+    assert tree(r"d_{n} \ln x").find(".//mspace") is not None
+    assert tree(r"x : y").find(".//mspace") is not None
+    assert tree(r"- \ln x").find(".//mspace") is None
+
+
+def test_text_in_a_formula_stays_text() -> None:
+    made = mathml(r"\text{<script>alert(1)</script> & x} < y")
+    assert "<script>" not in made
+    assert letters(r"\text{<script>alert(1)</script> & x} < y") == "<script>alert(1)</script> & x<y"
+
+
+def test_names_that_are_no_symbols_stay_names() -> None:
+    assert symbol("two_sided") == "two_sided" and symbol("<b>") == "&lt;b&gt;"
+    assert "".join(ElementTree.fromstring(symbol("nu")).itertext()) == "\N{GREEK SMALL LETTER NU}"
+
+
+@pytest.mark.parametrize(
+    "page", ["", "No problems.", "Title: a.\n\nPrimal  x", "Title: a.\n\nPrimal   min_d  (" + "(" * 5000, "\nPrimal"]
+)
+def test_what_is_no_page_is_none(page: str) -> None:
+    assert shown(page, {}) is None

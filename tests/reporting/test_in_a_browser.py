@@ -1,0 +1,111 @@
+"""The page in a browser: nothing is cut off on a desktop, on a phone, or on paper."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from html import unescape
+from json import loads
+from pathlib import Path
+from typing import Any
+
+import pytest
+from reported import RESULTS, every_page
+
+from boostopt.reporting import to_html
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+
+pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium, chromium-browser or google-chrome is installed")
+
+DESKTOP, PHONE = 1280, 390
+"""Widths in CSS pixels."""
+
+MEASURE = """
+<script>
+addEventListener("load", () => {
+  const root = document.scrollingElement, wide = [];
+  const scrolls = (e) => e && (getComputedStyle(e).overflowX !== "visible" || scrolls(e.parentElement));
+  for (const e of document.querySelectorAll("body *")) {
+    const box = e.getBoundingClientRect();
+    if (box.width && box.right > root.clientWidth + 1 && !scrolls(e.parentElement) && !e.closest("thead"))
+      wide.push(e.tagName + "." + e.className);
+  }
+  const math = [...document.querySelectorAll("math")].map((e) => e.getBoundingClientRect().height);
+  document.title = JSON.stringify({
+    width: root.clientWidth, content: root.scrollWidth, wide, math: math.filter((h) => h > 0).length,
+    errors: document.querySelectorAll("merror, parsererror").length,
+    letters: Math.min(...[...document.querySelectorAll("svg")].filter((e) => e.getBoundingClientRect().width).map(
+      (e) => 10 * e.getBoundingClientRect().width / e.viewBox.baseVal.width)),
+  });
+});
+</script>
+"""
+"""What a copy of the page is asked: its width and that of what is in it, and how large letters of 10 points are."""
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """Run the browser with a profile of its own."""
+    profile = tmp_path_factory.mktemp("profile")
+
+    def run(*arguments: object) -> str:
+        fixed = ["--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", f"--user-data-dir={profile}"]
+        command = [str(CHROMIUM), *fixed, *map(str, arguments)]
+        return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True).stdout
+
+    return run
+
+
+def measured_at(browser: Callable[..., str], folder: Path, html: str, width: int, unfolded: bool) -> dict[str, Any]:
+    """Measure a page in a window that is narrower than the browser's narrowest: in a frame."""
+    asked = re.sub(r'<meta http-equiv="Content-Security-Policy".*?>', MEASURE, html)
+    asked = re.sub(r"<details(?! [^>]*open)", "<details open", asked) if unfolded else asked
+    (folder / "page.html").write_text(asked)
+    frame = '<title>outside</title><iframe src="page.html" style="width:{}px; height:2000px; border:0"></iframe>'
+    copy = '<script>onload = () => {document.title = document.querySelector("iframe").contentDocument.title}</script>'
+    (folder / "frame.html").write_text(frame.format(width) + copy)
+    place = folder / "frame.html"
+    found = browser("--allow-file-access-from-files", "--window-size=1400,2000", "--dump-dom", f"file://{place}")
+    (title,) = re.findall(r"<title>(.*?)</title>", found, re.DOTALL)
+    return loads(unescape(title))
+
+
+@pytest.mark.parametrize("width", [DESKTOP, PHONE])
+@pytest.mark.parametrize("which", ["entropy", "infeasible", "contradicting", "measured"])
+def test_nothing_reaches_beyond_the_window(browser: Callable[..., str], tmp_path: Path, which: str, width: int) -> None:
+    found = measured_at(browser, tmp_path, to_html(RESULTS[which]()), width, unfolded=True)
+    assert found["width"] == width
+    assert found["content"] <= width, found
+    assert found["wide"] == []
+
+
+@pytest.mark.parametrize("width", [DESKTOP, PHONE])
+def test_pictures_are_legible(browser: Callable[..., str], tmp_path: Path, width: int) -> None:
+    found = measured_at(browser, tmp_path, to_html(RESULTS["entropy"]()), width, unfolded=False)
+    # Letters of 10 points in the picture, in CSS pixels: 16 are those of the text beside it.
+    assert found["letters"] >= 10, found
+
+
+def test_every_formula_is_laid_out(browser: Callable[..., str], tmp_path: Path) -> None:
+    html = to_html(every_page())
+    found = measured_at(browser, tmp_path, html, DESKTOP, unfolded=True)
+    assert found["errors"] == 0
+    assert found["math"] == html.count("<math") > 300
+    assert found["content"] <= DESKTOP and found["wide"] == []
+
+
+def test_on_paper_everything_is_unfolded_but_the_logs(browser: Callable[..., str], tmp_path: Path) -> None:
+    (tmp_path / "page.html").write_text(to_html(RESULTS["measured"]()))
+    out = tmp_path / "page.pdf"
+    browser(f"--print-to-pdf={out}", "--no-pdf-header-footer", f"file://{tmp_path / 'page.html'}")
+    content = out.read_bytes()
+    assert content.startswith(b"%PDF-")
+    unfolded = len(re.findall(rb"/Type\s*/Page\b", content))
+    assert 4 <= unfolded <= 12
+    # Folded by hand, and kept so on paper, it is shorter.
+    (tmp_path / "page.html").write_text(to_html(RESULTS["measured"]()).replace("details::details-content", "none"))
+    browser(f"--print-to-pdf={out}", "--no-pdf-header-footer", f"file://{tmp_path / 'page.html'}")
+    assert len(re.findall(rb"/Type\s*/Page\b", out.read_bytes())) < unfolded

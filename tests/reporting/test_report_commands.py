@@ -1,0 +1,184 @@
+"""`compare --report`, `compare --all` and `report`: what is written, what is refused before any work, what goes on."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from problems import REFERENCE_U
+from typer.testing import CliRunner
+
+import boostopt.cli
+import boostopt.cli.report  # pyright: ignore[reportUnusedImport]
+from boostopt import list_formulations
+
+SMALL = ["--nu", "0.4", "--backends", "interior,highs"]
+
+
+def run(*arguments: object) -> Any:
+    runner = CliRunner(env={"COLUMNS": "100", "FORCE_COLOR": None, "TTY_COMPATIBLE": None})
+    return runner.invoke(boostopt.cli.app, [str(argument) for argument in arguments], catch_exceptions=False)
+
+
+@pytest.fixture(autouse=True)
+def command(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/somewhere/boostopt", "compare", "a name.npz"])
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    path = tmp_path / "reference.npz"
+    np.savez(path, U=REFERENCE_U)
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two files of data and one that is none."""
+    path = tmp_path / "folder"
+    path.mkdir()
+    np.savez(path / "a.npz", U=REFERENCE_U)
+    np.savez(path / "b.npz", U=-REFERENCE_U)
+    (path / "notes.txt").write_text("no data <here>")
+    return path
+
+
+def refused(message: str, *arguments: object) -> None:
+    result = run(*arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert re.search(rf"^error: {message}", result.stderr, re.MULTILINE), result.stderr
+
+
+@pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]], ids=["table", "json", "csv"])
+def test_the_report_is_written_beside_what_is_printed(data: Path, tmp_path: Path, form: list[str]) -> None:
+    out = tmp_path / "out.html"
+    result = run("compare", "lpboost", "--data", data, *SMALL, "--report", out, *form)
+    assert result.exit_code == 0
+    assert "html" not in result.stdout.lower() or form == ["--json"]
+    assert result.stderr.endswith(f"report: {out}\n")
+    page = out.read_text()
+    assert f"LPBoost on {data}" in page and "boostopt compare &#39;a name.npz&#39;" in page
+    if form == ["--json"]:
+        found = json.loads(result.stdout)
+        assert found["origin"]["data"] == str(data)
+        assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", found["origin"]["date"])
+
+
+def test_a_place_that_cannot_be_written_is_refused_before_any_work(data: Path, tmp_path: Path) -> None:
+    for place in (tmp_path, tmp_path / "missing" / "out.html", data):
+        result = run("compare", "lpboost", "--data", data, *SMALL, "--report", place)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.startswith("error: ") and "interior" not in result.stderr
+    assert np.array_equal(np.load(data)["U"], REFERENCE_U)
+
+
+def test_a_report_is_made_of_what_was_printed_and_of_the_finished_solves(data: Path, tmp_path: Path) -> None:
+    runs = tmp_path / "runs.jsonl"
+    for extra in ([], ["--repeats", "1", "--resume", str(runs)]):
+        direct, later = tmp_path / "direct.html", tmp_path / "later.html"
+        result = run("compare", "lpboost", "--data", data, *SMALL, *extra, "--report", direct, "--json")
+        (tmp_path / "said.json").write_text(result.stdout)
+        made = run("report", tmp_path / "said.json", "-o", later)
+        assert (made.exit_code, made.stdout, made.stderr) == (0, "", "")
+        assert later.read_text() == run("report", tmp_path / "said.json").stdout
+        assert tables(later) == tables(direct)
+    assert run("report", runs, "-o", later).exit_code == 0
+    assert tables(later) == tables(direct)
+
+
+def tables(page: Path) -> list[str]:
+    """The tables of a page, their blanks evened out."""
+    return [" ".join(table.split()) for table in re.findall(r"<table.*?</table>", page.read_text(), re.DOTALL)]
+
+
+def test_a_file_that_is_none_is_refused(data: Path, tmp_path: Path) -> None:
+    other = tmp_path / "other.json"
+    refused(r".*missing.json cannot be read", "report", tmp_path / "missing.json")
+    other.write_text("x")
+    refused(r"expected what `compare --json` wrote, .* is no JSON text", "report", other)
+    other.write_text("{}")
+    refused(r"expected a comparison or a benchmark; .* is none: it has neither runs nor rows\.", "report", other)
+    refused(r"expected a file of its own for the report", "report", other, "-o", other)
+    refused(r".*cannot be written", "report", other, "-o", tmp_path)
+
+
+# A folder
+
+
+def test_all_data_files_of_a_folder_are_compared_and_what_is_none_is_said(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out.html"
+    command = ["compare", "lpboost,erlpboost", "--all", folder, *SMALL, "--repeats", "1", "--tol", "1e-6"]
+    result = run(*command, "--report", out, "--json")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    labels = list(found["programs"])
+    assert [label.split(": N")[0] for label in labels] == [
+        "a.npz: lpboost",
+        "a.npz: erlpboost",
+        "b.npz: lpboost",
+        "b.npz: erlpboost",
+    ]
+    ((what, why),) = found["origin"]["skipped"]
+    assert what == "notes.txt" and "is not svmlight text" in why
+    assert "left out: notes.txt. " in result.stderr
+    page = out.read_text()
+    assert "notes.txt: left out." in page and all(label in page for label in labels)
+    assert "left out" in run(*command).stdout
+
+
+def test_a_folder_is_resumed_and_its_results_are_no_data(folder: Path) -> None:
+    keeps, out = folder / "runs.jsonl", folder / "out.html"
+    command = ["compare", "lpboost", "--all", folder, *SMALL, "--repeats", "1", "--resume", keeps, "--report", out]
+    assert run(*command).exit_code == 0
+    size = keeps.stat().st_size
+    again = run(*command, "--json")
+    assert again.exit_code == 0 and keeps.stat().st_size == size
+    assert [what for what, _ in json.loads(again.stdout)["origin"]["skipped"]] == ["notes.txt"]
+    assert run("report", keeps).exit_code == 0
+
+
+def test_all_formulations_are_those_that_need_nothing_further(folder: Path) -> None:
+    (folder / "b.npz").unlink()
+    command = ["compare", "all", "--all", folder, "--nu", "0.4", "--backends", "interior", "--repeats", "1"]
+    result = run(*command, "--tol", "1e-3", "--json")
+    found = json.loads(result.stdout)
+    made = {about["formulation"] for about in found["programs"].values()}
+    skipped = {what.split(" on ")[0]: why for what, why in found["origin"]["skipped"]}
+    assert made | set(skipped) - {"notes.txt"} == set(list_formulations()) and not made & set(skipped)
+    assert {"lpboost", "erlpboost", "binary_erlpboost"} <= made
+    assert skipped["svm"] == "It needs C: pass --set C=... for it."
+    assert "takes 2 columns" in skipped["corrective_erlpboost"]
+
+
+def test_a_setting_is_for_the_formulations_that_have_it(folder: Path) -> None:
+    command = ["compare", "lpboost,svm", "--all", folder, *SMALL, "--repeats", "1", "--tol", "1e-3", "--set", "C=2"]
+    found = json.loads(run(*command, "--json").stdout)
+    assert [about["parameters"].get("C") for about in found["programs"].values()] == [None, 2.0, None, 2.0]
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["lpboost", "--all", "{folder}", "--data", "{folder}/a.npz"], "--data and --all exclude each other"),
+        (["lpboost"], "Missing option '--data', or '--all' for a folder"),
+        (["lpboost,nonsense", "--all", "{folder}"], "unknown formulation 'nonsense'"),
+        (["lpboost,lpboost", "--all", "{folder}"], "expected formulations, each once, with commas between, or all"),
+        ([",", "--all", "{folder}"], "expected formulations, each once"),
+        (["lpboost", "--all", "{folder}/a.npz", "--nu", "0.4"], "expected a folder of data files; .* cannot be listed"),
+        (["lpboost", "--all", "{folder}/nothing", "--nu", "0.4"], "expected a folder of data files; .* cannot be"),
+        (["lpboost", "--all", "{folder}"], "expected data files in .*; there is no program in it. .* needs nu"),
+        (["lpboost", "--all", "{folder}", "--nu", "0.4", "--set", "C=1"], "unknown parameter of the formulations 'C'"),
+        (["adaboost", "--all", "{folder}", "--nu", "0.4"], "unknown parameter of the formulations 'nu'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(folder: Path, arguments: list[str], message: str) -> None:
+    refused(message, "compare", *(argument.format(folder=folder) for argument in arguments))
+
+
+def test_an_empty_folder_says_so(tmp_path: Path) -> None:
+    refused(r".*there is no program in it\. it has no files", "compare", "lpboost", "--all", tmp_path, "--nu", "0.4")

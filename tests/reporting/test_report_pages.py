@@ -1,0 +1,227 @@
+"""The page: everything that was found is in it, nothing of it is obeyed, and it needs nothing else."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from problems import Fake, attempt, reference_lpboost, right
+from reported import ORIGIN, RESULTS, Page, entropy, every_page, infeasible, known, linear, measured, nothing
+
+from boostopt import Benchmark, Comparison, DataError, OptionError, compare, list_formulations
+from boostopt.comparison.descriptions import describe
+from boostopt.comparison.documents import document, load
+from boostopt.comparison.wording import proved, seconds, time_of
+from boostopt.reporting import ReportToolsNotFound, check_place, report, to_html, tools
+
+HOSTILE = """</pre><script>alert(1)</script>"><img src=x onerror=alert(2)> & 'a' $x$ $\\frac {{ 7*7 }}"""
+
+
+def page_of(result: Any) -> Page:
+    return Page(to_html(result))
+
+
+@pytest.mark.parametrize("which", RESULTS)
+def test_the_page_is_well_formed_and_needs_no_other_file(which: str) -> None:
+    html = to_html(RESULTS[which]())
+    page = Page(html)
+    assert page.faults == []
+    assert len(set(page.ids)) == len(page.ids)
+    assert not {"script", "iframe", "object", "embed", "link", "base", "form", "img", "image"} & set(page.tags)
+    assert page.events == []
+    for reference in page.references:
+        assert reference.startswith("#") and reference[1:] in page.ids
+    for name in re.findall(r"url\(#([^)]*)\)", html):
+        assert name in page.ids
+    assert not re.search(r"url\((?!#)|@import|https?://(?!www\.w3\.org/)", html)
+    assert html.count("<!DOCTYPE html>") == 1 and html.startswith("<!DOCTYPE") == html.lstrip().startswith("<!DOCTYPE")
+
+
+@pytest.mark.parametrize("which", ["linear", "entropy", "infeasible", "half", "nothing", "contradicting"])
+def test_every_number_of_a_comparison_stands_in_it(which: str) -> None:
+    comparison: Comparison = RESULTS[which]()
+    text = page_of(comparison).text
+    for run in comparison.runs:
+        assert run.backend in text and run.version in text
+        if not run.ran:
+            assert run.reason in text
+            continue
+        assert proved(run) in text
+        assert f"{run.record['seconds']:.3f}" in text
+        assert str(run.record["solver_status"]) in text and str(run.record["verdict"]) in text
+    assert comparison.program.margins.digest() in text
+    about = describe(comparison.program)
+    for name, said in about["meanings"].items():
+        assert said in text, name
+
+
+def test_every_number_of_a_benchmark_stands_in_it() -> None:
+    b = measured()
+    text = page_of(b).text
+    for score in b.scores:
+        assert time_of(score) in text and score.backend in text
+        if score.result == "reached":
+            assert "-".join(seconds(value) for value in score.quartiles) in text
+        else:
+            assert score.reason.removesuffix(".") in text
+    for label in b.programs:
+        assert label in text
+    assert "broken.csv: left out. It has no label column." in text
+    assert "2, in shuffled order (seed 0), after one that is not counted" in text
+
+
+@pytest.mark.parametrize(
+    "which, kind, words",
+    [
+        ("linear", "good", "The optimum lies in [0.00377358490"),
+        ("entropy", "good", "certified to 1e-08 by cvxpy:clarabel and interior; all intervals agree."),
+        ("infeasible", "good", "The program is infeasible, proved by cvxpy:clarabel and interior."),
+        ("half", "good", "certified to 1e-08 by cvxpy:clarabel; all intervals agree."),
+        ("nothing", "wrong", "No backend named can take this program."),
+        ("contradicting", "wrong", "The intervals contradict each other. Whatever the solvers did, that is a bug"),
+        ("measured", "good", "2 of 2 programs are certified to 1e-07 by some backend; the intervals of each program"),
+    ],
+)
+def test_the_verdict_stands_on_top(which: str, kind: str, words: str) -> None:
+    html = to_html(RESULTS[which]())
+    (first, *_) = re.findall(r'<p class="verdict (\w+)">(.*?)</p>', html, re.DOTALL)
+    assert first[0] == kind and words in first[1]
+
+
+def test_nobody_certified_it_is_a_warning() -> None:
+    wide = compare(reference_lpboost(), [Fake("wide", (attempt(w=[0, 0, 1]),)), right()], tol=1e-15)
+    html = to_html(wide)
+    assert re.search(r'class="verdict warning">The optimum lies in .*: nobody certified it to 1e-15', html)
+
+
+def test_intervals_are_drawn_where_there_are_two_finite_ends() -> None:
+    for which in ("linear", "entropy", "infeasible", "nothing", "contradicting"):
+        comparison: Comparison = RESULTS[which]()
+        page = page_of(comparison)
+        assert ("svg" in page.tags) == known(comparison.interval), which
+        assert ("there is nothing to draw" in page.text) != known(comparison.interval)
+    assert page_of(measured()).tags.count("svg") == 1 + 2 * 2
+
+
+def test_the_problems_are_mathml_and_the_logs_are_folded_away() -> None:
+    page = page_of(entropy())
+    assert page.tags.count("math") > 15 and "Primal" in page.text and "Dual" in page.text
+    # One fold for the conditions of optimality, one for each backend.
+    assert page.tags.count("details") == 1 + len(entropy().rows)
+    for wanted in ("Attempt 1:", "Options", "Claims an optimum", "Warmuth, Glocer, Vishwanathan 2008"):
+        assert wanted in page.text
+
+
+def test_what_a_solver_printed_is_kept_in_its_log() -> None:
+    comparison = compare(reference_lpboost(), ["cvxpy:highs"], isolate=True)
+    run = comparison.runs[0]
+    loud = replace(run, record={**run.record, "printed": "iteration 1\n  iteration 2 <&>"})
+    assert "iteration 1\n  iteration 2 &lt;&amp;&gt;</pre>" in to_html(_with(comparison, loud))
+
+
+def _with(comparison: Comparison, *runs: Any) -> Comparison:
+    """The comparison with other runs."""
+    made = replace(comparison)
+    made.__dict__["runs"] = runs
+    return made
+
+
+def test_provenance_says_what_it_was_made_with() -> None:
+    text = page_of(linear()).text
+    for version in ORIGIN.versions.values():
+        assert version in text
+    for said in (
+        ORIGIN.command,
+        ORIGIN.date,
+        "ERL" if False else "LPBoost on data.csv",
+        "OPENBLAS" if False else "Python",
+    ):
+        assert said in text
+
+
+def test_words_that_are_not_ours_are_shown_and_not_obeyed() -> None:
+    solver = Fake(
+        HOSTILE, (attempt(w=[1, 0, 0], status=HOSTILE, form=HOSTILE, error=HOSTILE, options={HOSTILE: HOSTILE}),)
+    )
+    unable = Fake(f"_{HOSTILE}2", reason=HOSTILE)
+    origin = replace(ORIGIN, command=HOSTILE, data=HOSTILE, date=HOSTILE, skipped=((HOSTILE, HOSTILE),))
+    html = to_html(compare(reference_lpboost(), [solver, unable, "interior"], origin=origin))
+    page = Page(html)
+    assert page.faults == [] and page.events == []
+    assert not {"script", "img"} & set(page.tags)
+    assert "<script" not in html and "<img" not in html
+    assert page.text.count("<script>alert(1)</script>") >= 10 and "{{ 7*7 }}" in page.text
+
+
+def test_characters_that_no_page_may_hold_are_replaced() -> None:
+    origin = replace(ORIGIN, command="a\x00b\x1b[31m\ud800c\ttab\n日本語")
+    html = to_html(replace(nothing(), origin=origin))
+    assert "a\ufffdb\ufffd[31m\ufffdc\ttab\n日本語" in html
+    assert html.encode()
+
+
+def test_the_page_is_the_same_every_time() -> None:
+    for which in ("entropy", "measured"):
+        assert to_html(RESULTS[which]()) == to_html(RESULTS[which]())
+
+
+def test_from_its_file_it_is_the_same_page_that_says_so(tmp_path: Path) -> None:
+    results: list[Comparison | Benchmark] = [entropy(), infeasible(), measured()]
+    for result in results:
+        path = tmp_path / "result.json"
+        path.write_text(result.to_json())
+        read = to_html(load(path))
+        assert "This page was made from a file: nothing in it was computed anew." in read
+        assert str(path) in read
+        again = re.sub(r"\n<dt>Read from</dt><dd>.*?</dd>", "", read)
+        assert again.replace("This page was made from a file: nothing in it was computed anew.", "") == to_html(result)
+
+
+def test_every_formulation_is_stated() -> None:
+    page = page_of(every_page())
+    assert page.faults == []
+    assert "No backend named can take any of these programs." in page.text
+    assert "Its page, as it is typed" not in page.text
+    for name in list_formulations():
+        assert name in page.text
+
+
+def test_a_page_that_states_no_problems_is_shown_as_it_is_typed(tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    document = json.loads(linear().to_json())
+    for text in ("A page of words <b>.", "Title: words.\n\nPrimal  nonsense\n\nSources: none"):
+        document["about"]["page"] = text
+        path.write_text(json.dumps(document))
+        page = page_of(load(path))
+        assert "Its page, as it is typed" in page.text and " ".join(text.split()) in page.text and "b" not in page.tags
+
+
+def test_it_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    report(nothing(), tmp_path / "out.html")
+    assert (tmp_path / "out.html").read_text() == to_html(nothing())
+    with pytest.raises(DataError, match=r"cannot be written: .* Choose another place"):
+        report(nothing(), tmp_path / "missing" / "out.html")
+    assert [path.name for path in tmp_path.iterdir()] == ["out.html"]
+    with pytest.raises(OptionError, match="expected what compare or benchmark returns; got str"):
+        document("comparison")
+    monkeypatch.setattr(tools, "find_spec", lambda name: None)
+    with pytest.raises(ReportToolsNotFound, match=r'jinja2 and latex2mathml and matplotlib.*"boostopt\[report\]"'):
+        report(nothing(), tmp_path / "out.html")
+
+
+def test_a_report_replaces_nothing_that_is_read(tmp_path: Path) -> None:
+    data = tmp_path / "data.csv"
+    data.write_text("x")
+    (tmp_path / "link.html").symlink_to(data)
+    for path in (data, tmp_path / "link.html"):
+        with pytest.raises(DataError, match="expected a file of its own for the report"):
+            check_place(path, [None, data])
+    check_place(tmp_path / "new.html", [None, data, "not a file"])
+    for bad in (tmp_path, tmp_path / ("x" * 300), tmp_path / "a\0b"):
+        with pytest.raises(DataError, match="cannot be written"):
+            check_place(bad)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["data.csv", "link.html"]
