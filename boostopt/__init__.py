@@ -24,10 +24,13 @@ if TYPE_CHECKING:
     from boostopt import boosting as boosting
     from boostopt import ensembles as ensembles
     from boostopt import estimators as estimators
+    from boostopt import exporting as exporting
     from boostopt import instances as instances
     from boostopt import oracles as oracles
     from boostopt import pictures as pictures
+    from boostopt import reporting as reporting
     from boostopt import verification as verification
+    from boostopt.answers import load_answer
     from boostopt.backends import get_backend, list_backends
     from boostopt.boosting import ClassCertificate, Path, Run, boost, path
     from boostopt.catalogue import get_formulation, list_formulations
@@ -53,6 +56,7 @@ if TYPE_CHECKING:
     from boostopt.regularizers.capped_simplex import project_capped_simplex
     from boostopt.solution import Outcome, Solution, Verdict
     from boostopt.solving import solve
+    from boostopt.verification import Verification, verify
 
 __version__ = "0.1.0"
 
@@ -85,6 +89,7 @@ _HOME = {
     "SolverFailed": "errors",
     "SolverNotFound": "errors",
     "Verdict": "solution",
+    "Verification": "verification",
     "check_edge": "checks",
     "check_formulation": "checks",
     "check_regularizer": "checks",
@@ -93,15 +98,28 @@ _HOME = {
     "get_formulation": "catalogue",
     "list_backends": "backends",
     "list_formulations": "catalogue",
+    "load_answer": "answers",
     "load_dataset": "datasets",
     "reweight": "ensembles",
     "project_capped_simplex": "regularizers.capped_simplex",
     "solve": "solving",
     "stump_matrix": "oracles.stumps",
+    "verify": "verification",
 }
 """Where each public name lives."""
 
-_MODULES = ("authoring", "boosting", "ensembles", "estimators", "instances", "oracles", "pictures", "verification")
+_MODULES = (
+    "authoring",
+    "boosting",
+    "ensembles",
+    "estimators",
+    "exporting",
+    "instances",
+    "oracles",
+    "pictures",
+    "reporting",
+    "verification",
+)
 """Modules that users are told of by name."""
 
 __all__ = [
@@ -130,6 +148,7 @@ __all__ = [
     "SolverFailed",
     "SolverNotFound",
     "Verdict",
+    "Verification",
     "benchmark",
     "boost",
     "check_edge",
@@ -140,12 +159,14 @@ __all__ = [
     "get_formulation",
     "list_backends",
     "list_formulations",
+    "load_answer",
     "load_dataset",
     "path",
     "project_capped_simplex",
     "reweight",
     "solve",
     "stump_matrix",
+    "verify",
 ]
 
 

@@ -25,6 +25,7 @@ root_doc = "docs/index"
 include_patterns = ["docs/**", "notebooks/**"]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinxcontrib.bibtex"]
 myst_enable_extensions = ["amsmath", "dollarmath"]
+myst_heading_anchors = 3
 bibtex_bibfiles = ["references.bib"]
 bibtex_default_style = "plain"
 

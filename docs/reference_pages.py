@@ -144,6 +144,20 @@ PAGES = (
         "",
         "Certificates in files, and what checks them: see [verification](../verification.md).",
     ),
+    Page(
+        "exporting",
+        "boostopt.exporting",
+        "boostopt.exporting",
+        "",
+        "Programs in the files of others: see [exporting](../exporting.md).",
+    ),
+    Page(
+        "reporting",
+        "boostopt.reporting",
+        "boostopt.reporting",
+        "",
+        "Comparisons as one page of HTML: see [reports](../reports.md).",
+    ),
     Page("checks", "boostopt.checks", "boostopt.checks", "", "What a piece of your own is tried with."),
     Page("instances", "boostopt.instances", "boostopt.instances", "", "Problems with known answers."),
 )

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from commands import run
 
 import boostopt
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
 
 
 def test_the_example_runs_and_says_what_the_readme_says(capsys: pytest.CaptureFixture[str]) -> None:
@@ -57,10 +59,25 @@ def test_the_regularizer_of_ones_own_solves() -> None:
 
 
 def test_the_table_of_formulations_is_complete() -> None:
-    table = README.split("| formulation | F(d) |")[1].split("\n\n")[0]
+    overview = (ROOT / "docs" / "overview.md").read_text()
+    table = overview.split("| formulation | F(d) |")[1].split("\n\n")[0]
     first_cells = [line.split("|")[1] for line in table.splitlines()[2:]]
     stated = [name for cell in first_cells for name in re.findall(r"`(\w+)`", cell)]
     assert sorted(stated) == boostopt.list_formulations()
+
+
+def test_the_table_of_backends_is_the_printed_one() -> None:
+    header = next(line for line in README.splitlines() if line.startswith("| formulation | `interior`"))
+    backends = ",".join(re.findall(r"`(\S+)`", header))
+    printed = run("list", "--markdown", "--backends", backends).stdout
+    assert printed in README
+    for name in boostopt.list_formulations():
+        assert f"`{name}`" in printed
+
+
+def test_links_lead_somewhere() -> None:
+    for link in re.findall(r"\]\(([^)#]+)\)", README):
+        assert (ROOT / link).exists(), link
 
 
 def test_objects_introduce_themselves_in_a_line() -> None:
