@@ -30,14 +30,21 @@ LEVELS = (
     {"solving", "oracles"},
     {"checks", "boosting"},
     {"comparison", "datasets", "answers", "ensembles", "verification"},
-    {"instances", "command_options", "estimators", "pictures"},
+    {"instances", "estimators", "pictures", "exporting"},
+    {"reporting"},
     {"cli"},
     {"__init__", "__main__"},
 )
 LEVEL = {module: k for k, level in enumerate(LEVELS) for module in level}
 
-# `program.solve(...)` is an alias of `boostopt.solve(program, ...)`.
-ALIASES = {("program", "solving"), ("program", "solution")}
+# `program.solve(...)` is an alias of `boostopt.solve(program, ...)`, `solution.save(...)` of `verification.save`.
+ALIASES = {
+    ("program", "solving"),
+    ("program", "solution"),
+    ("certificate", "verification"),
+    ("solution", "verification"),
+    ("boosting", "verification"),
+}
 
 
 def top(module: str) -> str:
