@@ -157,7 +157,13 @@ class Oracle(ABC):
         """Return hypotheses with large edges under the weights of the query."""
 
     def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:
-        """Return the margins of a hypothesis on the examples, None where the oracle cannot tell them."""
+        """Return the margins of a hypothesis on the examples, None where the oracle cannot tell them.
+
+        Raises
+        ------
+        ProblemError
+            The class has no such hypothesis. Oracles that bound their class refuse all that are not in it.
+        """
         return None
 
     @abstractmethod

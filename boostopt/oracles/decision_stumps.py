@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.errors import ProblemError
-from boostopt.oracles.base import Answer, Column, Query, State
+from boostopt.oracles.base import Answer, Column, Hypothesis, Query, State
 from boostopt.oracles.examples import OracleOfExamples, labelled
 from boostopt.oracles.features import Features, HypothesisOfFeatures
 from boostopt.oracles.presorted import presorted
@@ -134,6 +134,12 @@ class DecisionStumps(OracleOfExamples):
         columns = tuple(Column(stump, margins, math.ldexp(edge, unit)) for stump, margins, edge in found)
         most = math.nextafter(float(found[0][2] + self.N // 2 + 1), math.inf)
         return Answer(columns, math.ldexp(most, unit))
+
+    def _holds(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
+        """Any threshold that parts the examples does so as one of the class; constants are no stumps beside others."""
+        constant, others = bool((h == h[0]).all()), len(self._sorted.thresholds) > 0
+        upward = h[0] == 1 if constant else isinstance(hypothesis, Stump) and hypothesis.sign == 1
+        return isinstance(hypothesis, Stump) and constant != others and bool(upward or self.reflexive)
 
     def _found(self, s: Int[Array, " N"], count: int) -> list[tuple[Stump, Int8[Array, " N"], int]]:
         """Return the best stumps with their margins and their edges under s, different margins only."""

@@ -138,7 +138,7 @@ def signs(y: npt.ArrayLike) -> Int8[Array, "*shape"]:
 
 def _arrays(X: Any) -> list[Any]:
     """Return the arrays that say what the features are."""
-    return [X.data, X.indices, X.indptr] if scipy.sparse.issparse(X) else [X]
+    return [X.data, X.indices, X.indptr] if scipy.sparse.issparse(X) else [X + 0.0]  # -0.0 is the same number
 
 
 class OracleOfExamples(Oracle):
@@ -159,7 +159,21 @@ class OracleOfExamples(Oracle):
         return self._examples.y
 
     def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:
-        return self._examples.y * hypothesis(self._examples.X)
+        """Return y_n h(x_n).
+
+        Raises
+        ------
+        ProblemError
+            The class has no such hypothesis, as far as that can be told.
+        """
+        h = hypothesis(self._examples.X)
+        if not self._holds(hypothesis, h):
+            raise ProblemError(f"expected a hypothesis of {self}; got {hypothesis}. Pass the oracle of its class.")
+        return self._examples.y * h
+
+    def _holds(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
+        """Whether a hypothesis with these values on the examples is of the class; True where that cannot be told."""
+        return True
 
     @property
     def digest(self) -> str:

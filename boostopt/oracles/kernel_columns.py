@@ -21,7 +21,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt.errors import OptionError, ProblemError, unknown_name
-from boostopt.oracles.base import Answer, Column, Query, as_stored
+from boostopt.oracles.base import Answer, Column, Hypothesis, Query, as_stored
 from boostopt.oracles.examples import OracleOfExamples, labelled
 from boostopt.oracles.kernel import KERNELS, Kernel, KernelColumn, row_norms, squares
 from boostopt.oracles.weights import EPSILON, bound_unscaled, scaled_weights
@@ -192,6 +192,17 @@ class KernelColumns(OracleOfExamples):
         hypothesis = KernelColumn(number, sign, self.kernel, scale, X.shape[1], indices, z[indices])
         margins = self.y * hypothesis.scaled(values)
         return Column(hypothesis, as_stored(margins), math.ldexp(float(margins @ weights), exponent))
+
+    def _holds(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
+        if not isinstance(hypothesis, KernelColumn) or (hypothesis.sign < 0 and not self.reflexive):
+            return False
+        at = np.flatnonzero(self._examples.rows == hypothesis.row)
+        if len(at) == 0 or not self._exists[self._group[at[0]]]:
+            return False
+        # Equal examples give one hypothesis, that of the first of them.
+        own: Any = self._column(int(self._group[at[0]]), hypothesis.sign, np.zeros(self.N), 0).hypothesis
+        point = np.array_equal(own.point, hypothesis.point)
+        return point and own.kernel == hypothesis.kernel and own.scale == hypothesis.scale
 
     def _rows(self, k: Int[Array, " count"]) -> Float[Array, "count features"]:
         """Return some of the different examples, dense."""

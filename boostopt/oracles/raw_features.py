@@ -12,7 +12,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt.errors import ProblemError
-from boostopt.oracles.base import Answer, Column, Query, State, as_stored
+from boostopt.oracles.base import Answer, Column, Hypothesis, Query, State, as_stored
 from boostopt.oracles.examples import OracleOfExamples, labelled
 from boostopt.oracles.features import Features, HypothesisOfFeatures
 from boostopt.oracles.ranking import leading
@@ -148,6 +148,14 @@ class RawFeatures(OracleOfExamples):
             if not any(np.array_equal(column.margins, other.margins) for other in columns):
                 columns.append(column)
         return Answer(tuple(columns), bound_unscaled(math.nextafter(top + rounding, math.inf), exponent))
+
+    def _holds(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
+        return (
+            isinstance(hypothesis, Feature)
+            and (len(self._members) == 0 or hypothesis.feature in self._members)
+            and hypothesis.scale == float(self._scales[hypothesis.feature])
+            and (self.reflexive or hypothesis.sign == 1)
+        )
 
     def _column(self, feature: int, sign: int, weights: Float[Array, " N"], exponent: int) -> Column:
         """Return a feature with its margins y_n h(x_n), the edge summed anew from them under scaled weights."""

@@ -68,6 +68,10 @@ class Numbers(ABC):
         """Return numbers of which only is known that they lie in [-radius, radius]; exact where the radius is 0."""
 
     @abstractmethod
+    def stacked(self, numbers: Sequence[Any]) -> Any:
+        """Return numbers as a vector."""
+
+    @abstractmethod
     def choose(self, where: np.ndarray, these: Any, those: Any) -> Any:
         """Return these where the mask is set, those elsewhere."""
 
@@ -170,13 +174,16 @@ class Floats(Numbers):
         return Ball(float(x), 0.0)
 
     def log(self, x: Any) -> Any:
-        share = np.where(x.mid > x.rad, x.rad / np.where(x.mid > 0, x.mid, 1.0), 1.0)
+        # Widened by what it has lost itself: near 1 the logarithm of 1 - share is steep.
+        share = np.where(x.mid > x.rad, x.rad / np.where(x.mid > 0, x.mid, 1.0) * (1.0 + 2.0 * EPS), 1.0)
         logarithm = np.log(np.where(x.mid > 0, x.mid, 1.0))
         return Ball.rounded(logarithm, np.where(share < 1.0, -np.log1p(-share), np.inf), ELEMENTARY)
 
     def exp(self, x: Any) -> Any:
         exponential = np.exp(x.mid)
-        return Ball.rounded(exponential, exponential * np.expm1(x.rad), ELEMENTARY)
+        # Where the middle underflows, its multiple says nothing of the upper end.
+        rad = np.where(exponential > TINY, exponential * np.expm1(x.rad), np.exp(self.high(x)))
+        return Ball.rounded(exponential, rad, ELEMENTARY)
 
     def positive(self, x: Any) -> Any:
         return Ball(np.maximum(x.mid, 0.0), x.rad)
@@ -191,7 +198,10 @@ class Floats(Numbers):
     def total(self, x: Any) -> Any:
         if not (np.isfinite(x.mid).all() and np.isfinite(x.rad).all()):
             return Ball(0.0, math.inf)
-        return Ball.rounded(math.fsum(x.mid.tolist()), math.fsum(x.rad.tolist()), tiny=0.0)
+        try:
+            return Ball.rounded(math.fsum(x.mid.tolist()), math.fsum(x.rad.tolist()), tiny=0.0)
+        except OverflowError:
+            return Ball(0.0, math.inf)
 
     def largest(self, x: Any) -> Any:
         return Ball(float(x.mid.max()), float(x.rad.max()))
@@ -206,7 +216,7 @@ class Floats(Numbers):
             sums.append(block.T @ d.mid[rows])
             lost.append(np.abs(block).T @ (d.rad[rows] + (len(block) + 2) * EPS * size[rows]))
         mids, rads = np.array(sums), np.array(lost)
-        rads = rads * (1.0 + (BLOCK + 2) * EPS)  # sums themselves
+        rads = rads * (1.0 + (BLOCK + 2) * EPS) + TINY  # sums themselves, of products that may underflow
         return self.stacked([self.total(Ball(mids[:, q], rads[:, q])) for q in range(mids.shape[1])])
 
     def margins(self, U: Any, w: Any) -> Any:
@@ -220,7 +230,6 @@ class Floats(Numbers):
         return Ball.rounded(m, lost * (1.0 + (t + 2) * EPS))
 
     def stacked(self, numbers: Sequence[Any]) -> Any:
-        """Return numbers as a vector."""
         return Ball(np.array([x.mid for x in numbers]), np.array([x.rad for x in numbers]))
 
     def residue(self, c: np.ndarray, nu: float, d0: np.ndarray) -> Any:

@@ -44,6 +44,15 @@ class Regularizer:
     tilt: Vector | None
     norm: Norm | None
 
+    def value(self, A: Numbers, d: Vector) -> Any:
+        """Return F(d) for d in the domain."""
+        value = A.total(self.box.values(d))
+        if self.tilt is not None:
+            value = value + A.total(self.tilt * d)
+        if self.norm is not None and not self.norm.ball:
+            value = value + self.norm.of(A, d) * A.number(self.norm.r)
+        return value
+
 
 def digest(U: Any) -> str:
     """Return SHA-256 of the shape and the values of a matrix, row by row as float64."""
@@ -100,7 +109,9 @@ def regularizer(document: Document, A: Numbers) -> Regularizer:
     c, d0, F = document.c, document.d0, document.F
     norm = tilt = None
     if F["kind"] in ("norm ball", "norm penalty"):
-        norm = Norm(F["kind"] == "norm ball", F["p"], F["r"], c)
+        caps = F["base"]["caps"]
+        central = caps == "c / nu" or (caps == "1 / nu" and F["base"]["nu"] <= 1.0)
+        norm = Norm(F["kind"] == "norm ball", F["p"], F["r"], c, central)
     if F["kind"] == "tilted":
         tilt = A.vector(document.arrays["tilt"])
     return Regularizer(_box(document, A, F.get("base", F), c, d0), tilt, norm)
@@ -198,10 +209,14 @@ def _hypothesis_weights(A: Numbers, G: Edge, given: np.ndarray) -> Vector:
 def _primal(A: Numbers, document: Document, U: Any, F: Regularizer, G: Edge) -> Any:
     """Return F(d') + G(U'd') for a point d' that is feasible and near d; None where none can be told."""
     d = example_weights(A, F.box, document.arrays["d"])
-    if F.norm is not None and F.norm.ball:
-        d = into_ball(A, F.norm, d)
+    ball = F.norm if F.norm is not None and F.norm.ball else None
+    if ball is not None:
+        d = into_ball(A, ball, d, F.box)
     if d is not None and (G.weights == "tied" or not math.isnan(G.equal)):
         d = on_equations(A, F.box, d, _terms(document, U, G))
+        # What led onto the equations may have led out of the ball.
+        if d is not None and ball is not None and not A.certain(A.number(ball.r) - ball.of(A, d)):
+            return None
     if d is None:
         return None
     e = A.edges(U, d)
@@ -210,12 +225,7 @@ def _primal(A: Numbers, document: Document, U: Any, F: Regularizer, G: Edge) -> 
         if below is None:
             return None
         d, e = below
-    value = A.total(F.box.values(d)) + G.value(e)
-    if F.tilt is not None:
-        value = value + A.total(F.tilt * d)
-    if F.norm is not None and not F.norm.ball:
-        value = value + F.norm.of(A, d) * A.number(F.norm.r)
-    return value
+    return F.value(A, d) + G.value(e)
 
 
 def _terms(document: Document, U: Any, G: Edge) -> list[Terms]:

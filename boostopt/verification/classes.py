@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from boostopt.boosting.run import Run
-from boostopt.errors import BoostoptError, OptionError
+from boostopt.errors import BoostoptError, OptionError, ProblemError
 from boostopt.margins import Margins
 from boostopt.oracles.base import Answer, Oracle, Query
 from boostopt.oracles.saving import from_state, to_state
@@ -26,13 +26,18 @@ from boostopt.shapes import Array, Float
 from boostopt.verification.agreement import agree
 from boostopt.verification.arithmetic import Floats
 from boostopt.verification.checking import Bounds, recompute, regularizer
-from boostopt.verification.parsing import fail
-from boostopt.verification.points import example_weights
+from boostopt.verification.checking import Regularizer as Checked
+from boostopt.verification.pairs import Vector
+from boostopt.verification.parsing import Rejected, fail
+from boostopt.verification.points import example_weights, into_ball
 from boostopt.verification.reading import Document
-from boostopt.verification.verifying import Verification, compare, matrix, verdict
-from boostopt.verification.writing import stated, with_claim, write
+from boostopt.verification.verifying import BOTH, NO_MORE, Verification, claimed_ends, compare, matrix, verdict
+from boostopt.verification.writing import read_back, stated, with_claim, write
 
 UNTOLD = "the margins of its hypotheses cannot be told from the file: pass them as U="
+
+UNCHECKED = "; that the hypotheses with weight belong to the class was not checked"
+"""Of margins that were passed, and of heuristic oracles, nobody can tell."""
 
 UNREADABLE = (BoostoptError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """What is raised by a hypothesis that was stated wrongly."""
@@ -75,7 +80,7 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
         "subject": "class",
         "data": {
             **statement["data"],
-            "oracle": str(oracle)[:1000],
+            "oracle": " ".join(str(oracle).split())[:1000],
             "digest": oracle.digest,
             "hypotheses": _plain_states([run.hypotheses[q] for q in used.tolist()]),
         },
@@ -84,7 +89,11 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
     document, arrays = with_claim(statement, arrays, program, dataclasses.replace(over, upper=math.inf), made or {})
     if certificate.d is not None and math.isfinite(certificate.upper):
         arrays["d"] = certificate.d
-        document["claim"]["upper"] = certificate.upper + 1e-12 * max(1.0, abs(certificate.upper))
+        claim = document["claim"]
+        claim["upper"] = certificate.upper
+        # Where d is moved into its ball the upper end moves as well.
+        upper = max(certificate.upper, _upper(document, arrays, certificate.upper - goal.F0.value(certificate.d)))
+        claim["upper"] = upper + 1e-12 * max(1.0, abs(upper))
     write(path, document, arrays)
 
 
@@ -97,30 +106,53 @@ def verified(document: Document, oracle: Any, U: Any, formulation: Any) -> Verif
     if oracle.N != document.N or not np.array_equal(oracle.c, document.c):
         fail("it is for other multiplicities than those of the oracle")
     goal = agree(document, formulation)
-    d = document.arrays.get("d")
-    A = Floats()
+    if goal is not None and not goal.signed and not oracle.reflexive:
+        fail("edges count without their sign, and the class does not hold the negations of its hypotheses")
+    d, A = document.arrays.get("d"), Floats()
+    F = regularizer(document, A)
+    point = None if d is None else _feasible(A, F, d)
     answer = _asked(oracle, document.c / document.c.sum() if d is None else np.maximum(d, 0.0))
     margins = matrix(_columns(document, oracle, answer)) if U is None else matrix(U)
     alone = {name: array for name, array in document.arrays.items() if name != "d"}
     bounds = recompute(dataclasses.replace(document, arrays=alone), margins, A)
-    if d is not None and goal is not None:
+    if d is not None:
         if answer.largest is None:
             fail("the oracle knows no bound of the edges of its class; the certificate claims one")
-        F = regularizer(document, A)
-        feasible = example_weights(A, F.box, d)
-        radius = A.number(0.0 if F.norm is None else F.norm.r * (1 + 1e-12))
-        if F.norm is not None and F.norm.ball and not A.certain(radius - F.norm.of(A, feasible)):
-            fail("the norm of d exceeds the radius of the ball")
-        # The oracle was asked with d, which misses a feasible point by rounding.
-        moved = feasible - A.vector(np.maximum(d, 0.0))
-        value = A.total(F.box.values(feasible)) + A.total(A.positive(moved) + A.positive(-moved))
-        if F.norm is not None and not F.norm.ball:
-            value = value + F.norm.of(A, feasible) * A.number(F.norm.r)
-        upper = math.nextafter(float(A.high(value)) + answer.largest, math.inf)
-        bounds = Bounds(bounds.lower, upper)
+        bounds = Bounds(bounds.lower, _end_above(A, F, point, d, answer.largest))
     compare(document, bounds)
-    ends = "both ends" if d is not None else "the lower end; the certificate claims no upper one"
-    return verdict(document, True, f"recomputed over {oracle}: {ends}", bounds, False)
+    ends = claimed_ends(document)
+    known = answer.largest is not None and U is None
+    reason = f"recomputed over {oracle}: {ends}{'' if ends == BOTH else NO_MORE}{'' if known else UNCHECKED}"
+    return verdict(document, True, reason, bounds, False)
+
+
+def _feasible(A: Floats, F: Checked, d: Float[Array, " N"]) -> Vector:
+    """Return a point of the domain of F near d; Rejected where there is none."""
+    point = example_weights(A, F.box, d)
+    if F.norm is not None and F.norm.ball:
+        point = into_ball(A, F.norm, point, F.box)
+    return fail("that d lies in the ball of its norm cannot be told") if point is None else point
+
+
+def _end_above(A: Floats, F: Checked, point: Vector, d: Float[Array, " N"], largest: float) -> float:
+    """Return what no weights over a class can exceed, whose largest edge is known under d, near a feasible point."""
+    moved = point - A.vector(np.maximum(d, 0.0))
+    value = F.value(A, point) + A.total(A.positive(moved) + A.positive(-moved))
+    return math.nextafter(float(A.high(value)) + largest, math.inf)
+
+
+def _upper(document: dict[str, Any], arrays: dict[str, Array], largest: float) -> float:
+    """Return the upper end as a reader will recompute it."""
+    A, d = Floats(), arrays["d"]
+    try:
+        with np.errstate(all="ignore"):
+            F = regularizer(read_back(document, arrays), A)
+            return _end_above(A, F, _feasible(A, F, d), d, largest)
+    except Rejected as rejected:
+        raise ProblemError(
+            f"expected weights d that prove an upper end; {rejected}. Boost to a finer tolerance; please report it if "
+            "that does not help."
+        ) from rejected
 
 
 def _asked(oracle: Oracle, d: Float[Array, " N"]) -> Answer:
@@ -128,6 +160,8 @@ def _asked(oracle: Oracle, d: Float[Array, " N"]) -> Answer:
     before = oracle.state()
     try:
         return oracle.best(Query(d, 1, lambda u: 0.0))
+    except BoostoptError as failure:
+        fail(f"the oracle has no answer under the weights of the file: {failure}"[:400])
     finally:
         oracle.restore(before)
 

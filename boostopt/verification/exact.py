@@ -62,7 +62,6 @@ class Exact(Numbers):
         return self.stacked([self.number(value) for value in np.asarray(x, dtype=np.float64).tolist()])
 
     def stacked(self, numbers: Sequence[Any]) -> Any:
-        """Return numbers as a vector."""
         made = np.empty(len(numbers), dtype=object)
         made[:] = numbers
         return made

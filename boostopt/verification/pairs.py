@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.verification.arithmetic import ZERO, Numbers
+from boostopt.verification.arithmetic import TINY, ZERO, Numbers
 
 Vector = Any
 """A vector of numbers of some type."""
@@ -52,26 +52,30 @@ class Box:
 
 @dataclass(frozen=True)
 class Norm:
-    """A ball or a penalty of the norm of the copies, ||d||_p^p = sum c (d / c)^p."""
+    """A ball or a penalty of the norm of the copies, ||d||_p^p = sum c (d / c)^p.
+
+    `central` says whether the caps are multiples of c, or 1: where they hold any weights, they hold those proportional
+    to c on the same examples.
+    """
 
     ball: bool
     p: float
     r: float
     c: np.ndarray
-
-    @property
-    def q(self) -> float:
-        """The dual exponent."""
-        return self.p / (self.p - 1.0) if math.isfinite(self.p) else 1.0
+    central: bool
 
     def of(self, A: Numbers, d: Vector) -> Any:
         """Return ||d||_p for d >= 0."""
         c = A.vector(self.c)
-        return _norm(A, d / c, c, self.p)
+        return _norm(A, d / c, c, A.number(self.p)) if math.isfinite(self.p) else A.largest(d / c)
 
     def dual(self, A: Numbers, s: Vector) -> Any:
-        """Return ||s||_q, (sum c |s|^q)^(1/q)."""
-        return _norm(A, A.positive(s) + A.positive(-s), A.vector(self.c), self.q)
+        """Return ||s||_q, (sum c |s|^q)^(1/q) with 1/p + 1/q = 1, for which the float next to q is not good enough."""
+        sizes, c = A.positive(s) + A.positive(-s), A.vector(self.c)
+        if not math.isfinite(self.p):
+            return A.total(c * sizes)
+        p = A.number(self.p)
+        return _norm(A, sizes, c, p / (p - A.number(1.0)))
 
 
 def cap(A: Numbers, u: Vector) -> Box:
@@ -148,25 +152,22 @@ def xlog(A: Numbers, x: Vector, y: Vector) -> Vector:
     return A.choose(sure, x * (A.log(safe) - A.log(y)), A.within(range_))
 
 
-def power(A: Numbers, x: Vector, p: float) -> Vector:
-    """Return x^p for x >= 0, p >= 1."""
+def power(A: Numbers, x: Vector, p: Any) -> Vector:
+    """Return x^p for x >= 0 and a number p >= 1; where x may be 0, the range from 0 to the power of the end of x."""
     sure, high = A.low(x) > 0, np.maximum(A.high(x), 0.0)
+    high = np.where(high <= ZERO, 0.0, high)
     safe = A.choose(sure, x, A.vector(np.ones(len(high))))
-    return A.choose(sure, A.exp(A.log(safe) * A.number(p)), A.within(1.001 * high**p))
+    range_ = 1.001 * high ** np.where(high < 1.0, A.low(p), A.high(p)) + np.where(high > 0, TINY, 0.0)
+    return A.choose(sure, A.exp(A.log(safe) * p), A.within(range_))
 
 
-def _norm(A: Numbers, x: Vector, c: Vector, p: float) -> Any:
-    """Return (sum c x^p)^(1/p) for x >= 0, scaled so that nothing overflows."""
-    if not math.isfinite(p):
-        return A.largest(x)
-    if p == 1.0:
-        return A.total(c * x)
+def _norm(A: Numbers, x: Vector, c: Vector, p: Any) -> Any:
+    """Return (sum c x^p)^(1/p) for x >= 0 and a number p > 1, scaled so that nothing overflows."""
     scale = float(A.high(x).max())
     if scale <= ZERO:
         return A.total(A.within(np.array([1.001 * scale * (1.0 + float(A.high(A.total(c))))])))
     total = A.total(c * power(A, x / A.number(scale), p))
-    logarithm = A.log(total) / A.number(p)
-    return A.exp(logarithm) * A.number(scale)
+    return A.exp(A.log(total) / p) * A.number(scale)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,10 @@ DIGITS = 20
 
 
 class Rejected(Exception):
-    """A file proves nothing, for a reason in words."""
+    """A file proves nothing, for a reason in words; what a terminal would obey or not know is no part of them."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__("".join(letter if letter.isprintable() else "?" for letter in reason))
 
 
 def fail(reason: str) -> NoReturn:
@@ -46,7 +49,7 @@ def parse(said: bytes) -> Any:
 
 def number(value: Any, what: str, largest: float = LARGEST_NUMBER) -> float:
     """Return a finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= largest or value == math.inf:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= largest:
         fail(f"{what} must be a number of at most {largest:g}; it is {value!r}"[:200])
     return float(value)
 
@@ -81,9 +84,9 @@ def listed(value: Any, what: str) -> list[Any]:
 
 
 def text(value: Any, what: str) -> str:
-    """Return a text that is not too long."""
-    if not isinstance(value, str) or len(value) > 1000:
-        fail(f"{what} must be a text of at most 1000 characters")
+    """Return a text that is not too long and can be printed."""
+    if not isinstance(value, str) or len(value) > 1000 or not value.isprintable():
+        fail(f"{what} must be a text of at most 1000 characters that can be printed")
     return value
 
 

@@ -73,8 +73,11 @@ def example_weights(A: Numbers, box: Box, given: np.ndarray) -> Vector:
     return A.choose(movable, x + (used if enough else room) * share, d)
 
 
-def into_ball(A: Numbers, norm: Norm, d: Vector) -> Vector | None:
-    """Return d mixed with the point of smallest norm as far as the ball asks; None where that cannot be told."""
+def into_ball(A: Numbers, norm: Norm, d: Vector, box: Box) -> Vector | None:
+    """Return d mixed with the point of smallest norm as far as the ball asks; None where that cannot be told.
+
+    That point is proportional to c: within caps where they are central, as d is; others are looked at.
+    """
     r, live = A.number(norm.r), A.high(d) > ZERO
     size = norm.of(A, d)
     if A.certain(r - size):
@@ -83,10 +86,14 @@ def into_ball(A: Numbers, norm: Norm, d: Vector) -> Vector | None:
         fail(f"the norm of d must be at most {norm.r!r}; it is {A.high(size)!r}")
     counts = A.vector(np.where(live, norm.c, 0.0))
     center = counts / A.total(counts)
+    if not (norm.central or (A.high(center) <= A.low(box.upper)).all()):
+        return None
     smallest = norm.of(A, center)
     distance = float(A.low(size)) - float(A.high(smallest))
     if distance > 0:
-        share = min((float(A.high(size)) - norm.r) / distance * (1 + 1e-9) + SHRINK, 1.0)
+        # Room for the rounding of the mixed point's own norm, too.
+        excess = float(A.high(size)) - norm.r + 4.0 * float(A.high(size) - A.low(size))
+        share = min(excess / distance * (1 + 1e-9) + SHRINK, 1.0)
         mixed = d * (A.number(1.0) - A.number(share)) + center * A.number(share)
         if A.certain(r - norm.of(A, mixed)):
             return mixed
@@ -106,7 +113,8 @@ def on_equations(A: Numbers, box: Box, d: Vector, terms: list[Terms]) -> Vector 
     up, down = box.upper - d, d - box.lower
     room = A.choose(A.low(up) < A.low(down), up, down)
     # Half of a room that is known to a factor of 2 is room in either direction.
-    room = A.choose((A.low(room) > 0) & (A.high(room) <= 2.0 * A.low(room)), room, nothing)
+    free = (A.low(room) > 0) & (A.high(room) <= 2.0 * A.low(room))
+    room = A.choose(free, room, nothing)
     held = A.high(d) > ZERO
     columns, known = list[Vector](), set[bytes]()
     for a, b in terms:
@@ -119,23 +127,27 @@ def on_equations(A: Numbers, box: Box, d: Vector, terms: list[Terms]) -> Vector 
     if not columns:
         return d
     wanted = [A.total(d * x) for x in columns] + [A.number(0.0)]
+    if not free.any():
+        # No weight can move: the equations hold, or hold but for rounding.
+        low, high = A.low(A.stacked(wanted)), A.high(A.stacked(wanted))
+        return d if not A.exact and ((low <= 0) & (high >= 0)).all() else None
     columns = [*columns, A.vector(np.ones(len(A.low(d))))]
-    matrix = [[A.total(room * x * y) for y in columns] for x in columns]
-    solved = _solved(A, matrix, wanted)
+    rows = [
+        A.stacked([*(A.total(room * x * y) for y in columns), value]) for x, value in zip(columns, wanted, strict=True)
+    ]
+    solved = _solved(A, rows)
     if solved is None:
         return None
     share = nothing
     for x, weight in zip(columns, solved, strict=True):
         share = share + x * weight
-    fits = A.certain(
-        A.number(0.5) - A.largest(A.choose(A.high(room) > 0, A.positive(share) + A.positive(-share), nothing))
-    )
-    return A.choose(A.high(room) > 0, d - room * share, d) if fits else None
+    fits = A.certain(A.number(0.5) - A.largest(A.choose(free, A.positive(share) + A.positive(-share), nothing)))
+    return A.choose(free, d - room * share, d) if fits else None
 
 
-def _solved(A: Numbers, matrix: list[list[Any]], right: list[Any]) -> list[Any] | None:
-    """Return the solution of a small linear system by elimination, None where a pivot may be 0."""
-    k, rows = len(right), [[*row, value] for row, value in zip(matrix, right, strict=True)]
+def _solved(A: Numbers, rows: list[Vector]) -> list[Any] | None:
+    """Return the solution of a small linear system by elimination, right sides last; None where a pivot may be 0."""
+    k = len(rows)
     for i in range(k):
         best = max(range(i, k), key=lambda j: abs(float(A.high(rows[j][i]))))
         rows[i], rows[best] = rows[best], rows[i]
@@ -143,8 +155,7 @@ def _solved(A: Numbers, matrix: list[list[Any]], right: list[Any]) -> list[Any] 
             return None
         for j in range(k):
             if j != i:
-                factor = rows[j][i] / rows[i][i]
-                rows[j] = [a - factor * b for a, b in zip(rows[j], rows[i], strict=True)]
+                rows[j] = rows[j] - rows[i] * (rows[j][i] / rows[i][i])
     return [row[k] / row[i] for i, row in enumerate(rows)]
 
 

@@ -73,6 +73,9 @@ EDGES: Mapping[str, tuple[str, ...]] = {
 }
 """The kinds of G, each with its numbers."""
 
+LARGEST_BETA = 1e250
+"""A beta beyond it would overflow: the other numbers are of at most 1e150."""
+
 POSITIVE = {"nu", "eta", "C", "p", "r"}
 """Numbers that must be positive."""
 
@@ -201,7 +204,7 @@ def document(said: Any, arrays: Mapping[str, np.ndarray]) -> Document:
         lower=end(claim.get("lower", math.inf), "lower"),
         upper=end(claim.get("upper", math.inf), "upper"),
         excess=number(claim.get("excess", 0.0), "excess"),
-        beta=number(proof["beta"], "beta", math.inf),
+        beta=number(proof["beta"], "beta", LARGEST_BETA),
         arrays=arrays,
         made=mapping(about["made"], "made"),
     )
@@ -211,6 +214,7 @@ def _parameters(value: Any, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """Return the parameters by name; those that are arrays are among the arrays."""
     read = dict[str, Any]()
     for name, given in mapping(value, "parameters").items():
+        text(name, "the name of a parameter")
         if given == "array":
             read[name] = arrays.get(f"parameter {name}")
             if read[name] is None:

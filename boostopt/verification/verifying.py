@@ -13,10 +13,17 @@ import numpy as np
 
 from boostopt.errors import OptionError, ProblemError
 from boostopt.formulation import summing_to_one
+from boostopt.margins import check_unmasked
 from boostopt.verification.arithmetic import Floats, Numbers
 from boostopt.verification.checking import Bounds, check_shape, recompute
 from boostopt.verification.parsing import Rejected, fail
 from boostopt.verification.reading import Document, read
+
+BOTH = "both ends"
+"""What is said where both ends are claimed."""
+
+NO_MORE = "; the certificate claims no more"
+"""What is added where they are not."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +109,7 @@ def verify(
     Raises
     ------
     ProblemError
-        The data are no matrix of finite numbers.
+        The data are no matrix of finite numbers, or c or d0 no vectors of numbers.
     OptionError
         python-flint is needed and not installed; or an exact proof is asked for of a class.
     """
@@ -129,6 +136,10 @@ def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulatio
     """Return the verdict on a file that could be read."""
     from boostopt.verification.agreement import agree
 
+    given = {
+        "c": None if c is None else _vector("c", c),
+        "d0": None if d0 is None else summing_to_one(_vector("d0", d0)),
+    }
     if document.subject == "class":
         from boostopt.verification.classes import verified
 
@@ -137,24 +148,57 @@ def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulatio
                 "the upper end of a class is what its oracle says, in floating point; exact proofs are for programs. "
                 "Leave out exact."
             )
+        _check_given(document, given)
         return verified(document, data, U, formulation)
-    given = {"c": c, "d0": None if d0 is None else summing_to_one(np.asarray(d0))}
     if hasattr(data, "examples") and hasattr(data, "margins"):
-        given = {"c": data.examples.c if c is None else c, "d0": data.examples.d0 if d0 is None else d0}
+        own = data.examples
+        given = {name: getattr(own, name) if values is None else values for name, values in given.items()}
         data = data.margins
     rows = matrix(data)
     check_shape(document, rows)
-    for name, values in given.items():
-        if values is not None and not np.array_equal(getattr(document, name), values):
-            fail(f"the certificate is for other {'multiplicities c' if name == 'c' else 'reference weights d0'}")
+    _check_given(document, given)
     agree(document, formulation)
     A = arithmetic(document, exact)
     with A.working():
         bounds = recompute(document, rows, A)
     compare(document, bounds)
     what = "proved in exact arithmetic" if exact else "recomputed from the data"
-    proved = "that there is no optimum was" if document.outcome == "infeasible" else "both ends of the interval were"
-    return verdict(document, True, f"{proved} {what}", bounds, exact)
+    if document.outcome == "infeasible":
+        return verdict(document, True, f"that there is no optimum was {what}", bounds, exact)
+    ends = claimed_ends(document)
+    were = "were" if ends == BOTH else "was"
+    more = "" if ends == BOTH else NO_MORE
+    return verdict(document, True, f"{ends} of the interval {were} {what}{more}", bounds, exact)
+
+
+def claimed_ends(document: Document) -> str:
+    """Return in words which ends of an interval a file claims."""
+    lower, upper = math.isfinite(document.lower), math.isfinite(document.upper)
+    if lower and upper:
+        return BOTH
+    return "the lower end" if lower else "the upper end" if upper else "nothing"
+
+
+def _vector(name: str, values: Any) -> np.ndarray:
+    """Return the caller's own multiplicities or reference weights as floats."""
+    check_unmasked(name, values)
+    try:
+        given = np.asarray(values)
+    except ValueError as failure:
+        raise ProblemError(f"{name} must be a vector of numbers: {failure}. Pass one for each example.") from None
+    if given.ndim != 1 or given.dtype.kind not in "biuf":
+        raise ProblemError(
+            f"{name} must be a vector of real numbers; got shape {given.shape} of {given.dtype}. Pass one for each "
+            "example."
+        )
+    return given.astype(np.float64)
+
+
+def _check_given(document: Document, given: Mapping[str, np.ndarray | None]) -> None:
+    """Reject a file that states other multiplicities or reference weights than the caller's."""
+    for name, values in given.items():
+        if values is not None and not np.array_equal(getattr(document, name), values):
+            fail(f"the certificate is for other {'multiplicities c' if name == 'c' else 'reference weights d0'}")
 
 
 def compare(document: Document, bounds: Bounds) -> None:
@@ -167,6 +211,8 @@ def compare(document: Document, bounds: Bounds) -> None:
         return
     if not document.lower <= document.upper:
         fail(f"it claims an interval whose ends are exchanged, [{document.lower!r}, {document.upper!r}]")
+    if not bounds.lower <= bounds.upper:
+        fail(f"its ends contradict each other: {bounds.lower!r} and {bounds.upper!r} are what they come to")
     if not document.lower <= bounds.lower:
         fail(f"it claims that the optimum is at least {document.lower!r}; what is proved is {bounds.lower!r}")
     if not bounds.upper <= document.upper:
@@ -184,20 +230,20 @@ def arithmetic(document: Document, exact: bool) -> Numbers:
 
 def matrix(data: Any) -> Any:
     """Return the caller's data as a matrix that the checker takes: an array, or sparse rows."""
-    rows = data.for_modelling() if hasattr(data, "for_modelling") else data
-    if not hasattr(rows, "toarray"):
-        try:
-            rows = np.asarray(rows)
-        except ValueError as failure:
-            raise ProblemError(f"the data must be a margin matrix, shape (N, t); {failure}.") from None
-        if rows.ndim != 2 or rows.dtype.kind not in "iuf":
-            raise ProblemError(
-                f"the data must be a margin matrix of real numbers, shape (N, t); got shape {rows.shape} of "
-                f"{rows.dtype}. Pass U, the margins y_n h_q(x_n)."
-            )
-    else:
-        rows = rows.tocsr()
-    if not np.isfinite(rows.data if hasattr(rows, "toarray") else rows).all():
+    rows: Any = data.for_modelling() if hasattr(data, "for_modelling") else data
+    check_unmasked("U", rows)
+    sparse = hasattr(rows, "toarray")
+    try:
+        rows = rows if sparse else np.asarray(rows)
+    except ValueError as failure:
+        raise ProblemError(f"the data must be a margin matrix, shape (N, t); {failure}.") from None
+    if rows.ndim != 2 or rows.dtype.kind not in "iuf" or rows.dtype.itemsize > 8:
+        raise ProblemError(
+            "the data must be a margin matrix of real numbers of at most 64 bits, shape (N, t); got shape "
+            f"{rows.shape} of {rows.dtype}. Pass U, the margins y_n h_q(x_n)."
+        )
+    rows = rows.tocsr() if sparse else rows
+    if not np.isfinite(rows.data if sparse else rows).all():
         raise ProblemError("the data must be finite; got entries that are not. Pass U, the margins y_n h_q(x_n).")
     return rows
 

@@ -26,7 +26,7 @@ from boostopt.verification.arithmetic import Floats
 from boostopt.verification.checking import Bounds, recompute, vector_digest
 from boostopt.verification.describing import described, described_edge
 from boostopt.verification.parsing import Rejected, parse
-from boostopt.verification.reading import BESIDE, FORMAT, KIND
+from boostopt.verification.reading import BESIDE, FORMAT, KIND, Document
 from boostopt.verification.reading import document as as_document
 
 LONGEST_LIST = 50_000
@@ -218,13 +218,16 @@ def _proved(document: dict[str, Any], arrays: dict[str, Array], program: Program
     """Return what the checker proves of what is to be written."""
     try:
         with np.errstate(all="ignore"):
-            # What a reader would have.
-            read_back = as_document(parse(_text({**document, "arrays": {}})), arrays)
-            return recompute(read_back, program.margins.for_modelling(), Floats())
+            return recompute(read_back(document, arrays), program.margins.for_modelling(), Floats())
     except Rejected as rejected:
         raise ProblemError(
             f"expected a certificate that can be proved from its weights; {rejected}. Please report it."
         ) from rejected
+
+
+def read_back(document: dict[str, Any], arrays: dict[str, Array]) -> Document:
+    """Return what a reader has of what is to be written."""
+    return as_document(parse(_text({**document, "arrays": {}})), arrays)
 
 
 def _outward(end: float, lost: float, direction: int) -> float:

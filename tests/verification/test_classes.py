@@ -87,6 +87,15 @@ def test_margins_are_passed_where_the_file_cannot_tell_them(tmp_path: Path) -> N
     oracle = GivenMargins(U)
     made = boost("erlpboost", oracle, nu=10.0, epsilon=0.05)
     save_class(made, oracle, path)
+    assert verify(path, GivenMargins(U))
+    for change in ({"q": 9}, {"sign": -1}):
+        said = json.loads(path.read_text())
+        said["data"]["hypotheses"][0].update(change)
+        (tmp_path / "changed.json").write_text(json.dumps(said))
+        assert "expected a hypothesis of 9 given columns" in verify(tmp_path / "changed.json", GivenMargins(U)).reason
+    said = json.loads(path.read_text())
+    said["data"]["hypotheses"] = []
+    path.write_text(json.dumps(said))
     assert "U=" in verify(path, GivenMargins(U)).reason
     used = np.flatnonzero(made.w)
     margins = made.program.margins.take_columns(used)

@@ -118,7 +118,7 @@ def test_the_three_number_types_agree(p: float) -> None:
     x[0] = 0.0
     rough, fine = Floats(), Arbs()
     with fine.working():
-        for made in (lambda A: xlog(A, A.vector(x), A.vector(y)), lambda A: power(A, A.vector(x), p)):
+        for made in (lambda A: xlog(A, A.vector(x), A.vector(y)), lambda A: power(A, A.vector(x), A.number(p))):
             a, b = made(rough), made(fine)
             assert (rough.low(a) <= fine.low(b)).all() and (fine.high(b) <= rough.high(a)).all()
             assert np.allclose(fine.low(b), fine.high(b), rtol=1e-14, atol=1e-15)

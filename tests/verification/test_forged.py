@@ -1,0 +1,570 @@
+"""Forgeries that were tried and do not succeed, and awkward true certificates that must not be refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import io
+import json
+import math
+import time
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from certificates import document, judged
+from sklearn.tree import DecisionTreeClassifier
+
+from boostopt import boost, get_formulation
+from boostopt.authoring import (
+    EDGE,
+    POSITIVE,
+    Cap,
+    CappedSimplex,
+    Examples,
+    FixedEdges,
+    Formulation,
+    MaximumEdge,
+    NormBall,
+    parameter,
+)
+from boostopt.errors import ProblemError
+from boostopt.oracles import DecisionStumps, Estimators, GivenMargins, KernelColumns, RawFeatures
+from boostopt.oracles.base import Query
+from boostopt.oracles.decision_stumps import Stump
+from boostopt.oracles.raw_features import Feature
+from boostopt.verification import save, save_class, verify
+from boostopt.verification.arithmetic import Ball, Floats
+from boostopt.verification.checking import Bounds, digest, vector_digest
+from boostopt.verification.pairs import Norm, cap
+from boostopt.verification.parsing import Rejected
+from boostopt.verification.points import into_ball
+from boostopt.verification.reading import document as as_document
+from boostopt.verification.verifying import compare
+
+
+@pytest.mark.parametrize("size", [1e8, 1e20])
+def test_a_huge_s_proves_nothing_in_floats(size: float, tmp_path: Path) -> None:
+    """Where s is large its two terms cancel; all of it is counted as rounding."""
+    said = document("ball")
+    said["arrays"]["s"] = [size] * 16
+    said["proof"]["beta"] -= size
+    said["claim"]["lower"] = said["claim"]["upper"]
+    assert not judged(said, "ball", tmp_path)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("case", ["cap", "binary", "bounded", "penalty", "infeasible"])
+def test_no_beta_proves_more_than_the_optimum(case: str, exact: bool, tmp_path: Path) -> None:
+    said = document(case)
+    claim = said["claim"]
+    if claim["outcome"] == "infeasible":
+        claim["excess"] += 0.1
+    else:
+        claim["lower"] = claim["upper"] = claim["upper"] + 1e-6
+    for beta in (1e300, -1e17, 5e-324):
+        said["proof"]["beta"] = beta
+        assert not judged(said, case, tmp_path, exact=exact)
+
+
+def test_a_neighbour_of_a_parameter_is_another_program(tmp_path: Path) -> None:
+    """The number next to nu, in the parameters or in F alone."""
+    for place in ("parameters", "F"):
+        said = document("entropy")
+        numbers = said["F"] if place == "F" else said["formulation"]["parameters"]
+        numbers["nu"] = math.nextafter(numbers["nu"], math.inf)
+        assert "means F" in judged(said, "entropy", tmp_path).reason
+
+
+def test_storages_of_one_matrix_are_one_and_others_are_not(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    U = rng.choice([-1.0, 0.0, 1.0], size=(7, 3))
+    path = tmp_path / "certificate.json"
+    save(get_formulation("lpboost").bind(U, nu=2.0).solve(tol=1e-9), path)
+    signed = np.where(U == 0.0, -0.0, U)
+    n, q = np.nonzero(U)
+    twice = scipy.sparse.coo_array((np.tile(U[n, q] / 2, 2), (np.tile(n, 2), np.tile(q, 2))), shape=U.shape)
+    explicit = scipy.sparse.csr_array((U.ravel(), np.divmod(np.arange(U.size), 3)), shape=U.shape)
+    same: list[Any] = [signed, U.tolist(), U[::-1][::-1], np.asfortranarray(U), U.astype(np.float16), twice, explicit]
+    for data in [*same, scipy.sparse.csc_array(signed)]:
+        assert verify(path, data)
+    others: list[Any] = [U.astype(np.int8).astype(np.uint8), U + 5e-324, np.abs(U), U * (1 - 1e-16), abs(explicit)]
+    for data in others:
+        assert "digest" in verify(path, data).reason
+
+
+def header(shape: str, descr: str = "'<f8'") -> bytes:
+    """The beginning of an npy file."""
+    text = f"{{'descr': {descr}, 'fortran_order': False, 'shape': {shape}}}\n".encode()
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        header("(10000000000000,)"),
+        header("(4294967296, 4294967296)"),
+        header("(-1,)"),
+        header("(" + "-" * 9000 + "1,)"),
+        header("(4,)", "'>f8'"),
+        header("(4,)", "'|O'"),
+        header("(4,)", "'|V100000000'"),
+        header("(0, 1000000000000000)"),
+    ],
+)
+def test_headers_that_promise_too_much_are_rejected(start: bytes, tmp_path: Path) -> None:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("w.npy", start + bytes(32))
+    said = document("cap")
+    said["arrays"] = {"beside": hashlib.sha256(packed.getvalue()).hexdigest()}
+    (tmp_path / "changed.json.npz").write_bytes(packed.getvalue())
+    assert not judged(said, "cap", tmp_path)
+
+
+def test_more_examples_than_memory_holds_are_rejected(tmp_path: Path) -> None:
+    """Nothing in the file has one number for each of them."""
+    said = document("entropy")
+    said["data"]["N"] = 2**40
+    said["claim"] |= {"upper": "inf"}
+    said["arrays"] = {"w": said["arrays"]["w"]}
+    assert "the data are (16, 4)" in judged(said, "entropy", tmp_path).reason
+
+
+def test_weights_of_a_class_that_are_none_are_rejected(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 2))
+    y = np.where(X[:, 0] + 0.3 * rng.normal(size=40) > 0, 1, -1)
+    path = tmp_path / "class.json"
+    save_class(boost("erlpboost", DecisionStumps(X, y), nu=5.0, epsilon=0.1), DecisionStumps(X, y), path)
+    for d in (np.zeros(40), np.full(40, 1e150), np.full(40, 5e-324), np.full(40, -1.0), np.eye(40)[0]):
+        said = json.loads(path.read_text())
+        said["arrays"]["d"], said["claim"]["upper"] = d.tolist(), 10.0
+        (tmp_path / "changed.json").write_text(json.dumps(said))
+        assert not verify(tmp_path / "changed.json", DecisionStumps(X, y))
+
+
+AWKWARD: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("lpboost", {"nu": 2.9, "two_sided": True}),
+    ("erlpboost", {"nu": 2.5, "eta": 1e8}),
+    ("unnormalized_erlpboost", {"nu": 1.0, "eta": 1e8}),
+    ("binary_erlpboost", {"nu": 2.5, "eta": 1e8}),
+    ("softboost", {"nu": 2.0, "gamma": 1.0}),
+    ("norm_penalty", {"r": 1e-3, "p": 100.0, "eta": 1e-3}),
+    ("norm_ball", {"r": 1.0, "p": 2.0}),
+    ("l1_adaboost", {"C": 1e3}),
+    ("svm", {"C": 1e-3}),
+)
+"""Parameters at the ends of what is taken."""
+
+
+@pytest.mark.parametrize(("name", "numbers"), AWKWARD)
+def test_awkward_true_certificates_are_accepted(name: str, numbers: dict[str, Any], tmp_path: Path) -> None:
+    """Equal rows, columns that are each other's negation, multiplicities over eight orders of magnitude."""
+    U = np.array([[0.3, -0.3], [0.3, -0.3], [-1.0, 1.0], [0.7, -0.7]])
+    for c in (np.ones(4), np.array([1e-4, 1e4, 0.3, 2.0])):
+        bound = get_formulation(name).bind(U, c=c, **numbers)
+        junk = bound.certify(np.array([0.7, 0.1, 0.1, 0.1]), np.array([0.2, 0.8]))
+        for what in (bound.solve(tol=1e-7), (bound, junk)):
+            save(what, tmp_path / "certificate.json")
+            for exact in (False, True):
+                verification = verify(tmp_path / "certificate.json", U, c=c, exact=exact)
+                assert verification, verification.reason
+
+
+def test_programs_of_one_example_or_one_hypothesis_are_accepted(tmp_path: Path) -> None:
+    for U in (np.array([[0.3, -0.2]]), np.array([[0.3], [-0.2], [0.0]]), np.array([[1.0]])):
+        for name, numbers in (("lpboost", {"nu": 1.0}), ("erlpboost", {"nu": 1.0, "eta": 3.0}), ("svm", {"C": 1.0})):
+            save(get_formulation(name).bind(U, **numbers).solve(tol=1e-7), tmp_path / "certificate.json")
+            for exact in (False, True):
+                assert verify(tmp_path / "certificate.json", U, exact=exact)
+
+
+def test_the_dual_exponent_is_exact(tmp_path: Path) -> None:
+    """As a float p / (p - 1) is not dual to p; a huge s makes of that a lower end of 32014 where no edge exceeds 1."""
+    p, r = 1.9403280822113675, 0.035166591729075256
+    U = np.random.default_rng(0).choice([-1.0, 1.0], size=(1000, 2))
+    bound = get_formulation("norm_ball").bind(U, r=r * 1.1, p=p)
+    save((bound, bound.certify(np.full(1000, 1e-3), np.array([0.5, 0.5]))), tmp_path / "c.json")
+    said = json.loads((tmp_path / "c.json").read_text())
+    said["F"]["r"] = said["formulation"]["parameters"]["r"] = r
+    del said["arrays"]["d"]
+    said["arrays"]["s"], said["proof"]["beta"] = [1e20] * 1000, -1e20
+    said["claim"] = {"outcome": "solved", "lower": 10.0, "upper": "inf"}
+    (tmp_path / "c.json").write_text(json.dumps(said))
+    assert not verify(tmp_path / "c.json", U, exact=True)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numbers:
+    """What the next page is stated by."""
+
+    r: float = parameter("radius", POSITIVE)
+    nu: float = parameter("nu", POSITIVE)
+    rho: float = parameter("edge", EDGE)
+
+
+class BallAndEquations(Formulation[Numbers]):
+    """The shortest weights whose edges are equal."""
+
+    name, title, Parameters = "ball_and_equations", "Ball and equations", Numbers
+
+    def regularizer(self, p: Numbers, examples: Any) -> NormBall:
+        return NormBall(Cap(CappedSimplex(examples.c, p.nu)), examples.c, 2.0, p.r)
+
+    def edge_function(self, p: Numbers) -> FixedEdges:
+        return FixedEdges(p.rho)
+
+
+def forged(name: str, numbers: dict[str, Any], F: Any, G: Any, U: Any, arrays: Any, claim: Any, c: Any = None) -> Any:
+    counts = np.ones(len(U)) if c is None else c
+    if c is not None:
+        arrays = {**arrays, "c": c.tolist()}
+    return {
+        "kind": "boostopt certificate",
+        "format": 1,
+        "subject": "program",
+        "formulation": {"name": name, "parameters": numbers},
+        "F": F,
+        "G": G,
+        "data": {
+            "N": len(U),
+            "t": U.shape[1],
+            "U": digest(U),
+            "c": vector_digest(counts),
+            "d0": vector_digest(counts / counts.sum()),
+        },
+        "arrays": arrays,
+        "claim": claim,
+        "proof": {"beta": 0.0},
+        "made": {},
+    }
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_weights_moved_onto_equations_stay_in_the_ball(exact: bool, tmp_path: Path) -> None:
+    """No d of norm 0.55 has the edge 0: (1/2, 1/6, 1/6, 1/6) is the shortest, of norm 0.577."""
+    U = np.array([[1.0], [-1.0], [-1.0], [-1.0]])
+    F = {"kind": "norm ball", "p": 2.0, "r": 0.55, "base": {"kind": "cap", "caps": "c / nu", "nu": 1.0}}
+    arrays = {"w": [0.0], "d": [0.4, 0.2, 0.2, 0.2], "s": [0.0] * 4}
+    said = forged(
+        "ball_and_equations",
+        {"r": 0.55, "nu": 1.0, "rho": 0.0},
+        F,
+        {"kind": "fixed", "rho": 0.0},
+        U,
+        arrays,
+        {"outcome": "solved", "lower": -1e-9, "upper": 1e-9},
+    )
+    (tmp_path / "c.json").write_text(json.dumps(said))
+    assert not verify(tmp_path / "c.json", U, formulation=BallAndEquations(), exact=exact)
+
+
+def test_products_that_underflow_are_counted(tmp_path: Path) -> None:
+    """Every edge is 7 units of the last place of 0; their 15 products are all 0."""
+    U = np.full((15, 2), 7 * 5e-324)
+    said = forged(
+        "lp_adaboost",
+        {"epsilon": 0.01, "two_sided": False},
+        {"kind": "cap", "caps": "c / nu", "nu": 1.0},
+        {"kind": "maximum"},
+        U,
+        {"w": [0.5, 0.5], "d": [1 / 15] * 15},
+        {"outcome": "solved", "lower": "-inf", "upper": 5e-324},
+    )
+    (tmp_path / "c.json").write_text(json.dumps(said))
+    assert not verify(tmp_path / "c.json", U)
+
+
+def test_exponentials_and_logarithms_contain_the_ends() -> None:
+    A = Floats()
+    with np.errstate(all="ignore"):
+        x = A.exp(Ball(np.array([-800.0]), np.array([200.0])))
+        assert A.high(x)[0] >= math.exp(-600.0)
+        m = 1.358974358974359
+        r = np.nextafter(np.nextafter(m, 0), 0)
+        y = A.log(Ball(np.array([m]), np.array([r])))
+        assert A.low(y)[0] <= math.log(m - r)  # m - r is exact
+
+
+@pytest.mark.parametrize(("beta", "exact"), [("-1e400", True), ("-1e308", False), ("-1.7e308", False)])
+def test_a_huge_beta_is_no_traceback(beta: str, exact: bool, tmp_path: Path) -> None:
+    U = np.ones((4, 2))
+    said = forged(
+        "lp_adaboost",
+        {"epsilon": 0.01, "two_sided": False},
+        {"kind": "cap", "caps": "c / nu", "nu": 1.0},
+        {"kind": "maximum"},
+        U,
+        {"w": [0.5, 0.5], "d": [0.25] * 4},
+        {"outcome": "solved", "lower": -2.0, "upper": 2.0},
+    )
+    (tmp_path / "c.json").write_text(json.dumps(said).replace('"beta": 0.0', f'"beta": {beta}'))
+    assert not verify(tmp_path / "c.json", U, exact=exact)
+
+
+@pytest.mark.parametrize("name", ["\ud800", "\x1b[2J\x1b[Haccepted", "a\nb"])
+def test_names_in_a_file_cannot_write_on_the_terminal(name: str, tmp_path: Path) -> None:
+    said = document("cap")
+    for change in ("key", "name"):
+        changed = json.loads(json.dumps(said))
+        if change == "key":
+            changed[name] = 1
+        else:
+            changed["formulation"]["name"] = name
+        verification = judged(changed, "cap", tmp_path)
+        assert verification.reason.isprintable()
+        assert verification.formulation.isprintable()
+
+
+def examples() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(40, 2))
+    return X, np.where(X[:, 0] + 0.3 * rng.normal(size=40) > 0, -1, 1)
+
+
+def of_class(reflexive: bool, path: Path) -> Any:
+    X, y = examples()
+    run = boost("erlpboost", DecisionStumps(X, y, reflexive=reflexive), nu=5.0, epsilon=0.05)
+    save_class(run, DecisionStumps(X, y, reflexive=reflexive), path)
+    return json.loads(path.read_text())
+
+
+def test_hypotheses_of_a_class_belong_to_it(tmp_path: Path) -> None:
+    """Stumps of the direction that the class has not: a soft margin of 0.2 where the best is below -0.199."""
+    path, (X, y) = tmp_path / "c.json", examples()
+    said = of_class(True, path)
+    said["data"]["digest"] = DecisionStumps(X, y, reflexive=False).digest
+    said["claim"]["upper"] = "inf"
+    del said["arrays"]["d"]
+    path.write_text(json.dumps(said))
+    assert not verify(path, DecisionStumps(X, y, reflexive=False))
+
+
+def test_absolute_edges_need_a_class_closed_under_negation(tmp_path: Path) -> None:
+    """A signed combination has the soft margin 0.2; the file says that none exceeds -0.199."""
+    path, (X, y) = tmp_path / "c.json", examples()
+    said = of_class(False, path)
+    said["formulation"]["parameters"]["two_sided"], said["G"], said["claim"]["lower"] = True, {"kind": "absolute"}, -5
+    path.write_text(json.dumps(said))
+    assert not verify(path, DecisionStumps(X, y, reflexive=False))
+
+
+def test_c_and_d0_of_the_reader_are_compared_for_a_class_too(tmp_path: Path) -> None:
+    path, (X, y) = tmp_path / "c.json", examples()
+    of_class(True, path)
+    assert not verify(path, DecisionStumps(X, y), c=np.full(40, 7.0))
+
+
+def test_weights_that_an_oracle_refuses_are_a_rejection(tmp_path: Path) -> None:
+    path, (X, y) = tmp_path / "c.json", examples()
+    oracle = Estimators(DecisionTreeClassifier(max_depth=1), X, y)
+    run = boost("erlpboost", oracle, nu=5.0, epsilon=0.2)
+    save_class(run, oracle, path)
+    said = json.loads(path.read_text())
+    said["arrays"]["d"], said["claim"]["upper"] = [0.0] * 40, 10.0
+    path.write_text(json.dumps(said))
+    U = run.record.collected.margins.take_columns(np.flatnonzero(run.w))
+    assert not verify(path, oracle, U=U)
+
+
+def test_the_digest_of_examples_does_not_see_the_sign_of_zero() -> None:
+    X, y = examples()
+    rounded = np.round(X)
+    assert np.signbit(rounded[rounded == 0]).any()
+    assert DecisionStumps(rounded, y).digest == DecisionStumps(rounded + 0.0, y).digest
+
+
+def test_data_are_real_numbers_of_64_bits_at_most_without_a_mask(tmp_path: Path) -> None:
+    U = np.ones((16, 4))
+    masked = np.ma.masked_array(U, mask=np.eye(16, 4, dtype=bool))  # pyright: ignore[reportUnknownMemberType]
+    sparse = scipy.sparse.csr_array(U)
+    others: list[Any] = [scipy.sparse.csr_array(U + 5j), sparse != 0, U.astype(np.longdouble), masked, U[0]]
+    for data in others:
+        with pytest.raises(ProblemError):
+            judged(document("cap"), "cap", tmp_path, U=data)
+
+
+def test_the_readers_own_c_and_d0_are_numbers(tmp_path: Path) -> None:
+    for given in ("x", [[1.0]], [1j] * 16, [1.0, [2.0]]):
+        for name in ("c", "d0"):
+            with pytest.raises(ProblemError, match="vector"):
+                judged(document("cap"), "cap", tmp_path, **{name: given})
+
+
+def test_equations_that_hold_at_the_only_point_are_no_hindrance(tmp_path: Path) -> None:
+    """A nu of N leaves the uniform weights alone, and under them the two edges are equal."""
+    U = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+    bound = get_formulation("corrective_erlpboost").bind(U, nu=3.0, eta=5.0, segment=False)
+    save((bound, bound.certify(np.full(3, 1 / 3), np.array([0.5, 0.5]))), tmp_path / "c.json")
+    assert verify(tmp_path / "c.json", U)
+
+
+def test_huge_entries_of_the_data_are_no_traceback(tmp_path: Path) -> None:
+    U = np.full((4, 2), -1e308)
+    F, claim = {"kind": "cap", "caps": "c / nu", "nu": 1.0}, {"outcome": "solved", "lower": -2.0, "upper": 2.0}
+    arrays = {"w": [0.5, 0.5], "d": [0.25] * 4}
+    said = forged("lp_adaboost", {"epsilon": 0.01, "two_sided": False}, F, {"kind": "maximum"}, U, arrays, claim)
+    (tmp_path / "c.json").write_text(json.dumps(said))
+    assert not verify(tmp_path / "c.json", U)
+
+
+class BallAndCaps(Formulation[Numbers]):
+    """The shortest weights are not within the caps."""
+
+    name, title, Parameters = "ball_and_caps", "Ball and caps", Numbers
+
+    def regularizer(self, p: Numbers, examples: Examples) -> NormBall:
+        return NormBall(Cap(CappedSimplex(np.ones(examples.N), p.nu)), examples.c, 2.0, p.r)
+
+    def edge_function(self, p: Numbers) -> MaximumEdge:
+        return MaximumEdge()
+
+
+@pytest.mark.parametrize("exact", [False, True])
+def test_weights_moved_into_the_ball_stay_below_their_caps(exact: bool, tmp_path: Path) -> None:
+    """With c = (8, 1, 1) the shortest d is (0.8, 0.1, 0.1); the cap is 1/2, and the norm of (1/2, 1/4, 1/4) is r.
+
+    d = (1/2, 1/4 + x, 1/4 - x) is outside of the ball, by rounding, and the way to the middle of the ball leads beyond
+    the cap of the first example. Its margin is -1, those of the others are 1: below the caps no d has an edge below 0.
+    """
+    c, x = np.array([8.0, 1.0, 1.0]), 1e-6
+    U, r = np.array([[-1.0], [1.0], [1.0]]), math.sqrt(0.25 / 8 + 2 / 16)
+    F = {"kind": "norm ball", "p": 2.0, "r": r, "base": {"kind": "cap", "caps": "1 / nu", "nu": 2.0}}
+    arrays = {"w": [1.0], "d": [0.5, 0.25 + x, 0.25 - x], "s": [0.0] * 3}
+    claim = {"outcome": "solved", "lower": -1.0, "upper": -1e-13}
+    said = forged("ball_and_caps", {"r": r, "nu": 2.0, "rho": 0.0}, F, {"kind": "maximum"}, U, arrays, claim, c)
+    (tmp_path / "c.json").write_text(json.dumps(said))
+    assert not verify(tmp_path / "c.json", U, formulation=BallAndCaps(), exact=exact)
+
+
+def test_weights_at_the_edge_of_a_ball_are_moved_into_it() -> None:
+    """Of radii next to their norm some are smaller than what rounding may make of it."""
+    A, rng = Floats(), np.random.default_rng(0)
+    box = cap(A, A.vector(np.ones(20)))
+    for p in (1.5, 2.0, 7.0, 50.0):
+        for _ in range(20):
+            d = A.vector(rng.dirichlet(np.ones(20)))
+            c = rng.uniform(0.5, 2.0, 20)
+            size = float(Norm(True, p, 1.0, c, True).of(A, d).mid)
+            ball = Norm(True, p, size * (1.0 + 4e-16 * float(rng.uniform(-1.0, 1.0))), c, True)
+            moved = into_ball(A, ball, d, box)
+            assert moved is not None and A.high(ball.of(A, moved)) <= ball.r
+            assert np.abs(moved.mid - d.mid).max() < 1e-13
+
+
+def test_many_equations_are_solved_in_time(tmp_path: Path) -> None:
+    U = np.random.default_rng(3).uniform(-1.0, 1.0, (300, 110))
+    save(get_formulation("entropy_projection").bind(U, rho=0.0).solve(tol=1e-7), tmp_path / "c.json")
+    started = time.process_time()
+    assert verify(tmp_path / "c.json", U)
+    assert time.process_time() - started < 8.0
+
+
+def test_what_is_said_to_be_proved_is_what_is_claimed(tmp_path: Path) -> None:
+    words = (("-inf", "inf", "nothing of"), (None, "inf", "the lower end of"), ("-inf", None, "the upper end of"))
+    for lower, upper, beginning in words:
+        said = document("cap")
+        said["claim"]["lower"] = lower or said["claim"]["lower"]
+        said["claim"]["upper"] = upper or said["claim"]["upper"]
+        if upper == "inf":
+            del said["arrays"]["d"]
+        verification = judged(said, "cap", tmp_path)
+        assert verification and verification.reason.startswith(beginning)
+        assert verification.reason.endswith("the certificate claims no more")
+
+
+def states_of(oracle: Any, *hypotheses: Any) -> list[bool]:
+    """Whether each is of the class."""
+    held = list[bool]()
+    for hypothesis in hypotheses:
+        try:
+            held.append(oracle.margins_of(hypothesis) is not None)
+        except ProblemError:
+            held.append(False)
+    return held
+
+
+def test_stumps_of_a_class_part_its_examples() -> None:
+    X, y = examples()
+    both, up = DecisionStumps(X, y), DecisionStumps(X, y, reflexive=False)
+    middle, beyond = float(np.median(X[:, 1])), float(X[:, 1].max())
+    stumps = [Stump(1, middle, 1, 2), Stump(1, middle, -1, 2), Stump(1, beyond, 1, 2), Stump(1, -math.inf, 1, 2)]
+    others = [Stump(1, middle, 1, 3), Feature(0, 1.0, 1, 2)]
+    assert states_of(both, *stumps, *others) == [True, True, False, False, False, False]
+    assert states_of(up, *stumps, *others) == [True, False, False, False, False, False]
+    # Where nothing varies constants are the class, in one direction h = 1: also as -1 above what there is.
+    constants = [Stump(0, -math.inf, 1, 2), Stump(0, -math.inf, -1, 2), Stump(0, 9.0, 1, 2), Stump(0, 9.0, -1, 2)]
+    assert states_of(DecisionStumps(np.ones((40, 2)), y), *constants) == [True] * 4
+    assert states_of(DecisionStumps(np.ones((40, 2)), y, reflexive=False), *constants) == [True, False, False, True]
+
+
+def test_features_of_a_class_have_its_scales() -> None:
+    X, y = examples()
+    X[:, 1] = 0.0
+    scale = float(np.abs(X[:, 0]).max())
+    features = [Feature(0, scale, 1, 2), Feature(0, scale, -1, 2), Feature(0, scale / 2, 1, 2), Feature(1, 1.0, 1, 2)]
+    assert states_of(RawFeatures(X, y), *features) == [True, True, False, False]
+    assert states_of(RawFeatures(X, y, reflexive=False), *features) == [True, False, False, False]
+
+
+def test_columns_of_a_class_are_of_its_kernel_and_examples() -> None:
+    X, y = examples()
+    d = np.full(40, 1 / 40)
+    for name in ("linear", "polynomial", "rbf"):
+        oracle = KernelColumns(X, y, name)
+        own: Any = oracle.best(Query(d)).columns[0]
+        assert np.array_equal(np.asarray(oracle.margins_of(own.hypothesis)), own.margins)
+        narrower = KernelColumns(X, y, "rbf", gamma=50.0).best(Query(d)).columns[0].hypothesis
+        moved = dataclasses.replace(own.hypothesis, values=2.0 * own.hypothesis.values)
+        scaled = dataclasses.replace(own.hypothesis, scale=0.5 * own.hypothesis.scale)
+        beyond = dataclasses.replace(own.hypothesis, row=40)
+        assert states_of(oracle, own.hypothesis, narrower, moved, scaled, beyond) == [True] + [False] * 4
+        upward = KernelColumns(X, y, name, reflexive=False)
+        negated = dataclasses.replace(own.hypothesis, sign=-1)
+        assert states_of(upward, dataclasses.replace(own.hypothesis, sign=1), negated) == [True, False]
+
+
+def test_what_was_not_checked_of_a_class_is_said(tmp_path: Path) -> None:
+    path, (X, y) = tmp_path / "c.json", examples()
+    oracle = Estimators(DecisionTreeClassifier(max_depth=1), X, y)
+    run = boost("erlpboost", oracle, nu=5.0, epsilon=0.2)
+    save_class(run, oracle, path)
+    U = run.record.collected.margins.take_columns(np.flatnonzero(run.w))
+    verification = verify(path, oracle, U=U)
+    assert verification and "the lower end; the certificate claims no more" in verification.reason
+    assert verification.reason.endswith("was not checked")
+    of_class(True, path)
+    assert "not checked" not in verify(path, DecisionStumps(X, y)).reason
+
+
+@pytest.mark.parametrize("beyond", [1.01e-6, 0.1, 1.0])
+def test_certificates_of_a_class_with_a_ball_are_accepted(beyond: float, tmp_path: Path) -> None:
+    path, (X, y) = tmp_path / "c.json", examples()
+    run = boost("norm_ball", DecisionStumps(X, y), r=40.0**-0.5 * (1 + beyond), epsilon=0.05)
+    save_class(run, DecisionStumps(X, y), path)
+    assert verify(path, DecisionStumps(X, y))
+
+
+def test_weights_beyond_the_ball_of_a_class_prove_nothing_for_it(tmp_path: Path) -> None:
+    """The best soft margin is 1 - 2 x with x^2 + (1 - x)^2 / 3 = r^2; a radius of r + 9e-13 r gives less."""
+    path, U, r = tmp_path / "c.json", np.array([[-1.0], [1.0], [1.0], [1.0]]), 0.55
+    save_class(boost("norm_ball", GivenMargins(U), r=r, epsilon=0.01), GivenMargins(U), path)
+    assert verify(path, GivenMargins(U))
+    best, x = (1.0 - 2.0 * (1.0 + math.sqrt(12.0 * size**2 - 3.0)) / 4.0 for size in (r, r * (1.0 + 9e-13)))
+    said = json.loads(path.read_text())
+    said["arrays"]["d"] = [(1.0 - x) / 2.0] + [(1.0 + x) / 6.0] * 3
+    said["claim"] |= {"lower": -1.0, "upper": best - 1e-12}
+    path.write_text(json.dumps(said))
+    assert "at most" in verify(path, GivenMargins(U)).reason
+
+
+def test_ends_that_contradict_each_other_prove_nothing() -> None:
+    said = document("cap")
+    arrays = {name: np.array(values) for name, values in said["arrays"].items()}
+    with pytest.raises(Rejected, match="contradict"):
+        compare(as_document(said, arrays), Bounds(10.0, -10.0))
