@@ -123,7 +123,7 @@ class Problem:
     @property
     def smooth(self) -> bool:
         """Whether d(w) is unique, so that the oracle is asked with it."""
-        return self.F.strong_convexity > 0.0
+        return bool(self.F.strong_convexity > 0.0)
 
     @property
     def edges(self) -> EdgeFunction:
