@@ -53,7 +53,9 @@ PAGES = (
         "",
         "What `import boostopt` gives. Names are loaded on first use.",
         also=(
+            "answers.Answer",
             "comparison.comparing.Row",
+            "comparison.origin.Origin",
             "explanation.Condition",
             "parameters.Parameter",
         ),
@@ -157,6 +159,7 @@ PAGES = (
         "boostopt.reporting",
         "",
         "Comparisons as one page of HTML: see [reports](../reports.md).",
+        also=("comparison.documents.Document",),
     ),
     Page("checks", "boostopt.checks", "boostopt.checks", "", "What a piece of your own is tried with."),
     Page("instances", "boostopt.instances", "boostopt.instances", "", "Problems with known answers."),
