@@ -17,6 +17,8 @@ names = boostopt.list_formulations()
 assert names == sys.argv[2].split(','), names
 for name in names:
     boostopt.get_formulation(name).smallest().solve(tol=1e-4, time_limit=5.0).raise_if_failed()
+comparison = boostopt.compare(boostopt.get_formulation(names[-1]).smallest(), ['interior'], tol=1e-4)
+assert 'bounded' in boostopt.reporting.to_html(comparison)
 print('wheel:', ', '.join(names))
 """
 
@@ -34,6 +36,9 @@ def main() -> None:
         names = zipfile.ZipFile(wheel).namelist()
         assert "boostopt/py.typed" in names
         assert all(f"boostopt/formulations/{page}.py" in names for page in pages), names
+        files = {path.relative_to(ROOT).as_posix() for path in (ROOT / "boostopt").rglob("*.*") if path.is_file()}
+        parts = {file for file in files if "/formulations/" not in file and "__pycache__" not in file}
+        assert parts <= set(names), parts - set(names)
         assert not any(name.startswith(("tests/", "formulations/")) for name in names), names
         run(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(site), str(wheel))
         run(sys.executable, "-c", OPEN_ALL, str(site), ",".join(pages), cwd=Path(scratch), PYTHONPATH=str(site))
