@@ -74,7 +74,13 @@ class Dataset:
         return stump_matrix(self.X, self.y, t, random_state)
 
 
-def load_dataset(source: str, label: str = "label", positive: str | None = None, weights: str | None = None) -> Dataset:
+def load_dataset(
+    source: str,
+    label: str = "label",
+    positive: str | None = None,
+    weights: str | None = None,
+    drop: Sequence[str] = (),
+) -> Dataset:
     """Load a data set of two classes.
 
     Parameters
@@ -91,25 +97,29 @@ def load_dataset(source: str, label: str = "label", positive: str | None = None,
     weights
         The column of a CSV file that holds the multiplicities c, which are what sample weights mean; it is then no
         feature.
+    drop
+        Columns of a CSV file that are no features.
 
     Raises
     ------
     DataError
-        The source is unknown, unreadable, empty or truncated, the label column or that of the weights is not there, a
-        feature is no finite number, there are not exactly two classes, or weights are asked of a file without columns.
+        The source is unknown, unreadable, empty or truncated, the label column, that of the weights or one to drop is
+        not there, a feature is no finite number, there are not exactly two classes, or columns are asked of a file
+        without names.
     """
     path, known = Path(source), _found(source)
     if weights is not None and known != ".csv":
         raise DataError(
             f"expected a CSV file for weights in a column; got {source!r}. An npz file holds them as an array c."
         )
+    _check_dropped(source, known, drop)
     names, c = (), None
     if known == EMBEDDED:
         features, labels, names = _embedded(source)
     elif known == ".npz":
         return _arrays(source, positive)
     elif known == ".csv":
-        names, features, labels, c = _csv(path, label, weights)
+        names, features, labels, c = _csv(path, label, weights, drop)
     else:
         features, labels = _svmlight(path)
     X = _features(source, features)
@@ -144,6 +154,12 @@ class Table:
     unread: tuple[str, ...] = ()
 
 
+def _check_dropped(source: str, known: object, drop: Sequence[str]) -> None:
+    """Refuse columns by name where columns have none."""
+    if drop and known != ".csv":
+        raise DataError(f"expected a CSV file for columns by name; got {source!r}. Leave out --drop.")
+
+
 def load_table(source: str, label: str = "label", weights: str | None = None, drop: Sequence[str] = ()) -> Table:
     """Load what a classifier is fitted to: labels as they are, of two classes or more.
 
@@ -160,8 +176,9 @@ def load_table(source: str, label: str = "label", weights: str | None = None, dr
         As `load_dataset`, but for the number of classes; or a column to drop is not there.
     """
     path, known = Path(source), _found(source)
-    if known != ".csv" and (weights is not None or drop):
-        raise DataError(f"expected a CSV file for columns by name; got {source!r}. Leave out --weights and --drop.")
+    if known != ".csv" and weights is not None:
+        raise DataError(f"expected a CSV file for weights in a column; got {source!r}. Leave out --weights.")
+    _check_dropped(source, known, drop)
     names, c, unread = (), None, ()
     if known == ".csv":
         names, features, labels, c = _csv(path, label, weights, drop)
@@ -268,9 +285,7 @@ def _svmlight(path: Path, count: int | None = None) -> tuple[Any, Any]:
     return X, y
 
 
-def _csv(
-    path: Path, label: str, weights: str | None, drop: Sequence[str] | None = None
-) -> tuple[tuple[str, ...], Any, Any, Any]:
+def _csv(path: Path, label: str, weights: str | None, drop: Sequence[str]) -> tuple[tuple[str, ...], Any, Any, Any]:
     """Read a CSV file with a header, a label column and, where it is named, a column of weights."""
     header, rows = read_table(path)
     if label not in header:
@@ -280,15 +295,15 @@ def _csv(
         raise DataError(f"{path} has no such column: {unknown_name('column', weights, header)} Mend --weights.")
     if weights == label:
         raise DataError(f"{path}: expected one column for the class and one for the weights; got {label!r} for both.")
-    for name in drop or ():
+    for name in drop:
         if name not in header or name in (label, weights):
             others = [known for known in header if known not in (label, weights)]
             raise DataError(f"{path} has no such column to drop: {unknown_name('column', name, others)} Mend --drop.")
     if not rows:
         raise DataError(f"{path} has a header and no rows.")
     at = place(path, header, label)
-    places = [j for j in range(len(header)) if j != at and header[j] not in (drop or ())]
-    remedy = "" if drop is None else " Encode it, or leave it out with --drop."
+    places = [j for j in range(len(header)) if j != at and header[j] not in drop]
+    remedy = " Encode it, or leave it out with --drop."
     table = _numbers(path, header, rows, places, f"every column but {label!r}", remedy)
     labels, names = np.array([cells[at] for _, cells in rows]), [header[j] for j in places]
     if weights is None:

@@ -18,6 +18,7 @@ from boostopt.cli.options import (
     Accuracy,
     ColumnsARound,
     Data,
+    Drop,
     Eta,
     FormulationName,
     Label,
@@ -34,6 +35,7 @@ from boostopt.cli.options import (
     TimeLimit,
     Update,
     Weights,
+    read_names,
     read_options,
     read_parameters,
     total_count,
@@ -70,6 +72,7 @@ def boost_command(
     label: Label = "label",
     positive: Positive = None,
     weights: Weights = None,
+    drop: Drop = None,
     nu: Nu = None,
     eta: Eta = None,
     epsilon: Accuracy = EPSILON,
@@ -106,7 +109,10 @@ def boost_command(
             check_outputs(data, out, certificate, picture)
             check_outputs(data, checkpoint)
             check_picture(picture, "bounds")
-            page, dataset = get_formulation(formulation), load_dataset(data, label, positive, weights)
+            page, dataset = (
+                get_formulation(formulation),
+                load_dataset(data, label, positive, weights, read_names(drop) or ()),
+            )
             warn_of_unread(data, dataset.unread)
             hypotheses, d0 = oracle_of_data(dataset, oracle, read_options(option, "--option"), reflexive, random_state)
             given = read_parameters(page, total_count(dataset, hypotheses.N), nu, eta, epsilon, set)

@@ -14,6 +14,7 @@ from boostopt.cli.options import (
     DEFAULT_COLUMNS,
     Columns,
     Data,
+    Drop,
     Epsilon,
     Eta,
     FormulationName,
@@ -24,6 +25,7 @@ from boostopt.cli.options import (
     Set,
     Tol,
     Weights,
+    read_names,
     read_program,
 )
 from boostopt.comparison.records import certificate_json
@@ -40,6 +42,7 @@ def certify_command(
     label: Label = "label",
     positive: Positive = None,
     weights: Weights = None,
+    drop: Drop = None,
     nu: Nu = None,
     eta: Eta = None,
     epsilon: Epsilon = None,
@@ -56,7 +59,10 @@ def certify_command(
     """
     with errors():
         check_limits(tol)
-        page, dataset = get_formulation(formulation), load_dataset(data, label, positive, weights)
+        page, dataset = (
+            get_formulation(formulation),
+            load_dataset(data, label, positive, weights, read_names(drop) or ()),
+        )
         given = load_answer(answer)
         both = os.path.exists(data) and os.path.samefile(data, answer)
         # One file may hold the data and the answer: then unread is what neither reads.

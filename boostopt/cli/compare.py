@@ -20,6 +20,7 @@ from boostopt.cli.options import (
     DEFAULT_TIME_LIMIT,
     DEFAULT_TOL,
     Columns,
+    Drop,
     Epsilon,
     Eta,
     FormulationName,
@@ -68,6 +69,7 @@ def compare_command(
     label: Label = "label",
     positive: Positive = None,
     weights: Weights = None,
+    drop: Drop = None,
     nu: Nu = None,
     eta: Eta = None,
     epsilon: Epsilon = None,
@@ -113,7 +115,7 @@ def compare_command(
         with stdout_to_stderr():
             given, reading = (
                 Given(nu, eta, epsilon, tuple(set or ())),
-                Reading(label, positive, weights, columns, random_state),
+                Reading(label, positive, weights, tuple(read_names(drop) or ()), columns, random_state),
             )
             programs, origin = (
                 _one(formulation, data, given, reading)
@@ -149,7 +151,10 @@ def compare_command(
 
 def _one(formulation: str, data: str, given: Given, reading: Reading) -> tuple[Program, Origin]:
     """Return the program of one data set."""
-    page, dataset = get_formulation(formulation), load_dataset(data, reading.label, reading.positive, reading.weights)
+    page, dataset = (
+        get_formulation(formulation),
+        load_dataset(data, reading.label, reading.positive, reading.weights, reading.drop),
+    )
     warn_of_unread(data, dataset.unread)
     parameters: dict[str, Any] = {**given.options, "settings": list(given.settings)}
     program = read_program(page, dataset, **parameters, columns=reading.columns, random_state=reading.random_state)

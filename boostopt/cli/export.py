@@ -13,6 +13,7 @@ from boostopt.cli.options import (
     DEFAULT_COLUMNS,
     Columns,
     Data,
+    Drop,
     Epsilon,
     Eta,
     FormulationName,
@@ -22,6 +23,7 @@ from boostopt.cli.options import (
     RandomState,
     Set,
     Weights,
+    read_names,
     read_program,
 )
 from boostopt.comparison.records import facts, json_text, program_digest
@@ -39,6 +41,7 @@ def export_command(
     label: Label = "label",
     positive: Positive = None,
     weights: Weights = None,
+    drop: Drop = None,
     nu: Nu = None,
     eta: Eta = None,
     epsilon: Epsilon = None,
@@ -54,7 +57,10 @@ def export_command(
     """
     with errors():
         with stdout_to_stderr():
-            page, dataset = get_formulation(formulation), load_dataset(data, label, positive, weights)
+            page, dataset = (
+                get_formulation(formulation),
+                load_dataset(data, label, positive, weights, read_names(drop) or ()),
+            )
             warn_of_unread(data, dataset.unread)
             program = read_program(page, dataset, nu, eta, epsilon, set, columns, random_state)
             export(program, out, side)

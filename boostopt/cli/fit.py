@@ -19,6 +19,7 @@ from boostopt.catalogue import default_formulation, get_formulation
 from boostopt.cli.application import app, errors, output, warn_of_unread
 from boostopt.cli.options import (
     Accuracy,
+    Drop,
     Eta,
     Label,
     NuOfFit,
@@ -57,7 +58,7 @@ def fit_command(
     out: Annotated[str, typer.Option(help="The model file to write.")],
     label: Label = "label",
     weights: Weights = None,
-    drop: Annotated[str | None, typer.Option(help="Columns of a CSV file that are no features: id,date.")] = None,
+    drop: Drop = None,
     formulation: Annotated[
         str | None, typer.Option(help="What is boosted; that of MarginBoostClassifier if left out.")
     ] = None,

@@ -27,8 +27,8 @@ class Reading:
 
     Attributes
     ----------
-    label, positive, weights
-        As in `load_dataset`; `weights` is for CSV files.
+    label, positive, weights, drop
+        As in `load_dataset`; `weights` and `drop` are for CSV files.
     columns, random_state
         Decision stumps drawn as hypotheses, and the seed.
     """
@@ -36,6 +36,7 @@ class Reading:
     label: str
     positive: str | None
     weights: str | None
+    drop: tuple[str, ...]
     columns: int
     random_state: int
 
@@ -123,8 +124,9 @@ def programs_of(
 
 def _dataset(path: Path, reading: Reading) -> Dataset:
     """Load a file with its margin matrix, which all formulations share."""
-    weights = reading.weights if path.suffix.lower() == ".csv" else None
-    dataset = load_dataset(str(path), reading.label, reading.positive, weights)
+    named = path.suffix.lower() == ".csv"
+    weights, drop = (reading.weights, reading.drop) if named else (None, ())
+    dataset = load_dataset(str(path), reading.label, reading.positive, weights, drop)
     warn_of_unread(str(path), dataset.unread)
     return replace(dataset, U=Margins(dataset.margin_matrix(reading.columns, reading.random_state)))
 

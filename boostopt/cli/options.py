@@ -28,6 +28,7 @@ Data = Annotated[
 Label = Annotated[str, typer.Option(help="Column of a CSV file that holds the class.")]
 Positive = Annotated[str | None, typer.Option(help="Class that counts as 1 against all others.")]
 Weights = Annotated[str | None, typer.Option(help="Column of a CSV file that holds the examples' weights c.")]
+Drop = Annotated[str | None, typer.Option(help="Columns of a CSV file that are no features: id,date.")]
 Nu = Annotated[str | None, typer.Option(help="0.1 is a fraction of the examples, 50 a number of examples.")]
 Eta = Annotated[float | None, typer.Option(help="Inverse strength of the entropy; canonical for epsilon if left out.")]
 Epsilon = Annotated[float | None, typer.Option(help="Accuracy of the soft margin that eta is chosen for.")]

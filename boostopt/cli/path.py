@@ -21,6 +21,7 @@ from boostopt.cli.options import (
     Accuracy,
     ColumnsARound,
     Data,
+    Drop,
     FormulationName,
     Label,
     MaxRounds,
@@ -36,6 +37,7 @@ from boostopt.cli.options import (
     Update,
     Weights,
     read_counts,
+    read_names,
     read_numbers,
     read_options,
     read_parameters,
@@ -73,6 +75,7 @@ def path_command(
     label: Label = "label",
     positive: Positive = None,
     weights: Weights = None,
+    drop: Drop = None,
     nu: Annotated[
         str | None, typer.Option(help="Values with commas between: 0.1 is a fraction of the examples, 50 a number.")
     ] = None,
@@ -107,7 +110,10 @@ def path_command(
         with stdout_to_stderr(), warnings_in_words():
             check_outputs(data, picture)
             check_picture(picture, "path_of_runs")
-            page, dataset = get_formulation(formulation), load_dataset(data, label, positive, weights)
+            page, dataset = (
+                get_formulation(formulation),
+                load_dataset(data, label, positive, weights, read_names(drop) or ()),
+            )
             warn_of_unread(data, dataset.unread)
             hypotheses, d0 = oracle_of_data(dataset, oracle, read_options(option, "--option"), reflexive, random_state)
             total = total_count(dataset, hypotheses.N)

@@ -17,6 +17,7 @@ from boostopt.cli.options import (
     DEFAULT_COLUMNS,
     Columns,
     Data,
+    Drop,
     Label,
     Oracle,
     OracleOptions,
@@ -24,6 +25,7 @@ from boostopt.cli.options import (
     RandomState,
     Reflexive,
     Weights,
+    read_names,
     read_options,
 )
 from boostopt.cli.runs import oracle_of_data
@@ -42,6 +44,7 @@ def verify_command(
     label: Label = "label",
     positive: Positive = None,
     weights: Weights = None,
+    drop: Drop = None,
     columns: Columns = DEFAULT_COLUMNS,
     random_state: RandomState = 0,
     oracle: Oracle = None,
@@ -61,7 +64,7 @@ def verify_command(
     with errors():
         with stdout_to_stderr():
             own = None if page is None else get_formulation(page)
-            dataset = load_dataset(data, label, positive, weights)
+            dataset = load_dataset(data, label, positive, weights, read_names(drop) or ())
             warn_of_unread(data, dataset.unread)
             if not os.path.isfile(certificate):
                 raise DataError(f"expected a certificate file; there is no file {certificate!r}. Check the path.")

@@ -111,3 +111,21 @@ def test_the_columns_of_a_matrix_are_a_class(folder: Path) -> None:
     assert run("verify", path, "--data", data).exit_code == 0
     assert run("verify", path, "--data", data, "--reflexive").exit_code == 1
     assert run("verify", path, "--data", data, "--exact").exit_code == 2
+
+
+def test_columns_that_are_no_features_are_left_out_by_every_command(tmp_path: Path) -> None:
+    data, bare = tmp_path / "named.csv", tmp_path / "bare.csv"
+    rows = [(f"P{k}", k % 7, (3 * k) % 5, "yes" if k % 3 else "no") for k in range(30)]
+    data.write_text("id,a,b,label\n" + "\n".join(",".join(map(str, row)) for row in rows))
+    bare.write_text("a,b,label\n" + "\n".join(",".join(map(str, row[1:])) for row in rows))
+    shared = ["lpboost", "--data", data, "--nu", "0.2"]
+    refused(".*named.csv, line 2: .* leave it out with --drop", "compare", *shared)
+    refused(
+        "expected a CSV file for columns by name", "compare", "lpboost", "--data", "wine", "--nu", "5", "--drop", "id"
+    )
+    assert run("compare", *shared, "--drop", "id", "--backends", "interior").exit_code == 0
+    assert run("boost", *shared, "--drop", "id", "--certificate", tmp_path / "c.json").exit_code == 0
+    assert run("verify", tmp_path / "c.json", "--data", data, "--drop", "id").exit_code == 0
+    assert run("verify", tmp_path / "c.json", "--data", bare).exit_code == 0
+    assert run("path", *shared, "--drop", "id", "--epsilon", "0.2").exit_code == 0
+    assert run("export", *shared, "--drop", "id", "--out", tmp_path / "m.mps").exit_code == 0
