@@ -32,6 +32,7 @@ from boostopt.boosting.stabilization import ASKED, Stabilization
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.updates import Move, Total, Update
 from boostopt.boosting.watch import Watch
+from boostopt.certificate import Certificate
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Oracle, Query
 from boostopt.shapes import Array, Float
@@ -273,23 +274,13 @@ class Loop:
         if state.stuck:
             return state.stuck
         if state.still >= REPEATS:
-            return self._standstill(state)
+            return standstill(state.certificate, self.problem.epsilon)
         if interrupted:
             return INTERRUPTED
         if self.limits.deadline.passed:
             return TIME
         most = self.limits.max_rounds
         return LIMIT if most is not None and state.round >= most else ""
-
-    def _standstill(self, state: State) -> str:
-        """Return why a run ends whose program no longer rises: because it need not, or because no solver raises it."""
-        certificate, epsilon = state.certificate, self.problem.epsilon
-        if certificate is None or not epsilon < certificate.gap < math.inf:
-            return CONVERGED
-        return (
-            "the solver is stuck: the oracle returns hypotheses that are known, and the program was solved to a gap of "
-            f"{certificate.gap:.2g} only"
-        )
 
     def _gain(self, state: State, collected: Collected) -> Callable[[Float[Array, " N"]], float]:
         """Return what says by how much the optimum of the program rises if a hypothesis with given margins joins."""
@@ -299,3 +290,13 @@ class Loop:
             return solve(program, tol=GAIN_TOL).certificate.lower - state.value
 
         return gain
+
+
+def standstill(certificate: Certificate | None, epsilon: float) -> str:
+    """Return why a run ends whose program no longer rises: because it need not, or because no solver raises it."""
+    if certificate is None or not epsilon < certificate.scaled_gap < math.inf:
+        return CONVERGED
+    return (
+        "the solver is stuck: the oracle returns hypotheses that are known, and the program was solved to a gap of "
+        f"{certificate.gap:.2g} only"
+    )
