@@ -27,6 +27,9 @@ from boostopt.shapes import Array, Float, Int8
 EMBEDDED = ("breast_cancer", "digits", "iris", "wine")
 """scikit-learn's classification sets that come with it; those of more than two classes need `positive`."""
 
+DEFAULT_LABEL = "label"
+"""The column of the classes where none is named."""
+
 DENSE_LIMIT = 1 << 31
 """Bytes a sparse file may take as a dense array of features."""
 
@@ -76,7 +79,7 @@ class Dataset:
 
 def load_dataset(
     source: str,
-    label: str = "label",
+    label: str = DEFAULT_LABEL,
     positive: str | None = None,
     weights: str | None = None,
     drop: Sequence[str] = (),
@@ -160,7 +163,7 @@ def _check_dropped(source: str, known: object, drop: Sequence[str]) -> None:
         raise DataError(f"expected a CSV file for columns by name; got {source!r}. Leave out --drop.")
 
 
-def load_table(source: str, label: str = "label", weights: str | None = None, drop: Sequence[str] = ()) -> Table:
+def load_table(source: str, label: str = DEFAULT_LABEL, weights: str | None = None, drop: Sequence[str] = ()) -> Table:
     """Load what a classifier is fitted to: labels as they are, of two classes or more.
 
     Parameters
@@ -192,7 +195,7 @@ def load_table(source: str, label: str = "label", weights: str | None = None, dr
     return Table(source, X, _as_they_are(source, labels, len(X)), names, c, unread)
 
 
-def load_features(source: str, names: Sequence[str], count: int, label: str = "label") -> Table:
+def load_features(source: str, names: Sequence[str], count: int, label: str = DEFAULT_LABEL) -> Table:
     """Load what a classifier predicts from: the features that it was fitted to, whatever else the source holds.
 
     Parameters
@@ -290,7 +293,10 @@ def _csv(path: Path, label: str, weights: str | None, drop: Sequence[str]) -> tu
     header, rows = read_table(path)
     if label not in header:
         remedy = "Name it with --label." if len(header) > 1 else "Cells must be separated by commas."
-        raise DataError(f"{path} has no label column: {unknown_name('column', label, header)} {remedy}")
+        # Nobody who names no column has misspelt one: names that are near "label" would mislead.
+        unknown = f"none is called {label!r}. Known: {', '.join(header)}."
+        said = unknown if label == DEFAULT_LABEL else unknown_name("column", label, header)
+        raise DataError(f"{path} has no label column: {said} {remedy}")
     if weights is not None and weights not in header:
         raise DataError(f"{path} has no such column: {unknown_name('column', weights, header)} Mend --weights.")
     if weights == label:

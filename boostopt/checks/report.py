@@ -98,7 +98,8 @@ class CheckReport:
 
     def __str__(self) -> str:
         width = max((len(check.name) for check in self.checks), default=0)
-        lines = [self._headline()]
+        head = f"{'':<6}  {'check':<{width}}  {'measured':>8}  {'allowed':>8}  in words"
+        lines = [self._headline(), head]
         for check in self.checks:
             words = textwrap.wrap(check.words, WORDS_WIDTH, break_on_hyphens=False) or [""]
             numbers = f"{_number(check.worst):>8}  {_number(check.tolerance):>8}"
@@ -120,8 +121,14 @@ class CheckReport:
 
     def _headline(self) -> str:
         """The subject and the verdict over all."""
-        verdict = f"all {len(self)} checks passed" if self.passed else f"{len(self.failures)} of {len(self)} failed"
-        return f"{self.subject}: {verdict}"
+        unasked = sum(_verdict(check) == "-" for check in self.checks)
+        verdict = (
+            f"all {len(self) - unasked} checks passed"
+            if self.passed
+            else f"{len(self.failures)} of {len(self) - unasked} checks failed, "
+            + ", ".join(check.name for check in self.failures)
+        )
+        return f"{self.subject}: {verdict}{f'; {unasked} were not asked' if unasked else ''}"
 
 
 def _verdict(check: Check) -> str:

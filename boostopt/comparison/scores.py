@@ -106,7 +106,7 @@ class Mean:
     Attributes
     ----------
     reached, failed, not_run
-        On how many programs.
+        On how many programs; one of which there is no run of this backend at all, as in a file of resume, is not run.
     seconds
         Shifted geometric mean of the medians. A failure counts as the time limit; nan where there is none, and where
         a program was not run: a mean over other programs than those of the others says nothing.
@@ -144,7 +144,13 @@ def means(of: Sequence[Score], time_limit: float | None) -> tuple[Mean, ...]:
     groups: dict[tuple[str, float], list[Score]] = {}
     for score in of:
         groups.setdefault((score.backend, score.tol), []).append(score)
-    bare = [_mean(*key, group, time_limit) for key, group in groups.items()]
+    programs: dict[float, set[str]] = {}
+    for score in of:
+        programs.setdefault(score.tol, set()).add(score.program)
+    bare = [
+        _mean(backend, tol, group, len(programs[tol]) - len(group), time_limit)
+        for (backend, tol), group in groups.items()
+    ]
     best: dict[float, float] = {}
     for one in bare:
         if not one.at_least and math.isfinite(one.seconds):
@@ -177,8 +183,9 @@ def _score(program: str, backend: str, tol: float, runs: list[Run]) -> Score:
     return Score(program, backend, tol, result, reason, *counts, median, (low, high), math.nan, gap)
 
 
-def _mean(backend: str, tol: float, of: list[Score], time_limit: float | None) -> Mean:
+def _mean(backend: str, tol: float, of: list[Score], absent: int, time_limit: float | None) -> Mean:
     count = {result: sum(score.result == result for score in of) for result in ("reached", "failed", "not run")}
+    count["not run"] += absent
     limit = math.nan if time_limit is None else time_limit
     times = [score.median if score.result == "reached" else limit for score in of]
     known = not count["not run"] and not any(math.isnan(seconds) for seconds in times)

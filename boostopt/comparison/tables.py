@@ -136,7 +136,7 @@ def support_table(
 def _cells(comparison: Comparison, run: Run) -> list[RenderableType]:
     """The cells of a row; `Text` where the words are not ours, for rich reads brackets in a string as its markup."""
     if not run.ran:
-        return [Text(run.backend), Text("not run", STYLES["not run"]), Text(run.reason, "dim"), "", "", "", ""]
+        return [Text(run.backend), Text("not run", STYLES["not run"]), "", "", "", "", ""]
     verdict, clashing = run.record["verdict"], clashes(run, comparison.runs)
     by = f"\n-> {run.record['answered_by']}" if run.backend == AUTO else ""
     return [

@@ -45,16 +45,18 @@ def test_raise_if_failed_names_every_failure() -> None:
 
 def test_the_text_is_a_table_of_plain_characters() -> None:
     lines = str(CheckReport("Cap", (GOOD, BAD, UNASKED))).splitlines()
-    assert lines[0] == "Cap: 1 of 3 failed"
-    assert lines[1].split() == ["ok", "gaps", "2.5e-16", "1.0e-09", "40", "compared"]
-    assert lines[2].startswith("FAILED  span")
+    assert lines[0] == "Cap: 1 of 2 checks failed, span; 1 were not asked"
+    assert lines[1].split() == ["check", "measured", "allowed", "in", "words"]
+    assert lines[2].split() == ["ok", "gaps", "2.5e-16", "1.0e-09", "40", "compared"]
+    assert lines[3].startswith("FAILED  span")
     assert lines[-1].startswith("-       gradient")
-    assert str(CheckReport("Cap", (GOOD,))).startswith("Cap: all 1 checks passed")
+    assert str(CheckReport("Cap", (GOOD,))).startswith("Cap: all 1 checks passed\n")
+    assert str(CheckReport("Cap", (GOOD, UNASKED))).startswith("Cap: all 1 checks passed; 1 were not asked\n")
 
 
 def test_long_words_are_wrapped_under_themselves() -> None:
     report = CheckReport("Cap", (Check("gaps", True, 0.0, 1.0, "word " * 60),))
-    first, second = str(report).splitlines()[1:3]
+    first, second = str(report).splitlines()[2:4]
     assert first.index("word") == second.index("word")
 
 
