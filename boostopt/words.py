@@ -9,6 +9,9 @@ from typing import Any
 
 import numpy as np
 
+SHORT = 50
+"""Characters of a cell that stays in one line."""
+
 
 def interval(lower: float, upper: float) -> str:
     """Write an interval so that rounding to print it never narrows it."""
@@ -40,16 +43,18 @@ def _setting(name: str, value: Any) -> str:
 
 
 def html_table(title: str, rows: Iterable[Sequence[object]], header: Sequence[str] = ()) -> str:
-    """Return a table with a caption, everything escaped; the first cell of a row is its head."""
-    left = ' style="text-align:left"'
-    head = f"<thead><tr>{''.join(f'<th{left}>{escape(name)}</th>' for name in header)}</tr></thead>" if header else ""
+    """Return a table with a caption, everything escaped; the first of several cells of a row is its head."""
+    head = f"<thead><tr>{''.join(_cell('th', name) for name in header)}</tr></thead>" if header else ""
     body = "".join(
-        f"<tr><th{left}>{_cell(first)}</th>{''.join(f'<td{left}>{_cell(cell)}</td>' for cell in rest)}</tr>"
+        f"<tr>{_cell('th' if rest else 'td', first)}{''.join(_cell('td', cell) for cell in rest)}</tr>"
         for first, *rest in rows
     )
-    caption = f'<caption style="text-align:left;font-weight:bold">{escape(title)}</caption>'
+    caption = f'<caption style="text-align:left;font-weight:bold;white-space:nowrap">{escape(title)}</caption>'
     return f"<table>{caption}{head}<tbody>{body}</tbody></table>"
 
 
-def _cell(value: object) -> str:
-    return escape(f"{value:.6g}" if isinstance(value, float) else str(value))
+def _cell(tag: str, value: object) -> str:
+    """Return a cell; short ones are not broken, numbers among them."""
+    said = f"{value:.6g}" if isinstance(value, float) else str(value)
+    unbroken = ";white-space:nowrap" if len(said) <= SHORT else ""
+    return f'<{tag} style="text-align:left;padding:0 1em 0 0{unbroken}">{escape(said)}</{tag}>'

@@ -95,6 +95,11 @@ def read_docstring(app: Any, what: str, name: str, thing: object, options: Any, 
     lines[:] = text.split("\n")
 
 
+def end_with_the_last_line(app: Any, page: str, source: list[str]) -> None:
+    """Leave out the empty line before the end of a fence: doctest needs it, readers do not."""
+    source[0] = source[0].replace("\n\n```\n", "\n```\n")
+
+
 def write_entrance(app: Any, failure: Exception | None) -> None:
     """Send whoever opens the folder to the first page."""
     if failure is None:
@@ -105,5 +110,6 @@ def write_entrance(app: Any, failure: Exception | None) -> None:
 def setup(app: Any) -> None:
     """Connect what is done here beside the extensions."""
     app.connect("builder-inited", write_pages)
+    app.connect("source-read", end_with_the_last_line)
     app.connect("autodoc-process-docstring", read_docstring)
     app.connect("build-finished", write_entrance)

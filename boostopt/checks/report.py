@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from boostopt.errors import BoostoptError
 
-WORDS_WIDTH = 88
+WORDS_WIDTH = 72
 """Columns of the words in the text table."""
 
 

@@ -202,7 +202,7 @@ def _row(axis: Axes, runs: Sequence[Run], run: Run, height: int, scale: tuple[fl
 def _ticks(nearest: float, farthest: float, brief: bool) -> list[float]:
     """Return some powers of ten to both sides of 0, in brief the largest one."""
     first, last = round(math.log10(nearest)), math.floor(math.log10(farthest))
-    # Next to 0 the scale is linear: labels of neighbouring powers would run into each other there.
+    # Next to 0 the scale is linear, as long as a power of ten: no label is nearer to that of 0 than to another.
     step = max(math.ceil((last - first) / 3), 2)
-    powers = [10.0**last] if brief else [10.0**k for k in range(first, last + 1, step)]
+    powers = [10.0**last] if brief else [10.0**k for k in range(last, first + step - 2, -step)][::-1]
     return [*(-power for power in reversed(powers)), 0.0, *powers]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -154,6 +155,18 @@ def test_intervals_that_do_not_meet_are_said_to_contradict_each_other() -> None:
     figure = intervals(moved(its, 2, lower=its.interval[1] + 0.1, upper=its.interval[1] + 0.2))
     assert "contradicts another: a mistake of boostopt" in legend_of(figure)
     rendered(figure)
+
+
+@pytest.mark.parametrize("farthest", 10.0 ** np.arange(-9, 9))
+def test_the_labels_of_the_scale_are_apart(farthest: float) -> None:
+    its = compared()
+    lower, upper = its.interval
+    figure = intervals(moved(its, 2, lower=lower - farthest, upper=upper + 0.1 * farthest))
+    figure.draw_without_rendering()
+    boxes = [label.get_window_extent() for label in figure.axes[0].get_xticklabels()]
+    assert len(boxes) >= 3
+    for left, right in itertools.pairwise(boxes):
+        assert left.x1 < right.x0
 
 
 def test_where_nothing_is_finite_there_is_nothing_to_measure_from() -> None:
