@@ -299,17 +299,55 @@ def check_unmasked(name: str, values: Any) -> None:
     )
 
 
+def compressed_rows(name: str, matrix: Any) -> Any:
+    """Return a sparse matrix as compressed rows, each entry once, whose indices lie in it.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    matrix
+        A scipy sparse matrix; as it is where it is so already.
+
+    Raises
+    ------
+    ProblemError
+        An index lies outside: SciPy would read and write beyond its arrays.
+    """
+    try:
+        if matrix.format == "coo":
+            matrix = scipy.sparse.coo_array((matrix.data, matrix.coords), shape=matrix.shape)
+        elif matrix.ndim == 2 and hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)  # before it is converted
+        rows: Any = scipy.sparse.csr_array(matrix)
+        if rows.ndim == 2:
+            rows.check_format(full_check=True)
+    except ValueError as failure:
+        raise ProblemError(
+            f"{name} must be a sparse matrix with indices in its shape: {failure}. Make it anew."
+        ) from failure
+    if rows.ndim != 2:
+        return rows
+    if max(rows.nnz, *rows.shape) <= np.iinfo(np.int32).max:
+        # scikit-learn takes no wider ones; digests too are then equal
+        rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
+    if not rows.has_canonical_format:
+        whole = rows.dtype.kind in "biu"  # sums of small ones may leave their type
+        rows = rows.astype(np.result_type(rows.dtype, np.int64) if whole else rows.dtype, copy=True)
+        with np.errstate(over="ignore", invalid="ignore"):  # a sum that is infinite is refused as one
+            rows.sum_duplicates()
+    return rows
+
+
 def _stored(U: Any) -> Any:
     """Check U and return it in one of the three storages."""
     check_unmasked("U", U)
     sparse = scipy.sparse.issparse(U)
     try:
-        matrix: Any = scipy.sparse.csr_array(U) if sparse else np.asarray(U)
+        matrix: Any = U if sparse else np.asarray(U)
     except ValueError as failure:
         raise ProblemError(f"U must be a matrix of real numbers; got rows of unequal length: {failure}.") from None
-    if sparse and not matrix.has_canonical_format:
-        matrix = matrix.astype(np.int64 if matrix.dtype.kind in "biu" else matrix.dtype, copy=True)
-        matrix.sum_duplicates()
+    matrix = compressed_rows("U", matrix) if sparse else matrix
     if matrix.dtype.kind not in "biuf":
         raise ProblemError(
             f"U must be a matrix of real numbers; got dtype {matrix.dtype}. "

@@ -140,7 +140,8 @@ def corrective_weight(problem: Problem, move: Move) -> float:
     largest = float(np.abs(x).max())
     if largest == 0.0:
         return 0.0
-    return float(np.clip(problem.F.strong_convexity * float(x @ move.state.d) / largest**2, 0.0, 1.0))
+    # Divided twice: the square of a tiny number is 0.
+    return float(np.clip(problem.F.strong_convexity * float(x @ move.state.d) / largest / largest, 0.0, 1.0))
 
 
 class LineSearch(Weighing):

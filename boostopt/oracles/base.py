@@ -122,10 +122,14 @@ class Answer:
         made to choose otherwise.
     largest
         A number that no edge of the class exceeds under these weights, rounding included; None if none is known.
+    preferred
+        Whether the first column was preferred to one that is known with a larger edge: rules then measure what can be
+        reached by `largest`, and not by the edge of that column.
     """
 
     columns: tuple[Column, ...]
     largest: float | None
+    preferred: bool = False
 
 
 class Oracle(ABC):
@@ -136,6 +140,9 @@ class Oracle(ABC):
 
     guarantee: float | None = None
     """An edge that every answer is promised to reach, whatever the weights; None if nothing is promised."""
+
+    mixed: bool = False
+    """Whether the class holds hypotheses of several kinds, and `margins_of` refuses those of others."""
 
     @property
     @abstractmethod

@@ -14,7 +14,7 @@ import scipy.sparse
 from boostopt.errors import ProblemError
 from boostopt.margins import check_unmasked
 from boostopt.oracles.base import Hypothesis, Oracle
-from boostopt.oracles.features import checked_features
+from boostopt.oracles.features import Features, checked_features, evaluate
 from boostopt.shapes import Array, Float, Int, Int8, Num
 
 
@@ -166,10 +166,15 @@ class OracleOfExamples(Oracle):
         ProblemError
             The class has no such hypothesis, as far as that can be told.
         """
-        h = hypothesis(self._examples.X)
+        h = next(evaluate((hypothesis,), self._looked_at))
         if not self._holds(hypothesis, h):
             raise ProblemError(f"expected a hypothesis of {self}; got {hypothesis}. Pass the oracle of its class.")
         return self._examples.y * h
+
+    @cached_property
+    def _looked_at(self) -> Features:
+        """The features, checked once for all hypotheses that are asked about."""
+        return Features(self._examples.X)
 
     def _holds(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
         """Whether a hypothesis with these values on the examples is of the class; True where that cannot be told."""

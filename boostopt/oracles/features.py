@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt.errors import ProblemError
-from boostopt.margins import check_unmasked
+from boostopt.margins import check_unmasked, compressed_rows
 from boostopt.oracles.base import Hypothesis
 from boostopt.shapes import Array, Float
 
@@ -170,36 +170,17 @@ def _compressed(X: Any) -> Any:
     """Return a sparse matrix of real numbers as float64 compressed rows, each entry once, in order, not 0."""
     if X.dtype.kind not in "biuf":
         raise ProblemError(f"X must be a matrix of real numbers; got {X.dtype}. Convert it: X.astype(float).")
-    features = _sound(X).astype(np.float64, copy=False)
-    if features.ndim == 2 and (not features.has_canonical_format or (features.data == 0).any()):
+    features = compressed_rows("X", X).astype(np.float64, copy=False)
+    if features.ndim == 2 and (features.data == 0).any():
         features = features.copy()
-        with np.errstate(over="ignore", invalid="ignore"):  # a sum of duplicates: refused as infinite
-            features.sum_duplicates()
         features.eliminate_zeros()
     return features
-
-
-def _sound(X: Any) -> Any:
-    """Return a sparse matrix as compressed rows whose indices lie in it: others are read and written beyond arrays."""
-    try:
-        rows: Any = scipy.sparse.csr_array(X)
-        if rows.ndim == 2:
-            rows.check_format(full_check=True)
-            if (
-                max(rows.nnz, *rows.shape) <= np.iinfo(np.int32).max
-            ):  # scikit-learn takes no wider ones; digests too are then equal
-                rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
-    except ValueError as failure:
-        raise ProblemError(
-            f"X must be a sparse matrix with indices in its shape: {failure}. Make it anew."
-        ) from failure
-    return rows
 
 
 def _by_columns(X: Any) -> Any:
     """Return X so that its columns are read off in one piece, if it is sparse."""
     if scipy.sparse.issparse(X):
-        rows = _sound(X)
+        rows = compressed_rows("X", X)
         return rows.tocsc() if rows.ndim == 2 else rows
     try:
         return np.asarray(X)

@@ -17,6 +17,9 @@ from boostopt.shapes import Array, Float, Int
 
 KERNELS = ("linear", "polynomial", "rbf")
 
+LARGEST_DEGREE = 1000
+"""Of a polynomial kernel: each power is a product over the examples, and a degree may come from a file."""
+
 
 @dataclass(frozen=True)
 class Kernel:
@@ -28,7 +31,7 @@ class Kernel:
     Raises
     ------
     OptionError
-        An unknown name, a gamma that is not positive and finite, a degree below 1, a coef0 that is not finite.
+        An unknown name, a gamma that is not positive and finite, a degree outside of 1 to 1000, an infinite coef0.
     """
 
     name: str
@@ -41,8 +44,10 @@ class Kernel:
             raise unknown_name("kernel", self.name, KERNELS)
         if not 0 < self.gamma < math.inf:
             raise OptionError(f"gamma must be positive and finite; got {self.gamma}. Pass such a number.")
-        if self.degree < 1:
-            raise OptionError(f"the degree must be a whole number of at least 1; got {self.degree}. Pass such a one.")
+        if not 1 <= self.degree <= LARGEST_DEGREE:
+            raise OptionError(
+                f"the degree must be a whole number from 1 to {LARGEST_DEGREE}; got {self.degree}. Pass such a one."
+            )
         if not math.isfinite(self.coef0):
             raise OptionError(f"coef0 must be finite; got {self.coef0}. Pass such a number.")
 

@@ -23,7 +23,7 @@ import scipy.sparse
 from boostopt.errors import OptionError, ProblemError, unknown_name
 from boostopt.oracles.base import Answer, Column, Hypothesis, Query, as_stored
 from boostopt.oracles.examples import OracleOfExamples, labelled
-from boostopt.oracles.kernel import KERNELS, Kernel, KernelColumn, row_norms, squares
+from boostopt.oracles.kernel import KERNELS, LARGEST_DEGREE, Kernel, KernelColumn, row_norms, squares
 from boostopt.oracles.weights import EPSILON, bound_unscaled, scaled_weights
 from boostopt.shapes import Array, Float, Int
 
@@ -59,7 +59,7 @@ class KernelColumns(OracleOfExamples):
     gamma
         Polynomial and rbf: positive, 1 / (features * variance of all entries of X) by default.
     degree, coef0
-        Polynomial: a whole number of at least 1, and a finite number.
+        Polynomial: a whole number from 1 to 1000, and a finite number.
 
     Raises
     ------
@@ -234,7 +234,7 @@ def _check(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> None:
         raise unknown_name("kernel", kernel, KERNELS)
     expected = (
         ("gamma", gamma, Real, "a positive number, or None for 1 / (features * variance)"),
-        ("degree", degree, Integral, "a whole number of at least 1"),
+        ("degree", degree, Integral, f"a whole number from 1 to {LARGEST_DEGREE}"),
         ("coef0", coef0, Real, "a finite number"),
     )
     for name, value, kind, words in expected:

@@ -95,8 +95,10 @@ class RBFHypothesis(HypothesisOfFeatures):
     @classmethod
     def restored(cls, state: State) -> RBFHypothesis:
         names = "centres", "widths", "output_weights"
-        parts = [np.asarray(state[name], dtype=np.float64) for name in names]
-        return cls(index(state["number"]), str(state["values"]), RBFNetwork(*parts))
+        parts = [np.asarray(state[name]) for name in names]
+        if any(part.dtype.kind not in "iuf" for part in parts):
+            raise TypeError(f"{', '.join(names)} must be real numbers; got {', '.join(str(p.dtype) for p in parts)}")
+        return cls(index(state["number"]), str(state["values"]), RBFNetwork(*(p.astype(np.float64) for p in parts)))
 
 
 class RBFNetworks(OracleOfExamples):

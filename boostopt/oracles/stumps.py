@@ -6,6 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.errors import OptionError, ProblemError
+from boostopt.oracles.examples import signs
 from boostopt.shapes import Array, Float, Int8
 
 
@@ -24,7 +25,7 @@ def stump_matrix(
     X
         Features, shape (N, features), finite.
     y
-        Labels -1 or 1, shape (N,).
+        Labels, shape (N,): -1 and 1, 0 and 1, or False and True; the larger one is class 1.
     t
         Number of columns wanted, at least 1.
     random_state
@@ -37,7 +38,7 @@ def stump_matrix(
     Raises
     ------
     ProblemError
-        X or y has a wrong shape, an entry of X is no finite number, a label is not -1 or 1.
+        X or y has a wrong shape, an entry of X is no finite number, or labels are others.
     OptionError
         t is smaller than 1, or the seed is negative.
     """
@@ -87,11 +88,12 @@ def threshold_between(
 
 
 def _checked(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Float[Array, "N features"], Int8[Array, " N"]]:
-    """Return X as float64 and y as int8."""
+    """Return X as float64 and y as -1 and 1."""
     try:
-        features, labels = np.asarray(X, dtype=np.float64), np.asarray(y)
+        features = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError) as failure:
-        raise ProblemError(f"X and y must be arrays of numbers: {failure}. Encode text, fill up rows.") from failure
+        raise ProblemError(f"X must be an array of numbers: {failure}. Encode text, fill up rows.") from failure
+    labels = signs(y)
     if features.ndim != 2 or 0 in features.shape or labels.shape != features.shape[:1]:
         raise ProblemError(
             "X must have shape (N, features) and y shape (N,), both not empty; "
@@ -100,6 +102,4 @@ def _checked(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Float[Array, "N featur
     if not np.isfinite(features).all():
         n, j = np.argwhere(~np.isfinite(features))[0]
         raise ProblemError(f"X must be finite; got {features[n, j]} at row {n}, feature {j}. Impute or drop it.")
-    if not np.isin(labels, (-1, 1)).all():
-        raise ProblemError(f"y must hold -1 and 1 only; got {np.unique(labels)[:5]}. Code the two classes so.")
-    return features, labels.astype(np.int8)
+    return features, labels

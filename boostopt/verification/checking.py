@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import math
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -114,7 +113,7 @@ def regularizer(document: Document, A: Numbers) -> Regularizer:
         norm = Norm(F["kind"] == "norm ball", F["p"], F["r"], c, central)
     if F["kind"] == "tilted":
         tilt = A.vector(document.arrays["tilt"])
-    return Regularizer(_box(document, A, F.get("base", F), c, d0), tilt, norm)
+    return Regularizer(_inhabited(A, _box(document, A, F.get("base", F), c, d0)), tilt, norm)
 
 
 def _box(document: Document, A: Numbers, F: Any, c: np.ndarray, d0: np.ndarray) -> Box:
@@ -125,31 +124,32 @@ def _box(document: Document, A: Numbers, F: Any, c: np.ndarray, d0: np.ndarray) 
         half = A.vector(0.5 * c)
         return binary(A, A.vector(c), F["eta"], 0.5 * c, half, np.ones(len(c), dtype=bool), simplex=False)
     counts = np.ones(len(c)) if F["caps"] == "1 / nu" else c
-    counted = counts[d0 > 0] if F["kind"] != "cap" else counts
-    rest: Any = None
-    if F["caps"] == "given":
-        plain = document.arrays["caps"]
-        u, total = A.vector(plain), math.fsum(plain.tolist())
-        if A.exact and sum(map(Fraction, plain.tolist())) < 1:
-            fail("there are no example weights within the caps: they sum to less than 1, in exact arithmetic")
-    else:
-        sum_, nu = A.total(A.vector(counted)), A.number(F["nu"])
-        total = math.fsum(counted.tolist()) / F["nu"]
-        # A nu above the sum of the multiplicities by rounding means that sum.
-        plain = counts / F["nu"]
-        u = A.vector(counts) if F["nu"] == 1.0 else A.vector(counts) / (sum_ if A.high(sum_) < F["nu"] else nu)
-        if F["kind"] == "binary entropy":
-            rest = A.residue(counts, F["nu"], d0) / nu
+    of, nu = (document.arrays["caps"], 1.0) if F["caps"] == "given" else (counts, F["nu"])
+    plain, live = of / nu, d0 > 0
+    counted = of if F["kind"] == "cap" else of[live]
+    total = math.fsum(counted.tolist()) / nu
     if total < 1.0 - 1e-12:
         fail(f"there are no example weights within the caps: they sum to {total:.6g}, less than 1")
+    free = live & (d0 < plain)
+    # A nu above the sum of the multiplicities by rounding means that sum, and so does one that lets no weight move.
+    short = math.fsum([*counted.tolist(), -nu]) < 0 or (F["kind"] == "binary entropy" and not free.any())
+    by = A.total(A.vector(counted)) if short else A.number(nu)
+    u = A.vector(of) if nu == 1.0 and not short else A.vector(of) / by
     if F["kind"] == "cap":
         return cap(A, u)
     if F["kind"] != "binary entropy":
         return entropy(A, u, F["eta"], d0, F["kind"] != "relative entropy")
     if not (d0 <= plain * (1 + 1e-11)).all():
         fail("the binary entropy needs a reference distribution within the caps")
-    rest = u - A.vector(d0) if rest is None else rest
-    return binary(A, u, F["eta"], d0, rest, (d0 > 0) & (d0 < plain), simplex=True)
+    rest = u - A.vector(d0) if short else A.residue(of, nu, d0) / by
+    return binary(A, u, F["eta"], d0, rest, free, simplex=True)
+
+
+def _inhabited(A: Numbers, box: Box) -> Box:
+    """Return a box; Rejected if it has certainly no point on the simplex: every bound would hold of nothing."""
+    if box.on_simplex and (A.high(A.total(box.upper)) < 1.0 or A.low(A.total(box.lower)) > 1.0):
+        fail("there are no example weights within the caps: they cannot sum to 1")
+    return box
 
 
 def _conjugate(A: Numbers, document: Document, F: Regularizer, z: Vector) -> Any:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import warnings
 from collections.abc import Mapping
 from os import PathLike
 from typing import Any
@@ -30,11 +31,16 @@ from boostopt.verification.checking import Regularizer as Checked
 from boostopt.verification.pairs import Vector
 from boostopt.verification.parsing import Rejected, fail
 from boostopt.verification.points import example_weights, into_ball
-from boostopt.verification.reading import Document
+from boostopt.verification.reading import LARGEST_ARRAYS, Document
 from boostopt.verification.verifying import BOTH, NO_MORE, Verification, claimed_ends, compare, matrix, verdict
-from boostopt.verification.writing import read_back, stated, with_claim, write
+from boostopt.verification.writing import plain, read_back, stated, with_claim, write
 
 UNTOLD = "the margins of its hypotheses cannot be told from the file: pass them as U="
+
+UNWRITTEN = (
+    "hypotheses that are more than numbers and texts are not written: who verifies the file needs their margins, "
+    "verify(path, oracle, U=margins)"
+)
 
 UNCHECKED = "; that the hypotheses with weight belong to the class was not checked"
 """Of margins that were passed, and of heuristic oracles, nobody can tell."""
@@ -57,6 +63,11 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
     made
         How the run came about, for those who read the file.
 
+    Warns
+    -----
+    UserWarning
+        Its hypotheses are not written, for they are more than numbers and texts.
+
     Raises
     ------
     OptionError
@@ -70,6 +81,9 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
     if goal is None or not run.w.any():
         raise OptionError("expected a run with weights that have a soft margin; got none. Use run.certificate.")
     used = np.flatnonzero(run.w)
+    hypotheses = _plain_states([run.hypotheses[q] for q in used.tolist()])
+    if not hypotheses:
+        warnings.warn(UNWRITTEN, stacklevel=2)
     U, w = run.record.collected.margins.take_columns(used), run.w[used]
     soft = goal.program(U)
     w = w / np.abs(w).sum() if goal.signed else w
@@ -82,7 +96,7 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
             **statement["data"],
             "oracle": " ".join(str(oracle).split())[:1000],
             "digest": oracle.digest,
-            "hypotheses": _plain_states([run.hypotheses[q] for q in used.tolist()]),
+            "hypotheses": hypotheses,
         },
     }
     # The lower end is proved as for any program; the upper one by the oracle.
@@ -92,8 +106,13 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
         claim = document["claim"]
         claim["upper"] = certificate.upper
         # Where d is moved into its ball the upper end moves as well.
-        upper = max(certificate.upper, _upper(document, arrays, certificate.upper - goal.F0.value(certificate.d)))
-        claim["upper"] = upper + 1e-12 * max(1.0, abs(upper))
+        again = _upper(document, arrays, certificate.upper - goal.F0.value(certificate.d))
+        if math.isfinite(again):
+            upper = max(certificate.upper, again)
+            claim["upper"] = upper + 1e-12 * max(1.0, abs(upper))
+        else:
+            del arrays["d"]
+            claim["upper"] = math.inf
     write(path, document, arrays)
 
 
@@ -102,7 +121,10 @@ def verified(document: Document, oracle: Any, U: Any, formulation: Any) -> Verif
     if not isinstance(oracle, Oracle):
         fail("it is the certificate of a class of hypotheses: pass the oracle, made of the same examples")
     if oracle.digest != document.oracle_digest:
-        fail(f"it is of the class {document.oracle}, on other examples than those of {oracle}"[:400])
+        fail(
+            f"it is of another class or of other examples: of {document.oracle}; the data give {oracle}. Check the "
+            "data, what is left out of them, and the options of the oracle"[:500]
+        )
     if oracle.N != document.N or not np.array_equal(oracle.c, document.c):
         fail("it is for other multiplicities than those of the oracle")
     goal = agree(document, formulation)
@@ -168,29 +190,33 @@ def _asked(oracle: Oracle, d: Float[Array, " N"]) -> Answer:
 
 def _plain_states(hypotheses: list[Any]) -> list[Any]:
     """Return the states of hypotheses as JSON knows them, none where one of them is more than numbers and texts."""
+    states = [plain(to_state(hypothesis)) for hypothesis in hypotheses]
     try:
-        return json.loads(json.dumps([to_state(hypothesis) for hypothesis in hypotheses], allow_nan=False))
-    except (TypeError, ValueError):
+        json.dumps(states, allow_nan=False)
+    except TypeError:
         return []
+    return states
 
 
 def _columns(document: Document, oracle: Oracle, answer: Answer) -> Margins:
     """Return the margins of the hypotheses in the file on the examples of the oracle."""
     if len(document.hypotheses) != document.t:
         fail(UNTOLD)
+    if document.N * document.t > LARGEST_ARRAYS // 8:
+        fail(f"its {document.t} hypotheses on {document.N} examples would take more than {LARGEST_ARRAYS:,} bytes")
     kind = answer.columns[0].hypothesis.kind
-    columns = list[Array]()
-    for state in document.hypotheses:
+    columns = np.empty((document.N, document.t), order="F")
+    for q, state in enumerate(document.hypotheses):
         try:
-            if state["kind"] != kind:
+            if state["kind"] != kind and not oracle.mixed:
                 fail(f"a hypothesis is of the kind {state['kind']!r}; those of the class are {kind!r}"[:200])
             column = oracle.margins_of(from_state(state))
         except UNREADABLE as failure:
             fail(f"a hypothesis of the file cannot be read: {failure}"[:300])
         if column is None:
             fail(UNTOLD)
-        columns.append(column)
+        columns[:, q] = column
     try:
-        return Margins(np.column_stack(columns).astype(np.float64))
+        return Margins(columns)
     except BoostoptError as failure:
         fail(f"the hypotheses of the file have no margins: {failure}"[:300])

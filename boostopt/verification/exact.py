@@ -136,7 +136,7 @@ class Arbs(Exact):
         if importlib.util.find_spec("flint") is None:
             raise OptionError(
                 "expected python-flint, in whose ball arithmetic entropies are proved; it is not installed. "
-                "Install boostopt[exact], or verify without exact."
+                "Install it: pip install python-flint, or verify without exact."
             )
         import flint
 

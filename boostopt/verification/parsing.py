@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import stat
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
@@ -12,6 +14,19 @@ LARGEST_NUMBER = 1e100
 
 DIGITS = 20
 """Digits of the longest whole number."""
+
+LETTERS = 40
+"""Letters of the longest number with a point or an exponent; a float has 24."""
+
+EXPONENT = 10_000
+"""Powers of ten beyond it are no number's, in whichever letters."""
+
+
+class Read(float):
+    """A float with its letters, which may say a number between two of them."""
+
+    __slots__ = ("said",)
+    said: str
 
 
 class Rejected(Exception):
@@ -36,11 +51,20 @@ def parse(said: bytes) -> Any:
     def whole(digits: str) -> int:
         return int(digits) if len(digits) <= DIGITS else fail(f"a whole number has {len(digits)} digits")
 
+    def fractional(letters: str) -> Read:
+        if len(letters) > LETTERS or abs(int(letters.lower().partition("e")[2] or "0")) > EXPONENT:
+            fail(f"a number has {len(letters)} letters, or a power of ten beyond {EXPONENT}")
+        made = Read(letters)
+        made.said = letters
+        return made
+
     def constant(name: str) -> NoReturn:
         fail(f"it holds {name}, which is no number of JSON")
 
     try:
-        return json.loads(said.decode(), object_pairs_hook=once, parse_int=whole, parse_constant=constant)
+        return json.loads(
+            said.decode(), object_pairs_hook=once, parse_int=whole, parse_float=fractional, parse_constant=constant
+        )
     except (UnicodeDecodeError, ValueError) as failure:
         fail(f"it is not JSON text, or it is truncated: {failure}"[:300])
     except RecursionError:
@@ -55,13 +79,18 @@ def number(value: Any, what: str, largest: float = LARGEST_NUMBER) -> float:
 
 
 def content(path: Path, most: int) -> bytes:
-    """Return a file's content, if it is not too large."""
+    """Return a file's content, if it is not too large; what is no file, such as a pipe, is not opened."""
+    name = path.name[-100:]
     try:
+        about = path.stat()
+        if not stat.S_ISREG(about.st_mode):
+            fail(f"{name} cannot be read: it is no file")
+        if about.st_size > most:
+            fail(f"{name} is larger than {most:,} bytes, the limit")
         with path.open("rb") as file:
-            read = file.read(most + 1)
-    except OSError as failure:
-        fail(f"{path.name} cannot be read: {failure.strerror or failure}")
-    return read if len(read) <= most else fail(f"{path.name} is larger than {most:,} bytes, the limit")
+            return file.read(about.st_size)
+    except (OSError, ValueError) as failure:  # paths with letters that no path has are values
+        fail(f"{name} cannot be read: {getattr(failure, 'strerror', None) or failure}"[:300])
 
 
 def with_keys(value: Any, keys: set[str], what: str = "data") -> dict[str, Any]:
@@ -107,3 +136,17 @@ def end(value: Any, what: str) -> float:
     if value in ("inf", "-inf") or (isinstance(value, float) and value == math.inf):
         return float(value)
     return number(value, what, 1e308)
+
+
+def claimed(value: Any, what: str, direction: int) -> float:
+    """Return an end that is claimed: where the text lies between two floats, the one that claims more than it.
+
+    Upward for a lower end, direction 1, downward for an upper one, -1: to the nearest, a claim that is false could be
+    read as a true one.
+    """
+    near = end(value, what)
+    if isinstance(value, str):
+        return near
+    said, read = Decimal(value.said if isinstance(value, Read) else value), Decimal(near)
+    short = said > read if direction > 0 else said < read
+    return math.nextafter(near, direction * math.inf) if short else near

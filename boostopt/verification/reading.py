@@ -21,6 +21,7 @@ import numpy as np
 from boostopt.verification.parsing import (
     LARGEST_NUMBER,
     Rejected,
+    claimed,
     content,
     count,
     end,
@@ -36,11 +37,14 @@ from boostopt.verification.parsing import (
 
 KIND, FORMAT = "boostopt certificate", 1
 
-LARGEST_TEXT = 100_000_000
-"""Bytes up to which a file is read at all."""
+LARGEST_TEXT = 16_000_000
+"""Bytes up to which a file is read at all: as JSON it may take thirty times as much."""
 
 LARGEST_ARRAYS = 4_000_000_000
 """Bytes up to which the arrays beside it are read."""
+
+VECTORS = 20
+"""Vectors with one number for each example that a file beside may hold; a thousand numbers more are its headers."""
 
 BESIDE = ".npz"
 """What the name of the file of arrays has in addition."""
@@ -152,8 +156,11 @@ def read(path: Path) -> Document:
     Rejected
         It is no certificate, is damaged, or says something that no certificate says.
     """
-    about = with_keys(parse(content(path, LARGEST_TEXT)), TOP, "the file")
-    return document(about, _arrays(about["arrays"], path))
+    try:
+        about = with_keys(parse(content(path, LARGEST_TEXT)), TOP, "the file")
+        return document(about, _arrays(about, path))
+    except MemoryError:
+        fail("to read it takes more memory than there is")
 
 
 def document(said: Any, arrays: Mapping[str, np.ndarray]) -> Document:
@@ -201,9 +208,9 @@ def document(said: Any, arrays: Mapping[str, np.ndarray]) -> Document:
         oracle_digest=text(data.get("digest", ""), "digest"),
         hypotheses=tuple(listed(data.get("hypotheses", []), "hypotheses")),
         outcome=outcome,
-        lower=end(claim.get("lower", math.inf), "lower"),
-        upper=end(claim.get("upper", math.inf), "upper"),
-        excess=number(claim.get("excess", 0.0), "excess"),
+        lower=claimed(claim.get("lower", math.inf), "lower", 1),
+        upper=claimed(claim.get("upper", math.inf), "upper", -1),
+        excess=claimed(claim.get("excess", 0), "excess", 1),
         beta=number(proof["beta"], "beta", LARGEST_BETA),
         arrays=arrays,
         made=mapping(about["made"], "made"),
@@ -265,11 +272,14 @@ def _numbers(stated: dict[str, Any], names: set[str]) -> dict[str, Any]:
     return read
 
 
-def _arrays(value: Any, path: Path) -> dict[str, np.ndarray]:
+def _arrays(about: dict[str, Any], path: Path) -> dict[str, np.ndarray]:
     """Return the vectors: from lists in the text, or from the file beside it."""
-    stated = mapping(value, "arrays")
+    stated = mapping(about["arrays"], "arrays")
     if set(stated) == {"beside"}:
-        return _beside(path.with_name(path.name + BESIDE), text(stated["beside"], "digest"))
+        data = mapping(about["data"], "data")
+        numbers = VECTORS * (count(data.get("N"), "N") + 1000) + count(data.get("t"), "t")
+        name = path.with_name(path.name + BESIDE)
+        return _beside(name, text(stated["beside"], "digest"), min(8 * numbers, LARGEST_ARRAYS))
     read = dict[str, np.ndarray]()
     for name, given in stated.items():
         entries = listed(given, f"the array {name}"[:100])
@@ -277,9 +287,9 @@ def _arrays(value: Any, path: Path) -> dict[str, np.ndarray]:
     return read
 
 
-def _beside(path: Path, digest: str) -> dict[str, np.ndarray]:
-    """Return the vectors of the file of arrays."""
-    packed = content(path, LARGEST_ARRAYS)
+def _beside(path: Path, digest: str, most: int) -> dict[str, np.ndarray]:
+    """Return the vectors of the file of arrays, if it has no more bytes than that."""
+    packed = content(path, most)
     if hashlib.sha256(packed).hexdigest() != digest:
         fail(f"{path.name} is not the file of arrays that belongs to it")
     try:
@@ -289,7 +299,7 @@ def _beside(path: Path, digest: str) -> dict[str, np.ndarray]:
             fail(f"{path.name} must not be compressed")
         with np.load(io.BytesIO(packed), allow_pickle=False) as archive:
             read = {name: archive[name] for name in archive.files}
-    except Rejected:
+    except (Rejected, MemoryError):
         raise
     except Exception as failure:  # zipfile and NumPy raise nearly anything on a damaged file
         raise Rejected(f"{path.name} is no npz file of plain arrays: {failure}"[:300]) from failure

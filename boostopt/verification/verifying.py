@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 
 from boostopt.errors import OptionError, ProblemError
 from boostopt.formulation import summing_to_one
-from boostopt.margins import check_unmasked
+from boostopt.margins import check_unmasked, compressed_rows
 from boostopt.verification.arithmetic import Floats, Numbers
 from boostopt.verification.checking import Bounds, check_shape, recompute
 from boostopt.verification.parsing import Rejected, fail
@@ -21,6 +22,9 @@ from boostopt.verification.reading import Document, read
 
 BOTH = "both ends"
 """What is said where both ends are claimed."""
+
+EXACT = 2**53
+"""Whole numbers up to it are float64 numbers."""
 
 NO_MORE = "; the certificate claims no more"
 """What is added where they are not."""
@@ -122,6 +126,8 @@ def verify(
             return _verified(document, data, c, d0, U, formulation, exact)
     except Rejected as rejected:
         return verdict(document, False, str(rejected), None, exact)
+    except MemoryError:
+        return verdict(document, False, "to verify it takes more memory than there is", None, exact)
 
 
 def subject(path: str | PathLike[str]) -> str:
@@ -162,13 +168,23 @@ def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulatio
     with A.working():
         bounds = recompute(document, rows, A)
     compare(document, bounds)
-    what = "proved in exact arithmetic" if exact else "recomputed from the data"
+    what = f"proved in exact arithmetic{_computed(document)}" if exact else "recomputed from the data"
     if document.outcome == "infeasible":
         return verdict(document, True, f"that there is no optimum was {what}", bounds, exact)
     ends = claimed_ends(document)
     were = "were" if ends == BOTH else "was"
     more = "" if ends == BOTH else NO_MORE
     return verdict(document, True, f"{ends} of the interval {were} {what}{more}", bounds, exact)
+
+
+def _computed(document: Document) -> str:
+    """Return in words which numbers of the pair are none of the parameters: a page has computed them, in floats."""
+    stated = {1.0, *(value for value in document.parameters.values() if isinstance(value, float))}
+    parts: list[Mapping[str, Any]] = [document.F, document.F.get("base", {}), document.G]
+    numbers = {name: value for part in parts for name, value in part.items() if isinstance(value, float)}
+    found = [f"{name} = {value!r}" for name, value in numbers.items() if value not in stated]
+    found += [f"the {name} of each example" for name in ("caps", "tilt") if name in document.arrays]
+    return f", for {' and '.join(found)}, computed from the parameters in floats" if found else ""
 
 
 def claimed_ends(document: Document) -> str:
@@ -197,7 +213,8 @@ def _vector(name: str, values: Any) -> np.ndarray:
 def _check_given(document: Document, given: Mapping[str, np.ndarray | None]) -> None:
     """Reject a file that states other multiplicities or reference weights than the caller's."""
     for name, values in given.items():
-        if values is not None and not np.array_equal(getattr(document, name), values):
+        # The sizes first: the file may state more examples than memory has room for.
+        if values is not None and (len(values) != document.N or not np.array_equal(getattr(document, name), values)):
             fail(f"the certificate is for other {'multiplicities c' if name == 'c' else 'reference weights d0'}")
 
 
@@ -209,8 +226,6 @@ def compare(document: Document, bounds: Bounds) -> None:
         if not document.excess <= bounds.excess:
             fail(f"it claims an excess of {document.excess!r}; {bounds.excess!r} is proved")
         return
-    if not document.lower <= document.upper:
-        fail(f"it claims an interval whose ends are exchanged, [{document.lower!r}, {document.upper!r}]")
     if not bounds.lower <= bounds.upper:
         fail(f"its ends contradict each other: {bounds.lower!r} and {bounds.upper!r} are what they come to")
     if not document.lower <= bounds.lower:
@@ -232,7 +247,7 @@ def matrix(data: Any) -> Any:
     """Return the caller's data as a matrix that the checker takes: an array, or sparse rows."""
     rows: Any = data.for_modelling() if hasattr(data, "for_modelling") else data
     check_unmasked("U", rows)
-    sparse = hasattr(rows, "toarray")
+    sparse = scipy.sparse.issparse(rows)
     try:
         rows = rows if sparse else np.asarray(rows)
     except ValueError as failure:
@@ -242,9 +257,16 @@ def matrix(data: Any) -> Any:
             "the data must be a margin matrix of real numbers of at most 64 bits, shape (N, t); got shape "
             f"{rows.shape} of {rows.dtype}. Pass U, the margins y_n h_q(x_n)."
         )
-    rows = rows.tocsr() if sparse else rows
-    if not np.isfinite(rows.data if sparse else rows).all():
+    whole = rows.dtype.kind in "iu"
+    rows = compressed_rows("U", rows) if sparse else rows
+    entries: Any = rows.data if sparse else rows
+    if not np.isfinite(entries).all():
         raise ProblemError("the data must be finite; got entries that are not. Pass U, the margins y_n h_q(x_n).")
+    if whole and entries.size and max(int(entries.max()), -int(entries.min())) >= EXACT:
+        raise ProblemError(
+            f"whole numbers in the data must be below 2^53, beyond which float64 has not all of them; got "
+            f"{entries.min()} and {entries.max()} as the ends. Pass U, the margins y_n h_q(x_n)."
+        )
     return rows
 
 

@@ -26,7 +26,7 @@ from boostopt.verification.arithmetic import Floats
 from boostopt.verification.checking import Bounds, recompute, vector_digest
 from boostopt.verification.describing import described, described_edge
 from boostopt.verification.parsing import Rejected, parse
-from boostopt.verification.reading import BESIDE, FORMAT, KIND, Document
+from boostopt.verification.reading import BESIDE, FORMAT, KIND, LARGEST_TEXT, Document
 from boostopt.verification.reading import document as as_document
 
 LONGEST_LIST = 50_000
@@ -141,6 +141,7 @@ def with_claim(
         lower = _outward(min(certificate.lower, bounds.lower), bounds.lost[0], -1)
         upper = _outward(max(certificate.upper, bounds.upper), bounds.lost[1], 1)
         claim |= {"lower": lower, "upper": upper}
+        arrays = arrays if math.isfinite(upper) else {name: x for name, x in arrays.items() if name != "d"}
         allowed = WIDE * certificate.scale if math.isfinite(certificate.scale) else WIDE
         sound = not (certificate.lower - lower > allowed or upper - certificate.upper > allowed)
     if not sound:
@@ -157,15 +158,25 @@ def write(path: str | PathLike[str], document: dict[str, Any], arrays: dict[str,
     target = Path(path)
     if sum(len(array) for array in arrays.values()) <= LONGEST_LIST:
         lists = {name: array.tolist() for name, array in arrays.items()}
-        _write(target, _text({**document, "arrays": lists}))
+        _write(target, _readable(_text({**document, "arrays": lists})))
         return
     packed = io.BytesIO()
     plain: dict[str, Any] = {name: np.ascontiguousarray(array, dtype=np.float64) for name, array in arrays.items()}
     np.savez(packed, allow_pickle=False, **plain)
     content = packed.getvalue()
+    said = _readable(_text({**document, "arrays": {"beside": hashlib.sha256(content).hexdigest()}}))
     _write(target.with_name(target.name + BESIDE), content)
-    beside = {"beside": hashlib.sha256(content).hexdigest()}
-    _write(target, _text({**document, "arrays": beside}))
+    _write(target, said)
+
+
+def _readable(said: bytes) -> bytes:
+    """Return the text of a file, if it is not too long to be read again."""
+    if len(said) <= LARGEST_TEXT:
+        return said
+    raise ProblemError(
+        f"expected a certificate of at most {LARGEST_TEXT:,} bytes of text; got {len(said):,}. Say less in made, or "
+        "save a run with fewer hypotheses."
+    )
 
 
 def _write(target: Path, content: bytes) -> None:
@@ -175,7 +186,7 @@ def _write(target: Path, content: bytes) -> None:
 
 def _text(about: dict[str, Any]) -> bytes:
     """Return a document as JSON text."""
-    return json.dumps(_plain(about), allow_nan=False, indent=1).encode()
+    return json.dumps(plain(about), allow_nan=False, indent=1).encode()
 
 
 def _proof(program: Program, z: Array) -> tuple[dict[str, float], dict[str, Array]]:
@@ -231,8 +242,9 @@ def read_back(document: dict[str, Any], arrays: dict[str, Array]) -> Document:
 
 
 def _outward(end: float, lost: float, direction: int) -> float:
-    """Return an end moved outward by what rounding may do elsewhere."""
-    return math.nextafter(end + direction * WIDENED * lost, direction * math.inf)
+    """Return an end moved outward by what rounding may do elsewhere; the infinite one where nothing is known."""
+    moved = math.nextafter(end + direction * WIDENED * lost, direction * math.inf)
+    return direction * math.inf if math.isnan(moved) else moved
 
 
 def _made(what: Any, made: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -256,12 +268,12 @@ def _made(what: Any, made: Mapping[str, Any] | None) -> dict[str, Any]:
     return about | dict(made or {})
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Return a value as JSON knows it, infinities as texts."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(inner) for key, inner in value.items()}
+        return {str(key): plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(inner) for inner in value]
+        return [plain(inner) for inner in value]
     if isinstance(value, np.generic):
-        return _plain(value.item())
+        return plain(value.item())
     return str(value) if isinstance(value, float) and not math.isfinite(value) else value

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from boostopt import ProblemError
-from boostopt.oracles import DecisionStumps, GivenMargins
+from boostopt.oracles import DecisionStumps, GivenMargins, Query, features
 from boostopt.oracles.examples import labelled, multiplicities
 
 X = np.arange(8.0).reshape(4, 2)
@@ -84,6 +84,16 @@ def test_what_are_no_multiplicities_is_an_error_wherever_they_are_passed(c: Any,
     for refuse in (lambda: DecisionStumps(X, [0, 1, 1, 0], c), lambda: GivenMargins(X / 10, c=c)):
         with pytest.raises(ProblemError, match=message):
             refuse()
+
+
+def test_examples_are_checked_once_for_all_hypotheses_that_are_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    oracle, times = DecisionStumps(X, [0, 1, 1, 0]), list[Any]()
+    checked = features.checked_features
+    monkeypatch.setattr(features, "checked_features", lambda X: times.append(X) or checked(X))  # pyright: ignore[reportUnknownLambdaType, reportUnknownArgumentType]
+    (column,) = oracle.best(Query(np.full(4, 0.25))).columns
+    for _ in range(5):
+        np.testing.assert_array_equal(np.asarray(oracle.margins_of(column.hypothesis)), column.margins)
+    assert len(times) == 1
 
 
 def test_one_class_of_examples_that_count_is_an_error() -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from boostopt import Margins, OptionError, ProblemError
+from boostopt import Margins, OptionError, ProblemError, boost
 from boostopt.oracles.base import Answer, Query
 from boostopt.oracles.given import Given, GivenMargins
 
@@ -256,3 +256,10 @@ def test_what_is_no_margin_matrix_is_refused() -> None:
 def test_other_weights_are_refused(d: Any) -> None:
     with pytest.raises(ProblemError, match="d must be 3 finite numbers, one for each example that counts"):
         GivenMargins(U).best(Query(d))
+
+
+@pytest.mark.parametrize("update", ["step", "line_search"])
+def test_margins_whose_squares_vanish_are_boosted(update: str) -> None:
+    oracle = GivenMargins(np.array([[1e-310], [2e-310]]), reflexive=True)
+    run = boost("erlpboost", oracle, nu=1.0, two_sided=True, update=update)
+    assert np.abs(run.w).sum() == 1.0

@@ -39,7 +39,7 @@ def test_options_of_networks_are_numbers(options: tuple[Any, Any, Any], message:
     [
         ({"gamma": -1.0}, "gamma must be positive and finite; got -1.0"),
         ({"gamma": "scale"}, "gamma must be a positive number, or None"),
-        ({"degree": 0}, "degree must be a whole number of at least 1; got 0"),
+        ({"degree": 0}, "degree must be a whole number from 1 to 1000; got 0"),
         ({"coef0": np.inf}, "coef0 must be finite; got inf"),
     ],
 )

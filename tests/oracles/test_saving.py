@@ -113,6 +113,7 @@ FITTED = {"number": 0, "sign": 1, "description": "Tree", "values": "predict", "f
         *(({"kind": "kernel", **KERNEL}, damage) for damage in (
             {"row": -1}, {"row": 0.5}, {"sign": 0}, {"scale": 0.0}, {"scale": math.nan}, {"scale": math.inf},
             {"kernel": "cubic"}, {"gamma": 0.0}, {"gamma": math.nan}, {"degree": 0}, {"degree": 2.5},
+            {"degree": 10**15},
             {"coef0": math.inf}, {"indices": [0, 3]}, {"indices": [-1, 2]}, {"indices": [2, 0]}, {"indices": [0, 0]},
             {"indices": [0]}, {"indices": [0.5, 2]}, {"indices": 0}, {"values": [1.0, math.nan]}, {"values": [1.0]},
             {"values": [[1.0], [2.0]]}, {"values": ["a", "b"]}, {"features": 2}, {"features": -1},

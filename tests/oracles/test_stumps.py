@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from boostopt import OptionError, ProblemError, stump_matrix
+from boostopt.oracles import DecisionStumps
 
 X = np.array([[0.0, 5.0, 1.0], [1.0, 5.0, 1.0], [2.0, 5.0, 0.0], [3.0, 5.0, 0.0]])
 """Three thresholds in the first feature, none in the second, one in the third: four stumps."""
@@ -197,17 +198,24 @@ def test_a_feature_that_is_not_finite_is_an_error_with_its_place(value: float) -
     "features", [[["a"], ["b"]], [[1.0, 2.0], [3.0]], [[{}], [1]]], ids=["text", "ragged", "objects"]
 )
 def test_features_that_are_no_numbers_are_an_error(features: list[list[object]]) -> None:
-    with pytest.raises(ProblemError, match=r"X and y must be arrays of numbers: .* Encode text, fill up rows\."):
+    with pytest.raises(ProblemError, match=r"X must be an array of numbers: .* Encode text, fill up rows\."):
         stump_matrix(features, [1, -1], 2)  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize(
     "labels, shown",
-    [([0, 1, 0, 1], r"\[0 1\]"), ([1, -1, np.nan, 1], "nan"), ([2, 1, 1, 1], r"\[1 2\]"), (list("abab"), "'a' 'b'")],
+    [([0, 1, -1, 1], "0, 1, -1"), ([1, -1, np.nan, 1], "nan"), ([2, 1, 1, 1], "2, 1"), (list("abab"), "'a', 'b'")],
 )
-def test_labels_other_than_minus_one_and_one_are_an_error(labels: list[float], shown: str) -> None:
-    with pytest.raises(ProblemError, match=f"y must hold -1 and 1 only; got .*{shown}.*Code the two classes so"):
+def test_labels_that_are_no_two_classes_are_an_error(labels: list[float], shown: str) -> None:
+    with pytest.raises(ProblemError, match=f"y must hold -1 and 1, or 0 and 1; got .*{shown}.*Code the two classes so"):
         stump_matrix(X, labels, 2)
+
+
+def test_labels_are_those_that_the_oracle_takes() -> None:
+    own = stump_matrix(X, y, 4)
+    for labels in (np.asarray(y) > 0, np.where(np.asarray(y) > 0, 1, 0)):
+        np.testing.assert_array_equal(stump_matrix(X, labels, 4), own)
+        assert DecisionStumps(X, labels).digest == DecisionStumps(X, y).digest
 
 
 @pytest.mark.parametrize("t", [0, -3])

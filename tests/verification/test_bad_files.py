@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
+import json
+import os
 import pickle
 import zipfile
 from pathlib import Path
@@ -13,7 +15,7 @@ import numpy as np
 import pytest
 from certificates import document, judged, text
 
-from boostopt.verification import reading, verify
+from boostopt.verification import reading, subject, verify, verifying
 
 NOTHING = np.zeros((16, 4))
 
@@ -31,6 +33,8 @@ BAD: tuple[tuple[str, bytes, str], ...] = (
     ("nested objects", b'{"a":' * 200_000 + b"1" + b"}" * 200_000, "nested"),
     ("a name twice", b'{"kind": 1, "kind": 2}', "twice"),
     ("a huge number", b'{"kind": ' + b"9" * 5000 + b"}", "digits"),
+    ("a long number", b'{"kind": 0.' + b"1" * 5000 + b"}", "letters"),
+    ("a long exponent", b'{"kind": 1e-99999999999999999999}', "power of ten"),
     ("a zip", b"PK\x03\x04" + bytes(100), "not JSON"),
     ("a pickle", pickle.dumps({"kind": print}), "not JSON"),
 )
@@ -47,7 +51,29 @@ def test_what_is_no_certificate_is_rejected(what: str, content: bytes, reason: s
 def test_paths_that_are_no_files_are_rejected(tmp_path: Path) -> None:
     assert "cannot be read" in verify(tmp_path / "none.json", NOTHING).reason
     assert "cannot be read" in verify(tmp_path, NOTHING).reason
-    assert "cannot be read" in verify("x" * 5000, NOTHING).reason
+    for path in ("x" * 5000, "a\0b", "a\ud800b"):
+        assert "cannot be read" in verify(path, NOTHING).reason
+        assert subject(path) == ""
+
+
+def test_what_is_no_regular_file_is_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    said = document("entropy")
+    said["arrays"] = {"beside": "0" * 64}
+    (tmp_path / "changed.json").write_text(json.dumps(said))
+    os.mkfifo(tmp_path / "changed.json.npz")
+    opened, plain_open = list[Path](), Path.open
+
+    def noted(path: Path, *arguments: Any) -> Any:
+        opened.append(path)
+        return plain_open(path, *arguments) if path.suffix == ".json" else io.BytesIO()
+
+    monkeypatch.setattr(Path, "open", noted)
+    for path in (tmp_path / "pipe", Path("/dev/zero"), tmp_path):
+        assert "it is no file" in verify(path, NOTHING).reason
+    assert not opened
+    assert "it is no file" in verify(tmp_path / "changed.json", NOTHING).reason
+    assert opened == [tmp_path / "changed.json"]
 
 
 def test_every_truncation_is_rejected(tmp_path: Path) -> None:
@@ -61,6 +87,24 @@ def test_huge_files_are_rejected_before_they_are_read(tmp_path: Path) -> None:
     with path.open("wb") as file:
         file.truncate(reading.LARGEST_TEXT + 1)
     assert "limit" in verify(path, NOTHING).reason
+
+
+def test_a_file_beside_is_no_larger_than_its_vectors(tmp_path: Path) -> None:
+    """Sixteen examples and four hypotheses have no megabyte of numbers."""
+    with (tmp_path / "changed.json.npz").open("wb") as file:
+        file.truncate(1_000_000)
+    said = document("entropy")
+    said["arrays"] = {"beside": "0" * 64}
+    assert "the limit" in judged(said, "entropy", tmp_path).reason
+
+
+def test_what_takes_more_memory_than_there_is_is_rejected(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: Any) -> Any:
+        raise MemoryError
+
+    for module, name in ((verifying, "recompute"), (reading, "parse")):
+        monkeypatch.setattr(module, name, full)
+        assert "more memory than there is" in judged(document("cap"), "cap", tmp_path).reason
 
 
 def beside(arrays: bytes, tmp_path: Path) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,7 @@ from boostopt.authoring import CappedSimplex, DescribedRegularizer, Examples
 from boostopt.errors import DataError
 from boostopt.margins import Margins
 from boostopt.prototyping import prototype
-from boostopt.verification import save, verify
+from boostopt.verification import save, verify, writing
 from boostopt.verification.reading import read
 
 ROUNDING = 1e-11
@@ -163,6 +164,28 @@ def test_what_cannot_be_written_is_a_data_error_and_leaves_nothing(tmp_path: Pat
     with pytest.raises(DataError, match="cannot be written"):
         save((bound, bound.certify(w=np.ones(4))), tmp_path / "nowhere" / "certificate.json")
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("lost", [math.nan, math.inf])
+def test_an_end_of_which_nothing_is_known_is_not_claimed(
+    lost: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A certificate that has a number for it is refused, for that cannot be proved again."""
+    path, bound, proved = tmp_path / "certificate.json", program("cap"), writing._proved  # pyright: ignore[reportPrivateUsage]
+    certificate = bound.solve().certificate
+    save((bound, certificate), path)
+    path.unlink()
+    monkeypatch.setattr(writing, "_proved", lambda *said: replace(proved(*said), lost=(0.0, lost)))  # pyright: ignore[reportUnknownLambdaType]
+    with pytest.raises(ProblemError, match="expected a certificate that can be proved from its weights"):
+        save((bound, certificate), path)
+    assert not path.exists()
+
+
+def test_a_file_that_would_be_too_long_to_be_read_is_not_written(tmp_path: Path) -> None:
+    path, bound = tmp_path / "certificate.json", program("cap")
+    with pytest.raises(ProblemError, match=r"at most 16,000,000 bytes of text; got .*Say less in made"):
+        save(bound.solve(), path, made={"log": "x" * 16_000_000})
+    assert not path.exists()
 
 
 def test_the_verdict_reads_well(tmp_path: Path) -> None:

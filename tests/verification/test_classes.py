@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from boostopt import OptionError, Run, boost, load_dataset
 from boostopt.oracles import DecisionStumps, GivenMargins
-from boostopt.verification import save_class, verify
+from boostopt.verification import classes, save_class, verify
 
 
 @cache
@@ -80,6 +81,24 @@ def test_other_oracles_and_data_are_rejected(tmp_path: Path) -> None:
     assert "pass the oracle" in verify(path, np.ones((3, 2))).reason
     with pytest.raises(OptionError, match="floating point"):
         verify(path, DecisionStumps(*data()), exact=True)
+
+
+def test_constant_hypotheses_are_in_the_file(tmp_path: Path) -> None:
+    """Where no feature varies they are the class; their thresholds are infinite."""
+    path, X, y = tmp_path / "class.json", np.ones((5, 2)), np.array([1, 1, 1, -1, -1])
+    made = boost("lpboost", DecisionStumps(X, y), nu=2.0)
+    save_class(made, DecisionStumps(X, y), path)
+    assert json.loads(path.read_text())["data"]["hypotheses"][0]["threshold"] == "-inf"
+    verification = verify(path, DecisionStumps(X, y))
+    assert verification and "not checked" not in verification.reason
+
+
+def test_an_upper_end_that_nothing_proves_again_is_not_claimed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "class.json"
+    monkeypatch.setattr(classes, "_upper", lambda *_: math.nan)  # pyright: ignore[reportUnknownLambdaType]
+    save_class(run("erlpboost"), DecisionStumps(*data()), path)
+    verification = verify(path, DecisionStumps(*data()))
+    assert verification and verification.claimed[1] == math.inf
 
 
 def test_margins_are_passed_where_the_file_cannot_tell_them(tmp_path: Path) -> None:

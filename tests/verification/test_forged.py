@@ -33,15 +33,16 @@ from boostopt.authoring import (
     parameter,
 )
 from boostopt.errors import ProblemError
+from boostopt.margins import Margins
 from boostopt.oracles import DecisionStumps, Estimators, GivenMargins, KernelColumns, RawFeatures
 from boostopt.oracles.base import Query
 from boostopt.oracles.decision_stumps import Stump
 from boostopt.oracles.raw_features import Feature
-from boostopt.verification import save, save_class, verify
+from boostopt.verification import classes, save, save_class, verify
 from boostopt.verification.arithmetic import Ball, Floats
 from boostopt.verification.checking import Bounds, digest, vector_digest
 from boostopt.verification.pairs import Norm, cap
-from boostopt.verification.parsing import Rejected
+from boostopt.verification.parsing import Rejected, parse
 from boostopt.verification.points import into_ball
 from boostopt.verification.reading import document as as_document
 from boostopt.verification.verifying import compare
@@ -291,6 +292,51 @@ def test_exponentials_and_logarithms_contain_the_ends() -> None:
         assert A.low(y)[0] <= math.log(m - r)  # m - r is exact
 
 
+def of_one_half(claim: str, folder: Path, entry: Any = 0.5, exact: bool = True) -> Any:
+    """The verdict on a claim, as text, about one example and one hypothesis: the optimum is the entry."""
+    U = np.array([[entry]])
+    F = {"kind": "cap", "caps": "c / nu", "nu": 1.0}
+    parameters = {"epsilon": 0.01, "two_sided": False}
+    arrays = {"w": [1.0], "d": [1.0]}
+    said = forged("lp_adaboost", parameters, F, {"kind": "maximum"}, U, arrays, {"outcome": "solved"})
+    said["proof"]["beta"] = -entry
+    whole = json.dumps(said).replace('"outcome": "solved"', f'"outcome": "solved", {claim}')
+    (folder / "c.json").write_text(whole)
+    return verify(folder / "c.json", U, exact=exact)
+
+
+@pytest.mark.parametrize(
+    ("lower", "upper", "entry", "true"),
+    [
+        ("0.5", "0.5", 0.5, True),
+        ("0.50000000000000005", "1", 0.5, False),
+        ("0.50000000000000000000000000000000001", "1", 0.5, False),
+        ("0.49999999999999999", "5000000000000000000001e-22", 0.5, True),
+        ("0", "0.49999999999999999", 0.5, False),
+        ("0", "5e-1", 0.5, True),
+        ("9007199254740992", "9007199254740992", 2.0**53, True),
+        ("9007199254740993", "9007199254740994", 2.0**53, False),
+        ("9007199254740990", "9007199254740991", 2.0**53, False),
+        ("1e-400", "1", 0.0, False),
+        ("-1e-400", "1e-400", 0.0, True),
+        ("-1", "1e999", 0.5, True),
+        ("1e999", "1e999", 0.5, False),
+    ],
+)
+def test_ends_are_claimed_as_they_are_written(lower: str, upper: str, entry: float, true: bool, tmp_path: Path) -> None:
+    """Between two floats too: read to the nearest, a false claim would be a true one."""
+    assert bool(of_one_half(f'"lower": {lower}, "upper": {upper}', tmp_path, entry)) == true
+
+
+def test_an_excess_is_claimed_as_it_is_written() -> None:
+    said = document("infeasible")
+    arrays = {name: np.array(values) for name, values in said["arrays"].items()}
+    said["claim"]["excess"] = 1.0
+    for text, read in (("1.00000000000000005", math.nextafter(1.0, 2.0)), ("1e-400", 5e-324), ("0.25", 0.25)):
+        parsed = parse(json.dumps(said).replace('"excess": 1.0', f'"excess": {text}').encode())
+        assert as_document(parsed, arrays).excess == read
+
+
 @pytest.mark.parametrize(("beta", "exact"), [("-1e400", True), ("-1e308", False), ("-1.7e308", False)])
 def test_a_huge_beta_is_no_traceback(beta: str, exact: bool, tmp_path: Path) -> None:
     U = np.ones((4, 2))
@@ -360,11 +406,42 @@ def test_c_and_d0_of_the_reader_are_compared_for_a_class_too(tmp_path: Path) -> 
     assert not verify(path, DecisionStumps(X, y), c=np.full(40, 7.0))
 
 
+def test_a_class_of_more_examples_than_memory_holds_is_rejected(tmp_path: Path) -> None:
+    path, (X, y) = tmp_path / "c.json", examples()
+    said = of_class(True, path)
+    said["data"]["N"], said["claim"]["upper"], said["arrays"] = 2**40, "inf", {"w": said["arrays"]["w"]}
+    path.write_text(json.dumps(said))
+    given: list[dict[str, Any]] = [{"c": np.ones(40)}, {"d0": np.full(40, 1 / 40)}, {}]
+    for own in given:
+        assert "is for other" in verify(path, DecisionStumps(X, y), **own).reason
+
+
+def test_hypotheses_are_counted_before_they_are_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path, (X, y) = tmp_path / "c.json", examples()
+    said = of_class(True, path)
+    assert verify(path, DecisionStumps(X, y))
+    monkeypatch.setattr(classes, "LARGEST_ARRAYS", 8 * 40 * said["data"]["t"] - 1)
+    monkeypatch.setattr(DecisionStumps, "margins_of", None)
+    assert "hypotheses on 40 examples would take more than" in verify(path, DecisionStumps(X, y)).reason
+
+
+def test_a_degree_in_a_file_is_no_endless_loop(tmp_path: Path) -> None:
+    path, (X, y) = tmp_path / "c.json", examples()
+    said = of_class(True, path)
+    oracle = KernelColumns(X, y, "polynomial")
+    state = {"kind": "kernel", "row": 0, "sign": 1, "kernel": "polynomial", "gamma": 1.0, "degree": 10**15}
+    state |= {"coef0": 0.0, "scale": 1.0, "features": 2, "indices": [0], "values": [1.0]}
+    said["data"] |= {"hypotheses": [state] * said["data"]["t"], "digest": oracle.digest}
+    path.write_text(json.dumps(said))
+    assert "the degree must be a whole number from 1 to 1000" in verify(path, oracle).reason
+
+
 def test_weights_that_an_oracle_refuses_are_a_rejection(tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "c.json", examples()
     oracle = Estimators(DecisionTreeClassifier(max_depth=1), X, y)
     run = boost("erlpboost", oracle, nu=5.0, epsilon=0.2)
-    save_class(run, oracle, path)
+    with pytest.warns(UserWarning, match="hypotheses that are more than numbers and texts are not written"):
+        save_class(run, oracle, path)
     said = json.loads(path.read_text())
     said["arrays"]["d"], said["claim"]["upper"] = [0.0] * 40, 10.0
     path.write_text(json.dumps(said))
@@ -387,6 +464,33 @@ def test_data_are_real_numbers_of_64_bits_at_most_without_a_mask(tmp_path: Path)
     for data in others:
         with pytest.raises(ProblemError):
             judged(document("cap"), "cap", tmp_path, U=data)
+
+
+@pytest.mark.parametrize("entry", [2**53 + 1, -(2**53) - 1, 2**63 - 1, -(2**63)])
+def test_whole_numbers_that_no_float_is_are_no_data(entry: int, tmp_path: Path) -> None:
+    U = np.zeros((16, 4), dtype=np.int64)
+    U[3, 2] = entry
+    half = np.array([entry - entry // 2, entry // 2]), ([3, 3], [2, 2])
+    twice: Any = scipy.sparse.coo_array(half, shape=U.shape)
+    for data in (U, scipy.sparse.csr_array(U), twice):
+        with pytest.raises(ProblemError, match=r"whole numbers in the data must be below 2\^53"):
+            judged(document("cap"), "cap", tmp_path, U=data)
+
+
+def with_index(U: np.ndarray, storage: str, index: int) -> Any:
+    """A sparse matrix with an index that is not in it."""
+    made: Any = scipy.sparse.csr_array(U).asformat(storage)
+    indices = made.coords[1] if storage == "coo" else made.rows[0] if storage == "lil" else made.indices
+    indices[0] = index
+    return made
+
+
+@pytest.mark.parametrize("index", [50_000_000, -50_000_000])
+@pytest.mark.parametrize("storage", ["csr", "csc", "coo", "bsr", "lil"])
+def test_sparse_data_with_indices_outside_are_refused(storage: str, index: int, tmp_path: Path) -> None:
+    for use in (lambda U: judged(document("cap"), "cap", tmp_path, U=U), Margins, GivenMargins):
+        with pytest.raises(ProblemError, match=r"U must be a sparse matrix with indices in its shape: .*Make it anew"):
+            use(with_index(np.ones((16, 4)), storage, index))
 
 
 def test_the_readers_own_c_and_d0_are_numbers(tmp_path: Path) -> None:
@@ -533,7 +637,8 @@ def test_what_was_not_checked_of_a_class_is_said(tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "c.json", examples()
     oracle = Estimators(DecisionTreeClassifier(max_depth=1), X, y)
     run = boost("erlpboost", oracle, nu=5.0, epsilon=0.2)
-    save_class(run, oracle, path)
+    with pytest.warns(UserWarning, match=r"who verifies the file needs their margins, verify\(path, oracle, U="):
+        save_class(run, oracle, path)
     U = run.record.collected.margins.take_columns(np.flatnonzero(run.w))
     verification = verify(path, oracle, U=U)
     assert verification and "the lower end; the certificate claims no more" in verification.reason

@@ -1,0 +1,93 @@
+"""Caps that sum to 1 but for rounding: a nu that is the sum of c, or the float beside it, in either direction."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostopt import get_formulation
+from boostopt.verification import save, verify
+from boostopt.verification.arithmetic import Floats
+from boostopt.verification.checking import recompute, vector_digest
+from boostopt.verification.exact import exact_numbers
+from boostopt.verification.parsing import Rejected
+from boostopt.verification.reading import read
+
+U = np.array([[0.5, -0.2], [-0.25, 0.3], [0.1, 0.1]])
+
+WITH_CAPS: list[tuple[str, dict[str, Any]]] = [
+    ("lpboost", {}),
+    ("erlpboost", {"eta": 10.0}),
+    ("binary_erlpboost", {"eta": 10.0}),
+    ("unnormalized_erlpboost", {"eta": 10.0}),
+    ("softboost", {"gamma": 0.9}),
+    ("binary_softboost", {"gamma": 0.9}),
+]
+
+THIRDS = np.full(3, 1 / 3)
+"""They sum to 1 in floats, to less exactly."""
+
+
+def counts() -> list[tuple[np.ndarray, float]]:
+    """Multiplicities with a nu that is their sum in floats: some above the sum, some below it, some the same."""
+    drawn = [np.random.default_rng(seed).integers(100, 300, 3) / 100 for seed in range(12)]
+    found = [(c, float(c.sum())) for c in (*drawn, np.ones(3), THIRDS)]
+    beside = [(np.ones(3), math.nextafter(3.0, math.inf)), (np.array([1.0, 2.0, 3.0]), math.nextafter(6.0, math.inf))]
+    return [*found, *beside]
+
+
+def test_the_sums_lie_on_all_sides() -> None:
+    sides = {np.sign(float(sum(map(Fraction, c.tolist())) - Fraction(nu))) for c, nu in counts()}
+    assert sides == {-1.0, 0.0, 1.0}
+
+
+@pytest.mark.parametrize(("name", "numbers"), WITH_CAPS)
+def test_no_beta_proves_anything_of_caps_that_leave_one_point(
+    name: str, numbers: dict[str, Any], tmp_path: Path
+) -> None:
+    """If the caps summed to less than 1, or the weights that cannot move to more, beta would prove any lower end."""
+    path, forged = tmp_path / "certificate.json", tmp_path / "forged.json"
+    for c, nu in counts():
+        program = get_formulation(name).bind(U, c=c, nu=nu, **numbers)
+        program.solve(tol=1e-9).save(path)
+        intervals = list[tuple[float, float]]()
+        for exact in (False, True):
+            true = verify(path, program, exact=exact)
+            assert true, (c, nu, exact, true.reason)
+            intervals.append((true.lower, true.upper))
+            for beta in (-1e200, 1e200, -1e30, 1e30, -1e17, 1e17):
+                for claim in (
+                    {"outcome": "solved", "lower": 1e3, "upper": "inf"},
+                    {"outcome": "infeasible", "excess": 1},
+                ):
+                    said = json.loads(path.read_text())
+                    said["proof"]["beta"], said["claim"] = beta, claim
+                    del said["arrays"]["d"]
+                    forged.write_text(json.dumps(said))
+                    assert not verify(forged, program, exact=exact), (c, nu, exact, beta)
+        (outer_lower, outer_upper), (lower, upper) = intervals
+        assert outer_lower <= lower <= upper <= outer_upper
+
+
+def test_weights_that_cannot_move_may_not_sum_to_more_than_one(tmp_path: Path) -> None:
+    """Four of five references fill their caps and sum to 1 + 4e-9: there are no example weights at all."""
+    path = tmp_path / "certificate.json"
+    nu = 4.0 * (1.0 - 4e-9)
+    wide = np.vstack([U, -U[:2]])
+    save(get_formulation("binary_erlpboost").bind(wide, nu=nu, eta=10.0).solve(tol=1e-9), path)
+    said = json.loads(path.read_text())
+    d0 = np.array([*[1.0 / nu] * 4, 1e-12])
+    said["arrays"]["d0"], said["data"]["d0"] = d0.tolist(), vector_digest(d0)
+    del said["arrays"]["d"]
+    said["proof"]["beta"], said["claim"] = 1e30, {"outcome": "solved", "lower": 1e3, "upper": "inf"}
+    path.write_text(json.dumps(said))
+    for exact in (False, True):
+        with pytest.raises(Rejected, match="cannot sum to 1"):
+            recompute(read(path), wide, exact_numbers(read(path)) if exact else Floats())
+        assert not verify(path, wide, exact=exact)
