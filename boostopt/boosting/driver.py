@@ -245,7 +245,8 @@ class Loop:
         """Return the bounds after an answer of the oracle to d."""
         goal = self.problem.goal
         F_of_d = self.problem.F.value(d)
-        bounds = state.bounds.seen(edge, 0.0 if goal is None else goal.F0.value(d), F_of_d)
+        reach = answer.largest if answer.preferred and answer.largest is not None else edge
+        bounds = state.bounds.seen(edge, reach, 0.0 if goal is None else goal.F0.value(d), F_of_d)
         if answer.largest is not None and goal is not None:
             bounds = bounds.lowered(goal.upper(d, answer.largest), d)
         if not any(rule.primal for rule in self.rules):

@@ -197,7 +197,10 @@ class Run:
                 f"{record.problem.page.name} bounds the hypotheses collected only: its value is no soft margin. "
                 "Use run.certificate."
             )
-        lower = goal.program(record.collected.margins).certify(bounds.d, _scaled(self.w, goal)).lower
+        program, w = goal.program(record.collected.margins), _scaled(self.w, goal)
+        # Without a closed form of F0* its bound is a tangent, best at a distribution that belongs to these weights.
+        tangents = (bounds.d,) if goal.F0.exact else (bounds.d, record.state.d)
+        lower = max(program.certify(d, w).lower for d in tangents)
         return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded)
 
     def decision_function(self, X: Any) -> Float[Array, " n"]:

@@ -102,13 +102,13 @@ def load(path: str | PathLike[str], formulation: Any = None) -> tuple[Record, tu
         The file is not there, is no saved run, was made by another version, or is damaged.
     """
     source = Path(path)
-    if not source.is_file():
+    if not os.path.isfile(source):  # False also of what is no path: too long, or with a letter that none has
         raise DataError(f"expected the file of a run; there is no file {str(source)!r}. Check the path.")
     try:
         arrays = read_npz(source)
         about = json.loads(arrays[META].tobytes().decode())
         kind, version = about["kind"], about["format"]
-    except (DataError, *MALFORMED) as failure:
+    except (DataError, RecursionError, MemoryError, *MALFORMED) as failure:
         raise DataError(
             f"expected a run of boostopt in {source}; it has no description of one, or is damaged "
             f"({_in_words(failure)}). Check the path, or make the run anew: {source} is left as it is."
@@ -122,7 +122,7 @@ def load(path: str | PathLike[str], formulation: Any = None) -> tuple[Record, tu
         whole = with_arrays(about, arrays)
         record, final = _record(whole, formulation), whole["final"]
         return record, None if final is None else _final(final, record)
-    except (BoostoptError, *MALFORMED) as failure:
+    except (BoostoptError, RecursionError, MemoryError, *MALFORMED) as failure:
         raise DataError(
             f"expected a whole run in {source}; part of it cannot be read ({_in_words(failure)}). "
             f"Make the run anew: {source} is left as it is."

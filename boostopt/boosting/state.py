@@ -30,9 +30,9 @@ class Bounds:
         The smallest of these, g_t in the papers; 1 before the first.
     smallest_target
         The smallest F0(d) + u . d, F0 being F without its entropy: no more than the soft margin that hypotheses with
-        such edges are known to reach.
+        such edges are known to reach. Of an answer that was preferred to the best one the best edge counts.
     smallest_value
-        The smallest u . d + F(d), M_t.
+        The smallest u . d + F(d), M_t, likewise.
     smallest_primal
         The smallest F(d) + largest edge of the hypotheses collected and the newest, P^t(d) in the papers; inf unless a
         rule asks for it.
@@ -53,14 +53,14 @@ class Bounds:
     upper: float = math.inf
     d: Float[Array, " N"] | None = None
 
-    def seen(self, edge: float, F0_of_d: float, F_of_d: float) -> Bounds:
-        """Return the bounds after an answer with that edge."""
+    def seen(self, edge: float, reach: float, F0_of_d: float, F_of_d: float) -> Bounds:
+        """Return the bounds after an answer with that edge, of an oracle that knows one of `reach`."""
         return replace(
             self,
             edge=edge,
             smallest_edge=min(self.smallest_edge, edge),
-            smallest_target=min(self.smallest_target, edge + F0_of_d),
-            smallest_value=min(self.smallest_value, edge + F_of_d),
+            smallest_target=min(self.smallest_target, reach + F0_of_d),
+            smallest_value=min(self.smallest_value, reach + F_of_d),
         )
 
     def lowered(self, upper: float, d: Float[Array, " N"]) -> Bounds:

@@ -14,10 +14,13 @@ from rich.table import Table as Printed
 from rich.text import Text
 
 from boostopt.boosting.boosts import EPSILON
+from boostopt.boosting.progress_line import Lines
 from boostopt.boosting.trace import Row
 from boostopt.catalogue import default_formulation, get_formulation
 from boostopt.cli.application import app, errors, output, warn_of_unread
 from boostopt.cli.options import (
+    BACKEND_HELP,
+    WHOLE_NUMBER,
     Accuracy,
     Drop,
     Eta,
@@ -25,17 +28,25 @@ from boostopt.cli.options import (
     NuOfFit,
     Set,
     Weights,
+    check_required,
     read_names,
     read_options,
     read_setting,
     read_share,
 )
-from boostopt.cli.runs import Lines, check_outputs, gap_in_words, reached, warnings_in_words
+from boostopt.cli.runs import (
+    check_options,
+    check_outputs,
+    gap_in_words,
+    reached,
+    set_anew,
+    warnings_in_words,
+)
 from boostopt.comparison.records import json_text
 from boostopt.datasets import Table, load_table
 from boostopt.errors import BoostoptError, DataError, OptionError, unknown_name
-from boostopt.quiet import stdout_to_stderr
-from boostopt.words import interval
+from boostopt.quiet import printable, stdout_to_stderr
+from boostopt.words import counted, interval
 
 MOST_IMPORTANT = 5
 """Features that the table shows."""
@@ -70,14 +81,18 @@ def fit_command(
     option: Annotated[
         list[str] | None, typer.Option(help="An option of that class, as name=value: kernel=rbf, gamma=0.5, K=10, ...")
     ] = None,
-    max_iter: Annotated[int, typer.Option(help="Rounds at most.")] = DEFAULT_ITERATIONS,
-    backend: Annotated[str, typer.Option(help="What solves the programs.")] = "auto",
-    random_state: Annotated[int | None, typer.Option(help="Seed of hypotheses that are drawn.")] = None,
+    max_iter: Annotated[int, typer.Option(**WHOLE_NUMBER, help="Rounds at most.")] = DEFAULT_ITERATIONS,
+    backend: Annotated[str, typer.Option(help=BACKEND_HELP)] = "auto",
+    random_state: Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Seed of hypotheses that are drawn.")] = None,
     class_weight: Annotated[
         str | None, typer.Option(help="balanced, or numbers by class that multiply the weights: no=1,yes=5.")
     ] = None,
     checkpoint: Annotated[
         str | None, typer.Option(help="File to store the fit in while it goes on, and to go on from.")
+    ] = None,
+    certificate: Annotated[
+        str | None,
+        typer.Option(help="Save the proof over the class into this file, for `boostopt verify --classifier`."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -92,11 +107,16 @@ def fit_command(
     with errors():
         with stdout_to_stderr(), warnings_in_words():
             _check_base(base)
-            check_outputs(data, out, checkpoint)
+            check_outputs(data, out, checkpoint, certificate)
             page = default_formulation() if formulation is None else formulation
-            further = dict(read_setting(text, get_formulation(page)) for text in set or [])
-            table = load_table(data, label, weights, read_names(drop) or [])
+            stated, hypotheses = get_formulation(page), read_options(option, "--option")
+            further = dict(read_setting(text, stated) for text in set or [])
+            own = {"nu": nu, "eta": eta, "epsilon": epsilon}
+            check_required(stated, {**further, **own}, set_anew(stated, epsilon))
+            check_options(base, hypotheses, "--base")
+            table = load_table(data, label, weights, drop or ())
             warn_of_unread(data, table.unread)
+            _check_certificate(certificate, table, class_weight)
             model = _model(
                 formulation=page,
                 nu=read_share(nu),
@@ -104,7 +124,7 @@ def fit_command(
                 eta=eta,
                 parameters=further or None,
                 base=base,
-                base_options=read_options(option, "--option") or None,
+                base_options=hypotheses or None,
                 max_iter=max_iter,
                 backend=backend,
                 random_state=random_state,
@@ -120,8 +140,10 @@ def fit_command(
                 # Names without a data frame: predictions find their columns by them.
                 model.feature_names_in_ = np.array(table.features, dtype=object)
             model.save(out)
+            if certificate is not None:
+                model.save_certificate(certificate, table.X, table.labels, table.c)
         record = {**_record(model, table), "training_accuracy": right, "seconds": seconds}
-        record |= {"model": out, "bytes": os.path.getsize(out)}
+        record |= {"model": out, "bytes": os.path.getsize(out), "certificate": certificate}
         if json:
             typer.echo(json_text(record))
         else:
@@ -136,10 +158,22 @@ def _check_base(base: str) -> None:
     if base in FITTED:
         raise OptionError(
             f"a model file holds hypotheses as plain numbers: {', '.join(BASES_IN_FILES)}; got {base!r}, which are "
-            "classifiers that scikit-learn fits and that are kept by pickle alone. Take another base, or use "
-            "MarginBoostClassifier(base=...) in Python."
+            "classifiers that scikit-learn fits and that are kept by pickle alone. Take another base, boost trees by "
+            "`boostopt boost --oracle tree`, or pass a tree in Python: "
+            "MarginBoostClassifier(base=DecisionTreeClassifier(max_depth=3))."
         )
     raise unknown_name("base", base, BASES_IN_FILES)
+
+
+def _check_certificate(certificate: str | None, table: Table, class_weight: str | None) -> None:
+    """Raise OptionError for a certificate that `boostopt verify` could not be told the class of."""
+    classes = len(np.unique(np.asarray(table.labels)))
+    if certificate is not None and (classes > 2 or class_weight is not None):
+        raise OptionError(
+            f"--certificate is the proof of one run, of examples with the weights of the data; got {classes} classes"
+            f"{' and --class-weight' if class_weight is not None else ''}. In Python, "
+            "model.save_certificate(path, X, y, label=...) takes any."
+        )
 
 
 def _model(**parameters: Any) -> Any:
@@ -157,7 +191,7 @@ class _Told:
 
     def __call__(self, label: Any, row: Row) -> None:
         if label not in self._lines:
-            self._lines[label] = Lines(f"class {label}")
+            self._lines[label] = Lines(f"class {printable(str(label))}")
         self._lines[label](row)
 
 
@@ -243,21 +277,24 @@ def _record(model: Any, table: Table) -> dict[str, Any]:
 def _printed(record: dict[str, Any], gaps: list[Text]) -> Printed:
     """Return what was fitted, for people."""
     title = f"{record['formulation']}: {record['examples']} examples, {record['features']} features"
-    table = Printed(title=Text(title, "bold"), title_justify="left", show_header=False)
+    table = Printed(title=Text(title, "bold"), title_justify="default", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
-    table.add_row("classes", Text(", ".join(f"{name} ({count})" for name, count in record["classes"].items())))
+    table.add_row("classes", Text(printable(", ".join(f"{name} ({n})" for name, n in record["classes"].items()))))
     table.add_row("hypotheses", Text(record["oracle"]))
     for run, gap in zip(record["runs"], gaps, strict=True):
-        whose = f" of {run['class']}" if len(gaps) > 1 else ""
+        whose = printable(f" of {run['class']}") if len(gaps) > 1 else ""
         bounds = "there is none" if run["lower"] is None else interval(run["lower"], run["upper"])
         table.add_row(Text(f"best soft margin{whose}"), Text(bounds))
         table.add_row("gap", gap)
-        table.add_row("", f"{run['rounds']} rounds; hypotheses with a weight: {run['hypotheses']}")
+        hypotheses = counted(run["hypotheses"], "hypothesis", "hypotheses")
+        table.add_row("boosting", f"{counted(run['rounds'], 'round')}, {hypotheses} with a weight")
     table.add_row("correct on these examples", f"{record['training_accuracy']:.2%}")
     shares = list(record.get("feature_importances", {}).items())[:MOST_IMPORTANT]
     if shares:
-        table.add_row("most weight", Text("\n".join(f"{share:.3f}  {name}" for name, share in shares)))
+        table.add_row("most weight", Text("\n".join(f"{share:.3f}  {printable(name)}" for name, share in shares)))
     table.add_row("seconds", f"{record['seconds']:.2f}")
     table.add_row("model", Text(f"{record['model']}, {record['bytes']:,} bytes"))
+    if record["certificate"] is not None:
+        table.add_row("certificate", Text(printable(record["certificate"])))
     return table

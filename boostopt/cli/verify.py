@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from dataclasses import asdict
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -25,13 +26,13 @@ from boostopt.cli.options import (
     RandomState,
     Reflexive,
     Weights,
-    read_names,
     read_options,
 )
 from boostopt.cli.runs import oracle_of_data
 from boostopt.comparison.records import json_text
-from boostopt.datasets import load_dataset
-from boostopt.errors import DataError
+from boostopt.datasets import Dataset, load_dataset
+from boostopt.errors import DataError, OptionError
+from boostopt.oracles import Oracle as ClassOracle
 from boostopt.quiet import stdout_to_stderr
 from boostopt.verification import Verification, subject, verify
 from boostopt.words import interval
@@ -50,6 +51,10 @@ def verify_command(
     oracle: Oracle = None,
     option: OracleOptions = None,
     reflexive: Reflexive = None,
+    classifier: Annotated[
+        bool,
+        typer.Option("--classifier", help="It is the proof of a fit: equal examples are one, constants belong to it."),
+    ] = False,
     page: Annotated[str | None, typer.Option(help="Page of a formulation that is not boostopt's.")] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Prove it in exact arithmetic (extra `exact`).")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
@@ -63,14 +68,22 @@ def verify_command(
     """
     with errors():
         with stdout_to_stderr():
-            own = None if page is None else get_formulation(page)
-            dataset = load_dataset(data, label, positive, weights, read_names(drop) or ())
-            warn_of_unread(data, dataset.unread)
             if not os.path.isfile(certificate):
                 raise DataError(f"expected a certificate file; there is no file {certificate!r}. Check the path.")
+            if zipfile.is_zipfile(certificate):
+                raise DataError(
+                    f"expected a certificate file; {certificate!r} is an npz file: a model, a run, an instance or an "
+                    "answer. Certificates are written by `boostopt boost --certificate` and `boostopt certify --save`."
+                )
+            own = None if page is None else get_formulation(page)
+            dataset = load_dataset(data, label, positive, weights, drop or ())
+            warn_of_unread(data, dataset.unread)
             if subject(certificate) == "class":
                 given = read_options(option, "--option")
-                hypotheses, _ = oracle_of_data(dataset, oracle, given, reflexive, random_state)
+                if classifier:
+                    hypotheses = _class_of_fit(dataset, oracle, given, reflexive)
+                else:
+                    hypotheses, _ = oracle_of_data(dataset, oracle, given, reflexive, random_state)
                 verification = verify(certificate, hypotheses, formulation=own, exact=exact)
             else:
                 U = dataset.margin_matrix(columns, random_state)
@@ -84,10 +97,26 @@ def verify_command(
     raise typer.Exit(0 if verification else 1)
 
 
+def _class_of_fit(dataset: Dataset, base: str | None, options: dict[str, Any], reflexive: bool | None) -> ClassOracle:
+    """Return the class of hypotheses that `boostopt fit` asks.
+
+    Raises
+    ------
+    OptionError
+        The data are margins and no examples, or there is no such class or option.
+    """
+    from boostopt.estimators import MarginBoostClassifier
+
+    if dataset.X is None:
+        raise OptionError(f"a classifier is fitted to X and y; {dataset.name} holds U. Leave out --classifier.")
+    model = MarginBoostClassifier(base=base or "stump", base_options=options or None, reflexive=reflexive is not False)
+    return model.class_of(dataset.X, dataset.y, dataset.c)
+
+
 def _table(path: str, verification: Verification) -> Table:
     """Return the verdict, what the file claims and what was proved of it."""
     v = verification
-    table = Table(title=Text(path, "bold"), title_justify="left", show_header=False)
+    table = Table(title=Text(path, "bold"), title_justify="default", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     table.add_row("verdict", Text("accepted" if v else "rejected", style="bold green" if v else "bold red"))

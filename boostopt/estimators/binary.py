@@ -32,9 +32,6 @@ from boostopt.regularizers.capped_simplex import FULL_SUPPORT
 from boostopt.shapes import Array, Bool, Float
 from boostopt.words import interval
 
-DIRECT = "direct"
-"""The stopping rule that compares the soft margin with the smallest edge seen."""
-
 ROUNDED = 1e-9
 """By how much a certified gap may exceed what a rule found, rounding included."""
 
@@ -131,6 +128,28 @@ class Plan:
                     f'Pass parameters={{"{name}": ...}}.'
                 )
 
+    def asked(
+        self, X: Any, y: Bool[Array, " N"], c: Float[Array, " N"], stored: bool = False
+    ) -> tuple[Oracle, dict[str, Any]]:
+        """Return the class of hypotheses over the different examples, and the parameters of the formulation.
+
+        Parameters
+        ----------
+        X, y, c
+            As in `run`.
+        stored
+            Whether the run is stored while it goes on, for which its hypotheses must be plain numbers.
+        """
+        points, codes, c = merged(X, y.astype(np.int64), c)
+        c, parameters = self._bound(c)
+        signs = np.where(codes == 1, 1, -1).astype(np.int8)
+        oracle = oracle_of(self.base, self.base_options, bool(self.reflexive), self.seed, points, signs, c)
+        if stored:
+            check_stored(oracle)
+        if self.intercept and not callable(self.base):
+            oracle = WithConstants(oracle, points.shape[1], float(self.epsilon))
+        return oracle, parameters
+
     def run(
         self, X: Any, y: Bool[Array, " N"], c: Float[Array, " N"], before: Run | None, file: Any, label: Any = None
     ) -> Run:
@@ -147,31 +166,22 @@ class Plan:
         label
             The label of the second class, for who is shown the rounds.
         """
-        points, codes, c = merged(X, y.astype(np.int64), c)
-        c, parameters = self._bound(c)
-        signs = np.where(codes == 1, 1, -1).astype(np.int8)
-        oracle = oracle_of(self.base, self.base_options, bool(self.reflexive), self.seed, points, signs, c)
-        if file is not None:
-            check_stored(oracle)
-        if self.intercept and not callable(self.base):
-            oracle = WithConstants(oracle, points.shape[1], float(self.epsilon))
+        oracle, parameters = self.asked(X, y, c, file is not None)
         asked: dict[str, Any] = {"columns": COLUMNS, "stabilization": MEASURED} if self.page.update == "total" else {}
-        boosted = partial(
-            boost,
+        shown: Any = partial(self.verbose, label) if callable(self.verbose) else bool(self.verbose)
+        run = boost(
             self.page,
             oracle,
             epsilon=float(self.epsilon),
             backend=self.backend,
             max_rounds=None if self.max_iter is None else int(self.max_iter),
             final_weights=self.final_weights,
-            progress=partial(self.verbose, label) if callable(self.verbose) else bool(self.verbose),
+            progress=shown,
+            checkpoint=file,
+            start=None if before is None else _same(before, oracle),
             **asked,
             **parameters,
         )
-        run = boosted(checkpoint=file, start=None if before is None else _same(before, oracle))
-        if asked and run.reason.startswith(DIRECT) and self._is_wide(run):
-            # The rule measured by the constant that came first, which is not the best: from here on the best come.
-            run = boosted(start=run)
         if run.reason == INTERRUPTED:
             raise KeyboardInterrupt
         return run

@@ -8,7 +8,7 @@ from operator import index
 
 import numpy as np
 
-from boostopt.oracles import Answer, Column, Oracle, Query, Stump
+from boostopt.oracles import Answer, Column, Hypothesis, Oracle, Query, Stump
 from boostopt.oracles.base import State
 from boostopt.oracles.weights import EPSILON
 from boostopt.shapes import Array, Float, Int8, Num
@@ -30,6 +30,8 @@ class WithConstants(Oracle):
     close
         Non-negative.
     """
+
+    mixed = True
 
     def __init__(self, oracle: Oracle, features: int, close: float) -> None:
         self._oracle, self._features, self._close, self._asked = oracle, features, close, 0
@@ -67,13 +69,14 @@ class WithConstants(Oracle):
         others = tuple(column for column in answer.columns if column.hypothesis != constant.hypothesis)
         top = max((column.edge for column in others), default=-np.inf)
         first, self._asked = self._asked == 0, 1
-        if constant.edge >= top - (self._close if first else 0.0):
+        preferred = first and top > constant.edge >= top - self._close
+        if preferred or constant.edge >= top:
             # Alone at first: among others the program would take one of these.
             others = (constant,) if first else (constant, *others)
         if answer.largest is None:
             return Answer(others[: query.count], None)
         rounding = (self.N + 4) * EPSILON * float(np.abs(query.d).sum())
-        return Answer(others[: query.count], max(answer.largest, constant.edge + rounding))
+        return Answer(others[: query.count], max(answer.largest, constant.edge + rounding), preferred)
 
     def _constant(self, d: Float[Array, " N"]) -> Column:
         """Return the constant hypothesis with the larger edge, of those that belong to the class."""
@@ -83,6 +86,14 @@ class WithConstants(Oracle):
             return column
         negated: Int8[Array, " N"] = -labels
         return replace(column, hypothesis=Stump(0, -np.inf, -1, self._features), margins=negated, edge=-column.edge)
+
+    def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:
+        """Return the margins of a hypothesis: of a constant one the labels, or their negations."""
+        labels = self.y.astype(np.int8)
+        for constant in (1, -1) if self.reflexive else (1,):
+            if hypothesis == Stump(0, -np.inf, constant, self._features):
+                return constant * labels
+        return self._oracle.margins_of(hypothesis)
 
     def state(self) -> State:
         return {"asked": self._asked, "oracle": dict(self._oracle.state())}

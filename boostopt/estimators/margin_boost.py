@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from boostopt.boosting.classifier import decided
 from boostopt.boosting.goal import ClassCertificate
@@ -28,6 +28,7 @@ from boostopt.estimators.importances import importances
 from boostopt.estimators.parts import OfFile, OfRun, Part
 from boostopt.estimators.saving import load, save
 from boostopt.estimators.stages import stages
+from boostopt.oracles import Oracle
 from boostopt.oracles.features import checked_features
 from boostopt.shapes import Array, Float, Int
 
@@ -177,12 +178,7 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         labels: Any
         features, labels = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
         features = checked_features(features)
-        check_classification_targets(labels)
-        weights = checked_weights(sample_weight, len(labels))
-        counting = weights > 0
-        classes, codes = classes_of(labels[counting])
-        points, codes, c = merged(features[counting], codes, weights[counting])
-        c = multiplied(c, class_factors(self.class_weight, classes, codes, c)[codes])
+        points, codes, c, classes = self._counted(features, labels, sample_weight)
         before = self._before(classes)
         self.runs_: tuple[Run, ...] = self._run(plan, points, codes, c, classes, before)
         vars(self).pop("_loaded", None)
@@ -193,6 +189,67 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         self.margins_ = (own[:, -1] if f.ndim == 1 else own) * f
         plan.warn_of_ends(self.runs_)
         return self
+
+    def class_of(self, X: Any, y: Any, sample_weight: Any = None, label: Any = None) -> Oracle:
+        """Return the class of hypotheses that a fit to these examples asks; nothing is fitted.
+
+        It is what `boostopt.verify` takes for a certificate of `save_certificate`: a classifier with the same base,
+        base_options, reflexive, intercept and class_weight will do.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `fit`.
+        label
+            Of more than two classes the one that is told apart from the rest.
+
+        Raises
+        ------
+        ValueError
+            X, y or the weights are no examples, or a parameter is out of its range.
+        OptionError
+            There are more than two classes and no label, or there is no such label.
+        """
+        features: Any
+        labels: Any
+        how: Any = {"dtype": np.float64, "accept_sparse": "csr"}
+        features, labels = check_X_y(X, y, **how)
+        points, codes, c, classes = self._counted(checked_features(features), labels, sample_weight)
+        return self._plan().asked(points, codes == _told(classes, label), c)[0]
+
+    def save_certificate(
+        self, path: str | PathLike[str], X: Any, y: Any, sample_weight: Any = None, label: Any = None
+    ) -> None:
+        """Save how far the soft margin is from the best over the class of hypotheses, with what proves it.
+
+        Parameters
+        ----------
+        path
+            The file, JSON text; `boostopt.verify(path, classifier.class_of(X, y))` checks it.
+        X, y, sample_weight
+            What was fitted to.
+        label
+            Of more than two classes the one whose certificate it is.
+
+        Raises
+        ------
+        OptionError
+            The examples are others; or the formulation has no soft margin; or the classifier was loaded from a file,
+            which holds no run; or there are more than two classes and no label.
+        ProblemError
+            F or G has no closed forms (a prototype).
+        DataError
+            The file cannot be written.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "runs_"):
+            raise OptionError(
+                "a certificate is that of a run; this classifier was loaded from a file, which holds none. Fit it, and "
+                "save both."
+            )
+        k = _told(self.classes_, label)
+        run = self.runs_[0 if len(self.runs_) == 1 else k]
+        run.save_certificate(path, self.class_of(X, y, sample_weight, label))
 
     def decision_function(self, X: Any) -> Float[Array, " n *classes"]:
         """Return f(x) in [-1, 1]: shape (n,), positive for the second of two classes, or of each class (n, classes)."""
@@ -331,6 +388,17 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
             seed=_seed(self.random_state),
         )
 
+    def _counted(
+        self, X: Any, labels: npt.NDArray[Any], sample_weight: Any
+    ) -> tuple[Any, Int[Array, " n"], Float[Array, " n"], npt.NDArray[Any]]:
+        """Return the different examples that count, the numbers of their classes, their weights, and the classes."""
+        check_classification_targets(labels)
+        weights = checked_weights(sample_weight, len(labels))
+        counting = weights > 0
+        classes, codes = classes_of(labels[counting])
+        points, codes, c = merged(X[counting], codes, weights[counting])
+        return points, codes, multiplied(c, class_factors(self.class_weight, classes, codes, c)[codes]), classes
+
     def _before(self, classes: npt.NDArray[Any]) -> list[Run | None]:
         """Return the runs to go on from, None where there is none."""
         if not self.warm_start or not hasattr(self, "classes_"):
@@ -408,6 +476,17 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
 def _side_by_side(values: list[Float[Array, " n"]]) -> Float[Array, " n *classes"]:
     """Return the values of one run, or those of several in columns."""
     return values[0] if len(values) == 1 else np.column_stack(values)
+
+
+def _told(classes: npt.NDArray[Any], label: Any) -> int:
+    """Return the number of the class that is told apart from the rest, the second one of two."""
+    known: list[Any] = classes.tolist()
+    if label is None and len(known) == 2:
+        return 1
+    if label not in known or (len(known) == 2 and label != known[1]):
+        told = known if len(known) > 2 else known[1:]
+        raise OptionError(f"expected the label of a class that is told apart, of {told}; got {label!r}. Pass label=.")
+    return known.index(label)
 
 
 def _numbered(checkpoint: Any, k: int) -> Path | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,11 +40,17 @@ KIND, FORMAT = "boostopt classifier", 1
 LIMIT = 1 << 31
 """Bytes that the arrays of a model file may take."""
 
+LARGEST_TEXT = 1 << 26
+"""Bytes that the description in a model file, and the texts of its classes, may take: read, it may be thirty times."""
+
 LABELS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float32", "float64")
 """Types of labels that are numbers; others are texts."""
 
 TEXT, OBJECT = "text", "object"
 """Types of labels that are texts, as an array of texts or of objects."""
+
+UNREADABLE = (BoostoptError, RecursionError, MemoryError, *MALFORMED)
+"""What is raised at a file that says something else than it should, or more than memory has room for."""
 
 NOT_KEPT: Mapping[str, Any] = {"checkpoint": None, "verbose": False, "n_jobs": None, "warm_start": False}
 """Parameters of the machine on which a classifier was fitted, and what they are after it is loaded."""
@@ -79,7 +86,7 @@ def save(model: Any, parts: Sequence[Part], path: str | PathLike[str]) -> None:
     Raises
     ------
     OptionError
-        It has hypotheses or labels that are more than plain numbers and texts.
+        It has hypotheses or labels that are more than plain numbers and texts, or too many of them.
     DataError
         The file cannot be written.
     """
@@ -96,7 +103,13 @@ def save(model: Any, parts: Sequence[Part], path: str | PathLike[str]) -> None:
         "parameters": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
         "parts": writer.plain([_described(part) for part in parts]),
     }
-    writer.arrays[META] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    said = json.dumps(about).encode()
+    if len(said) > LARGEST_TEXT:
+        raise OptionError(
+            f"expected a model whose description has at most {LARGEST_TEXT:,} bytes; got {len(said):,}. Fit fewer "
+            "hypotheses, or pickle the classifier for yourself."
+        )
+    writer.arrays[META] = np.frombuffer(said, dtype=np.uint8)
     replace_file(Path(path), lambda file: np.savez_compressed(file, allow_pickle=False, **writer.arrays))
 
 
@@ -116,14 +129,16 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> Loaded:
         The file is not there, is no model file, was made by another version, or is damaged.
     """
     source = Path(path)
-    if not source.is_file():
+    if not os.path.isfile(source):  # False also of what is no path: too long, or with a letter that none has
         raise DataError(f"expected a model file; there is no file {str(source)!r}. Check the path.")
     try:
         _check_size(source)
         arrays = read_npz(source)
-        about = json.loads(arrays[META].tobytes().decode())
+        said = arrays[META]
+        _hold(said.nbytes <= LARGEST_TEXT, f"its description has {said.nbytes:,} bytes, the limit is {LARGEST_TEXT:,}")
+        about = json.loads(said.tobytes().decode())
         kind, form = about["kind"], about["format"]
-    except (BoostoptError, RecursionError, *MALFORMED) as failure:
+    except UNREADABLE as failure:
         raise DataError(
             f"expected a model file of boostopt in {source}; it has no description of one, or is damaged "
             f"({_in_words(failure)}). Check the path, or fit the model anew."
@@ -135,7 +150,7 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> Loaded:
         )
     try:
         return _restored(with_arrays(about, arrays), parameters)
-    except (BoostoptError, RecursionError, *MALFORMED) as failure:
+    except UNREADABLE as failure:
         raise DataError(
             f"expected a whole model in {source}; part of it cannot be read ({_in_words(failure)}). Fit it anew."
         ) from failure
@@ -230,13 +245,14 @@ def _hold(condition: Any, otherwise: str) -> None:
 
 def _restored(about: Mapping[str, Any], parameters: Sequence[str]) -> Loaded:
     """Return what a description says, checked."""
+    wanted = len(about["classes"]["values"])
+    _hold(len(about["parts"]) == (1 if wanted == 2 else wanted), "not one part for each class")
     classes, features, names = _classes(about["classes"]), about["features"], about["feature_names"]
     _hold(type(features) is int and features >= 1, "no number of features")
     _hold(type(about["rounds"]) is int and about["rounds"] >= 0, "no number of rounds")
     given = about["parameters"]
     _hold(isinstance(given, dict) and set(given) <= set(parameters), "parameters that the classifier does not have")
     parts = tuple(_part(part, features) for part in about["parts"])
-    _hold(len(parts) == (1 if len(classes) == 2 else len(classes)), "not one part for each class")
     attributes: dict[str, Any] = {"classes_": classes, "n_features_in_": features, "n_iter_": about["rounds"]}
     if names is not None:
         _hold(len(names) == features and all(isinstance(name, str) for name in names), "names of other features")
@@ -250,10 +266,13 @@ def _classes(saved: Mapping[str, Any]) -> npt.NDArray[Any]:
     _hold(isinstance(values, list) and len(values) >= 2, "fewer than two classes")
     if kind in (TEXT, OBJECT):
         _hold(all(isinstance(value, str) for value in values), "classes that are no texts")
+        # An array of texts has room for the longest in each place, four bytes a letter.
+        _hold(4 * len(values) * max(map(len, values)) <= LARGEST_TEXT, "classes with names that are too long")
     else:
         _hold(kind in LABELS, "classes of an unknown type")
-        _hold(all(isinstance(value, bool | int | float) for value in values), "classes that are no numbers")
+        _hold(all(isinstance(value, bool | int | float) and math.isfinite(value) for value in values), "infinite")
     classes = np.array(values, dtype={TEXT: np.str_, OBJECT: object}.get(kind, kind))
+    _hold(classes.tolist() == values, f"classes that are not of the type {kind}")
     _hold((classes[1:] > classes[:-1]).all(), "classes that are not in order")
     return classes
 

@@ -156,7 +156,7 @@ def test_hypotheses_and_labels_that_are_no_plain_numbers_are_refused(tmp_path: P
     half = np.where(y > 0, 1, 0).astype(np.float16)
     with pytest.raises(OptionError, match=r"labels of the type float16, .* cannot be written as plain numbers"):
         MarginBoostClassifier(epsilon=0.5).fit(X, half).save(tmp_path / "m.npz")
-    with pytest.raises(DataError, match="cannot be written"):
+    with pytest.raises(DataError, match=r"m\.npz cannot be written: No such file or directory\. Choose another place"):
         fitted().save(tmp_path / "no" / "m.npz")
     assert not list(tmp_path.iterdir())
 
@@ -191,6 +191,11 @@ DEEP = "[" * 100_000 + "]" * 100_000
         (("classes", "values"), [1, 1]),
         (("classes", "values"), [[1], [2]]),
         (("classes", "values"), [1, "2"]),
+        (("classes",), {"type": "int64", "values": [1.2, 2.7]}),
+        (("classes",), {"type": "bool", "values": [0, 5]}),
+        (("classes",), {"type": "float64", "values": [1.0, float("inf")]}),
+        (("classes",), {"type": "float32", "values": [1.0, 1.00000000001]}),
+        (("classes",), {"type": "text", "values": ["a", "b" * (1 << 24)]}),
         (("features",), 3),
         (("features",), 0),
         (("features",), True),
@@ -258,6 +263,63 @@ class Evil:
 
     def __reduce__(self) -> tuple[Callable[..., Any], tuple[str]]:
         return (exec, ("import pathlib; pathlib.Path('ran').touch()",))
+
+
+def test_classes_are_counted_before_an_array_is_made_of_them(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def made(*arguments: Any) -> Any:
+        raise AssertionError("an array was made")
+
+    monkeypatch.setattr(boostopt.estimators.saving, "_classes", made)
+    about, arrays = contents(saved)
+    about["classes"] = {"type": "text", "values": ["a", "b", "c"]}
+    with pytest.raises(DataError, match="not one part for each class"):
+        load(write(tmp_path / "m.npz", about, arrays))
+
+
+def test_networks_of_complex_numbers_are_refused(saved: Path, tmp_path: Path) -> None:
+    about, arrays = contents(saved)
+    for name in ("centres", "widths", "output_weights"):
+        at = about["parts"][0]["hypotheses"][0][name]["array"]
+        with pytest.raises(DataError, match=r"must be real numbers; got .*complex128"):
+            load(write(tmp_path / "m.npz", about, {**arrays, at: arrays[at] + 1j}))
+
+
+def test_a_degree_that_would_take_forever_is_refused(tmp_path: Path) -> None:
+    fitted(base="kernel", base_options={"kernel": "polynomial"}).save(tmp_path / "m.npz")
+    about, arrays = contents(tmp_path / "m.npz")
+    kernels = [h for h in about["parts"][0]["hypotheses"] if h["kind"] == "kernel"]
+    kernels[0]["degree"] = 10**15
+    with pytest.raises(DataError, match="the degree must be a whole number from 1 to 1000; got 1000000000000000"):
+        load(write(tmp_path / "m.npz", about, arrays))
+
+
+@pytest.mark.parametrize("path", ["a\0b", "a\ud800b", "x" * 5000, "/dev/zero", "."])
+def test_what_is_no_path_of_a_file_is_refused(path: str) -> None:
+    with pytest.raises(DataError, match="expected a model file; there is no file"):
+        load(path)
+
+
+def test_a_description_that_is_too_long_is_refused(
+    saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = load(saved)
+    monkeypatch.setattr(boostopt.estimators.saving, "LARGEST_TEXT", 100)
+    with pytest.raises(DataError, match=r"its description has .* bytes, the limit is 100"):
+        load(saved)
+    with pytest.raises(OptionError, match="expected a model whose description has at most 100 bytes; got"):
+        model.save(tmp_path / "m.npz")
+
+
+def test_a_file_that_takes_more_memory_than_there_is_is_refused(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*arguments: Any) -> Any:
+        raise MemoryError
+
+    for name in ("_restored", "read_npz"):
+        monkeypatch.setattr(boostopt.estimators.saving, name, full)
+        with pytest.raises(DataError, match="MemoryError"):
+            load(saved)
 
 
 def test_nothing_is_unpickled(saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

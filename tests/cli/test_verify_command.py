@@ -71,6 +71,12 @@ def test_no_file_is_bad_input(folder: Path) -> None:
     refused("expected a file or one of", "verify", folder / "cap.json", "--data", folder / "none.npz")
 
 
+def test_an_npz_file_is_no_certificate(folder: Path) -> None:
+    data = folder / "cap.npz"
+    expected = "expected a certificate file; .* is an npz file.* written by `boostopt boost --certificate` and"
+    refused(expected, "verify", data, "--data", data)
+
+
 def test_an_answer_from_elsewhere_travels(folder: Path) -> None:
     its = program("cap")
     solution = its.solve(tol=1e-9)
@@ -100,7 +106,7 @@ def test_the_certificate_of_a_run_is_held_against_its_class(tmp_path: Path, orac
     result = run("verify", path, "--data", "breast_cancer", *oracle)
     assert result.exit_code == 0 and "both ends" in result.stdout
     other = run("verify", path, "--data", "breast_cancer", "--oracle", "kernel")
-    assert other.exit_code == 1 and "on other examples" in " ".join(other.stdout.split())
+    assert other.exit_code == 1 and "of other examples" in " ".join(other.stdout.split())
 
 
 def test_the_columns_of_a_matrix_are_a_class(folder: Path) -> None:
@@ -129,3 +135,35 @@ def test_columns_that_are_no_features_are_left_out_by_every_command(tmp_path: Pa
     assert run("verify", tmp_path / "c.json", "--data", bare).exit_code == 0
     assert run("path", *shared, "--drop", "id", "--epsilon", "0.2").exit_code == 0
     assert run("export", *shared, "--drop", "id", "--out", tmp_path / "m.mps").exit_code == 0
+
+
+def test_the_proof_of_a_fit_is_verified_over_its_data(folder: Path) -> None:
+    rng = np.random.default_rng(0)
+    rows = [
+        f"{a:.1f},{b:.1f},{'yes' if a + b > 0 else 'no'},{1 + k % 3}"
+        for k, (a, b) in enumerate(rng.normal(size=(40, 2)))
+    ]
+    data, proof = folder / "train.csv", folder / "proof.json"
+    data.write_text("\n".join(["a,b,healed,times", *rows]), encoding="utf-8")
+    how = ("--data", data, "--label", "healed", "--weights", "times")
+    fitted = run("fit", *how, "--out", folder / "model.npz", "--epsilon", "0.2", "--certificate", proof)
+    assert fitted.exit_code == 0 and "proof.json" in fitted.stdout
+    assert run("verify", proof, *how, "--classifier").exit_code == 0
+    for other in (how, (*how[:4], "--drop", "times", "--classifier"), (*how, "--classifier", "--oracle", "feature")):
+        rejected = run("verify", proof, *other)
+        assert rejected.exit_code == 1 and "another class or of other examples" in " ".join(rejected.stdout.split())
+
+
+def test_proofs_of_several_classes_are_for_python(folder: Path) -> None:
+    proof = folder / "proof.json"
+    refused(
+        ".*got 3 classes.*save_certificate", "fit", "--data", "iris", "--out", folder / "m.npz", "--certificate", proof
+    )
+    assert not proof.exists() and not (folder / "m.npz").exists()
+
+
+def test_a_classifier_is_fitted_to_examples(folder: Path) -> None:
+    data = folder / "margins.npz"
+    np.savez(data, U=program("cap").margins.to_array())
+    run("boost", "lpboost", "--data", data, "--nu", "3", "--certificate", folder / "class.json")
+    refused(".*holds U", "verify", folder / "class.json", "--data", data, "--classifier")

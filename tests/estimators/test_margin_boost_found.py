@@ -114,7 +114,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (kernel(kernel=len), "unknown kernel <built-in function len>"),
     (kernel(kernel="rbf", gamma="auto"), "gamma must be a positive number, or None.*got 'auto'"),
     (kernel(kernel="linear", gamma=-1), "gamma must be positive and finite; got -1"),
-    (kernel(kernel="rbf", degree=2.5), "degree must be a whole number of at least 1; got 2.5"),
+    (kernel(kernel="rbf", degree=2.5), "degree must be a whole number from 1 to 1000; got 2.5"),
     (kernel(kernel="polynomial", coef0="x"), "coef0 must be a finite number; got 'x'"),
     ({"formulation": "svm", "parameters": {"C": "1"}}, "C must be a real number; got '1'"),
     ({"formulation": "svm"}, r'svm needs C, .*; got none. Pass parameters=\{"C": ...\}'),
