@@ -37,8 +37,8 @@ def get_formulation(which: object) -> Formulation[Any]:
     Parameters
     ----------
     which
-        A name from `list_formulations()`, the path of a Python file that states one (a path ends in ".py"), or a
-        formulation, which is returned as it is.
+        A name from `list_formulations()`, in upper or lower case, "-" and " " for "_"; the path of a Python file that
+        states one (a path ends in ".py"); or a formulation, which is returned as it is.
 
     Raises
     ------
@@ -51,13 +51,34 @@ def get_formulation(which: object) -> Formulation[Any]:
         raise OptionError(f"expected the name, the path or an instance of a formulation; got {which!r}.")
     if isinstance(which, PathLike) or which.endswith(".py"):
         return _stated_in(_load(Path(which)))
-    if which in _pages():
-        return _stated_in(importlib.import_module(f"{FOLDER}.{which}"))
+    name = which if which in _pages() else _spelt(which)
+    if name in _pages():
+        return _stated_in(importlib.import_module(f"{FOLDER}.{name}"))
     for point in entry_points(group=ENTRY_POINTS):
-        if point.name == which:
+        if point.name == name:
             loaded = point.load()
             return _instance(loaded, point.value) if isinstance(loaded, type) else loaded
-    raise unknown_name("formulation", which, list_formulations())
+    raise _unknown(which)
+
+
+def _spelt(name: str) -> str:
+    """Return the name of a formulation as it is spelt, and any other name as it is."""
+    known = list_formulations()
+    if name in known:  # names of entry points may differ in case alone
+        return name
+    return next((each for each in known if _folded(each) == _folded(name)), name)
+
+
+def _folded(name: str) -> str:
+    """Return a name without what does not count in it."""
+    return name.strip().casefold().replace("-", "_").replace(" ", "_")
+
+
+def _unknown(name: str) -> OptionError:
+    """Return the error for an unknown name, which may be that of a file without its ending."""
+    error = unknown_name("formulation", name, list_formulations())
+    path = f"{name}.py"
+    return OptionError(f"{error} There is a file {path}: give its path.") if os.path.isfile(path) else error
 
 
 def _pages() -> set[str]:

@@ -9,9 +9,9 @@ from __future__ import annotations
 import io
 import math
 import os
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt.errors import DataError, unknown_name
-from boostopt.files import kind, place, read_bytes, read_npz, read_table
+from boostopt.errors import DataError, listed, nearest, unknown_name
+from boostopt.files import kind, other_separator, place, read_bytes, read_npz, read_table
 from boostopt.oracles.stumps import stump_matrix
 from boostopt.shapes import Array, Float, Int8
 
@@ -35,6 +35,12 @@ DENSE_LIMIT = 1 << 31
 
 WHOLE = 2.0**53
 """Below this a float64 holds every whole number."""
+
+MISSING = ("", "?", "na", "n/a", "null")
+"""How a missing value is written that is not nan, in lower case."""
+
+REMEDY = " It is a missing value: impute it (scikit-learn's SimpleImputer), or leave the row out."
+"""What to do about one."""
 
 
 @dataclass(frozen=True)
@@ -96,12 +102,12 @@ def load_dataset(
         The column of a CSV file that holds the class.
     positive
         The class that becomes 1 against all others; by default there must be two classes and the larger one, as a
-        number or else alphabetically, becomes 1.
+        number or else alphabetically, becomes 1. The classes of scikit-learn's sets may be given by their names.
     weights
         The column of a CSV file that holds the multiplicities c, which are what sample weights mean; it is then no
         feature.
     drop
-        Columns of a CSV file that are no features.
+        Columns of a CSV file that are no features: each is a name, or else names with commas between.
 
     Raises
     ------
@@ -116,9 +122,9 @@ def load_dataset(
             f"expected a CSV file for weights in a column; got {source!r}. An npz file holds them as an array c."
         )
     _check_dropped(source, known, drop)
-    names, c = (), None
+    names, c, classes = (), None, ()
     if known == EMBEDDED:
-        features, labels, names = _embedded(source)
+        features, labels, names, classes = _embedded(source)
     elif known == ".npz":
         return _arrays(source, positive)
     elif known == ".csv":
@@ -126,7 +132,7 @@ def load_dataset(
     else:
         features, labels = _svmlight(path)
     X = _features(source, features)
-    return Dataset(source, X, _two_classes(source, labels, len(X), positive), c=c, features=names)
+    return Dataset(source, X, _two_classes(source, labels, len(X), positive, classes), c=c, features=names)
 
 
 @dataclass(frozen=True)
@@ -171,7 +177,7 @@ def load_table(source: str, label: str = DEFAULT_LABEL, weights: str | None = No
     source, label, weights
         As in `load_dataset`; an npz file must hold X and y, and may hold weights as c.
     drop
-        Columns of a CSV file that are no features.
+        As in `load_dataset`.
 
     Raises
     ------
@@ -185,8 +191,6 @@ def load_table(source: str, label: str = DEFAULT_LABEL, weights: str | None = No
     names, c, unread = (), None, ()
     if known == ".csv":
         names, features, labels, c = _csv(path, label, weights, drop)
-        for name in names:
-            place(path, list(names), name)
     else:
         features, labels, names, c, unread = _unnamed(source, known)
     X = _features(source, features)
@@ -228,14 +232,14 @@ def load_features(source: str, names: Sequence[str], count: int, label: str = DE
             f"Leave out what is no feature, or name the column of the classes with --label (here {label!r})."
         )
     # Examples that are to be told apart may have a column for the class that is blank.
-    blank = labels is None or any(key == "" or key != key for key in map(_key, np.ravel(labels)))
+    blank = labels is None or any(_is_no_label(key) for key in map(_key, np.ravel(labels)))
     return Table(source, X, None if blank else _as_they_are(source, labels, len(X)), tuple(names), None, unread)
 
 
 def _unnamed(source: str, known: str | Sequence[str], count: int | None = None) -> tuple[Any, Any, Any, Any, Any]:
     """Return features, labels, names of the features, weights and what is not read, of what is no CSV file."""
     if known == EMBEDDED:
-        return *_embedded(source), None, ()
+        return *_embedded(source)[:3], None, ()
     if known != ".npz":
         return *_svmlight(Path(source), count), (), None, ()
     arrays = read_npz(Path(source))
@@ -243,7 +247,7 @@ def _unnamed(source: str, known: str | Sequence[str], count: int | None = None) 
         raise DataError(f"{source} must hold features as an array X; it holds {', '.join(arrays) or 'none'}.")
     X = _features(source, arrays["X"])
     c = _weights(source, {name: array for name, array in arrays.items() if name == "c"}, len(X)).get("c")
-    return X, arrays.get("y"), (), c, _others(arrays, ("X", "y", "c"))
+    return X, _labels(source, arrays), (), c, _others(arrays, ("X", "y", "c"))
 
 
 def _found(source: str) -> str | Sequence[str]:
@@ -256,7 +260,7 @@ def _found(source: str) -> str | Sequence[str]:
     if not os.path.isfile(source):  # unlike Path.is_file, False for a name that is too long
         raise DataError(
             f"expected a file or one of {', '.join(EMBEDDED)}; there is no file {source!r}."
-            + (f" {unknown_name('data set', source, EMBEDDED)}" if path.suffix == "" else " Check the path.")
+            + ((path.suffix == "" and nearest(source, EMBEDDED)) or " Check the path.")
         )
     return kind(path)
 
@@ -266,12 +270,12 @@ def _others(arrays: Iterable[str], read: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(arrays) - set(read)))
 
 
-def _embedded(name: str) -> tuple[Any, Any, tuple[str, ...]]:
-    """Return X, labels and names of the features of one of scikit-learn's own sets."""
+def _embedded(name: str) -> tuple[Any, Any, tuple[str, ...], tuple[str, ...]]:
+    """Return X, labels, names of the features and names of the classes of one of scikit-learn's own sets."""
     from sklearn import datasets
 
     bunch: Any = getattr(datasets, f"load_{name}")()
-    return bunch.data, bunch.target, tuple(map(str, bunch.feature_names))
+    return bunch.data, bunch.target, tuple(map(str, bunch.feature_names)), tuple(map(str, bunch.target_names))
 
 
 def _svmlight(path: Path, count: int | None = None) -> tuple[Any, Any]:
@@ -284,7 +288,13 @@ def _svmlight(path: Path, count: int | None = None) -> tuple[Any, Any]:
     try:
         X, y = load_svmlight_file(io.BytesIO(content), n_features=count)
     except (ValueError, OverflowError) as failure:
-        raise DataError(f"{path} is not svmlight text ('label index:value ...'): {str(failure)[:200]}.") from failure
+        reason = str(failure)[:200].rstrip(".")
+        raise DataError(f"{path} is not svmlight text ('label index:value ...'): {reason}.") from failure
+    if (np.abs(y) >= WHOLE).any():
+        raise DataError(
+            f"{path}: labels of svmlight text must be smaller than 2^53 = {WHOLE:.0f}, from which float64 merges whole "
+            "numbers. Number the classes anew, or write them into a CSV file."
+        )
     return X, y
 
 
@@ -292,32 +302,50 @@ def _csv(path: Path, label: str, weights: str | None, drop: Sequence[str]) -> tu
     """Read a CSV file with a header, a label column and, where it is named, a column of weights."""
     header, rows = read_table(path)
     if label not in header:
-        remedy = "Name it with --label." if len(header) > 1 else "Cells must be separated by commas."
+        remedy = " Name it with --label." if len(header) > 1 else " Cells must be separated by commas."
         # Nobody who names no column has misspelt one: names that are near "label" would mislead.
-        unknown = f"none is called {label!r}. Known: {', '.join(header)}."
+        unknown = f"none is called {label!r}. Known: {listed(header)}."
         said = unknown if label == DEFAULT_LABEL else unknown_name("column", label, header)
-        raise DataError(f"{path} has no label column: {said} {remedy}")
+        raise DataError(f"{path} has no label column: {said}{other_separator(header) or remedy}")
     if weights is not None and weights not in header:
         raise DataError(f"{path} has no such column: {unknown_name('column', weights, header)} Mend --weights.")
     if weights == label:
         raise DataError(f"{path}: expected one column for the class and one for the weights; got {label!r} for both.")
-    for name in drop:
+    dropped = _dropped(header, drop)
+    for name in dropped:
         if name not in header or name in (label, weights):
             others = [known for known in header if known not in (label, weights)]
             raise DataError(f"{path} has no such column to drop: {unknown_name('column', name, others)} Mend --drop.")
     if not rows:
         raise DataError(f"{path} has a header and no rows.")
     at = place(path, header, label)
-    places = [j for j in range(len(header)) if j != at and header[j] not in drop]
+    places = [j for j in range(len(header)) if j != at and header[j] not in dropped]
     remedy = " Encode it, or leave it out with --drop."
     table = _numbers(path, header, rows, places, f"every column but {label!r}", remedy)
+    for line, cells in rows:
+        if _is_no_label(_key(cells[at])):
+            raise DataError(
+                f"{path}, line {line}: every example must have a label; there is none in column {label!r}. "
+                "Leave that row out."
+            )
     labels, names = np.array([cells[at] for _, cells in rows]), [header[j] for j in places]
+    for name in names:
+        place(path, header, name)
     if weights is None:
         return tuple(names), table, labels, None
     of_weights = places.index(place(path, header, weights))
     c = table[:, of_weights]
+    _check_sum(str(path), c)
     del names[of_weights]
     return tuple(names), np.delete(table, of_weights, axis=1), labels, c
+
+
+def _dropped(header: list[str], drop: Sequence[str]) -> list[str]:
+    """Return the columns to leave out: names as they are in the header, or names with commas between."""
+    names: list[str] = []
+    for text in map(str.strip, drop):
+        names += [text] if text in header else [name.strip() for name in text.split(",") if name.strip()]
+    return names
 
 
 def _csv_features(path: Path, names: Sequence[str], label: str) -> tuple[Any, Any, tuple[str, ...]]:
@@ -328,7 +356,7 @@ def _csv_features(path: Path, names: Sequence[str], label: str) -> tuple[Any, An
     if missing:
         raise DataError(
             f"{path} must have the columns that the model was fitted to; it lacks {_some(missing)}. "
-            f"It has {_some(header)}."
+            f"It has {_some(header)}.{other_separator(header)}"
         )
     if not rows:
         raise DataError(f"{path} has a header and no rows.")
@@ -346,16 +374,24 @@ def _some(names: Sequence[str], most: int = 6) -> str:
 def _numbers(
     path: Path, header: list[str], rows: list[tuple[int, list[str]]], places: list[int], which: str, remedy: str = ""
 ) -> Float[Array, "N columns"]:
-    """Return columns of numbers of a CSV file."""
+    """Return columns of finite numbers of a CSV file."""
     table = np.empty((len(rows), len(places)))
     for n, (line, cells) in enumerate(rows):
         try:
             table[n] = [float(cells[j]) for j in places]
         except ValueError as failure:
-            name = next(header[j] for j in places if not _is_number(cells[j]))
+            j = next(j for j in places if not _is_number(cells[j]))
+            cell = cells[j].strip().lower()
             raise DataError(
-                f"{path}, line {line}: {which} must be a number; {failure} in column {name!r}.{remedy}"
+                f"{path}, line {line}: {which} must be a number; {failure if cell else 'there is none'} in column "
+                f"{header[j]!r}.{REMEDY if cell in MISSING else remedy}"
             ) from None
+    if not np.isfinite(table).all():
+        n, k = np.argwhere(~np.isfinite(table))[0]
+        raise DataError(
+            f"{path}, line {rows[n][0]}: {which} must be finite; got {table[n, k]} in column {header[places[k]]!r}."
+            + (REMEDY if np.isnan(table[n, k]) else " Mend the cell, or leave the row out.")
+        )
     return table
 
 
@@ -379,9 +415,17 @@ def _arrays(source: str, positive: str | None) -> Dataset:
     if not {"X", "y"} <= arrays.keys():
         raise DataError(f"{source} must hold arrays X and y, or U; it holds {', '.join(arrays) or 'none'}.")
     X = _features(source, arrays["X"])
-    y = _two_classes(source, arrays["y"], len(X), positive)
+    y = _two_classes(source, _labels(source, arrays), len(X), positive)
     unread = _others(arrays, ("X", "y", "c", "d0"))
     return Dataset(source, X, y, **_weights(source, arrays, len(X)), unread=unread)
+
+
+def _labels(source: str, arrays: dict[str, Any]) -> Any:
+    """Return y, where it is there."""
+    labels = arrays.get("y")
+    if labels is not None and labels.dtype.kind == "c":
+        raise DataError(f"{source}: y must be numbers or texts; got {labels.dtype}. Complex numbers have no order.")
+    return labels
 
 
 def _weights(source: str, arrays: dict[str, Any], N: int) -> dict[str, Any]:
@@ -393,7 +437,16 @@ def _weights(source: str, arrays: dict[str, Any], N: int) -> dict[str, Any]:
                 f"{source}: {name} must be one number for each example, shape ({N},); "
                 f"got {values.shape} of {values.dtype}."
             )
+    if "c" in weights:
+        _check_sum(source, weights["c"])
     return weights
+
+
+def _check_sum(source: str, c: npt.NDArray[Any]) -> None:
+    """Refuse multiplicities of which every one is finite, and their sum is not."""
+    with np.errstate(over="ignore"):
+        if np.isfinite(c).all() and not np.isfinite(c.sum()):
+            raise DataError(f"{source}: the multiplicities c must have a finite sum; it overflows. Scale them.")
 
 
 def _features(source: str, features: Any) -> Float[Array, "N features"]:
@@ -415,18 +468,23 @@ def _features(source: str, features: Any) -> Float[Array, "N features"]:
     return X
 
 
-def _two_classes(source: str, labels: Any, N: int, positive: str | None) -> Int8[Array, " N"]:
-    """Return labels -1 and 1."""
+def _two_classes(
+    source: str, labels: Any, N: int, positive: str | None, names: Sequence[str] = ()
+) -> Int8[Array, " N"]:
+    """Return labels -1 and 1; classes 0, 1, ... may have names."""
     keys = _keys(source, labels, N)
     classes = sorted(set(keys.tolist()), key=lambda key: (isinstance(key, str), key))
+    said = [f"{q} ({name})" if name != str(q) else name for q, name in enumerate(names)] or list(map(str, classes))
     if positive is not None:
-        if _key(positive) not in classes:
-            raise DataError(f"{source}: {unknown_name('class', positive, map(str, classes))}")
-        y = np.where(keys == _key(positive), 1, -1).astype(np.int8)
+        wanted = float(names.index(positive)) if positive in names else _key(positive)
+        if wanted not in classes:
+            known = ", ".join(said) if names else listed(said)
+            raise DataError(f"{source}: unknown class {positive!r}.{nearest(positive, names or said)} Known: {known}.")
+        y = np.where(keys == wanted, 1, -1).astype(np.int8)
     else:
         y = np.where(keys == classes[-1], 1, -1).astype(np.int8)
     if positive is None and len(classes) != 2:
-        some = ", ".join(str(key) for key in classes[:6]) + (", ..." if len(classes) > 6 else "")
+        some = ", ".join(said[:6]) + (", ..." if len(said) > 6 else "")
         raise DataError(
             f"{source} must have exactly two classes; it has {len(classes)} ({some}). "
             "Set one against the others with --positive."
@@ -439,12 +497,18 @@ def _two_classes(source: str, labels: Any, N: int, positive: str | None) -> Int8
 def _as_they_are(source: str, labels: Any, N: int) -> npt.NDArray[Any]:
     """Return labels as whole numbers, as numbers or as texts: the first that all of them are."""
     keys = _keys(source, labels, N).tolist()
-    if not all(isinstance(key, float) and math.isfinite(key) for key in keys):
-        texts = [label.decode(errors="replace") if isinstance(label, bytes) else str(label) for label in labels]
-        return np.array([text.strip() for text in texts])
-    numbers = np.array(keys)
-    whole = np.equal(numbers, np.rint(numbers)).all() and np.abs(numbers).max() < WHOLE
-    return numbers.astype(np.int64) if whole else numbers
+    if all(_is_whole(key) for key in keys):
+        return np.array([int(key) for key in keys], dtype=np.int64)
+    if all(isinstance(key, float) and math.isfinite(key) for key in keys):
+        return np.array(keys)
+    return np.array([_text(label) for label in labels])
+
+
+def _is_whole(key: float | str) -> bool:
+    """Whether a label is a whole number that int64 holds, and is known to be that one and no other."""
+    if isinstance(key, float):
+        return abs(key) < WHOLE and key.is_integer()
+    return isinstance(key, int) and -(1 << 63) <= key < 1 << 63
 
 
 def _keys(source: str, labels: Any, N: int) -> npt.NDArray[np.object_]:
@@ -454,16 +518,41 @@ def _keys(source: str, labels: Any, N: int) -> npt.NDArray[np.object_]:
         raise DataError(f"{source}: there must be one label for each of {N} examples; got shape {labels.shape}.")
     keys = np.array([_key(label) for label in labels], dtype=object)
     for n, key in enumerate(keys):
-        if key == "" or key != key:
-            raise DataError(f"{source}: every example must have a label; row {n} has none. Drop it.")
+        if _is_no_label(key):
+            raise DataError(f"{source}: every example must have a label; row {n} has none. Leave that row out.")
     return keys
 
 
+def _is_no_label(key: float | str) -> bool:
+    """Whether a label is blank or nan."""
+    return key == "" or key != key
+
+
 def _key(label: Any) -> float | str:
-    """A label as a number where it is one, else as text."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return float(label)
-        except (TypeError, ValueError):
-            return (label.decode(errors="replace") if isinstance(label, bytes) else str(label)).strip()
+    """A label as the number that it is, an int where float64 might not hold it, else as text."""
+    text = _text(label)
+    try:
+        value = float(label if isinstance(label, np.bool | np.integer | np.floating) else text)
+    except ValueError:
+        return text
+    if not abs(value) >= WHOLE:
+        return value
+    if isinstance(label, np.floating):
+        return value if value == label else text
+    try:
+        return int(text)
+    except ValueError:
+        return value if _is_exact(text, value) else text
+
+
+def _is_exact(text: str, value: float) -> bool:
+    """Whether a text says this number and none that float64 rounds to it."""
+    try:
+        return Decimal(text) == value
+    except InvalidOperation:  # an exponent beyond all bounds
+        return False
+
+
+def _text(label: Any) -> str:
+    """A label as it is written."""
+    return (label.decode(errors="replace") if isinstance(label, bytes) else str(label)).strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 
 
@@ -30,9 +31,31 @@ class SolverFailed(BoostoptError, RuntimeError):
     """The solver stopped without an answer; only `Solution.raise_if_failed` raises this."""
 
 
+MOST_NEAR = 3
+"""Names that are suggested."""
+
+SHORTEST_PART = 3
+"""Letters of a name that is looked for within the known ones: fewer stand in too many."""
+
+
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> OptionError:
     """Return the error for an unknown name, with the nearest known ones and the whole list."""
     names = sorted(known)
-    near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
-    hint = f" Did you mean {' or '.join(repr(n) for n in near)}?" if near else ""
-    return OptionError(f"unknown {kind} {name!r}.{hint} Known: {', '.join(names) or 'none'}.")
+    return OptionError(f"unknown {kind} {name!r}.{nearest(name, names)} Known: {listed(names) or 'none'}.")
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """Return the question whether a known name was meant, "" where none is near; case does not count."""
+    names, wanted = list(known), str(name).casefold()
+    folded = {each.casefold() for each in names}
+    # Names that are alike, or else those that contain it: `clarabel` is a part of `cvxpy:clarabel`.
+    near = difflib.get_close_matches(wanted, folded, n=MOST_NEAR, cutoff=0.6)
+    if not near and len(wanted) >= SHORTEST_PART:
+        near = sorted(each for each in folded if wanted in each)[:MOST_NEAR]
+    meant = [each for like in near for each in names if each.casefold() == like]
+    return f" Did you mean {' or '.join(map(repr, meant))}?" if meant else ""
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names with commas between; one that has a comma or a space itself stands in quotes."""
+    return ", ".join(repr(name) if not name or re.search(r"[\s,]", name) else name for name in names)

@@ -36,14 +36,37 @@ TOKEN = 4
 """Random bytes in the name of a file that is being written."""
 
 
-def replace_file(target: Path, write: Callable[[IO[bytes]], object]) -> None:
-    """Write a file under another name and rename it, so that it is whole at any moment.
+def written(path: str | os.PathLike[str]) -> Path:
+    """Return the file that is written to at a path: where it is a link, what it leads to.
 
     Raises
     ------
     DataError
-        The file cannot be written.
+        What is there is no regular file: a folder, a pipe, a device, or a link that leads in a circle.
     """
+    target = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
+    if os.path.lexists(target) and not target.is_file():
+        what = "it is a directory" if target.is_dir() else "what is there is no regular file"
+        raise DataError(f"{path} cannot be written: {what}. Choose another place.")
+    return target
+
+
+def same_place(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    """Return whether two paths stand for one file, be it there yet or not."""
+    if os.path.exists(path) and os.path.exists(other):
+        return os.path.samefile(path, other)
+    return os.path.realpath(path) == os.path.realpath(other)
+
+
+def replace_file(target: Path, write: Callable[[IO[bytes]], object]) -> None:
+    """Write a file under another name and rename it, so that it is whole at any moment; links are followed.
+
+    Raises
+    ------
+    DataError
+        The file cannot be written, or what is there is no regular file.
+    """
+    target = written(target)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(TOKEN)}.partial")
     try:
         with temporary.open("xb") as file:
@@ -52,7 +75,8 @@ def replace_file(target: Path, write: Callable[[IO[bytes]], object]) -> None:
             os.fsync(file.fileno())
         os.replace(temporary, target)
     except OSError as failure:
-        raise DataError(f"{target} cannot be written: {failure}. Choose another place.") from failure
+        reason = failure.strerror or failure  # the whole text names the temporary file, which nobody knows
+        raise DataError(f"{target} cannot be written: {reason}. Choose another place.") from failure
     finally:
         with suppress(OSError):
             temporary.unlink()
@@ -60,6 +84,7 @@ def replace_file(target: Path, write: Callable[[IO[bytes]], object]) -> None:
 
 def half_written(target: Path) -> Iterator[Path]:
     """Return what `replace_file` left half written to a path where its process was killed."""
+    target = written(target)
     return target.parent.glob(f".{glob.escape(target.name)}.{'?' * 2 * TOKEN}.partial")
 
 
@@ -95,17 +120,34 @@ def read_table(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
     """Return header and rows of a CSV file with their lines, all rows as long as the header."""
     try:
         text = read_bytes(path).decode("utf-8-sig")
-        reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-        lines = [(reader.line_num, row) for row in reader if row]
-    except (UnicodeDecodeError, csv.Error) as failure:
+    except UnicodeDecodeError as failure:
         raise DataError(f"{path} is not CSV text in UTF-8: {failure}.") from failure
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        lines = [(reader.line_num, row) for row in reader if row]
+    except csv.Error as failure:
+        raise DataError(
+            f"{path}, line {reader.line_num}: this is not CSV text: {failure}. Check the quotes."
+            + other_separator(text.partition("\n")[0].split(","))
+        ) from failure
     if not lines:
         raise DataError(f"{path} is empty. Expected a header line and rows of numbers.")
     header = [name.strip() for name in lines[0][1]]
     for line, row in lines[1:]:
         if len(row) != len(header):
-            raise DataError(f"{path}, line {line}: expected {len(header)} cells as in the header, got {len(row)}.")
+            raise DataError(
+                f"{path}, line {line}: expected {len(header)} cells as in the header, got {len(row)}."
+                + other_separator(lines[0][1])
+            )
     return header, lines[1:]
+
+
+def other_separator(header: list[str]) -> str:
+    """Return what to do where something else than commas separates the cells of a header; "" where it does not."""
+    for name, sign in (("semicolons", ";"), ("tabs", "\t")):
+        if sum(cell.count(sign) for cell in header) > len(header) - 1:
+            return f" Cells must be separated by commas; the header has {name}. Save the file with commas."
+    return ""
 
 
 def place(path: Path, header: list[str], name: str) -> int:

@@ -22,7 +22,7 @@ from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, ref
 
 import boostopt.cli
 from boostopt import Comparison, Program, compare, get_backend, get_formulation, list_backends, load_dataset
-from boostopt.quiet import stdout_to_stderr
+from boostopt.quiet import printable, stdout_to_stderr
 from boostopt.words import interval
 
 OPTIMUM = 2 / 530
@@ -247,8 +247,33 @@ def test_a_fraction_that_is_less_than_one_example_is_an_error_with_the_smallest(
     assert document(*BREAST_CANCER, "--nu", "0.001758")["parameters"]["nu"] == pytest.approx(0.001758 * 569)
 
 
-def test_a_parameter_that_is_needed_and_missing_is_an_error() -> None:
-    refused("lpboost needs nu, .* got none", "compare", *BREAST_CANCER)
+@pytest.mark.parametrize(
+    "formulation, remedy",
+    [
+        ("lpboost", "--nu 0.1 (a fraction of the examples) or --nu 50 (a number of them)."),
+        ("svm", "--set C=NUMBER."),
+    ],
+)
+@pytest.mark.parametrize("command", ["compare", "boost", "export", "certify", "path", "fit"])
+def test_a_parameter_that_is_needed_and_missing_is_an_error_that_names_its_option(
+    tmp_path: Path, command: str, formulation: str, remedy: str
+) -> None:
+    name = "nu" if formulation == "lpboost" else "C"
+    save(tmp_path / "answer.npz", w=np.ones(100))
+    more: dict[str, list[object]] = {
+        "export": ["--out", tmp_path / "m.mps"],
+        "certify": [tmp_path / "answer.npz"],
+        "path": ["--eta", "1,2"],
+        "fit": ["--out", tmp_path / "m.npz"],
+    }
+    if command == "fit" and formulation == "lpboost":
+        return  # --nu has a default there
+    if command == "path":
+        # A path goes along nu or eta, which no support vector machine has.
+        formulation, remedy, name = "erlpboost", "--nu 0.1 (a fraction of the examples) or --nu 50", "nu"
+    named = ["--formulation", formulation] if command == "fit" else [formulation]
+    expected = rf"{formulation} needs {name}, .* got none\. Pass {re.escape(remedy)}"
+    refused(expected, command, *named, *more.get(command, []), "--data", "breast_cancer")
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.int8, np.uint8])
@@ -407,8 +432,6 @@ def test_arrays_that_describe_no_problem_are_an_error(
 @pytest.mark.parametrize(
     "options, expected",
     [
-        (["--columns", "0"], "t must be at least 1 column; got 0"),
-        (["--columns", "-2"], "t must be at least 1 column; got -2"),
         (["--random-state", "-1"], "random_state must be 0 or larger; got -1"),
         (["--tol", "0"], r"tol must lie in \(0, 1\); got 0\.0"),
         (["--tol", "1"], r"tol must lie in \(0, 1\); got 1\.0"),
@@ -449,8 +472,16 @@ def test_the_tolerance_is_checked_also_where_no_backend_is_able(data: Path) -> N
         (["compare", "lpboost", "--daat", "x"], "No such option: --daat"),
         (["compare", "lpboost"], "Missing option '--data'"),
         (["compare", "--data", "x"], "Missing argument"),
-        (["compare", "lpboost", "--data", "x", "--columns", "many"], "Invalid value for '--columns'"),
-        (["compare", "lpboost", "--data", "x", "--tol", "small"], "Invalid value for '--tol'"),
+        (
+            ["compare", "lpboost", "--data", "x", "--columns", "many"],
+            "'--columns': expected a whole number; got 'many'.",
+        ),
+        (["compare", "lpboost", "--data", "x", "--columns", "0"], "'--columns': expected a whole number of at least 1"),
+        (["compare", "lpboost", "--data", "x", "--columns", "-2"], "of at least 1; got -2."),
+        (["boost", "lpboost", "--data", "x", "--columns-a-round", "0"], "'--columns-a-round': expected a whole number"),
+        (["compare", "lpboost", "--data", "x", "--tol", "small"], "'--tol': expected a number; got 'small'."),
+        (["compare", "erlpboost", "--data", "x", "--eta", "abc"], "'--eta': expected a number; got 'abc'."),
+        (["boost", "erlpboost", "--data", "x", "--max-rounds", "1.5"], "expected a whole number; got '1.5'."),
         (["certify", "lpboost", "--data", "x"], "Missing argument"),
         (["comprae"], "No such command 'comprae'"),
     ],
@@ -460,6 +491,54 @@ def test_a_call_that_cannot_be_read_exits_with_2(arguments: list[str], expected:
     assert result.exit_code == 2
     assert result.stdout == ""
     assert expected in result.stderr
+
+
+@pytest.mark.parametrize("command", ["compare", "boost", "path", "certify", "verify", "export", "fit", "predict"])
+def test_the_help_names_the_data_sets_and_keeps_its_example_in_one_line(command: str) -> None:
+    text = run(command, "--help").stdout
+    assert "breast_cancer, digits, iris, wine, or a file" in " ".join(text.split())
+    (line,) = [line for line in text.splitlines() if "Example:" in line]
+    page = Path(__file__).parents[1] / "docs" / "commands.md"
+    shown = [" ".join(line.split()) for line in page.read_text(encoding="utf-8").replace("\\\n", "").splitlines()]
+    assert line.strip().removeprefix("Example: ") in shown
+
+
+def test_the_help_points_to_the_examples_and_explains_nu_and_the_backend() -> None:
+    assert "The help of each command ends with an example: boostopt compare --help." in run("--help").stdout
+    for command in ("boost", "fit"):
+        text = " ".join(run(command, "--help").stdout.split())
+        assert "1 is one example, 1.0 all of them." in text
+        assert "What solves the programs; auto chooses." in text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["compare", "lpboost", "--report", "no/r.html"],
+        ["compare", "lpboost", "--resume", "no/r.jsonl"],
+        ["certify", "lpboost", "answer.npz", "--save", "no/c.json"],
+        ["export", "lpboost", "--out", "no/m.mps"],
+    ],
+)
+def test_a_folder_that_is_not_there_is_an_error_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = getattr(boostopt.cli, arguments[0])
+    monkeypatch.setattr(module, "load_dataset", None)
+    expected = (
+        rf"expected the path of a file in a folder that can be written to; got '{arguments[-1]}'\. Make the folder"
+    )
+    refused(expected, *arguments, "--data", "breast_cancer", "--nu", "5")
+
+
+def test_a_name_with_a_comma_is_dropped_by_an_option_of_its_own(tmp_path: Path) -> None:
+    rows = [f"P{n},{n % 7},{n},{'ab'[n % 2]}" for n in range(30)]
+    (tmp_path / "data.csv").write_text('id,age,"blood pressure, systolic",label\n' + "\n".join(rows) + "\n")
+    arguments = ("lpboost", "--data", tmp_path / "data.csv", "--nu", 5, "--backends", "cvxpy:highs")
+    refused(".* in column 'id'", "compare", *arguments, "--drop", "blood pressure, systolic")
+    result = run("compare", *arguments, "--drop", "id", "--drop", "blood pressure, systolic")
+    assert result.exit_code == 0, result.stderr
 
 
 def test_an_unknown_option_suggests_the_near_one() -> None:
@@ -752,10 +831,11 @@ def test_a_parameter_given_twice_is_an_error(data: Path) -> None:
     )  # fmt: skip
 
 
-def test_progress_says_why_a_backend_is_not_run(data: Path) -> None:
+def test_progress_says_that_a_backend_is_not_run_and_the_result_why(data: Path) -> None:
     result = run("compare", "erlpboost", "--data", data, "--nu", "3", "--eta", "5", "--backends", "cvxpy:highs")
     assert result.exit_code == 1
-    assert "cvxpy:highs: not run, HIGHS does not take" in result.stderr
+    assert result.stderr == "cvxpy:highs ...\ncvxpy:highs: not run\n"
+    assert "cvxpy:highs: not run. HIGHS does not take" in result.stdout
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="what C holds back cannot be flushed from outside")
@@ -809,7 +889,7 @@ def test_a_benchmark_that_does_not_reach_its_finest_gap_exits_with_1(data: Path)
         (["--profiles", "1e-3", "--tol", "1e-4"], r"--tol and --profiles exclude each other; choose one\."),
         (["--profiles", "fine"], r"--profiles takes gaps with commas between, or all; got 'fine'\."),
         (["--repeats", "0"], r"repeats must be at least 1; got 0\."),
-        (["--resume", "/"], r"/ cannot be read and written: "),
+        (["--resume", "/"], r"expected the path of a file|/ cannot be written: it is a directory"),
     ],
 )
 def test_options_of_a_benchmark_are_checked(data: Path, options: list[str], message: str) -> None:
@@ -840,3 +920,159 @@ def test_certify_as_json_says_what_is_proved(data: Path, tmp_path: Path) -> None
     save(tmp_path / "half.npz", w=solution.w)
     result = run("certify", "lpboost", tmp_path / "half.npz", "--data", data, "--set", "nu=2.5", "--json")
     assert json.loads(result.stdout)["kkt"]["sum d = 1"] is None  # missing: infinitely wrong
+
+
+# Files of one call
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("export", "lpboost", "--data", "data.npz", "--nu", "2", "--out", "data.npz"),
+        ("export", "lpboost", "--data", "data.npz", "--nu", "2", "--out", "link.npz"),
+        ("certify", "lpboost", "answer.npz", "--data", "data.npz", "--nu", "2", "--save", "data.npz"),
+        ("certify", "lpboost", "answer.npz", "--data", "data.npz", "--nu", "2", "--save", "./answer.npz"),
+        ("compare", "lpboost", "--data", "data.npz", "--nu", "2", "--report", "r.x", "--resume", "./r.x"),
+        ("compare", "lpboost", "--data", "data.npz", "--nu", "2", "--resume", "data.npz"),
+        ("compare", "lpboost", "--data", "data.npz", "--nu", "2", "--report", "data.npz"),
+        ("boost", "lpboost", "--data", "data.npz", "--nu", "2", "--checkpoint", "x.json", "--certificate", "x.json"),
+        ("boost", "lpboost", "--data", "data.npz", "--nu", "2", "--out", "y.npz", "--certificate", "./y.npz"),
+        ("boost", "lpboost", "--data", "data.npz", "--nu", "2", "--out", "y.npz", "--checkpoint", "y.npz"),
+        ("fit", "--data", "iris", "--out", "m.npz", "--checkpoint", "{folder}/m.npz"),
+    ],
+    ids=lambda command: " ".join(command[:1] + command[-4:]),
+)
+def test_no_file_is_written_twice_and_none_that_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(Path("data.npz"), U=REFERENCE_U)
+    save(Path("answer.npz"), w=[1.0, 0.0, 0.0])
+    Path("link.npz").symlink_to("data.npz")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    refused("each result needs a file of its own", *(word.format(folder=tmp_path) for word in command))
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "command", ["export --out", "certify answer.npz --save", "compare --resume", "compare --report"]
+)
+def test_what_is_no_regular_file_is_refused_before_the_work(tmp_path: Path, data: Path, command: str) -> None:
+    save(tmp_path / "answer.npz", w=[1.0, 0.0, 0.0])
+    os.mkfifo(tmp_path / "pipe.npz")
+    name, *answer, option = command.replace("answer", str(tmp_path / "answer")).split()
+    arguments = (name, "lpboost", *answer, "--data", data, "--nu", "nonsense", option, tmp_path / "pipe.npz")
+    refused(".*pipe.npz cannot be written: what is there is no regular file", *arguments)
+
+
+# Data
+
+
+@pytest.mark.parametrize("command", ["compare", "boost", "path", "export", "fit"])
+def test_two_features_of_one_name_are_refused_by_every_command(tmp_path: Path, command: str) -> None:
+    table = tmp_path / "dup.csv"
+    table.write_text("a,a,label\n1,2,0\n3,4,1\n")
+    more = {"export": ("--out", tmp_path / "o.mps"), "fit": ("--out", tmp_path / "m.npz")}.get(command, ())
+    page = () if command == "fit" else ("lpboost", "--nu", "1")
+    refused(r".*dup\.csv has 2 columns 'a'", command, *page, "--data", table, *more)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "csv"])
+@pytest.mark.parametrize("command", ["compare", "export"])
+def test_multiplicities_without_a_finite_sum_are_an_error_and_no_warning(
+    tmp_path: Path, command: str, suffix: str
+) -> None:
+    path, more = tmp_path / f"data.{suffix}", ("--out", tmp_path / "o.mps") if command == "export" else ()
+    if suffix == "npz":
+        save(path, U=REFERENCE_U, c=np.full(6, 1e308))
+    else:
+        path.write_text("a,c,label\n1,1e308,0\n2,1e308,1\n")
+        more = (*more, "--weights", "c")
+    refused(".*the multiplicities c must have a finite sum", command, "lpboost", "--data", path, "--nu", "0.5", *more)
+
+
+# Streams
+
+
+def shell(before: str, *arguments: object, after: str = "") -> subprocess.CompletedProcess[str]:
+    """Run the command line by a shell that does something before, with other streams."""
+    command = ["sh", "-c", f'{before} exec "$0" -m boostopt "$@" {after}', sys.executable, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.mark.parametrize(
+    "command, stream",
+    [("boost", "closed"), ("fit", "closed"), ("boost", "full"), ("compare", "full"), ("list", "full")],
+)
+def test_a_standard_error_that_cannot_be_written_stops_nothing(tmp_path: Path, command: str, stream: str) -> None:
+    table, model = tmp_path / "t.csv", tmp_path / "m.npz"
+    table.write_text("a,label\n" + "".join(f"{n},{n % 3 > 0:d}\n" for n in range(12)))
+    arguments, status, said = {
+        "boost": (("lpboost", "--nu", "0.5", "--data", table, "--epsilon", "0.5"), 0, "seconds"),
+        "fit": (("--out", model, "--data", table, "--epsilon", "0.5"), 0, "seconds"),
+        "compare": (("lpboost", "--nu", "0.5", "--data", table, "--backends", "interior"), 0, "Certified"),
+        "list": (("--backends", "nonsense"), 2, ""),
+    }[command]
+    # No byte can be written into a file where its largest size is 0.
+    before, after = ("ulimit -f 0;", f"2>{tmp_path}/full") if stream == "full" else ("", "2>&-")
+    done = shell(before, command, *arguments, after=after)
+    assert done.returncode == status and said in done.stdout
+    assert model.exists() == (command == "fit")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["list", "--help"], ["list"], ["list", "--json"]])
+def test_an_output_that_cannot_be_written_is_an_error(tmp_path: Path, arguments: list[str]) -> None:
+    done = shell("ulimit -f 0;", *arguments, after=f">{tmp_path}/full")
+    assert done.returncode == 2
+    assert re.fullmatch(r"error: the output cannot be written: .*\.\n", done.stderr)
+
+
+def test_ctrl_c_while_the_commands_are_loaded_ends_with_a_word() -> None:
+    code = """
+import sys
+
+import builtins
+load = builtins.__import__
+def stopped(name, *rest):
+    if name == "boostopt.cli":
+        raise KeyboardInterrupt
+    return load(name, *rest)
+builtins.__import__ = stopped
+from boostopt.__main__ import main
+main()
+"""
+    done = python("-c", code)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+    assert '"boostopt.__main__:main"' in (Path(__file__).parents[1] / "pyproject.toml").read_text()
+
+
+def test_what_a_terminal_would_obey_is_shown_in_escapes() -> None:
+    assert printable("é\x1b[31m\x9b\r\ud800\n") == "é\\x1b[31m\\x9b\\r\\ud800\\n"
+    refused(r"unknown formulation .*\\x1b\[31m", "compare", "a\x1b[31m", "--data", "iris")
+
+
+def test_a_name_of_the_data_is_no_command_to_a_terminal(tmp_path: Path) -> None:
+    table, model = tmp_path / "t.csv", tmp_path / "m.npz"
+    cells = [(n, (-1) ** n, ("no", "y\x1b[1mes", "may\x07be")[n % 3]) for n in range(30)]
+    table.write_text("\x1b[31ma,b\x9b,label\n" + "".join(f"{a},{b},{label}\n" for a, b, label in cells))
+    results = [
+        run("fit", "--data", table, "--out", model, "--epsilon", "0.5"),
+        run("boost", "lpboost", "--data", table, "--nu", "0.5", "--epsilon", "0.5", "--positive", "no"),
+        run("boost", "lpboost", "--data", table, "--nu", "0.5", "--label", "x\x1b"),
+        run("compare", "lpboost", "--data", table, "--nu", "0.5"),
+    ]
+    other = tmp_path / "o.csv"
+    other.write_text("\x1b[31ma,b\x9b,c\x1b,label\n1,2,3,y\x07\n")
+    results.append(run("predict", model, "--data", other))
+    said = [result.stdout + result.stderr for result in results[:-1]] + [results[-1].stderr]
+    assert not any(letter in text for letter in "\x1b\x07\x9b" for text in said)
+    assert r"y\x1b[1mes" in said[0] and r"\x1b[31ma" in said[0] and r"\x1b[31ma" in said[1]
+    assert [result.exit_code for result in results] == [0, 0, 2, 2, 0]
+
+
+def test_letters_that_the_output_has_not_are_shown_in_escapes(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("é,label\n" + "".join(f"{n},{'ü' if n % 3 else 'o'}\n" for n in range(12)))
+    done = shell("PYTHONIOENCODING=ascii", "fit", "--data", table, "--out", tmp_path / "m.npz", "--epsilon", "0.5")
+    assert done.returncode == 0, done.stderr
+    assert r"\xfc" in done.stdout and r"\xe9" in done.stdout and "Traceback" not in done.stderr

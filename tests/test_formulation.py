@@ -11,6 +11,7 @@ import pytest
 from problems import REFERENCE_U
 
 from boostopt import Margins, OptionError, ProblemError, get_backend, get_formulation, list_formulations
+from boostopt.errors import nearest
 from boostopt.parameters import smallest_fraction
 
 PAGE = '''
@@ -215,7 +216,43 @@ def test_formulations_by_name_path_and_object(tmp_path: Path) -> None:
         assert mine.bind(REFERENCE_U, nu=2).solve(tol=1e-9).certificate.overlaps(ours.certificate)
 
 
+@pytest.mark.parametrize("name", ["ERLPBoost", "erlpBOOST", " erlpboost "])
+def test_case_does_not_count_in_the_name_of_a_formulation(name: str) -> None:
+    assert get_formulation(name).name == "erlpboost"
+
+
+@pytest.mark.parametrize("name", ["Arc-GV", "arc gv", "arc_gv"])
+def test_hyphens_and_spaces_stand_for_underscores(name: str) -> None:
+    assert get_formulation(name).name == "arc_gv"
+
+
+def test_a_file_without_its_ending_is_pointed_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ridge.py").write_text(PAGE)
+    with pytest.raises(OptionError, match=r"unknown formulation 'ridge'.* There is a file ridge\.py: give its path\.$"):
+        get_formulation("ridge")
+    with pytest.raises(OptionError, match=r"unknown formulation 'lasso'\..* Known: [^.]*\.$"):
+        get_formulation("lasso")
+
+
+@pytest.mark.parametrize(
+    "name, known, hint",
+    [
+        ("LPBoost", ["lpboost", "svm"], " Did you mean 'lpboost'?"),
+        ("label", ["age", "dose"], ""),
+        ("clarabel", ["cvxpy:clarabel", "cvxpy:scs"], " Did you mean 'cvxpy:clarabel'?"),
+        ("proba", ["predict", "predict_proba"], " Did you mean 'predict_proba'?"),
+        ("in", ["training", "raining"], ""),
+        ("lbael", ["Label", "LABEL"], " Did you mean 'Label' or 'LABEL'?"),
+    ],
+)
+def test_what_is_near_a_name_is_suggested(name: str, known: list[str], hint: str) -> None:
+    assert nearest(name, known) == hint
+
+
 def test_what_is_no_formulation_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(OptionError, match=r"unknown formulation 'ERLPBost'\. Did you mean 'erlpboost'"):
+        get_formulation("ERLPBost")
     with pytest.raises(OptionError, match=r"unknown formulation 'erlpbost'\. Did you mean 'erlpboost'"):
         get_formulation("erlpbost")
     with pytest.raises(OptionError, match=r"there is no file .*nowhere\.py"):

@@ -9,7 +9,10 @@ from typing import Any
 
 
 class Interrupts:
-    """While it is entered, an interrupt is noted instead of raised; only the main thread can do that."""
+    """While it is entered, an interrupt is noted instead of raised; only the main thread can do that.
+
+    One that is entered within another tells it what it noted: a run may end by a rule before it looks.
+    """
 
     def __init__(self) -> None:
         self.wanted = False
@@ -33,3 +36,6 @@ class Interrupts:
                 self._before(number, frame)
             raise KeyboardInterrupt
         self.wanted = True
+        outer = getattr(self._before, "__self__", None)
+        if isinstance(outer, Interrupts):
+            outer.wanted = True

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from boostopt.boosting.boosts import EPSILON, boost
 from boostopt.boosting.driver import INTERRUPTED
 from boostopt.boosting.goal import ClassCertificate
+from boostopt.boosting.interrupts import Interrupts
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.run import Run
 from boostopt.catalogue import get_formulation
@@ -172,15 +173,20 @@ def path(
     runs: dict[int, Run] = {}
     seconds = np.zeros(len(values))
     earlier = None
-    for k in order:
-        began = time.perf_counter()
-        said: dict[str, Any] = {**options, **fixed, name: float(values[k])}
-        earlier = boost(formulation, oracle, start=earlier, **said)
-        runs[k], seconds[k] = earlier, time.perf_counter() - began
-        if each is not None:
-            each(float(values[k]), earlier)
-        if earlier.reason == INTERRUPTED:
-            break
+    with Interrupts() as interrupts:  # those of a run are its own: this is for what comes between two
+        try:
+            for k in order:
+                began = time.perf_counter()
+                said: dict[str, Any] = {**options, **fixed, name: float(values[k])}
+                earlier = boost(formulation, oracle, start=earlier, **said)
+                runs[k], seconds[k] = earlier, time.perf_counter() - began
+                if each is not None:
+                    each(float(values[k]), earlier)
+                if earlier.reason == INTERRUPTED or interrupts.wanted:
+                    break
+        except KeyboardInterrupt:
+            if not runs:
+                raise
     reached = sorted(runs)
     return Path(name, values[reached], tuple(runs[k] for k in reached), seconds[reached])
 

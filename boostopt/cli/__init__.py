@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from boostopt.cli import boost, certify, check, compare, export, fit, listing, path, predict, report, verify
-from boostopt.cli.application import app
+from boostopt.cli.application import app, say_unwritten
+from boostopt.quiet import give_up_output, steady_streams
 
 __all__ = [
     "app",
@@ -23,5 +24,12 @@ __all__ = [
 
 
 def main() -> None:
-    """Run the command line."""
-    app()
+    """Run the command line; help and version, too, end with status 2 where they cannot be written."""
+    steady_streams()
+    try:
+        app()
+    except OSError as failure:
+        say_unwritten(failure)
+        raise SystemExit(2) from None
+    finally:
+        give_up_output()

@@ -6,12 +6,14 @@ import contextlib
 import sys
 from collections.abc import Generator, Iterable
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from typer.core import TyperGroup
 
-from boostopt.errors import BoostoptError
+from boostopt.errors import BoostoptError, listed
+from boostopt.quiet import printable
 
 PIPE_WIDTH = 160
 """Columns of a table where the output is not a terminal."""
@@ -20,10 +22,32 @@ HELP = """Boosting algorithms as convex programs: solve them by any solver, cert
 
 Results go to the standard output, progress and errors to the standard error. Exit status 0: some interval is as
 narrow as asked, every check passed; 1: none is, some check failed; 2: bad input; 130: interrupted.
+
+The help of each command ends with an example: boostopt compare --help.
 """
 
+UNWRAPPED = "\b\n"
+"""What opens a paragraph of help whose lines stay as they are."""
+
+
+class Commands(TyperGroup):
+    """The commands, with the example of each in one line: it is there to be copied."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """Return a command by its name."""
+        command: Any = super().get_command(ctx, cmd_name)
+        if command is not None and command.help:
+            command.help = command.help.replace("\n\nExample:", f"\n\n{UNWRAPPED}Example:")
+        return command
+
+
 app = typer.Typer(
-    add_completion=False, no_args_is_help=True, pretty_exceptions_enable=False, help=HELP, rich_markup_mode=None
+    cls=Commands,
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    help=HELP,
+    rich_markup_mode=None,
 )
 
 
@@ -44,11 +68,21 @@ def options_of_all_commands(
     """Take the options that stand before any command."""
 
 
+def say(text: str) -> None:
+    """Say something on the standard error; names of the data may be in it, and are no commands to a terminal."""
+    typer.echo("\n".join(map(printable, text.split("\n"))), err=True)
+
+
+def say_unwritten(failure: OSError) -> None:
+    """Say that the standard output cannot be written."""
+    say(f"error: the output cannot be written: {failure}.")
+
+
 def warn_of_unread(source: str, names: Iterable[str]) -> None:
     """Say which arrays of a file nothing reads: one may be misspelt."""
-    named = ", ".join(names)
+    named = listed(names)
     if named:
-        typer.echo(f"warning: {source} holds arrays that are not read: {named}.", err=True)
+        say(f"warning: {source} holds arrays that are not read: {named}.")
 
 
 def output() -> Console:
@@ -63,13 +97,13 @@ def errors() -> Generator[None]:
     try:
         yield
     except BoostoptError as error:
-        typer.echo(f"error: {error}", err=True)
+        say(f"error: {error}")
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
-        typer.echo("interrupted", err=True)
+        say("interrupted")
         raise typer.Exit(130) from None
     except BrokenPipeError:
         raise
     except OSError as error:
-        typer.echo(f"error: the output cannot be written: {error}.", err=True)
+        say_unwritten(error)
         raise typer.Exit(2) from None

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from boostopt.boosting.boosts import EPSILON, boost
+from boostopt.boosting.problem import Problem
 from boostopt.boosting.run import Run
 from boostopt.catalogue import get_formulation
 from boostopt.cli.application import app, errors, output, warn_of_unread
@@ -35,7 +36,6 @@ from boostopt.cli.options import (
     TimeLimit,
     Update,
     Weights,
-    read_names,
     read_options,
     read_parameters,
     total_count,
@@ -47,7 +47,7 @@ from boostopt.cli.runs import (
     headline,
     interrupted,
     oracle_of_data,
-    progress,
+    problem_of,
     reached,
     run_record,
     save_picture,
@@ -57,8 +57,9 @@ from boostopt.cli.runs import (
 from boostopt.comparison.records import json_text
 from boostopt.datasets import load_dataset
 from boostopt.errors import OptionError
-from boostopt.quiet import stdout_to_stderr
+from boostopt.quiet import printable, stdout_to_stderr
 from boostopt.verification import save_class
+from boostopt.verification.describing import described, described_edge
 from boostopt.words import interval
 
 HEAVIEST = 5
@@ -106,16 +107,16 @@ def boost_command(
     """
     with errors():
         with stdout_to_stderr(), warnings_in_words():
-            check_outputs(data, out, certificate, picture)
-            check_outputs(data, checkpoint)
+            check_outputs(data, out, certificate, picture, checkpoint)
             check_picture(picture, "bounds")
             page, dataset = (
                 get_formulation(formulation),
-                load_dataset(data, label, positive, weights, read_names(drop) or ()),
+                load_dataset(data, label, positive, weights, drop or ()),
             )
             warn_of_unread(data, dataset.unread)
             hypotheses, d0 = oracle_of_data(dataset, oracle, read_options(option, "--option"), reflexive, random_state)
             given = read_parameters(page, total_count(dataset, hypotheses.N), nu, eta, epsilon, set)
+            _check_results(problem_of(page, hypotheses, d0, update, epsilon, given), certificate, picture)
             try:
                 run = boost(
                     page,
@@ -127,7 +128,7 @@ def boost_command(
                     max_rounds=max_rounds,
                     time_limit=time_limit,
                     checkpoint=checkpoint,
-                    progress=progress(page.name),
+                    progress=True,
                     **given,
                 )
             except KeyboardInterrupt:
@@ -147,15 +148,24 @@ def boost_command(
     raise typer.Exit(0 if reached(run) else 1)
 
 
+def _check_results(problem: Problem, certificate: str | None, picture: str | None) -> None:
+    """Raise an error for a result that no run of a problem has, before the run."""
+    goal = problem.goal
+    if (certificate or picture) and goal is None:
+        raise OptionError(
+            f"{problem.page.name} has no soft margin over a class to certify or to draw; got --certificate or "
+            "--picture. Leave them out."
+        )
+    if certificate and goal is not None:
+        # What a file cannot state is refused by what states it.
+        described(goal.F0, goal.examples)
+        described_edge(goal.G)
+
+
 def _saved(run: Run, hypotheses: Any, out: str | None, certificate: str | None, picture: str | None) -> list[str]:
     """Write the files that were asked for and return which."""
     if out is not None:
         run.save(out)
-    if (certificate or picture) and run.record.problem.goal is None:
-        raise OptionError(
-            f"{run.record.problem.page.name} has no soft margin over a class to certify or to draw; got --certificate "
-            "or --picture. Leave them out."
-        )
     if certificate is not None:
         save_class(run, hypotheses, certificate)
     if picture is not None:
@@ -183,7 +193,7 @@ def _print(run: Run, names: tuple[str, ...], json: bool) -> None:
 
 def _table(run: Run, names: tuple[str, ...]) -> RenderableType:
     """Return what was found, for people."""
-    table = Table(title=Text(headline(run), "bold"), title_justify="left", show_header=False)
+    table = Table(title=Text(headline(run), "bold"), title_justify="default", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     record = run_record(run)
@@ -202,6 +212,6 @@ def _table(run: Run, names: tuple[str, ...]) -> RenderableType:
     table.add_row("seconds", f"{record['seconds']:.2f}")
     heaviest = weighted(run, names)
     total = sum(abs(weight) for weight, _ in heaviest) or 1.0
-    lines = [f"{weight / total:+.3f}  {words}" for weight, words in heaviest[:HEAVIEST]]
+    lines = [f"{weight / total:+.3f}  {printable(words)}" for weight, words in heaviest[:HEAVIEST]]
     table.add_row("largest weights", Text("\n".join(lines)))
     return table

@@ -25,9 +25,9 @@ from boostopt.cli.options import (
     Set,
     Tol,
     Weights,
-    read_names,
     read_program,
 )
+from boostopt.cli.runs import check_outputs
 from boostopt.comparison.records import certificate_json
 from boostopt.comparison.tables import certificate_table
 from boostopt.datasets import load_dataset
@@ -59,9 +59,10 @@ def certify_command(
     """
     with errors():
         check_limits(tol)
+        check_outputs(data, save, read=[answer])
         page, dataset = (
             get_formulation(formulation),
-            load_dataset(data, label, positive, weights, read_names(drop) or ()),
+            load_dataset(data, label, positive, weights, drop or ()),
         )
         given = load_answer(answer)
         both = os.path.exists(data) and os.path.samefile(data, answer)

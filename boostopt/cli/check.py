@@ -8,7 +8,7 @@ import typer
 
 from boostopt.catalogue import get_formulation
 from boostopt.checks import check_formulation
-from boostopt.cli.application import app, errors
+from boostopt.cli.application import app, errors, output
 from boostopt.cli.options import (
     FormulationName,
     Set,
@@ -22,6 +22,7 @@ def check_command(
     formulation: FormulationName,
     set: Set = None,
     random_state: Annotated[int, typer.Option(help="Seed of the instances.")] = 0,
+    verbose: Annotated[bool, typer.Option("--verbose", help="Print every check, not only those that failed.")] = False,
 ) -> None:
     """Check a page on small random instances: F, G and the problems as printed; what fails is named, with numbers.
 
@@ -31,5 +32,5 @@ def check_command(
         with stdout_to_stderr():
             page = get_formulation(formulation)
             report = check_formulation(page, random_state, **dict(read_setting(text, page) for text in set or []))
-        typer.echo(str(report))
+        typer.echo(report.text(output().width, every=verbose))
     raise typer.Exit(0 if report.passed else 1)

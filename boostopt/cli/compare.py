@@ -9,16 +9,19 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console, RenderableType
+from rich.console import RenderableType
 
 from boostopt.catalogue import get_formulation
-from boostopt.cli.application import app, errors, output, warn_of_unread
+from boostopt.cli.application import app, errors, output, say, warn_of_unread
 from boostopt.cli.folders import Given, Reading, named_formulations, programs_of
 from boostopt.cli.options import (
+    DATA_HELP,
     DEFAULT_COLUMNS,
     DEFAULT_REPEATS,
     DEFAULT_TIME_LIMIT,
     DEFAULT_TOL,
+    NUMBER,
+    WHOLE_NUMBER,
     Columns,
     Drop,
     Epsilon,
@@ -35,6 +38,7 @@ from boostopt.cli.options import (
     read_names,
     read_program,
 )
+from boostopt.cli.runs import check_outputs
 from boostopt.comparison.benchmark_tables import BenchmarkTable
 from boostopt.comparison.benchmarking import benchmark
 from boostopt.comparison.benchmarks import Benchmark
@@ -54,12 +58,7 @@ from boostopt.reporting import report as write_report
 @app.command("compare")
 def compare_command(
     formulation: FormulationName,
-    data: Annotated[
-        str | None,
-        typer.Option(
-            help="breast_cancer, or a file: svmlight (.gz, .bz2, .xz too), .csv, .npz with X and y or with U."
-        ),
-    ] = None,
+    data: Annotated[str | None, typer.Option(help=DATA_HELP)] = None,
     all_of: Annotated[
         str | None,
         typer.Option(
@@ -78,17 +77,19 @@ def compare_command(
     random_state: RandomState = 0,
     backends: Annotated[str | None, typer.Option(help="Names with commas between; all installed if left out.")] = None,
     tol: Tol = DEFAULT_TOL,
-    time_limit: Annotated[float, typer.Option(help="Seconds for each solve.")] = DEFAULT_TIME_LIMIT,
+    time_limit: Annotated[float, typer.Option(**NUMBER, help="Seconds for each solve.")] = DEFAULT_TIME_LIMIT,
     forms: Annotated[
         str | None, typer.Option(help="Forms to pin CVXPY's solvers to: primal,density-rated,dual-rated,ladder,...")
     ] = None,
     isolate: Annotated[bool, typer.Option("--isolate", help="Run solvers in a child process that may die.")] = False,
-    repeats: Annotated[int | None, typer.Option(help="Measured solves of each; prints medians and quartiles.")] = None,
+    repeats: Annotated[
+        int | None, typer.Option(**WHOLE_NUMBER, help="Measured solves of each; prints medians and quartiles.")
+    ] = None,
     profiles: Annotated[
         str | None, typer.Option(help="Gaps to reach, each in a solve of its own, with commas between, or all.")
     ] = None,
     resume: Annotated[str | None, typer.Option(help="File that keeps finished solves; go on from it.")] = None,
-    budget: Annotated[float | None, typer.Option(help="Seconds after which no solve is begun.")] = None,
+    budget: Annotated[float | None, typer.Option(**NUMBER, help="Seconds after which no solve is begun.")] = None,
     report: Annotated[str | None, typer.Option(help="Write a report, one page of HTML, to this file too.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
@@ -109,22 +110,23 @@ def compare_command(
                 if data is None
                 else "--data and --all exclude each other; choose one."
             )
+        check_outputs(data, report, resume)
         if report is not None:
             check_tools()
-            check_place(report, [data, resume])
+            check_place(report)
         with stdout_to_stderr():
             given, reading = (
                 Given(nu, eta, epsilon, tuple(set or ())),
-                Reading(label, positive, weights, tuple(read_names(drop) or ()), columns, random_state),
+                Reading(label, positive, weights, tuple(drop or ()), columns, random_state),
             )
             programs, origin = (
                 _one(formulation, data, given, reading)
                 if data is not None
                 else _folder(formulation, str(all_of), given, reading, [resume, report])
             )
-            names, pinned, err = read_names(backends), read_names(forms), Console(stderr=True)
+            names, pinned = read_names(backends), read_names(forms)
             if isinstance(programs, Program) and (repeats, profiles, resume, budget) == (None, None, None, None):
-                result = compare(programs, names, tol, time_limit, _progress(err), pinned, isolate, origin)
+                result = compare(programs, names, tol, time_limit, _progress, pinned, isolate, origin)
             else:
                 result = benchmark(
                     programs,
@@ -137,7 +139,7 @@ def compare_command(
                     resume,
                     budget,
                     random_state,
-                    _benchmark_progress(err),
+                    _benchmark_progress,
                     origin,
                 )
         try:
@@ -168,7 +170,7 @@ def _folder(
     pages, needing = named_formulations(formulations, given)
     programs, skipped = programs_of(Path(folder), pages, given, reading, apart)
     for what, why in (*needing, *skipped):
-        typer.echo(f"left out: {what}. {why}", err=True)
+        say(f"left out: {what}. {why}")
     return programs, _origin(folder, [*needing, *skipped])
 
 
@@ -188,30 +190,22 @@ def _print(result: Comparison | Benchmark, json: bool, csv: bool) -> None:
         output().print(_table(result))
 
 
-def _progress(console: Console) -> Any:
-    """Say on the standard error what is running and what came of it."""
-
-    def report(backend: str, row: Row | None) -> None:
-        if row is None:
-            said = f"{backend} ..."
-        elif row.solution is None:
-            said = f"{backend}: not run, {row.reason}"
-        else:
-            s = row.solution
-            said = f"{backend}: {s.verdict.name.lower()}, gap {s.certificate.gap:.1e}, {s.times['total']:.2f} s"
-        console.print(said, highlight=False, markup=False)
-
-    return report
+def _progress(backend: str, row: Row | None) -> None:
+    """Say on the standard error what is running and what came of it; the reasons stand in the result."""
+    if row is None:
+        said = f"{backend} ..."
+    elif row.solution is None:
+        said = f"{backend}: not run"
+    else:
+        s = row.solution
+        said = f"{backend}: {s.verdict.name.lower()}, gap {s.certificate.gap:.1e}, {s.times['total']:.2f} s"
+    typer.echo(said, err=True)
 
 
-def _benchmark_progress(console: Console) -> Any:
+def _benchmark_progress(done: int, total: int, run: Run) -> None:
     """Say on the standard error how many solves are done and what came of the last one."""
-
-    def report(done: int, total: int, run: Run) -> None:
-        came = f"reached in {run.seconds:.2f} s" if run.result == "reached" else f"{run.result}, {run.reason}"
-        console.print(f"[{done}/{total}] {run.backend} to {run.tol:g}: {came}", highlight=False, markup=False)
-
-    return report
+    came = f"reached in {run.seconds:.2f} s" if run.result == "reached" else run.result
+    typer.echo(f"[{done}/{total}] {run.backend} to {run.tol:g}: {came}", err=True)
 
 
 def _table(result: Comparison | Benchmark) -> RenderableType:

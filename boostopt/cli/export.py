@@ -23,9 +23,9 @@ from boostopt.cli.options import (
     RandomState,
     Set,
     Weights,
-    read_names,
     read_program,
 )
+from boostopt.cli.runs import check_outputs
 from boostopt.comparison.records import facts, json_text, program_digest
 from boostopt.datasets import load_dataset
 from boostopt.exporting import export
@@ -57,9 +57,10 @@ def export_command(
     """
     with errors():
         with stdout_to_stderr():
+            check_outputs(data, out)
             page, dataset = (
                 get_formulation(formulation),
-                load_dataset(data, label, positive, weights, read_names(drop) or ()),
+                load_dataset(data, label, positive, weights, drop or ()),
             )
             warn_of_unread(data, dataset.unread)
             program = read_program(page, dataset, nu, eta, epsilon, set, columns, random_state)

@@ -21,6 +21,10 @@ ALL = "all"
 """Among the formulations: every one that needs no parameters but those that have an option of their own."""
 
 
+NAMED = 6
+"""Folders in a folder that are named."""
+
+
 @dataclass(frozen=True)
 class Reading:
     """How the files are read.
@@ -94,12 +98,8 @@ def programs_of(
         The folder cannot be read, or there is no program in it.
     """
     results = {os.path.realpath(path) for path in apart if path is not None}
-    try:
-        files = sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith("."))
-    except OSError as failure:
-        raise DataError(f"expected a folder of data files; {folder} cannot be listed: {failure}.") from None
+    files, skipped = _inside(folder)
     found: dict[str, Program] = {}
-    skipped: list[tuple[str, str]] = []
     for path in files:
         if os.path.realpath(path) in results:
             continue
@@ -120,6 +120,25 @@ def programs_of(
         why = "; ".join(f"{what}: {reason}" for what, reason in skipped) or "it has no files"
         raise DataError(f"expected data files in {folder}; there is no program in it. {why}")
     return found, skipped
+
+
+def _inside(folder: Path) -> tuple[list[Path], list[tuple[str, str]]]:
+    """Return the files of a folder but for hidden ones, and what else is in it with the reason why it is not read."""
+    try:
+        inside = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
+        files, folders = [path for path in inside if path.is_file()], [path for path in inside if path.is_dir()]
+    except OSError as failure:
+        raise DataError(f"expected a folder of data files; {folder} cannot be listed: {failure}.") from None
+    others: list[tuple[str, str]] = []
+    if folders:
+        more = f" and {len(folders) - NAMED} more" if len(folders) > NAMED else ""
+        named = ", ".join(path.name for path in folders[:NAMED]) + more
+        others.append((named, "Folders in a folder are not read; pass each by --all in a call of its own."))
+    for path in inside:
+        if path not in files and path not in folders:
+            link = path.is_symlink()
+            others.append((path.name, f"It is {'a link to nothing' if link else 'no file, but a pipe or a device'}."))
+    return files, others
 
 
 def _dataset(path: Path, reading: Reading) -> Dataset:

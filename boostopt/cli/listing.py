@@ -17,7 +17,7 @@ from boostopt.catalogue import get_formulation, list_formulations
 from boostopt.cli.application import PIPE_WIDTH, app, errors, output
 from boostopt.cli.options import read_names
 from boostopt.comparison.records import json_text
-from boostopt.comparison.tables import support_table
+from boostopt.comparison.tables import MARKS, support_table
 from boostopt.errors import OptionError
 from boostopt.formulation import Formulation
 
@@ -94,4 +94,4 @@ def _support_lines(
         lines += [Padding(Text(f"parameters {names}"), (0, 0, 0, 4), expand=False)] if names else []
         lines.append(Padding(Text(f"solved by {', '.join(able) or 'none installed'}"), (0, 0, 0, 4), expand=False))
     reasons = dict.fromkeys(able.reason for row in support.values() for able in row.values() if not able)
-    return Group(*lines, Text(), *(Text(f"{reason}.") for reason in reasons))
+    return Group(*lines, Text(), Text(MARKS), *(Text(f"{reason}.") for reason in reasons))

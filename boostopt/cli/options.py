@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Mapping
 from typing import Annotated, Any
 
 import typer
@@ -20,22 +21,64 @@ DEFAULT_REPEATS = 3
 FLAGS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 """Words that set a flag."""
 
+
+def number(text: Any) -> float:
+    """Read a number of the command line."""
+    try:
+        return float(text)
+    except ValueError:
+        raise typer.BadParameter(f"expected a number; got {text!r}.") from None
+
+
+def whole_number(text: Any) -> int:
+    """Read a whole number of the command line."""
+    try:
+        return int(text)
+    except ValueError:
+        raise typer.BadParameter(f"expected a whole number; got {text!r}.") from None
+
+
+def count(text: Any) -> int:
+    """Read a number of columns of the command line."""
+    columns = whole_number(text)
+    if columns < 1:
+        raise typer.BadParameter(f"expected a whole number of at least 1; got {columns}.")
+    return columns
+
+
+# What typer itself says of a value that is none does not say what came.
+NUMBER: dict[str, Any] = {"parser": number, "metavar": "<float>"}
+WHOLE_NUMBER: dict[str, Any] = {"parser": whole_number, "metavar": "<int>"}
+AT_LEAST_ONE: dict[str, Any] = {"parser": count, "metavar": "<int>"}
+
+DATA_HELP = (
+    "breast_cancer, digits, iris, wine, or a file: svmlight (.gz, .bz2, .xz too), .csv, .npz with X and y or with U."
+)
+BACKEND_HELP = "What solves the programs; auto chooses."
+
 FormulationName = Annotated[str, typer.Argument(help="Name (see `boostopt list`) or path of a page.")]
-Data = Annotated[
-    str,
-    typer.Option(help="breast_cancer, or a file: svmlight (.gz, .bz2, .xz too), .csv, .npz with X and y or with U."),
-]
+Data = Annotated[str, typer.Option(help=DATA_HELP)]
 Label = Annotated[str, typer.Option(help="Column of a CSV file that holds the class.")]
 Positive = Annotated[str | None, typer.Option(help="Class that counts as 1 against all others.")]
 Weights = Annotated[str | None, typer.Option(help="Column of a CSV file that holds the examples' weights c.")]
-Drop = Annotated[str | None, typer.Option(help="Columns of a CSV file that are no features: id,date.")]
-Nu = Annotated[str | None, typer.Option(help="0.1 is a fraction of the examples, 50 a number of examples.")]
-Eta = Annotated[float | None, typer.Option(help="Inverse strength of the entropy; canonical for epsilon if left out.")]
-Epsilon = Annotated[float | None, typer.Option(help="Accuracy of the soft margin that eta is chosen for.")]
+Drop = Annotated[
+    list[str] | None,
+    typer.Option(help="Columns of a CSV file that are no features: id,date; may be repeated, for names with commas."),
+]
+Nu = Annotated[
+    str | None,
+    typer.Option(help="0.1 is a fraction of the examples, 50 a number of them; 1 is one example, 1.0 all of them."),
+]
+Eta = Annotated[
+    float | None, typer.Option(**NUMBER, help="Inverse strength of the entropy; canonical for epsilon if left out.")
+]
+Epsilon = Annotated[float | None, typer.Option(**NUMBER, help="Accuracy of the soft margin that eta is chosen for.")]
 Set = Annotated[list[str] | None, typer.Option(help="A further parameter of the formulation, as name=value.")]
-Columns = Annotated[int, typer.Option(help="Decision stumps drawn (with their negations) as hypotheses.")]
-RandomState = Annotated[int, typer.Option(help="Seed of that draw.")]
-Tol = Annotated[float, typer.Option(help="Gap wanted, over max(1, |lower|, |upper|).")]
+Columns = Annotated[
+    int, typer.Option(**AT_LEAST_ONE, help="Decision stumps drawn (with their negations) as hypotheses.")
+]
+RandomState = Annotated[int, typer.Option(**WHOLE_NUMBER, help="Seed of that draw.")]
+Tol = Annotated[float, typer.Option(**NUMBER, help="Gap wanted, over max(1, |lower|, |upper|).")]
 
 
 def read_program(
@@ -51,6 +94,7 @@ def read_program(
     """Draw the columns and bind the formulation."""
     U = dataset.margin_matrix(columns, random_state)
     parameters = read_parameters(page, total_count(dataset, U.shape[0]), nu, eta, epsilon, settings)
+    check_required(page, parameters)
     return page.bind(U, c=dataset.c, d0=dataset.d0, **parameters)
 
 
@@ -81,6 +125,24 @@ def read_parameters(
         if parameters.get(name) is not None:
             raise OptionError(f"{name} is given twice, by --{name} and by --set; choose one.")
     return parameters | further
+
+
+HOW_TO_PASS = {
+    "nu": "--nu 0.1 (a fraction of the examples) or --nu 50 (a number of them)",
+    "eta": "--eta 100",
+    "epsilon": "--epsilon 0.01",
+}
+"""How the parameters are passed that have an option of their own."""
+
+
+def check_required(page: Formulation[Any], given: Mapping[str, Any], set_anew: Container[str] = ()) -> None:
+    """Raise OptionError for a parameter that a formulation needs and that is neither given nor set by boosting."""
+    for name, known in page.parameters.items():
+        if known.required and given.get(name) is None and name not in set_anew:
+            raise OptionError(
+                f"{page.name} needs {name}, {known.meaning}, in {known.domain.text}; got none. "
+                f"Pass {HOW_TO_PASS.get(name, f'--set {name}=NUMBER')}."
+            )
 
 
 def _read_count(text: str, total: float, page: Formulation[Any]) -> float:
@@ -148,15 +210,21 @@ OracleOptions = Annotated[
 Reflexive = Annotated[
     bool | None, typer.Option("--reflexive/--no-reflexive", help="Whether negations belong to the class.")
 ]
-Accuracy = Annotated[float, typer.Option("--epsilon", help="Accuracy of the soft margin at which boosting stops.")]
+Accuracy = Annotated[
+    float, typer.Option("--epsilon", **NUMBER, help="Accuracy of the soft margin at which boosting stops.")
+]
 Update = Annotated[
     str | None, typer.Option(help="How weights move: total, step, line_search or program; the formulation's own.")
 ]
-Solver = Annotated[str, typer.Option("--backend", help="What solves the programs.")]
-ColumnsARound = Annotated[int, typer.Option("--columns-a-round", help="Hypotheses that join in a round.")]
-MaxRounds = Annotated[int | None, typer.Option(help="Rounds after which a run ends all the same.")]
-TimeLimit = Annotated[float | None, typer.Option(help="Seconds after which a run ends all the same.")]
-Seed = Annotated[int, typer.Option("--random-state", help="Seed of hypotheses that are drawn: rbf, tree.")]
+Solver = Annotated[str, typer.Option("--backend", help=BACKEND_HELP)]
+ColumnsARound = Annotated[
+    int, typer.Option("--columns-a-round", **AT_LEAST_ONE, help="Hypotheses that join in a round.")
+]
+MaxRounds = Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Rounds after which a run ends all the same.")]
+TimeLimit = Annotated[float | None, typer.Option(**NUMBER, help="Seconds after which a run ends all the same.")]
+Seed = Annotated[
+    int, typer.Option("--random-state", **WHOLE_NUMBER, help="Seed of hypotheses that are drawn: rbf, tree.")
+]
 Picture = Annotated[str | None, typer.Option(help="Draw it into this file: .png, .svg or .pdf.")]
 
 
@@ -199,7 +267,11 @@ def _read_value(text: str) -> Any:
 
 
 NuOfFit = Annotated[
-    str, typer.Option("--nu", help="0.1 is a share of the weight of the examples, 50 a number of them.")
+    str,
+    typer.Option(
+        "--nu",
+        help="0.1 is a share of the weight of the examples, 50 a number of them; 1 is one example, 1.0 all of them.",
+    ),
 ]
 
 

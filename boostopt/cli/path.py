@@ -37,7 +37,6 @@ from boostopt.cli.options import (
     Update,
     Weights,
     read_counts,
-    read_names,
     read_numbers,
     read_options,
     read_parameters,
@@ -49,17 +48,18 @@ from boostopt.cli.runs import (
     headline,
     interrupted,
     oracle_of_data,
-    progress,
+    problem_of,
     reached,
     run_record,
     save_picture,
     warnings_in_words,
 )
 from boostopt.comparison.records import json_text
+from boostopt.comparison.tables import fitting, halved
 from boostopt.datasets import load_dataset
 from boostopt.errors import OptionError
 from boostopt.quiet import stdout_to_stderr
-from boostopt.words import interval
+from boostopt.words import counted, interval
 
 FIELDS = ("lower", "upper", "gap")
 """What is proved of a value, over the class or over what was collected."""
@@ -112,7 +112,7 @@ def path_command(
             check_picture(picture, "path_of_runs")
             page, dataset = (
                 get_formulation(formulation),
-                load_dataset(data, label, positive, weights, read_names(drop) or ()),
+                load_dataset(data, label, positive, weights, drop or ()),
             )
             warn_of_unread(data, dataset.unread)
             hypotheses, d0 = oracle_of_data(dataset, oracle, read_options(option, "--option"), reflexive, random_state)
@@ -121,6 +121,8 @@ def path_command(
             etas = None if eta is None else read_numbers(eta, "--eta")
             given = read_parameters(page, total, None, None, epsilon, set)
             values = _values(counts, etas, {name: value for name, value in given.items() if value is not None})
+            first = {name: value[0] if isinstance(value, list) else value for name, value in values.items()}
+            problem_of(page, hypotheses, d0, update, epsilon, first)
             found = path(
                 page,
                 hypotheses,
@@ -132,9 +134,10 @@ def path_command(
                 columns=columns_a_round,
                 max_rounds=max_rounds,
                 time_limit=time_limit,
-                progress=progress(page.name),
+                progress=True,
             )
-        stopped = any(map(interrupted, found.runs))
+        asked = len((counts if found.parameter == "nu" else etas) or [])
+        stopped = len(found) < asked or any(map(interrupted, found.runs))
         try:
             if picture is not None:
                 from boostopt.pictures import path_of_runs
@@ -144,7 +147,6 @@ def path_command(
         finally:
             _print(found, total, json, csv)
         if stopped:
-            asked = len((counts if found.parameter == "nu" else etas) or [])
             typer.echo(f"interrupted: {len(found)} of {asked} values", err=True)
             raise typer.Exit(130)
     raise typer.Exit(0 if all(map(reached, found.runs)) else 1)
@@ -170,7 +172,8 @@ def _values(nu: list[float] | None, eta: list[float] | None, given: dict[str, An
 
 def _said(name: str, value: float, run: Run) -> None:
     """Say what came of a value."""
-    typer.echo(f"{name} = {value:g}: {run.rounds} rounds, {np.count_nonzero(run.w)} hypotheses, {run.reason}", err=True)
+    found = f"{counted(run.rounds, 'round')}, {counted(int(np.count_nonzero(run.w)), 'hypothesis', 'hypotheses')}"
+    typer.echo(f"{name} = {value:g}: {found}, {run.reason}", err=True)
 
 
 def _print(found: Path, total: float, json: bool, csv: bool) -> None:
@@ -181,7 +184,10 @@ def _print(found: Path, total: float, json: bool, csv: bool) -> None:
     elif csv:
         typer.echo(_csv(found), nl=False)
     else:
-        output().print(_table(found, total))
+        out = output()
+        # What is needed least is left out first.
+        layouts = [_table(found, total, dropped) for dropped in range(4)] + [_table(found, total, 3, halves=True)]
+        out.print(fitting(out, out.options, layouts))
 
 
 def _proved(run: Run) -> dict[str, Any]:
@@ -201,23 +207,27 @@ def _csv(found: Path) -> str:
     return text.getvalue()
 
 
-def _table(found: Path, total: float) -> Table:
-    """Return the path, for people."""
+def _table(found: Path, total: float, dropped: int, halves: bool = False) -> Table:
+    """Return the path, for people, without so many of its last columns; an interval in one line or in two."""
     goal, nu = found.runs[0].record.problem.goal is not None, found.parameter == "nu"
-    over = "best soft margin of the class" if goal else "optimum over those collected"
+    over = ("best soft margin", "of the class") if goal else ("optimum over", "those collected")
     title = f"{headline(found.runs[0]).partition(',')[0]}, {found.runs[0].record.oracle}"
-    table = Table(title=Text(title, "bold"), title_justify="left")
+    table = Table(title=Text(title, "bold"), title_justify="default")
     for name in [found.parameter, *(["share"] if nu else [])]:
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column(over, overflow="fold")
-    for name in ("gap", "rounds", "hypotheses", "seconds"):
+    table.add_column(("\n" if halves else " ").join(over), no_wrap=True)
+    table.add_column("gap", justify="right", no_wrap=True)
+    table.add_column("reached", justify="center", no_wrap=True)
+    last = ("rounds", "hypotheses", "seconds")
+    for name in last[: len(last) - dropped]:
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("reached", justify="center")
     for (value, run), seconds in zip(found, found.seconds.tolist(), strict=True):
         proved = _proved(run)
         done = Text("yes", "green") if proved["reached"] else Text("no", "red")
         shares = [f"{value / total:.4g}"] if nu else []
         words = interval(proved["lower"], proved["upper"])
-        rest = (f"{proved['gap']:.1e}", str(proved["rounds"]), str(proved["active"]), f"{seconds:.2f}", done)
-        table.add_row(f"{value:g}", *shares, words, *rest)
+        rest = (str(proved["rounds"]), str(proved["active"]), f"{seconds:.2f}")[: len(last) - dropped]
+        table.add_row(
+            f"{value:g}", *shares, Text(halved(words) if halves else words), f"{proved['gap']:.1e}", done, *rest
+        )
     return table

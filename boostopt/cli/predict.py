@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import warnings
+import zipfile
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-from boostopt.cli.application import app, errors
+from boostopt.cli.application import app, errors, say
 from boostopt.cli.options import Label
 from boostopt.cli.runs import check_outputs, warnings_in_words
 from boostopt.datasets import Table, load_features
-from boostopt.errors import OptionError
+from boostopt.errors import DataError, OptionError, listed
 from boostopt.files import replace_file
 from boostopt.quiet import stdout_to_stderr
 
@@ -48,6 +49,11 @@ def predict_command(
             check_outputs(data, out)
             if out is not None and Path(out).exists() and Path(model).exists() and Path(out).samefile(model):
                 raise OptionError(f"the predictions would replace the model; got {out!r} for both. Name another file.")
+            if Path(model).is_file() and not zipfile.is_zipfile(model):
+                raise DataError(
+                    f"expected a model file, as `boostopt fit` writes it; {model!r} is none, or it is truncated. "
+                    "Pass that file, or fit the model anew."
+                )
             from boostopt.estimators import MarginBoostClassifier
 
             fitted = MarginBoostClassifier.load(model)
@@ -70,8 +76,8 @@ def _warn_of_extra(source: str, unread: tuple[str, ...]) -> None:
     """Say which columns are left out."""
     if unread:
         more = f" and {len(unread) - NAMED} more" if len(unread) > NAMED else ""
-        named = ", ".join(unread[:NAMED]) + more
-        typer.echo(f"warning: {source} has columns that the model was not fitted to, left out: {named}.", err=True)
+        named = listed(unread[:NAMED]) + more
+        say(f"warning: {source} has columns that the model was not fitted to, left out: {named}.")
 
 
 def _predicted(fitted: Any, table: Table) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
@@ -103,8 +109,6 @@ def _say_accuracy(classes: npt.NDArray[Any], predictions: npt.NDArray[Any], labe
         classes, predictions, labels = classes.astype(str), predictions.astype(str), labels.astype(str)
     strange = [str(label) for label in np.unique(labels) if label not in set(classes.tolist())]
     if strange:
-        typer.echo(
-            f"warning: the model knows no class {', '.join(strange[:NAMED])}: these rows count as wrong.", err=True
-        )
+        say(f"warning: the model knows no class {', '.join(strange[:NAMED])}: these rows count as wrong.")
     right = int((predictions == labels).sum())
     typer.echo(f"accuracy {right / len(labels):.4f}: {right} of {len(labels)} rows are right", err=True)

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
+import inspect
 import io
 import math
-import os
-import sys
-import time
 import warnings
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Iterable, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import typer
 from rich.text import Text
 
 from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, TIME
-from boostopt.boosting.progress_line import words
+from boostopt.boosting.problem import Problem
 from boostopt.boosting.rules import RULES
 from boostopt.boosting.run import Run
 from boostopt.boosting.saving import sweep
-from boostopt.boosting.trace import Row
+from boostopt.cli.application import say
+from boostopt.cli.options import check_required
 from boostopt.comparison.records import bounds
 from boostopt.datasets import Dataset
-from boostopt.errors import OptionError, unknown_name
-from boostopt.files import replace_file
+from boostopt.errors import OptionError, ProblemError, unknown_name
+from boostopt.files import replace_file, same_place, written
+from boostopt.formulation import Formulation
 from boostopt.oracles import Feature, GivenMargins, Hypothesis, Oracle, Stump
+from boostopt.program import Examples
+from boostopt.progress import Progress
 from boostopt.words import parameters_in_words
 
 TREE = "tree"
@@ -39,9 +40,6 @@ TREE_OPTIONS = ("max_depth", "min_samples_leaf", "max_leaf_nodes", "values")
 
 DEPTH = 3
 """Of trees, where nothing is said."""
-
-PAUSE = 1.0
-"""Seconds between lines of progress where the standard error is no terminal: a file of them is to be readable."""
 
 ROUNDED = 1e-9
 """By how much a certified gap may exceed what a rule found, rounding included."""
@@ -71,6 +69,7 @@ def oracle_of_data(
 
     if name is not None and name not in (*BASES, TREE):
         raise unknown_name("oracle", name, (*BASES, TREE))
+    check_options(name or "stump", options, "--oracle")
     base = _tree(options) if name == TREE else name or "stump"
     rest = {key: value for key, value in options.items() if key not in TREE_OPTIONS[:3]} if name == TREE else options
     assert dataset.y is not None
@@ -82,31 +81,48 @@ def _tree(options: dict[str, Any]) -> Any:
     """Return a decision tree that is not fitted."""
     from sklearn.tree import DecisionTreeClassifier
 
-    for name in options:
-        if name not in TREE_OPTIONS:
-            raise unknown_name("option of tree", name, TREE_OPTIONS)
     said = {name: options[name] for name in TREE_OPTIONS[:3] if name in options}
     given: dict[str, Any] = {"max_depth": DEPTH, **said}
     return DecisionTreeClassifier(**given)
 
 
-@dataclass
-class Lines:
-    """Rounds as lines on the standard error: the first of a run, and one a second."""
+def check_options(kind: str, options: Iterable[str], flag: str) -> None:
+    """Raise OptionError for an option that a class of hypotheses does not have, and say which class has it."""
+    from boostopt.estimators.bases import BASES
 
-    title: str
-    last: float = field(default=-math.inf)
-
-    def __call__(self, row: Row) -> None:
-        now = time.monotonic()
-        if row.round == 1 or now - self.last >= PAUSE:
-            typer.echo(words(self.title, row), err=True)
-            self.last = now
+    for name in options:
+        if name not in _options_of(kind):
+            having = [other for other in (*BASES, TREE) if name in _options_of(other)]
+            hint = f" It is an option of {' and '.join(having)}: pass {flag} {having[0]}." if having else ""
+            raise OptionError(f"{unknown_name(f'option of {kind}', name, _options_of(kind))}{hint}")
 
 
-def progress(title: str) -> bool | Callable[[Row], None]:
-    """Return what shows rounds: a line that is redrawn on a terminal, lines elsewhere."""
-    return True if sys.stderr.isatty() else Lines(title)
+def _options_of(kind: str) -> list[str]:
+    """Return the names of the options of a class of hypotheses."""
+    from boostopt import oracles
+    from boostopt.estimators.bases import BASES, SET_HERE
+
+    if kind == TREE:
+        return list(TREE_OPTIONS)
+    return [name for name in inspect.signature(getattr(oracles, BASES[kind])).parameters if name not in SET_HERE]
+
+
+def problem_of(
+    page: Formulation[Any], oracle: Oracle, d0: Any, update: str | None, epsilon: float, given: Mapping[str, Any]
+) -> Problem:
+    """Return what is to be boosted, so that what is wrong with it is said before any work, in words of the command."""
+    values = {name: value for name, value in given.items() if value is not None and name != "epsilon"}
+    try:
+        return Problem.of(page, oracle.c, d0, epsilon, update, values)
+    except ProblemError:
+        check_required(page, {**values, "epsilon": epsilon}, set_anew(page, epsilon))
+        raise
+
+
+def set_anew(page: Formulation[Any], epsilon: float) -> Mapping[str, float]:
+    """Return the parameters that boosting sets in every round."""
+    two = np.ones(2)
+    return page.next_parameters(Progress(0, 1.0, epsilon, Examples(two, two / 2), 0.0, 0.0 * two, -two))
 
 
 @contextmanager
@@ -122,7 +138,7 @@ def warnings_in_words() -> Generator[None]:
 
 def _said(message: Warning | str, *place: Any) -> None:
     """Say a warning on the standard error."""
-    typer.echo(f"warning: {message}", err=True)
+    say(f"warning: {message}")
 
 
 def reached(run: Run) -> bool:
@@ -221,23 +237,37 @@ def in_words(hypothesis: Hypothesis, names: Sequence[str]) -> str:
     return said.replace(f"feature {hypothesis.feature}", names[hypothesis.feature], 1)
 
 
-def check_outputs(source: str, *paths: str | None) -> None:
+def check_outputs(source: str | None, *paths: str | None, read: Sequence[str | None] = ()) -> None:
     """Raise an error for a file that could not be written, before the work and not after it.
+
+    Parameters
+    ----------
+    source
+        The data.
+    *paths
+        All files that the command writes.
+    read
+        What else it reads.
 
     Raises
     ------
     DataError
-        There is no folder to write it in.
+        There is no folder to write it in, or what is there is no regular file.
     OptionError
-        Two results would go into one file, or one into the file of the data.
+        Two results would go into one file, or one into a file that is read.
     """
-    given = [path for path in paths if path is not None]
-    for path in given:
-        if given.count(path) > 1 or (
-            os.path.exists(path) and os.path.exists(source) and os.path.samefile(path, source)
-        ):
-            raise OptionError(f"each result needs a file of its own, and none that of the data; got {path!r} twice.")
+    taken = [path for path in (source, *read) if path is not None]
+    for path in paths:
+        if path is None:
+            continue
+        if any(same_place(path, other) for other in taken):
+            raise OptionError(
+                f"each result needs a file of its own, and none that of the data or of another input; got {path!r} "
+                "twice. Name another file."
+            )
         sweep(path)
+        sweep(written(path))
+        taken.append(path)
 
 
 def check_picture(path: str | None, drawn: str) -> None:

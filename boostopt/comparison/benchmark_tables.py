@@ -11,7 +11,7 @@ from rich.text import Text
 
 from boostopt.comparison.benchmarks import Benchmark
 from boostopt.comparison.scores import SHIFT_SECONDS
-from boostopt.comparison.tables import fitting, folded
+from boostopt.comparison.tables import fitting, folded, foot
 from boostopt.comparison.wording import (
     BUG,
     counts,
@@ -23,6 +23,7 @@ from boostopt.comparison.wording import (
     spread,
     time_of,
 )
+from boostopt.words import counted
 
 STYLES = {"reached": "green", "failed": "red", "not run": "dim"}
 
@@ -44,24 +45,25 @@ class BenchmarkTable:
             yield Text(label, "bold")
             yield fitting(console, options, [_matrix(rows), _matrix(rows, folding=True), _list(rows)])
             for backends, why in reasons(of_program):
-                yield Text(f"{backends}: {why}", "dim")
+                yield foot(f"{backends}: {why}", "dim", options)
         if len(b.programs) > 1:
             yield Text(f"All programs: geometric means of the medians, shifted by {SHIFT_SECONDS:g} s", "bold")
             rows = [(m.backend, m.tol, mean_of(m), ratio(m.ratio), counts(m), STYLES[result_of(m)]) for m in b.means]
             yield fitting(console, options, [_matrix(rows), _matrix(rows, folding=True), _list(rows)])
-        yield from self._conclusions()
-        yield Text(self._made_with(), "dim")
+        for words, style in self._conclusions():
+            yield foot(words, style, options)
+        yield foot(self._made_with(), "dim", options)
 
-    def _conclusions(self) -> Iterator[Text]:
+    def _conclusions(self) -> Iterator[tuple[str, str]]:
         b = self.benchmark
         for label in b.contradicted:
-            yield Text(f"The intervals of {label} contradict each other. {BUG}", "bold red")
+            yield f"The intervals of {label} contradict each other. {BUG}", "bold red"
         if b.contradicted:
             return
         for tol in b.settings.profiles:
-            yield Text(fastest(b.means, tol), "bold")
+            yield fastest(b.means, tol), "bold"
         for what, why in b.origin.skipped:
-            yield Text(f"{what}: left out. {why}", "yellow")
+            yield f"{what}: left out. {why}", "yellow"
 
     def _made_with(self) -> str:
         b = self.benchmark
@@ -73,7 +75,7 @@ class BenchmarkTable:
             f"order (seed {settings.seed}), {limit}, "
             f"{'each backend in a process of its own' if settings.isolate else 'in this process'}. "
             f"boostopt {b.boostopt}, NumPy {machine['numpy']}, {machine['blas']}, Python {machine['python']}, "
-            f"{machine['cpu']}, {machine['cores']} cores, threads {threads}."
+            f"{machine['cpu']}, {counted(machine['cores'], 'core')}, threads {threads}."
         )
 
 

@@ -261,11 +261,15 @@ def _program(value: Any) -> dict[str, Any]:
     ]
     if len(counted) not in (0, 2):
         raise ValueError("multiplicities must be the smallest and the largest one")
+    parameters = fields.mapping(said.get("parameters", {}), "parameters")
+    for name, entry in parameters.items():
+        if not (entry is None or isinstance(entry, bool | str | list)):
+            fields.finite(entry, f"the parameter {name}")
     numbers = ("examples", "examples_with_multiplicity", "hypotheses", "program_digest")
     return {
         **{name: said[name] for name in numbers if name in said},
         "formulation": fields.text(said.get("formulation", ""), "formulation"),
-        "parameters": fields.mapping(said.get("parameters", {}), "parameters"),
+        "parameters": parameters,
         "digest": fields.text(said.get("digest", ""), "digest"),
         "about": about,
     }

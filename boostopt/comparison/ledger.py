@@ -12,9 +12,13 @@ from typing import Any, cast
 from boostopt.comparison.records import plain
 from boostopt.comparison.scores import Run
 from boostopt.errors import DataError
+from boostopt.files import replace_file, written
 
 KIND = "boostopt benchmark"
 FORMAT = 1
+
+PROGRAMS, DESCRIBED = "programs", "described"
+"""What the first line says by label: the digests of the programs, and what they are."""
 
 Key = tuple[str, str, str, str, float, int, str]
 
@@ -31,8 +35,9 @@ FIGURES = ("lower", "upper", "scaled_gap", "seconds")
 class Ledger:
     """A file of runs, or none.
 
-    Its first line says of what comparison it is. A last line without an end was being written when the process ended,
-    and is dropped.
+    Its first line says of what comparison it is, which programs by label among it. Programs may be added, or be missing
+    this time: what is finished of the others stays. A last line without an end was being written when the process
+    ended, and is dropped. A file that is refused is left as it is.
 
     Parameters
     ----------
@@ -43,7 +48,8 @@ class Ledger:
     boostopt
         The version of the package: runs of another one are run again.
     aside
-        What else a new file says of them in its first line, for readers: nothing is compared with it.
+        What else the first line says, for readers: nothing is compared with it. What of it is by label grows with the
+        programs.
 
     Raises
     ------
@@ -65,15 +71,14 @@ class Ledger:
             return
         head = {"kind": KIND, "format": FORMAT, **plain(about)}
         try:
-            lines = self._whole_lines()
-            if not lines:
+            written(self._path)
+            content = self._path.read_bytes() if self._path.exists() else b""
+            if content:
+                self._go_on(content, head, plain(aside or {}))
+            else:
                 self._append({**(aside or {}), **head})
-                return
         except OSError as failure:
             raise DataError(f"{path} cannot be read and written: {failure}. Name another file.") from failure
-        self._check(lines[0], head)
-        for number, line in enumerate(lines[1:], 2):
-            self._take(number, line)
 
     def key(self, program: str, digest: str, backend: str, version: str, tol: float, repeat: int) -> Key:
         """Return what makes a run the same as another; equal programs under two labels are measured twice."""
@@ -95,39 +100,58 @@ class Ledger:
         except OSError as failure:
             raise DataError(f"{self._path} cannot be written: {failure}. Free the disk and resume.") from failure
 
-    def _whole_lines(self) -> list[str]:
-        """Return the lines of the file, cut off after the last whole one."""
+    def _go_on(self, content: bytes, head: Mapping[str, Any], aside: Mapping[str, Any]) -> None:
+        """Remember the runs of a file, and bring its end and its first line up to date once all of it is good."""
         assert self._path is not None
-        if not self._path.exists():
-            return []
-        data = self._path.read_bytes()
-        whole = data[: data.rfind(b"\n") + 1]
-        if len(whole) < len(data):
-            if not whole:
-                raise DataError(
-                    f"expected a file of finished runs; {self._path} has no line that is whole. Name another file."
-                )
+        whole = content[: content.rfind(b"\n") + 1]
+        lines = whole.decode(errors="replace").splitlines()
+        if not lines:
+            raise DataError(
+                f"expected a file of finished runs; {self._path} has no line that is whole. Name another file."
+            )
+        there = self._checked(lines[0], head)
+        for number, line in enumerate(lines[1:], 2):
+            self._take(number, line)
+        if set(head.get(PROGRAMS, ())) - set(there.get(PROGRAMS, ())):
+            first, rest = _line(_grown(there, {**aside, **head})), whole.partition(b"\n")[2]
+            replace_file(self._path, lambda file: file.write(first + rest))
+        elif len(whole) < len(content):
             os.truncate(self._path, len(whole))
-        return whole.decode(errors="replace").splitlines()
 
     def _append(self, document: Mapping[str, Any]) -> None:
         assert self._path is not None
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(plain(document), allow_nan=False) + "\n")
+        with self._path.open("ab") as file:
+            file.write(_line(document))
             file.flush()
             os.fsync(file.fileno())
 
-    def _check(self, line: str, head: Mapping[str, Any]) -> None:
-        """Raise unless the file is of this comparison."""
+    def _checked(self, line: str, head: Mapping[str, Any]) -> dict[str, Any]:
+        """Return what the first line says, if it is of this comparison."""
         there = parsed(line)
         if there is None or there.get("kind") != KIND:
             raise DataError(f"expected a file of finished runs; {self._path} is another file. Name a new one.")
         for name, value in head.items():
-            if there.get(name) != value:
-                raise DataError(
-                    f"expected a file of this comparison; {self._path} is of another one: its {name} is "
-                    f"{_short(there.get(name))}, here it is {_short(value)}. Name another file."
-                )
+            said = there.get(name)
+            if said == value:
+                continue
+            if not isinstance(said, dict) or not isinstance(value, dict):
+                raise self._other(name, said, value)
+            there_too, here_too = _mapping(said), _mapping(value)
+            # Programs may come and go; of all else, every name counts.
+            both = there_too.keys() & here_too.keys() if name == PROGRAMS else there_too.keys() | here_too.keys()
+            if not both:
+                raise self._other(name, sorted(there_too), sorted(here_too))
+            for key in sorted(both):
+                if there_too.get(key) != here_too.get(key):
+                    raise self._other(f"{name}, {key!r},", there_too.get(key), here_too.get(key))
+        return there
+
+    def _other(self, name: str, there: Any, here: Any) -> DataError:
+        """Return the error for a file of another comparison."""
+        return DataError(
+            f"expected a file of this comparison; {self._path} is of another one: its {name} is {_short(there)}, here "
+            f"it is {_short(here)}. Name another file."
+        )
 
     def _take(self, number: int, line: str) -> None:
         """Remember a finished run."""
@@ -194,6 +218,22 @@ def parsed(line: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError, OverflowError):
         return None
     return found if isinstance(found, dict) else None
+
+
+def _line(document: Mapping[str, Any]) -> bytes:
+    """Return an object as a line."""
+    return json.dumps(plain(document), allow_nan=False).encode() + b"\n"
+
+
+def _grown(there: Mapping[str, Any], here: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a first line with the programs of both, what is said here before what is said there."""
+    by_label = {name: {**_mapping(there.get(name)), **_mapping(here.get(name))} for name in (PROGRAMS, DESCRIBED)}
+    return {**there, **here, **by_label}
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    """Return an object with names; an empty one for anything else."""
+    return cast(dict[str, Any], value) if isinstance(value, dict) else {}
 
 
 def _short(value: Any) -> str:

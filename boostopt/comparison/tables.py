@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,10 +33,14 @@ from boostopt.comparison.wording import (
 from boostopt.explanation import PROOFS
 from boostopt.formulation import Formulation
 from boostopt.program import Program
+from boostopt.words import counted
 
 STYLES = {"bounded": "green", "checked": "cyan", "claimed": "yellow", "none": "red", "not run": "dim"}
 KINDS = {"known": "bold", "good": "", "warning": "yellow", "wrong": "bold red"}
 BLAMED = 5
+
+MARKS = "[ ]: a parameter that may be left out."
+"""What is said of the brackets around names of parameters."""
 
 
 @dataclass(frozen=True)
@@ -47,29 +53,31 @@ class ComparisonTable:
     comparison: Comparison
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        layouts = [self._table(7), self._table(5), self._table(5, interval=False)]
+        layouts = [self._table(columns, halves) for columns in (7, 5) for halves in (False, True)]
+        layouts.append(self._table(5, interval=False))
         table = fitting(console, options, layouts)
-        yield Text(self.comparison.program.headline, "bold")
+        yield foot(self.comparison.program.headline, "bold", options)
         yield table
         for run in self.comparison.runs:
-            yield _details(self.comparison, run, with_interval=table is layouts[-1])
+            yield foot(_details(self.comparison, run, with_interval=table is layouts[-1]), "dim", options)
         for said in conclusions(self.comparison.runs):
-            yield Text(said.words, KINDS[said.kind])
+            yield foot(said.words, KINDS[said.kind], options)
 
-    def _table(self, columns: int, interval: bool = True) -> Table:
-        """The first columns, the most important ones."""
+    def _table(self, columns: int, halves: bool = False, interval: bool = True) -> Table:
+        """The first columns, the most important ones; with `halves` the ends of an interval stand below each other."""
         table = Table()
         table.add_column("backend", no_wrap=True)
         table.add_column("verdict", no_wrap=True)
         if interval:
-            table.add_column("certified interval of the optimum", overflow="fold", min_width=16)
+            over = ("certified", "interval of", "the optimum")
+            table.add_column(("\n" if halves else " ").join(over), no_wrap=True)
         table.add_column("gap", justify="right", no_wrap=True)
         table.add_column("seconds", justify="right", no_wrap=True)
         if columns > 5:
             table.add_column("overlaps", justify="center")
             table.add_column("iterations", justify="right", no_wrap=True)
         for run in self.comparison.runs:
-            name, verdict, *rest = _cells(self.comparison, run)[:columns]
+            name, verdict, *rest = _cells(self.comparison, run, halves)[:columns]
             table.add_row(*([name, verdict, *rest] if interval else [folded(run.backend), verdict, *rest[1:]]))
         return table
 
@@ -90,9 +98,21 @@ def folded(name: str) -> Text:
     return Text(name.replace(":", ":\n"))
 
 
+def halved(interval: str) -> str:
+    """Return an interval with its ends below each other."""
+    return interval.replace(", ", ",\n")
+
+
+def foot(words: str, style: str, options: ConsoleOptions) -> Text:
+    """Return words to stand below a table, broken into lines but never between a number and its unit."""
+    held = re.sub("(?<=[0-9]) (?=[a-z])", "\N{NO-BREAK SPACE}", words)  # at which rich would break a line
+    lines = textwrap.wrap(held, options.max_width, break_long_words=False, break_on_hyphens=False)
+    return Text("\n".join(lines).replace("\N{NO-BREAK SPACE}", " "), style)
+
+
 def certificate_table(program: Program, certificate: Certificate, tol: float) -> RenderableType:
     """Return the interval, the residuals of the answer as it came, and who is to blame for the gap."""
-    table = Table(title=Text(program.headline, "bold"), title_justify="left", show_header=False)
+    table = Table(title=Text(program.headline, "bold"), title_justify="default", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     narrow = certificate.scaled_gap <= tol
@@ -113,7 +133,7 @@ def support_table(
     formulations: Iterable[Formulation[Any]], support: Mapping[str, Mapping[str, Capability]], backends: list[Backend]
 ) -> RenderableType:
     """Return formulations against backends, which have letters: yes, or the number of the reason below why not."""
-    table = Table(title="formulations x backends", title_justify="left", title_style="bold", padding=(0, 0))
+    table = Table(title="formulations x backends", title_justify="default", title_style="bold", padding=(0, 0))
     table.add_column("formulation", no_wrap=True)
     table.add_column("parameters", no_wrap=True)
     letters = [chr(ord("A") + k) if k < 26 else str(k) for k in range(len(backends))]
@@ -130,10 +150,13 @@ def support_table(
         names = ", ".join(name if p.required else f"[{name}]" for name, p in formulation.parameters.items())
         table.add_row(Text(formulation.name), Text(names), *cells)
     legend = [Text(f"{letter}  {b.name} {b.version}") for letter, b in zip(letters, backends, strict=True)]
-    return Group(table, *legend, Text(), *(Text(f"({k + 1}) {reason}") for k, reason in enumerate(reasons)))
+    marks = Text("yes: the backend takes the formulation. (1), ...: it does not, for the reason below.")
+    return Group(
+        table, Text(MARKS), marks, *legend, Text(), *(Text(f"({k + 1}) {reason}") for k, reason in enumerate(reasons))
+    )
 
 
-def _cells(comparison: Comparison, run: Run) -> list[RenderableType]:
+def _cells(comparison: Comparison, run: Run, halves: bool) -> list[RenderableType]:
     """The cells of a row; `Text` where the words are not ours, for rich reads brackets in a string as its markup."""
     if not run.ran:
         return [Text(run.backend), Text("not run", STYLES["not run"]), "", "", "", "", ""]
@@ -142,7 +165,7 @@ def _cells(comparison: Comparison, run: Run) -> list[RenderableType]:
     return [
         Text(run.backend + by),
         Text(verdict, STYLES[verdict]),
-        Text(proved(run)),
+        Text(halved(proved(run)) if halves else proved(run)),
         width(run),
         seconds_once(run),
         Text(f"NO: {', '.join(clashing)}", "bold red") if clashing else Text("yes", "green"),
@@ -150,10 +173,10 @@ def _cells(comparison: Comparison, run: Run) -> list[RenderableType]:
     ]
 
 
-def _details(comparison: Comparison, run: Run, with_interval: bool = False) -> Text:
+def _details(comparison: Comparison, run: Run, with_interval: bool = False) -> str:
     """What a solver says, the form of its best answer, what went wrong, and where the time went, in a line."""
     if not run.ran:
-        return Text(f"{run.backend}: not run. {run.reason.removesuffix('.')}.", "dim")
+        return f"{run.backend}: not run. {run.reason.removesuffix('.')}."
     record, clashing = run.record, clashes(run, comparison.runs)
     printed = (record["printed"] or "").strip().splitlines()
     parts = [
@@ -162,12 +185,12 @@ def _details(comparison: Comparison, run: Run, with_interval: bool = False) -> T
         *filter(None, [answered(run)]),
         form(run),
         *filter(None, [record["error"]]),
-        *([f'{len(printed)} lines printed, the last "{printed[-1].strip()}"'] if printed else []),
-        *([] if record["iterations"] is None else [f"{iterations(run)} iterations"]),
+        *([f'{counted(len(printed), "line")} printed, the last "{printed[-1].strip()}"'] if printed else []),
+        *([] if record["iterations"] is None else [counted(record["iterations"], "iteration")]),
         phases(run),
         *([f"contradicts {', '.join(clashing)}"] if clashing else []),
     ]
-    return Text("; ".join(parts), "dim")
+    return "; ".join(parts)
 
 
 def _blamed(gaps: Any) -> str:

@@ -31,8 +31,8 @@ from boostopt.comparison.wording import (
     width,
 )
 from boostopt.errors import ProblemError
-from boostopt.pictures import intervals, profiles
-from boostopt.reporting.drawings import drawn, narrow_intervals
+from boostopt.pictures import profiles
+from boostopt.reporting.drawings import drawn, narrow_intervals, narrow_profiles, wide_intervals
 from boostopt.reporting.facts import facts, origin, parameters, provenance
 from boostopt.reporting.formulas import PageShown, shown
 from boostopt.reporting.logs import Log, logs
@@ -113,7 +113,7 @@ class Contents:
     formulations: tuple[Stated, ...]
     programs: tuple[Shown, ...]
     means: Matrix | None
-    profiles: Markup | None
+    profiles: tuple[tuple[str, Markup], ...]
     skipped: tuple[tuple[str, str], ...]
     provenance: tuple[tuple[str, str], ...]
     unfolded: bool
@@ -135,7 +135,7 @@ def contents(of: Document) -> Contents:
         formulations=stated,
         programs=programs,
         means=_means(b) if of.measured and several else None,
-        profiles=drawn(profiles(b), "profiles", "Performance profiles of the backends") if ran else None,
+        profiles=_profiles(b) if ran and several else (),
         skipped=b.origin.skipped,
         provenance=provenance(of),
         unfolded=len(programs) <= FEW,
@@ -211,11 +211,18 @@ def _narrowest(runs: Iterable[Run]) -> list[Run]:
 def _pictures(runs: Sequence[Run], prefix: str) -> tuple[tuple[str, Markup], ...]:
     """Return the intervals for wide and for narrow screens, by these words; nothing where there is none to draw."""
     try:
-        wide, narrow = intervals(runs), narrow_intervals(runs)
+        wide, narrow = wide_intervals(runs), narrow_intervals(runs)
     except ProblemError:  # infeasible, or nothing known: there are no distances to draw, and the words say so
         return ()
     label = "Certified intervals of the backends against each other"
     return ("wide-screen", drawn(wide, f"{prefix}w", label)), ("narrow-screen", drawn(narrow, f"{prefix}n", label))
+
+
+def _profiles(b: Benchmark) -> tuple[tuple[str, Markup], ...]:
+    """Return the profiles for wide and for narrow screens, by these words."""
+    label = "Performance profiles of the backends"
+    narrow = [drawn(figure, f"profilesn{k}", label) for k, figure in enumerate(narrow_profiles(b))]
+    return ("wide-screen", drawn(profiles(b), "profilesw", label)), *(("narrow-screen", one) for one in narrow)
 
 
 def _line(run: Run, runs: Sequence[Run], measured: bool) -> Line:

@@ -6,6 +6,7 @@ import io
 import re
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import matplotlib as mpl
@@ -13,14 +14,19 @@ from markupsafe import Markup, escape
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from boostopt.comparison.benchmarks import Benchmark
 from boostopt.comparison.scores import Run
-from boostopt.pictures import intervals
+from boostopt.pictures import intervals, profiles
+from boostopt.pictures.style import Panels
 
 SAVED: dict[Any, str] = {"svg.fonttype": "none", "svg.hashsalt": "boostopt"}
 """Text is text that a browser draws and a reader can search; names in the picture do not change from run to run."""
 
 NARROW = 4.2
 """Inches of a picture for narrow screens: shrunk to one of 360 pixels its letters are still those of a text."""
+
+NOT_RUN = "not run"
+"""What is said of a backend without an interval."""
 
 
 def drawn(figure: Figure, prefix: str, label: str) -> Markup:
@@ -49,6 +55,31 @@ def drawn(figure: Figure, prefix: str, label: str) -> Markup:
     text = re.sub(r'^<svg ([^>]*?)\s*height="[^"]*"', r"<svg \1", text)
     text = text.replace("<svg ", f'<svg role="img" aria-label="{escape(label)}" ', 1)
     return Markup(re.sub(r"\n\s*\n+", "\n", text))
+
+
+def wide_intervals(runs: Sequence[Run]) -> Figure:
+    """Draw certified intervals with gaps and seconds, but not with reasons, which the table beside it has in full."""
+    figure = intervals(runs)
+    for said in figure.axes[0].texts:
+        if said.get_text().startswith(f"{NOT_RUN}: "):
+            said.set_text(NOT_RUN)
+    return figure
+
+
+def narrow_profiles(benchmark: Benchmark) -> tuple[Figure, ...]:
+    """Draw the profiles for a narrow screen: a picture for each gap, its legend no wider than the picture."""
+    settings = [replace(benchmark.settings, profiles=(gap,)) for gap in sorted(benchmark.settings.profiles)[::-1]]
+    return tuple(_narrowed(profiles(replace(benchmark, settings=one))) for one in settings)
+
+
+def _narrowed(figure: Figure) -> Figure:
+    """Make a picture narrow, and its legend anew in as many columns as fit."""
+    for legend in list(figure.legends):
+        figure.set_figheight(figure.get_figheight() - legend.get_window_extent().height / figure.dpi)
+        legend.remove()
+    figure.set_figwidth(NARROW)
+    Panels(figure, figure.axes, own=True).legend(*figure.axes)
+    return figure
 
 
 def narrow_intervals(runs: Sequence[Run]) -> Figure:

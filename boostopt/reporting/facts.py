@@ -14,7 +14,9 @@ from boostopt.reporting.formulas import symbol
 def origin(of: Document) -> tuple[tuple[str, str], ...]:
     """Where the comparison comes from."""
     said = of.benchmark.origin
-    return named({"Data": said.data, "Made": said.date, "Command": said.command, "Read from": of.file})
+    return named(
+        {"Data": said.data, "Made": said.date.replace("T", " ", 1), "Command": said.command, "Read from": of.file}
+    )
 
 
 def parameters(program: Mapping[str, Any]) -> tuple[tuple[Markup, str, str], ...]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from importlib.util import find_spec
-from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from boostopt.errors import BoostoptError, DataError
+from boostopt.files import same_place, written
 
 TOOLS = ("jinja2", "latex2mathml", "matplotlib")
 
@@ -48,17 +48,13 @@ def check_place(path: str | os.PathLike[str], read: Iterable[str | os.PathLike[s
     DataError
         It cannot be written, or it would replace what is read.
     """
-    target = Path(path)
+    for other in read:
+        if other is not None and same_place(path, other):
+            raise DataError(f"expected a file of its own for the report; {path} is read. Choose another name.")
+    target = written(path)
     try:
-        for other in read:
-            if other is not None and target.exists() and os.path.exists(other) and target.samefile(other):
-                raise DataError(f"expected a file of its own for the report; {target} is read. Choose another name.")
-        if target.is_dir():
-            raise IsADirectoryError("it is a directory")
         # Made and dropped: permissions alone do not tell whether a disk can be written to.
         with NamedTemporaryFile(prefix=f".{target.name}.", suffix=".partial", dir=target.parent):
             pass
     except (OSError, ValueError) as failure:
-        if isinstance(failure, DataError):
-            raise
-        raise DataError(f"{target} cannot be written: {failure}. Choose another place.") from failure
+        raise DataError(f"{path} cannot be written: {failure}. Choose another place.") from failure

@@ -14,6 +14,7 @@ from invoked import document, examples, refused, run, write_csv, write_examples
 
 import boostopt.cli.boost
 from boostopt import Run, boost, stump_matrix
+from boostopt.boosting import progress_line
 from boostopt.boosting.trace import Row
 from boostopt.oracles import DecisionStumps
 from boostopt.verification import verify
@@ -54,7 +55,7 @@ def test_the_table_says_what_is_proved_and_progress_goes_to_the_standard_error(d
     assert result.exit_code == 0
     assert "best soft margin of the class" in result.stdout and "within epsilon = 0.2" in result.stdout
     assert "round 1" not in result.stdout
-    assert re.match(r"erlpboost: round 1, 1 hypotheses, soft margin ", result.stderr)
+    assert re.match(r"erlpboost: round 1, 1 hypothesis, soft margin ", result.stderr)
 
 
 def test_a_run_that_is_cut_short_exits_with_1_and_prints_the_same(data: Path) -> None:
@@ -191,7 +192,7 @@ def test_ctrl_c_finishes_the_round_prints_and_saves_what_there_is(
 
         return show
 
-    monkeypatch.setattr(boostopt.cli.boost, "progress", pressed)
+    monkeypatch.setattr(progress_line, "Lines", pressed)
     out, checkpoint = tmp_path / "run.npz", tmp_path / "going.npz"
     arguments = ("boost", "erlpboost", "--data", data, *COARSE)
     found = document(*arguments, "--out", out, "--checkpoint", checkpoint, status=130)
@@ -230,7 +231,15 @@ def test_a_second_ctrl_c_ends_at_once_and_says_where_the_checkpoint_is(
         (("lpboost", "--nu", "2.5"), "--nu with a decimal point is a fraction"),
         (("lpboost", "--nu", "0.3", "--epsilon", "0"), "epsilon must be a positive number"),
         (("lpboost", "--nu", "0.3", "--oracle", "stumps"), "unknown oracle 'stumps'. Did you mean 'stump'"),
-        (("lpboost", "--nu", "0.3", "--option", "depth=2"), "unknown option of DecisionStumps 'depth'"),
+        (("lpboost", "--nu", "0.3", "--option", "depth=2"), r"unknown option of stump 'depth'\..*none\.$"),
+        (
+            ("lpboost", "--nu", "0.3", "--option", "max_depth=2"),
+            "unknown option of stump 'max_depth'. Known: none. It is an option of tree: pass --oracle tree.",
+        ),
+        (
+            ("lpboost", "--nu", "0.3", "--oracle", "kernel", "--option", "values=predict"),
+            "unknown option of kernel 'values'.* It is an option of rbf and tree: pass --oracle rbf.",
+        ),
         (("lpboost", "--nu", "0.3", "--option", "depth"), "--option takes name=value; got 'depth'"),
         (("lpboost", "--nu", "0.3", "--oracle", "tree", "--option", "depth=2"), "unknown option of tree 'depth'"),
         (("lpboost", "--nu", "0.3", "--update", "step"), "update='step' needs a regularizer that is strongly convex"),
@@ -268,11 +277,33 @@ def test_no_result_replaces_the_data(data: Path) -> None:
     assert data.read_bytes() == before
 
 
-def test_a_certificate_of_what_has_no_soft_margin_is_an_error_and_the_run_is_printed(
-    data: Path, tmp_path: Path
+PROTOTYPE = """
+from boostopt.authoring import COUNT, Cap, CappedSimplex, parameter, prototype
+
+
+class OwnCap(Cap):
+    pass
+
+
+own = prototype(
+    "own", lambda p, examples: OwnCap(CappedSimplex(examples.c, p.nu)), nu=parameter("number of examples", COUNT)
+)
+"""
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("qp_reg_adaboost", "--set", "C=0.1"), "qp_reg_adaboost has no soft margin over a class to certify"),
+        (("own.py", "--nu", "0.3"), "a certificate in a file must be about a regularizer .* got OwnCap"),
+    ],
+    ids=["no soft margin", "a regularizer of one's own"],
+)
+def test_a_certificate_that_cannot_be_is_an_error_before_the_run(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], message: str
 ) -> None:
-    arguments = ("boost", "qp_reg_adaboost", "--data", data, "--set", "C=0.1", "--epsilon", "0.1")
-    result = run(*arguments, "--certificate", tmp_path / "c.json")
-    assert result.exit_code == 2
-    assert "error: qp_reg_adaboost has no soft margin over a class to certify" in result.stderr
-    assert "optimum over those collected" in result.stdout
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "own.py").write_text(PROTOTYPE)
+    assert run("boost", *arguments, "--data", data, "--epsilon", "0.1").exit_code == 0
+    monkeypatch.setattr(boostopt.cli.boost, "boost", None)
+    refused(message, "boost", *arguments, "--data", data, "--epsilon", "0.1", "--certificate", "c.json")

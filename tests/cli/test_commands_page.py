@@ -34,5 +34,6 @@ def test_what_the_page_shows_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     for words in commands:
         result = run(*words)
         assert result.exit_code == 0, (words, result.stderr)
-    made = {"model.npz", "wine.npz", "predictions.csv", "going.npz", "run.npz", "class.json", "bounds.png", "path.png"}
+    made = {"model.npz", "wine.npz", "predictions.csv", "going.npz", "run.npz", "class.json", "proof.json"}
+    made |= {"bounds.png", "path.png"}
     assert {path.name for path in tmp_path.iterdir()} == made

@@ -6,16 +6,21 @@ import csv
 import io
 import os
 import signal
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from invoked import document, examples, refused, run, write_examples
+from rich.console import Console
 
+import boostopt.boosting.paths
 import boostopt.cli.path
 from boostopt import path
+from boostopt.boosting import progress_line
 from boostopt.boosting.trace import Row
 from boostopt.oracles import DecisionStumps
+from boostopt.words import interval
 
 
 @pytest.fixture
@@ -43,6 +48,28 @@ def test_csv_is_a_header_and_a_line_for_each_value(data: Path) -> None:
     said = [line.partition(":")[0] for line in result.stderr.splitlines() if line.startswith("eta = ")]
     assert said == ["eta = 10", "eta = 100"]
     assert "eta" in run(*arguments).stdout
+
+
+@pytest.mark.parametrize(
+    "width, last", [(56, "reached"), (68, "reached"), (80, "rounds"), (92, "hypotheses"), (102, "seconds")]
+)
+def test_a_narrow_terminal_splits_no_number_and_loses_the_last_columns_first(
+    data: Path, monkeypatch: pytest.MonkeyPatch, width: int, last: str
+) -> None:
+    monkeypatch.setattr(boostopt.cli.path, "output", lambda: Console(width=width, color_system=None))
+    arguments = ("path", "erlpboost", "--data", data, "--nu", "0.3,0.6", "--epsilon", "0.2")
+    lines = run(*arguments).stdout.splitlines()
+    header = [cell.strip() for line in lines if line.startswith("┃") for cell in line.strip("┃").split("┃")]
+    assert "…" not in "".join(lines) and max(map(len, lines)) <= width
+    assert list(filter(None, header))[-1 if width > 56 else 5] == last
+    for own in document(*arguments)["runs"]:
+        for end in interval(own["class"]["lower"], own["class"]["upper"]).split():
+            assert any(end in line for line in lines), end
+
+
+def test_where_there_is_one_it_is_told_as_one(data: Path) -> None:
+    result = run("path", "lpboost", "--data", data, "--nu", "0.3", "--max-rounds", "1")
+    assert "nu = 12: 1 round, 1 hypothesis, " in result.stderr
 
 
 def test_one_value_is_a_path_too(data: Path) -> None:
@@ -77,7 +104,7 @@ def test_ctrl_c_prints_the_values_that_were_reached(data: Path, monkeypatch: pyt
 
         return show
 
-    monkeypatch.setattr(boostopt.cli.path, "progress", pressed)
+    monkeypatch.setattr(progress_line, "Lines", pressed)
     result = run("path", "erlpboost", "--data", data, "--nu", "0.3,0.6,0.9", "--epsilon", "0.01", "--csv")
     assert result.exit_code == 130
     assert result.stderr.endswith("interrupted: 2 of 3 values\n")
@@ -102,3 +129,43 @@ def test_ctrl_c_prints_the_values_that_were_reached(data: Path, monkeypatch: pyt
 )
 def test_bad_input_is_an_error(data: Path, arguments: tuple[str, ...], message: str) -> None:
     refused(message, "path", "erlpboost", "--data", data, *arguments)
+
+
+def test_ctrl_c_between_two_values_prints_those_that_were_reached(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a signal that is noted, or raised, as by a second one."""
+
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    for press in (partial(signal.raise_signal, signal.SIGINT), interrupted):
+
+        def told(name: str, value: float, run: Any, press: Any = press) -> None:
+            if value == 24:
+                press()
+
+        monkeypatch.setattr(boostopt.cli.path, "_said", told)
+        result = run("path", "erlpboost", "--data", data, "--nu", "0.3,0.6,0.9", "--epsilon", "0.3", "--csv")
+        assert result.exit_code == 130
+        assert result.stderr.endswith("interrupted: 2 of 3 values\n")
+        assert [float(line["nu"]) for line in csv.DictReader(io.StringIO(result.stdout))] == [24, 36]
+
+
+def test_ctrl_c_in_the_last_round_of_a_value_is_not_lost(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def pressed(title: str) -> Any:
+        return lambda row: signal.raise_signal(signal.SIGINT) if row.gap <= 0.3 else None
+
+    monkeypatch.setattr(progress_line, "Lines", pressed)
+    result = run("path", "erlpboost", "--data", data, "--nu", "0.3,0.6,0.9", "--epsilon", "0.3", "--csv")
+    assert result.exit_code == 130
+    assert result.stderr.endswith("interrupted: 1 of 3 values\n")
+    (line,) = csv.DictReader(io.StringIO(result.stdout))
+    assert line["reached"] == "True"
+
+
+def test_ctrl_c_before_a_value_is_reached_has_nothing_to_print(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stopped(*arguments: Any, **options: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(boostopt.boosting.paths, "boost", stopped)
+    result = run("path", "erlpboost", "--data", data, "--nu", "0.3,0.6")
+    assert (result.exit_code, result.stdout) == (130, "")

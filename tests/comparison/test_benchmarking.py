@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import math
+import os
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from boostopt import DataError, OptionError
 from boostopt.backends.base import Attempt, Task
 from boostopt.comparison import PROFILES, Benchmark, benchmark, benchmarking
 from boostopt.comparison.benchmark_tables import BenchmarkTable
+from boostopt.comparison.documents import load
 from boostopt.comparison.ledger import Ledger
 from boostopt.comparison.machine import boostopt_version
 from boostopt.comparison.records import program_digest
@@ -358,7 +360,41 @@ def test_a_file_of_another_comparison_is_refused_and_left_as_it_is(tmp_path: Pat
         benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, time_limit=5.0, resume=file)
     with pytest.raises(DataError, match="is of another one: its programs is"):
         benchmark(reference_erlpboost(), ["auto"], [1e-3], repeats=1, time_limit=4.0, resume=file)
+    label = reference_lpboost().headline
+    with pytest.raises(DataError, match=f"is of another one: its programs, '{label}', is"):
+        benchmark({label: reference_erlpboost()}, [right()], [1e-3], repeats=1, time_limit=4.0, resume=file)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("OMP_NUM_THREADS", "77")
+        with pytest.raises(DataError, match=r"is of another one: its machine, 'threads', is .* here it is \{.*77"):
+            benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, time_limit=4.0, resume=file)
     assert file.read_bytes() == before
+
+
+def test_programs_that_are_added_are_run_and_those_left_out_are_kept(tmp_path: Path) -> None:
+    file, asked = tmp_path / "runs.jsonl", list[Any]()
+    backend = replace(right(), asked=(asked,))
+    programs = {label: reference_lpboost() for label in ("one", "two", "three")}
+
+    def measured(*labels: str) -> Any:
+        asked.clear()
+        made = benchmark({name: programs[name] for name in labels}, [backend], [1e-3], repeats=2, resume=file)
+        assert list(made.programs) == list(labels)
+        return {run.program: run for run in made.runs}
+
+    first = measured("one", "two")
+    with file.open("a") as end:
+        end.write('{"being written')
+    second = measured("two", "three")
+    assert len(asked) == 1 + 2 and second["two"] == first["two"]
+    before = file.read_bytes()
+    third = measured("three", "one", "two")
+    assert not asked and file.read_bytes() == before
+    assert third == {**first, "three": second["three"]}
+    head = json.loads(before.splitlines()[0])
+    assert list(head["programs"]) == list(head["described"]) == ["one", "two", "three"]
+    read = load(file).benchmark
+    assert set(read.programs) == set(programs) and all(read.programs[name]["examples"] == 6 for name in programs)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["runs.jsonl"]
 
 
 @pytest.mark.parametrize(
@@ -366,6 +402,8 @@ def test_a_file_of_another_comparison_is_refused_and_left_as_it_is(tmp_path: Pat
     [
         (b"x,y\n1,2\n", "expected a file of finished runs; .* is another file"),
         (b"no line that ends", "has no line that is whole"),
+        (b"x,y\n1,2\n3,4", "is another file"),
+        (b'{"kind": "boostopt benchmark", "format": 1}\n{}\n3,4', "is of another one"),
     ],
 )
 def test_a_file_of_anything_else_is_refused_and_left_as_it_is(tmp_path: Path, content: bytes, message: str) -> None:
@@ -382,6 +420,11 @@ def test_a_line_that_is_no_run_is_refused_with_its_number(tmp_path: Path) -> Non
     file.write_text(file.read_text() + '{"boostopt": "0"}\n')
     with pytest.raises(DataError, match=r"line 3: expected a finished run; it is none"):
         benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=file)
+    before = file.read_bytes() + b"a line that does not end"
+    file.write_bytes(before)
+    with pytest.raises(DataError, match=r"line 3: expected a finished run; it is none"):
+        benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=file)
+    assert file.read_bytes() == before
 
 
 LINE: dict[str, Any] = {
@@ -463,8 +506,15 @@ def test_a_deep_first_line_is_another_file(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"cannot be read and written: .*Name another file\."):
+    with pytest.raises(DataError, match=r"cannot be written: it is a directory\."):
         Ledger(tmp_path, {}, "0")
+
+
+def test_a_pipe_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    # Nobody writes into it: who opened it would wait for ever.
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(DataError, match="cannot be written: what is there is no regular file"):
+        Ledger(tmp_path / "pipe", {}, "0")
 
 
 def test_the_digest_of_a_program_is_of_all_that_makes_it() -> None:

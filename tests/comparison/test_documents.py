@@ -172,6 +172,8 @@ EDITED_TOPS: list[tuple[dict[str, Any], str]] = [
     ({"about": {"smallest": "x"}}, "smallest must be a finite number"),
     ({"examples": -1}, "examples must be a count"),
     ({"parameters": []}, "parameters must be an object"),
+    ({"parameters": {"nu": 10**400}}, "the parameter nu must be a finite number"),
+    ({"parameters": {"nu": {"a": 1}}}, "the parameter nu must be a finite number"),
     ({"machine": None}, "machine must be an object"),
     ({"machine": {"threads": []}}, "threads must be an object"),
     ({"origin": {"skipped": [["a"]]}}, "what was left out must stand in pairs"),
@@ -203,7 +205,24 @@ def test_an_edited_benchmark_is_refused_with_what_is_wrong(tmp_path: Path, edit:
         load(written(tmp_path, json.dumps(said | edit)))
 
 
-HOSTILE: list[Any] = [None, True, -1, 0, 1e308, -1e308, 5e-324, 10**30, "", "<script>", "\ud800", "\x00", [], {}, [[]]]
+HOSTILE: list[Any] = [
+    None,
+    True,
+    -1,
+    0,
+    1e308,
+    -1e308,
+    5e-324,
+    10**30,
+    10**400,
+    "",
+    "<script>",
+    "\ud800",
+    "\x00",
+    [],
+    {},
+    [[]],
+]
 
 
 def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:

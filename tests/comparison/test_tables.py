@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -229,7 +230,7 @@ def test_no_width_loses_the_interval_or_the_reason(width: int) -> None:
     assert max(map(len, text.splitlines())) <= width
 
 
-@pytest.mark.parametrize("width", (60, 80))
+@pytest.mark.parametrize("width", (60, 72))
 def test_a_narrow_terminal_cuts_nothing_off_and_drops_the_interval_from_the_table_only(width: int) -> None:
     names = ["cvxpy:clarabel:density-rated", "isolated:cvxpy:scs:dual-rated"]
     rows = [row(name, at(0.123456789, 0.987654321), True) for name in names]
@@ -240,6 +241,30 @@ def test_a_narrow_terminal_cuts_nothing_off_and_drops_the_interval_from_the_tabl
     for name in names:
         assert f'{name} says "kOptimal (optimal)"; certified: [0.123456789, 0.987654321]; best' in words(text)
     assert "cvxpy:highs:dual: not run. it takes no cones." in words(text)
+
+
+@pytest.mark.parametrize("width", (60, 76, 80, 100, 120))
+@pytest.mark.parametrize("name", ("interior", "cvxpy:clarabel:primal", "isolated:cvxpy:scs:density-rated"))
+def test_no_width_splits_a_number(width: int, name: str) -> None:
+    text = shown(ComparisonTable(compared(row(name, at(-1.104003116e-10, -4.726820156e-11), True))), width=width)
+    for end in ("[-1.104003116e-10,", "-4.726820156e-11]"):
+        assert any(end in line for line in text.splitlines())
+
+
+@pytest.mark.parametrize("width", range(40, 130))
+def test_a_line_under_a_table_breaks_at_no_unit_and_ends_in_no_blank(width: int) -> None:
+    lines = shown(ComparisonTable(compared(row("one", solved(), True), row("two", reason="it takes no cones"))), width)
+    under = [line for line in lines.splitlines() if line[:1] not in "┏┃┡│└"]
+    assert max(map(len, under)) <= width
+    assert not any(line.startswith(("s,", "s;", "iteration")) or line == "s" for line in under), under
+    assert not any(line.endswith(" ") for line in under)
+    assert re.search(r"certify \d\.\d{3} s", " ".join(under))
+
+
+def test_one_iteration_is_told_as_one() -> None:
+    solution = solved()
+    one = replace(solution, attempts=(replace(solution.attempts[0], iterations=1),))
+    assert "; 1 iteration; " in words(shown(ComparisonTable(compared(row("one", one)))))
 
 
 # Certificates
@@ -334,6 +359,17 @@ def test_parameters_that_may_be_left_out_stand_in_brackets() -> None:
     text = shown(support_table([page], {page.name: {backend.name: Capability(True)}}, [backend]))
     assert cells(text, "erlpboost")[1] == "nu, [epsilon], [eta], [two_sided]"
     assert "clarabel" in text and backend.version in text
+
+
+def test_marks_are_explained_below() -> None:
+    page, backend = get_formulation("erlpboost"), get_backend("cvxpy:clarabel")
+    text = shown(support_table([page], {page.name: {backend.name: Capability(True)}}, [backend]))
+    assert "[ ]: a parameter that may be left out.\nyes: the backend takes the formulation. (1), ...:" in text
+
+
+def test_a_title_is_not_padded() -> None:
+    assert not shown(certificate_table(reference_lpboost(), certificate(), 1e-6)).splitlines()[0].endswith(" ")
+    assert shown(support_table([], {}, [])).splitlines()[0].rstrip() == "formulations x backends"
 
 
 def test_brackets_in_the_name_of_a_backend_are_shown() -> None:

@@ -37,6 +37,8 @@ addEventListener("load", () => {
   document.title = JSON.stringify({
     width: root.clientWidth, content: root.scrollWidth, wide, math: math.filter((h) => h > 0).length,
     errors: document.querySelectorAll("merror, parsererror").length,
+    moved: [...document.querySelectorAll(".picture")].filter((e) => e.scrollWidth > e.clientWidth).length,
+    words: Math.max(...[...document.querySelectorAll(".word")].map((e) => Math.round(e.offsetHeight / 24))),
     letters: Math.min(...[...document.querySelectorAll("svg")].filter((e) => e.getBoundingClientRect().width).map(
       (e) => 10 * e.getBoundingClientRect().width / e.viewBox.baseVal.width)),
   });
@@ -87,6 +89,14 @@ def test_pictures_are_legible(browser: Callable[..., str], tmp_path: Path, width
     found = measured_at(browser, tmp_path, to_html(RESULTS["entropy"]()), width, unfolded=False)
     # Letters of 10 points in the picture, in CSS pixels: 16 are those of the text beside it.
     assert found["letters"] >= 10, found
+
+
+def test_on_a_phone_no_picture_has_to_be_moved_and_no_option_is_broken(
+    browser: Callable[..., str], tmp_path: Path
+) -> None:
+    found = measured_at(browser, tmp_path, to_html(RESULTS["measured"]()), PHONE, unfolded=False)
+    assert found["moved"] == 0
+    assert found["words"] == 1
 
 
 def test_every_formula_is_laid_out(browser: Callable[..., str], tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from problems import REFERENCE_U
+from reported import Page
 from typer.testing import CliRunner
 
 import boostopt.cli
@@ -62,7 +64,7 @@ def test_the_report_is_written_beside_what_is_printed(data: Path, tmp_path: Path
     assert "html" not in result.stdout.lower() or form == ["--json"]
     assert result.stderr.endswith(f"report: {out}\n")
     page = out.read_text()
-    assert f"LPBoost on {data}" in page and "boostopt compare &#39;a name.npz&#39;" in page
+    assert f"LPBoost on {data}" in page and "boostopt compare 'a name.npz'" in Page(page).text
     if form == ["--json"]:
         found = json.loads(result.stdout)
         assert found["origin"]["data"] == str(data)
@@ -140,6 +142,38 @@ def test_a_folder_is_resumed_and_its_results_are_no_data(folder: Path) -> None:
     assert again.exit_code == 0 and keeps.stat().st_size == size
     assert [what for what, _ in json.loads(again.stdout)["origin"]["skipped"]] == ["notes.txt"]
     assert run("report", keeps).exit_code == 0
+
+
+def test_a_folder_that_has_changed_is_gone_on_with(folder: Path, tmp_path: Path) -> None:
+    keeps = tmp_path / "runs.jsonl"
+    command = ["compare", "lpboost", "--all", folder, *SMALL, "--repeats", "1", "--tol", "1e-6", "--resume", keeps]
+    assert run(*command).exit_code == 0
+    first = keeps.read_text().splitlines()[1:]
+    (folder / "b.npz").rename(tmp_path / "b.npz")
+    np.savez(folder / "c.npz", U=REFERENCE_U[:, :2])
+    result = run(*command, "--json")
+    assert result.exit_code == 0, result.stderr
+    assert [label.partition(":")[0] for label in json.loads(result.stdout)["programs"]] == ["a.npz", "c.npz"]
+    now = keeps.read_text().splitlines()[1:]
+    assert now[: len(first)] == first
+    assert [json.loads(line)["program"].partition(":")[0] for line in now[len(first) :]] == ["c.npz"] * 2
+    np.savez(folder / "a.npz", U=-REFERENCE_U)  # another file of the same sizes
+    refused(r"expected a file of this comparison; .*: its programs, 'a\.npz: lpboost.* Name another file\.", *command)
+
+
+def test_what_is_no_file_in_a_folder_is_said(folder: Path) -> None:
+    for name in ("one", "two", ".hidden"):
+        (folder / name).mkdir()
+    (folder / "gone.npz").symlink_to(folder / "nothing")
+    os.mkfifo(folder / "pipe.npz")
+    result = run("compare", "lpboost", "--all", folder, *SMALL, "--repeats", "1", "--tol", "1e-6", "--json")
+    assert result.exit_code == 0, result.stderr
+    skipped = dict(json.loads(result.stdout)["origin"]["skipped"])
+    assert list(skipped) == ["one, two", "gone.npz", "pipe.npz", "notes.txt"]
+    assert skipped["one, two"].startswith("Folders in a folder are not read")
+    assert skipped["gone.npz"] == "It is a link to nothing."
+    assert skipped["pipe.npz"] == "It is no file, but a pipe or a device."
+    assert all(f"left out: {what}. {why}\n" in result.stderr for what, why in skipped.items())
 
 
 def test_all_formulations_are_those_that_need_nothing_further(folder: Path) -> None:

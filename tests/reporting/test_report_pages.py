@@ -12,7 +12,7 @@ import pytest
 from problems import Fake, attempt, reference_lpboost, right
 from reported import ORIGIN, RESULTS, Page, entropy, every_page, infeasible, known, linear, measured, nothing
 
-from boostopt import Benchmark, Comparison, DataError, OptionError, compare, list_formulations
+from boostopt import Benchmark, Comparison, DataError, OptionError, benchmark, compare, list_formulations
 from boostopt.comparison.descriptions import describe
 from boostopt.comparison.documents import document, load
 from boostopt.comparison.wording import proved, seconds, time_of
@@ -104,7 +104,34 @@ def test_intervals_are_drawn_where_there_are_two_finite_ends() -> None:
         page = page_of(comparison)
         assert ("svg" in page.tags) == known(comparison.interval), which
         assert ("there is nothing to draw" in page.text) != known(comparison.interval)
-    assert page_of(measured()).tags.count("svg") == 1 + 2 * 2
+    # Profiles for wide screens, and of each gap for narrow ones.
+    assert page_of(measured()).tags.count("svg") == (1 + 3) + 2 * 2
+
+
+def test_profiles_of_a_single_program_say_nothing_and_are_left_out() -> None:
+    one = benchmark({"small": reference_lpboost()}, ["cvxpy:highs", right()], [1e-3], repeats=1)
+    text = page_of(one).text
+    assert "Profiles" not in text and "share of" not in text
+    assert "the share of all programs" in page_of(measured()).text
+
+
+def test_pictures_say_only_that_a_backend_was_not_run_and_the_table_why() -> None:
+    html = to_html(entropy())
+    reason = next(run.reason for run in entropy().runs if not run.ran)
+    pictures = "".join(re.findall(r"<svg.*?</svg>", html, re.DOTALL))
+    assert pictures.count(">not run</text>") == 2 and reason not in pictures
+    assert f'class="not-run">{reason}</td>' in html
+
+
+@pytest.mark.parametrize("which, explained", [("linear", True), ("measured", True), ("nothing", False)])
+def test_verdicts_are_explained_where_there_are_any(which: str, explained: bool) -> None:
+    assert ("Every interval is true whatever the verdict" in page_of(RESULTS[which]()).text) == explained
+
+
+def test_words_of_the_command_and_the_date_are_kept_whole() -> None:
+    html = to_html(linear())
+    for word in ("compare", "--report", "out.html", "2026-01-02", "03:04:05+00:00"):
+        assert f'<span class="word">{word}</span>' in html
 
 
 def test_the_problems_are_mathml_and_the_logs_are_folded_away() -> None:
@@ -136,7 +163,7 @@ def test_provenance_says_what_it_was_made_with() -> None:
         assert version in text
     for said in (
         ORIGIN.command,
-        ORIGIN.date,
+        ORIGIN.date.replace("T", " "),
         "ERL" if False else "LPBoost on data.csv",
         "OPENBLAS" if False else "Python",
     ):

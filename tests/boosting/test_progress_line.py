@@ -1,0 +1,65 @@
+"""The line that shows how a run is getting on: whole in a file, no wider than a terminal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import nan
+
+import pytest
+
+from boostopt.boosting.progress_line import progress_line, words
+from boostopt.boosting.trace import Row
+
+
+@pytest.fixture
+def row() -> Row:
+    return Row(
+        round=17,
+        hypotheses=18,
+        edge=0.3,
+        smallest_edge=0.249172,
+        upper=0.249172,
+        soft_margin=0.145172,
+        value=0.2,
+        active=18,
+        zero_share=0.0,
+        test_error=nan,
+        oracle_seconds=0.1,
+        update_seconds=0.15,
+        seconds=0.25,
+        backend="interior",
+    )
+
+
+def test_a_round_is_told_in_full_where_there_is_room(row: Row) -> None:
+    full = "erlpboost: round 17, 18 hypotheses, soft margin 0.145172, bound 0.249172, gap 1.04e-01, 68.0 rounds/s"
+    assert words("erlpboost", row) == words("erlpboost", row, len(full)) == full
+    assert words("erlpboost", replace(row, hypotheses=1)) == full.replace("18 hypotheses", "1 hypothesis")
+
+
+@pytest.mark.parametrize(
+    ("width", "left"),
+    [
+        (100, "round 17, 18 hypotheses, soft margin 0.145172, bound 0.249172, gap 1.04e-01"),
+        (77, "round 17, soft margin 0.145172, bound 0.249172, gap 1.04e-01"),
+        (60, "round 17, soft margin 0.145172, gap 1.04e-01"),
+        (40, "round 17, gap 1.04e-01"),
+        (30, "round 17"),
+    ],
+)
+def test_what_is_needed_least_is_left_out_first(row: Row, width: int, left: str) -> None:
+    said = words("erlpboost", row, width)
+    assert said == f"erlpboost: {left}"
+    assert len(said) <= width
+
+
+def test_a_long_name_is_cut_off(row: Row) -> None:
+    assert words("name " * 40, row, 77) == ("name " * 40)[:77]
+
+
+def test_where_no_terminal_shows_them_rounds_are_lines(row: Row, capsys: pytest.CaptureFixture[str]) -> None:
+    with progress_line(True, "erlpboost") as show:
+        assert show is not None
+        show(replace(row, round=1))
+        show(row)  # within the second
+    assert capsys.readouterr().err == words("erlpboost", replace(row, round=1)) + "\n"

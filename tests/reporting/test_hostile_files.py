@@ -1,0 +1,84 @@
+"""Files with wrong values anywhere: a page is made of them, or they are refused with the reason; no traceback."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from problems import reference_lpboost, right
+from reported import linear
+
+import boostopt.reporting.contents
+from boostopt import DataError, benchmark
+from boostopt.comparison.documents import load
+from boostopt.reporting import to_html
+
+CATALOGUE: list[Any] = [10**400, None, -1, "\x1b[2J\ud800", [], {}, True, 1e308, "", 0, [None], {"a": [{"b": 10**400}]}]
+
+EACH = 3
+"""Values of the catalogue that are put into a place; the next place has the next ones."""
+
+
+def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Where something stands in a document, all the way down."""
+    if place:
+        yield place
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, inner in items:
+        yield from places(inner, (*place, key))
+
+
+def kinds_of_places(document: Any) -> list[tuple[Any, ...]]:
+    """The first place of each kind: entries of a list are alike, but for the first line of a file of lines."""
+    found: dict[tuple[Any, ...], tuple[Any, ...]] = {}
+    for place in places(document):
+        named = tuple("entry" if isinstance(key, int) else key for key in place[1:])
+        found.setdefault((min(place[0], 1) if isinstance(place[0], int) else place[0], *named), place)
+    return list(found.values())
+
+
+def written(kind: str, folder: Path) -> Any:
+    """What a file of each kind holds; that of `resume` as its lines."""
+    if kind == "comparison":
+        return json.loads(linear().to_json())
+    path = folder / "runs.jsonl"
+    made = benchmark(reference_lpboost(), [right()], [1e-3], repeats=1, resume=path)
+    if kind == "benchmark":
+        return json.loads(made.to_json())
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+@pytest.mark.parametrize("kind", ["comparison", "benchmark", "ledger"])
+def test_a_wrong_value_anywhere_makes_a_page_or_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    # Pictures are drawn of what has been checked, and take all the time.
+    for pictures in ("_pictures", "_profiles"):
+        monkeypatch.setattr(boostopt.reporting.contents, pictures, lambda *arguments: ())
+    file = tmp_path / "file"
+    said = written(kind, tmp_path)
+    refused = made = 0
+    for k, place in enumerate(kinds_of_places(said)):
+        for value in [..., *(CATALOGUE[(EACH * k + j) % len(CATALOGUE)] for j in range(EACH))]:
+            edited = copy.deepcopy(said)
+            inside = functools.reduce(lambda part, key: part[key], place[:-1], edited)
+            if value is ...:
+                del inside[place[-1]]
+            else:
+                inside[place[-1]] = value
+            lines = edited if kind == "ledger" else [edited]
+            file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+            try:
+                page = to_html(load(file))
+            except DataError as failure:
+                refused += 1
+                assert str(failure).endswith((". Write it anew.", "name another file.", "then report."))
+            else:
+                made += 1
+                assert "\x1b" not in page and page.rstrip().endswith("</html>")
+    assert refused > 50 and made > 50

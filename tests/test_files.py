@@ -1,0 +1,53 @@
+"""Files that are written: whole or not there, through links, and never over what is no regular file."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from boostopt import DataError
+from boostopt.files import half_written, replace_file, same_place, written
+
+
+def test_a_link_is_followed(tmp_path: Path) -> None:
+    folder, link = tmp_path / "elsewhere", tmp_path / "link"
+    folder.mkdir()
+    link.symlink_to(folder / "target")
+    for content in (b"one", b"two"):  # where it leads nowhere yet, and where it leads to a file
+        replace_file(link, lambda file, content=content: file.write(content))
+        assert link.is_symlink() and (folder / "target").read_bytes() == content
+    (folder / f".target.{'0' * 8}.partial").touch()
+    assert list(half_written(link)) == [folder / f".target.{'0' * 8}.partial"]
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link to a pipe", "folder", "circle"])
+def test_what_is_no_regular_file_is_refused_and_stays(tmp_path: Path, kind: str) -> None:
+    path, pipe = tmp_path / "out", tmp_path / "pipe"
+    os.mkfifo(pipe)
+    if kind == "pipe":
+        path = pipe
+    elif kind == "link to a pipe":
+        path.symlink_to(pipe)
+    elif kind == "folder":
+        path.mkdir()
+    else:
+        path.symlink_to(path)
+    what = "it is a directory" if kind == "folder" else "what is there is no regular file"
+    for write in (written, lambda path: replace_file(path, lambda file: file.write(b"x"))):
+        with pytest.raises(DataError, match=rf"cannot be written: {what}\. Choose another place\."):
+            write(path)
+    assert stat.S_ISFIFO(pipe.stat().st_mode)
+
+
+def test_paths_of_one_file_are_told_from_others_also_where_there_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert same_place("a", "./a") and same_place("a", tmp_path / "x" / ".." / "a") and not same_place("a", "b")
+    Path("a").touch()
+    Path("b").hardlink_to("a")
+    Path("c").symlink_to("d")
+    assert same_place("a", "b") and same_place("c", "d") and not same_place("a", "c")
