@@ -42,6 +42,11 @@ def _setting(name: str, value: Any) -> str:
     return name if value is True else f"{name} = {value:.6g}"
 
 
+def counted(count: int, one: str, several: str = "") -> str:
+    """Write how many things there are; their plural is given where an s does not make it."""
+    return f"{count} {one if count == 1 else several or one + 's'}"
+
+
 def html_table(title: str, rows: Iterable[Sequence[object]], header: Sequence[str] = ()) -> str:
     """Return a table with a caption, everything escaped; the first of several cells of a row is its head."""
     head = f"<thead><tr>{''.join(_cell('th', name) for name in header)}</tr></thead>" if header else ""

@@ -26,7 +26,7 @@ import numpy as np
 import scipy
 import scipy.optimize
 
-from boostopt.backends.base import Attempt, Backend, Capability, Task
+from boostopt.backends.base import NEEDS_CLOSED_SUM, Attempt, Backend, Capability, Task
 from boostopt.backends.best import Best
 from boostopt.backends.lagrangian import Dual, Eliminated, Lagrangian, duals, row_multipliers
 from boostopt.edges.base import LARGEST_WEIGHT
@@ -75,7 +75,7 @@ class AugmentedLagrangian(Backend):
     def takes(self, program: Program) -> Capability:
         F = program.regularizer.pointwise()
         if F is None or not program.regularizer.exact:
-            return Capability(False, f"{NAME} needs a regularizer that is a sum over the examples")
+            return Capability(False, f"{NAME} {NEEDS_CLOSED_SUM}")
         middle, live = 0.5 * (F.lower + F.upper), F.upper > F.lower
         with np.errstate(divide="ignore", invalid="ignore"):
             curved = F.curvatures(middle) > 0

@@ -24,6 +24,9 @@ CONES = {
 }
 """What a regularizer or an edge function may need of a solver, with its name in a sentence."""
 
+NEEDS_CLOSED_SUM = "needs a regularizer that is a sum over the examples in closed form (Separable)"
+"""What is said by backends that take apart the sum."""
+
 
 @dataclass(frozen=True)
 class Capability:
@@ -74,7 +77,7 @@ class Attempt:
     statistics: Mapping[str, Any] = field(default_factory=dict[str, Any])
     times: Mapping[str, float] = field(default_factory=dict[str, float])
     error: str | None = None
-    state: Any = None
+    state: Any = field(default=None, repr=False)
 
     @property
     def answered(self) -> bool:

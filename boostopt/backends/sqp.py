@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from boostopt.backends.base import Attempt, Backend, Capability, Task
+from boostopt.backends.base import NEEDS_CLOSED_SUM, Attempt, Backend, Capability, Task
 from boostopt.backends.best import Best
 from boostopt.backends.guarded import words_of
 from boostopt.backends.isolated import isolated
@@ -154,7 +154,7 @@ class SequentialQuadratic(Backend):
 
     def takes(self, program: Program) -> Capability:
         if program.regularizer.pointwise() is None:
-            return Capability(False, f"{self.name} needs a regularizer that is a sum over the examples")
+            return Capability(False, f"{self.name} {NEEDS_CLOSED_SUM}")
         if program.edge_function.epigraph(program.margins.t) is None:
             return Capability(False, f"{self.name} needs an edge function made of linear rows and a quadratic")
         return Capability(True)

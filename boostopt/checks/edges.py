@@ -19,6 +19,7 @@ from boostopt.checks.measuring import (
     NotAsked,
     PieceFailed,
     Remark,
+    above,
     apart,
     ask,
     made,
@@ -162,9 +163,9 @@ def _convexity(asked: AskedEdges) -> Measurements:
     for _ in range(20):
         e, f = (asked.edges[k] for k in rng.integers(len(asked.edges), size=2))
         ends = 0.5 * (asked.value(e) + asked.value(f))
-        above = asked.value(0.5 * (e + f)) - ends
+        raised = above(asked.value(0.5 * (e + f)), ends)
         yield Measured(
-            above, ROUNDING * scale_of(ends), "G at the middle exceeds the mean at the ends", {"e": e, "f": f}
+            raised, ROUNDING * scale_of(ends), "G at the middle exceeds the mean at the ends", {"e": e, "f": f}
         )
         if not G.exact:
             continue
@@ -172,9 +173,9 @@ def _convexity(asked: AskedEdges) -> Measurements:
         middle = 0.5 * (v + w)
         yield Measured(asked.off(middle), FEASIBLE * scale_of(), "the domain of G* is not convex", {"v": v, "w": w})
         ends = 0.5 * (asked.conjugate(v) + asked.conjugate(w))
-        above = asked.conjugate(middle) - ends
+        raised = above(asked.conjugate(middle), ends)
         yield Measured(
-            above, ROUNDING * scale_of(ends), "G* at the middle exceeds the mean at the ends", {"v": v, "w": w}
+            raised, ROUNDING * scale_of(ends), "G* at the middle exceeds the mean at the ends", {"v": v, "w": w}
         )
 
 

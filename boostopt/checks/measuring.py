@@ -196,6 +196,11 @@ def apart(a: float, b: float) -> float:
     return 0.0 if a == b else abs(a - b)
 
 
+def above(a: float, b: float) -> float:
+    """Return a - b; 0 where b is inf, which nothing exceeds."""
+    return 0.0 if b == np.inf else a - b
+
+
 def scale_of(*sizes: float) -> float:
     """Return 1 plus the finite sizes: what a relative tolerance refers to."""
     return 1.0 + sum(abs(size) for size in sizes if np.isfinite(size))

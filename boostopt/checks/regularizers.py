@@ -20,6 +20,7 @@ from boostopt.checks.measuring import (
     Measurements,
     NotAsked,
     Remark,
+    above,
     apart,
     ask,
     made,
@@ -188,18 +189,18 @@ def _convexity(asked: AskedRegularizer) -> Measurements:
     for _ in range(PAIRS):
         i, j = rng.integers(len(values), size=2)
         middle = 0.5 * (asked.weights[i] + asked.weights[j])
-        above = asked.value(middle) - 0.5 * (values[i] + values[j])
+        raised = above(asked.value(middle), 0.5 * (values[i] + values[j]))
         what = "F at the middle exceeds the mean of F at the ends"
         scale = scale_of(values[i], values[j])
-        yield Measured(above, ROUNDING * scale, what, {"d": asked.weights[i], "d'": asked.weights[j]})
+        yield Measured(raised, ROUNDING * scale, what, {"d": asked.weights[i], "d'": asked.weights[j]})
         if not F.exact:
             continue
         i, j = rng.integers(len(asked.at), size=2)
         middle = 0.5 * (asked.directions[i] + asked.directions[j])
-        above = asked.conjugate_at(middle).value - 0.5 * (asked.at[i].value + asked.at[j].value)
+        raised = above(asked.conjugate_at(middle).value, 0.5 * (asked.at[i].value + asked.at[j].value))
         what = "F* at the middle exceeds the mean of F* at the ends"
         scale = scale_of(asked.at[i].value, asked.at[j].value)
-        yield Measured(above, ROUNDING * scale, what, {"z": asked.directions[i], "z'": asked.directions[j]})
+        yield Measured(raised, ROUNDING * scale, what, {"z": asked.directions[i], "z'": asked.directions[j]})
 
 
 def _gaps(asked: AskedRegularizer) -> Measurements:

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import html
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from boostopt.errors import BoostoptError
 
 WORDS_WIDTH = 72
 """Columns of the words in the text table."""
+
+MARGIN = 30
+"""Columns of the text table without names and words."""
+
+LEAST_WIDTH = 20
+"""Columns that they have on a narrow terminal."""
 
 
 class ChecksFailed(BoostoptError, AssertionError):
@@ -97,15 +103,23 @@ class CheckReport:
         )
 
     def __str__(self) -> str:
-        width = max((len(check.name) for check in self.checks), default=0)
-        head = f"{'':<6}  {'check':<{width}}  {'measured':>8}  {'allowed':>8}  in words"
-        lines = [self._headline(), head]
-        for check in self.checks:
-            words = textwrap.wrap(check.words, WORDS_WIDTH, break_on_hyphens=False) or [""]
-            numbers = f"{_number(check.worst):>8}  {_number(check.tolerance):>8}"
-            lines.append(f"{_verdict(check):<6}  {check.name:<{width}}  {numbers}  {words[0]}")
-            lines += [" " * (30 + width) + line for line in words[1:]]
-        return "\n".join(line.rstrip() for line in lines)
+        return "\n".join([self._headline(), *_table(self.checks, WORDS_WIDTH)])
+
+    def text(self, width: int, every: bool) -> str:
+        """Return the verdict over all and, below it, the checks that failed or all of them.
+
+        Parameters
+        ----------
+        width
+            Columns that a line may have.
+        every
+            Whether the checks that passed are told as well.
+        """
+        checks = self.checks if every else self.failures
+        names = max((len(check.name) for check in checks), default=0)
+        headline = textwrap.wrap(self._headline(), width, break_on_hyphens=False)
+        table = _table(checks, max(width - MARGIN - names, LEAST_WIDTH)) if checks else []
+        return "\n".join([*headline, *table])
 
     def _repr_html_(self) -> str:
         cells = ("", "check", "measured", "tolerance", "in words")
@@ -122,13 +136,27 @@ class CheckReport:
     def _headline(self) -> str:
         """The subject and the verdict over all."""
         unasked = sum(_verdict(check) == "-" for check in self.checks)
+        asked = len(self) - unasked
         verdict = (
-            f"all {len(self) - unasked} checks passed"
+            f"{'all ' if asked > 1 else ''}{asked} check{'s' if asked != 1 else ''} passed"
             if self.passed
-            else f"{len(self.failures)} of {len(self) - unasked} checks failed, "
+            else f"{len(self.failures)} of {asked} check{'s' if asked != 1 else ''} failed, "
             + ", ".join(check.name for check in self.failures)
         )
-        return f"{self.subject}: {verdict}{f'; {unasked} were not asked' if unasked else ''}"
+        rest = f"; {unasked} {'was' if unasked == 1 else 'were'} not asked" if unasked else ""
+        return f"{self.subject}: {verdict}{rest}"
+
+
+def _table(checks: Sequence[Check], width: int) -> list[str]:
+    """Return the lines of a table of checks, their words in so many columns."""
+    names = max((len(check.name) for check in checks), default=0)
+    lines = [f"{'':<6}  {'check':<{names}}  {'measured':>8}  {'allowed':>8}  in words"]
+    for check in checks:
+        words = textwrap.wrap(check.words, width, break_on_hyphens=False) or [""]
+        numbers = f"{_number(check.worst):>8}  {_number(check.tolerance):>8}"
+        lines.append(f"{_verdict(check):<6}  {check.name:<{names}}  {numbers}  {words[0]}")
+        lines += [" " * (MARGIN + names) + line for line in words[1:]]
+    return [line.rstrip() for line in lines]
 
 
 def _verdict(check: Check) -> str:

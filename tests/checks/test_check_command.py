@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 from boostopt.cli import app
@@ -42,8 +43,20 @@ def run(*arguments: object) -> Any:
 def test_a_page_that_passes_exits_with_0() -> None:
     result = run("lpboost", "--set", "nu=2.5")
     assert result.exit_code == 0
-    assert result.stdout.startswith("lpboost: all 45 checks passed\n")
+    assert result.stdout == "lpboost: all 45 checks passed\n"
     assert result.stderr == ""
+
+
+def test_every_check_is_printed_where_it_is_asked_for() -> None:
+    lines = run("lpboost", "--set", "nu=2.5", "--verbose").stdout.splitlines()
+    assert lines[0] == "lpboost: all 45 checks passed"
+    assert sum(line.startswith("ok ") for line in lines) == 45
+
+
+def test_no_line_is_wider_than_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("boostopt.cli.check.output", lambda: Console(width=80))
+    lines = run("lpboost", "--verbose").stdout.splitlines()
+    assert max(map(len, lines)) <= 80
 
 
 def test_a_page_that_fails_exits_with_1_and_names_what_failed(tmp_path: Path) -> None:
@@ -51,7 +64,9 @@ def test_a_page_that_fails_exits_with_1_and_names_what_failed(tmp_path: Path) ->
     page.write_text(WRONG_PAGE)
     result = run(page, "--set", "two_sided=0")
     assert result.exit_code == 1
-    failed = {line.split()[1] for line in result.stdout.splitlines() if line.startswith("FAILED")}
+    head, *lines = result.stdout.splitlines()[1:]
+    assert head.split()[0] == "check" and all(line.startswith(("FAILED ", "   ")) for line in lines)
+    failed = {line.split()[1] for line in lines if line.startswith("FAILED")}
     assert failed >= {"strong-duality", "literal-dual", "printed-dual-at-w"}
     assert "building the dual" not in result.stdout
 
@@ -80,7 +95,8 @@ def test_a_page_that_makes_no_problem_is_named_with_the_reason(
 
 
 def test_the_seed_can_be_chosen() -> None:
-    assert run("lpboost", "--random-state", 1).stdout != run("lpboost", "--random-state", 2).stdout
+    one, two = (run("lpboost", "--random-state", seed, "--verbose").stdout for seed in (1, 2))
+    assert one != two
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import FrozenInstanceError
+from dataclasses import FrozenInstanceError, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,10 @@ import pytest
 
 from boostopt import BoostoptError
 from boostopt.checks import Check, CheckReport, ChecksFailed, check_edge, check_formulation, check_regularizer
+from boostopt.checks.edges import EDGE_CHECKS
 from boostopt.checks.measuring import Measured, Measurements, NotAsked, PieceFailed, Remark, made
+from boostopt.checks.pages import PAGE_CHECKS
+from boostopt.checks.regularizers import REGULARIZER_CHECKS
 from boostopt.errors import OptionError
 
 GOOD = Check("gaps", True, 2.5e-16, 1e-9, "40 compared")
@@ -45,19 +49,40 @@ def test_raise_if_failed_names_every_failure() -> None:
 
 def test_the_text_is_a_table_of_plain_characters() -> None:
     lines = str(CheckReport("Cap", (GOOD, BAD, UNASKED))).splitlines()
-    assert lines[0] == "Cap: 1 of 2 checks failed, span; 1 were not asked"
+    assert lines[0] == "Cap: 1 of 2 checks failed, span; 1 was not asked"
     assert lines[1].split() == ["check", "measured", "allowed", "in", "words"]
     assert lines[2].split() == ["ok", "gaps", "2.5e-16", "1.0e-09", "40", "compared"]
     assert lines[3].startswith("FAILED  span")
     assert lines[-1].startswith("-       gradient")
-    assert str(CheckReport("Cap", (GOOD,))).startswith("Cap: all 1 checks passed\n")
-    assert str(CheckReport("Cap", (GOOD, UNASKED))).startswith("Cap: all 1 checks passed; 1 were not asked\n")
+    assert str(CheckReport("Cap", (GOOD,))).startswith("Cap: 1 check passed\n")
+    assert str(CheckReport("Cap", (GOOD, GOOD))).startswith("Cap: all 2 checks passed\n")
+    assert str(CheckReport("Cap", (GOOD, UNASKED))).startswith("Cap: 1 check passed; 1 was not asked\n")
+    assert str(CheckReport("Cap", (BAD, UNASKED, UNASKED))).startswith("Cap: 1 of 1 check failed, span; 2 were not ")
 
 
 def test_long_words_are_wrapped_under_themselves() -> None:
     report = CheckReport("Cap", (Check("gaps", True, 0.0, 1.0, "word " * 60),))
     first, second = str(report).splitlines()[2:4]
     assert first.index("word") == second.index("word")
+
+
+@pytest.mark.parametrize("width", (60, 80, 160))
+def test_the_text_for_a_terminal_is_no_wider_and_has_the_failures_or_all(width: int) -> None:
+    report = CheckReport("Cap", (GOOD, replace(BAD, words="word " * 60), UNASKED))
+    for every, names in ((False, {"span"}), (True, {"gaps", "span", "gradient"})):
+        lines = report.text(width, every).splitlines()
+        assert max(map(len, lines)) <= width
+        assert {line.split()[1] for line in lines[2:] if not line.startswith(" ")} == names
+    assert CheckReport("Cap", (GOOD, GOOD)).text(width, every=False) == "Cap: all 2 checks passed"
+
+
+def test_every_name_is_explained_on_the_page() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "howto" / "own_regularizer.md").read_text(encoding="utf-8")
+    tables = [
+        re.findall(r"^\| `([^`]+)` \|", page.split(f"| {head} | what must hold |")[1].split("\n\n")[0], re.MULTILINE)
+        for head in ("of F", "of G", "of a page")
+    ]
+    assert tables == [list(REGULARIZER_CHECKS), list(EDGE_CHECKS), ["binds", *PAGE_CHECKS]]
 
 
 def test_html_is_self_contained_and_escaped() -> None:

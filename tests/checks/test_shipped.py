@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Callable
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
@@ -109,6 +111,13 @@ EDGES: dict[str, tuple[EdgeFunction, int]] = {
 @pytest.mark.parametrize("name", REGULARIZERS)
 def test_regularizers_pass(name: str) -> None:
     check_regularizer(REGULARIZERS[name]).raise_if_failed()
+
+
+@pytest.mark.parametrize("random_state", range(3))
+@pytest.mark.parametrize("f", [lambda d: -cp.sum(cp.log(d)), lambda d: cp.sum(cp.inv_pos(d))], ids=["log", "inverse"])
+def test_a_regularizer_may_be_infinite_at_weight_zero(f: Callable[[Any], Any], random_state: int) -> None:
+    described = DescribedRegularizer(CappedSimplex(np.ones(6), 2.0), f, np.full(6, 1 / 6))
+    check_regularizer(described, random_state=random_state).raise_if_failed()
 
 
 @pytest.mark.parametrize("name", EDGES)

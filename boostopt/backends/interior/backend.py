@@ -11,7 +11,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from boostopt.backends.base import Attempt, Backend, Capability, Task
+from boostopt.backends.base import NEEDS_CLOSED_SUM, Attempt, Backend, Capability, Task
 from boostopt.backends.interior.loop import Iteration, iterate
 from boostopt.backends.interior.newton import Point
 from boostopt.backends.interior.problem import Problem
@@ -68,7 +68,7 @@ class InteriorBackend(Backend):
 
     def takes(self, program: Program) -> Capability:
         if program.regularizer.pointwise() is None:
-            return Capability(False, "interior needs a regularizer that is a sum over the examples")
+            return Capability(False, f"interior {NEEDS_CLOSED_SUM}")
         if program.edge_function.epigraph(program.margins.t) is None:
             return Capability(False, "interior needs an edge function made of linear pieces or of squares")
         return Capability(True)
