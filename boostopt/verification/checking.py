@@ -18,11 +18,23 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.verification.arithmetic import BLOCK, Numbers, dense
+from boostopt.verification.arithmetic import BLOCK, ZERO, Numbers, dense
 from boostopt.verification.pairs import Box, Edge, Norm, Vector, binary, cap, edge, entropy, hinge
 from boostopt.verification.parsing import fail
-from boostopt.verification.points import FEASIBLE, Terms, at_most_one, example_weights, held, into_ball, on_equations
+from boostopt.verification.points import (
+    FEASIBLE,
+    Terms,
+    at_most_one,
+    example_weights,
+    held,
+    into_ball,
+    on_equations,
+    smallest_in,
+)
 from boostopt.verification.reading import Document
+
+ROUNDED = 1e-13
+"""By how much edges of an infeasible program must be beyond what is allowed, so that it is no matter of rounding."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +103,8 @@ def recompute(document: Document, U: Any, A: Numbers) -> Bounds:
         fail(f"an edge function that ties two edges has t = 2; the certificate says {document.t}")
     if document.outcome == "infeasible":
         excess = _excess(A, document, U, F, G)
+        if 0.0 < A.low(excess) <= ROUNDED * math.fsum(np.abs(document.arrays["w"]).tolist()):
+            fail("that there is no optimum holds by no more than rounding: as edges go, the excess is below 1e-13")
         return Bounds(math.inf, math.inf, float(A.low(excess)), (_width(A, excess), 0.0))
     w = _hypothesis_weights(A, G, document.arrays["w"])
     below = _conjugate(A, document, F, -A.margins(U, w)) + G.conjugate(w)
@@ -113,7 +127,9 @@ def regularizer(document: Document, A: Numbers) -> Regularizer:
         norm = Norm(F["kind"] == "norm ball", F["p"], F["r"], c, central)
     if F["kind"] == "tilted":
         tilt = A.vector(document.arrays["tilt"])
-    return Regularizer(_inhabited(A, _box(document, A, F.get("base", F), c, d0)), tilt, norm)
+    box = _box(document, A, F.get("base", F), c, d0)
+    _check_inhabited(A, box, norm)
+    return Regularizer(box, tilt, norm)
 
 
 def _box(document: Document, A: Numbers, F: Any, c: np.ndarray, d0: np.ndarray) -> Box:
@@ -145,11 +161,16 @@ def _box(document: Document, A: Numbers, F: Any, c: np.ndarray, d0: np.ndarray) 
     return binary(A, u, F["eta"], d0, rest, free, simplex=True)
 
 
-def _inhabited(A: Numbers, box: Box) -> Box:
-    """Return a box; Rejected if it has certainly no point on the simplex: every bound would hold of nothing."""
-    if box.on_simplex and (A.high(A.total(box.upper)) < 1.0 or A.low(A.total(box.lower)) > 1.0):
+def _check_inhabited(A: Numbers, box: Box, norm: Norm | None) -> None:
+    """Reject a domain that has no point: every bound would hold of nothing, by as much as a multiplier is large."""
+    one = A.number(1.0)
+    if box.on_simplex and (A.high(A.total(box.upper) - one) < 0.0 or A.low(A.total(box.lower) - one) > 0.0):
         fail("there are no example weights within the caps: they cannot sum to 1")
-    return box
+    if norm is None or not norm.ball or not A.exact:
+        return
+    center = smallest_in(A, norm, A.high(box.upper) > ZERO)
+    if not (A.certain(A.number(norm.r) - norm.of(A, center)) and (A.high(center - box.upper) <= 0.0).all()):
+        fail("in exact arithmetic no example weights in the ball are known: it may touch the simplex in one point only")
 
 
 def _conjugate(A: Numbers, document: Document, F: Regularizer, z: Vector) -> Any:

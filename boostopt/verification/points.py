@@ -84,8 +84,7 @@ def into_ball(A: Numbers, norm: Norm, d: Vector, box: Box) -> Vector | None:
         return d
     if not A.high(size) <= norm.r * (1 + 1e-10):
         fail(f"the norm of d must be at most {norm.r!r}; it is {A.high(size)!r}")
-    counts = A.vector(np.where(live, norm.c, 0.0))
-    center = counts / A.total(counts)
+    center = smallest_in(A, norm, live)
     if not (norm.central or (A.high(center) <= A.low(box.upper)).all()):
         return None
     smallest = norm.of(A, center)
@@ -100,6 +99,12 @@ def into_ball(A: Numbers, norm: Norm, d: Vector, box: Box) -> Vector | None:
     # A radius that is the smallest norm but for rounding stands for the one point of that norm.
     touching = abs(float(A.high(smallest)) / norm.r - 1.0) <= 1e-13
     return center if touching and not A.exact else None
+
+
+def smallest_in(A: Numbers, norm: Norm, live: np.ndarray) -> Vector:
+    """Return the point of the simplex with the smallest norm, of weights of some examples: those proportional to c."""
+    counts = A.vector(np.where(live, norm.c, 0.0))
+    return counts / A.total(counts)
 
 
 def on_equations(A: Numbers, box: Box, d: Vector, terms: list[Terms]) -> Vector | None:

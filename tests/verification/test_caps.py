@@ -91,3 +91,69 @@ def test_weights_that_cannot_move_may_not_sum_to_more_than_one(tmp_path: Path) -
         with pytest.raises(Rejected, match="cannot sum to 1"):
             recompute(read(path), wide, exact_numbers(read(path)) if exact else Floats())
         assert not verify(path, wide, exact=exact)
+
+
+BALLS = [
+    (2.0, np.ones(3), math.inf),
+    (1.5, np.ones(5), math.inf),
+    (3.0, np.ones(7), 10.0),
+    (2.0, np.array([0.3, 0.7, 0.1]), math.inf),
+]
+
+
+@pytest.mark.parametrize(("p", "c", "eta"), BALLS)
+def test_no_s_proves_anything_of_a_ball_that_touches_the_simplex(
+    p: float, c: np.ndarray, eta: float, tmp_path: Path
+) -> None:
+    """In floats the radius is the smallest norm; exactly it may be less, and then nothing lies in the ball."""
+    path = tmp_path / "certificate.json"
+    wide = np.random.default_rng(0).uniform(-1, 1, (len(c), 2))
+    r = float(c.sum()) ** (1 / p - 1)
+    program = get_formulation("norm_ball").bind(wide, c=c, p=p, r=r, eta=eta)
+    program.solve(tol=1e-9).save(path)
+    for size in (1e15, 1e30, 1e100):
+        said = json.loads(path.read_text())
+        said["arrays"]["s"], said["proof"]["beta"] = [size] * len(c), -size
+        said["claim"] = {"outcome": "solved", "lower": 1e3, "upper": "inf"}
+        del said["arrays"]["d"]
+        (tmp_path / "forged.json").write_text(json.dumps(said))
+        for exact in (False, True):
+            assert not verify(tmp_path / "forged.json", program, exact=exact)
+
+
+def test_weights_that_cannot_move_may_not_exceed_one_by_less_than_a_float_shows(tmp_path: Path) -> None:
+    """Ten tenths are 1 + 5.6e-17."""
+    path, wide = tmp_path / "certificate.json", np.random.default_rng(0).uniform(-1, 1, (11, 2))
+    c, d0 = np.array([0.1] * 10 + [1.0]), np.array([0.1] * 10 + [1e-20])
+    for name, numbers in (("binary_erlpboost", {"eta": 10.0}), ("binary_softboost", {"gamma": 0.9})):
+        page: dict[str, Any] = {"nu": 1.0, **numbers}
+        get_formulation(name).bind(wide, c=c, **page).solve(tol=1e-9).save(path)
+        said = json.loads(path.read_text())
+        stated = get_formulation(name).bind(wide, c=c, d0=d0, **page).examples.d0
+        said["arrays"]["d0"], said["data"]["d0"] = stated.tolist(), vector_digest(stated)
+        del said["arrays"]["d"]
+        for beta, claim in (
+            (1e30, {"outcome": "solved", "lower": 1e3, "upper": "inf"}),
+            (1e30, {"outcome": "infeasible", "excess": 1}),
+        ):
+            said["proof"]["beta"], said["claim"] = beta, claim
+            path.write_text(json.dumps(said))
+            for exact in (False, True):
+                assert not verify(path, wide, c=c, exact=exact)
+
+
+def test_what_is_infeasible_by_rounding_is_not_said_to_be(tmp_path: Path) -> None:
+    """The mean of 0.1, 0.2 and 0.3 is 0.2 but for rounding: no weight can move, and two edges are to be equal."""
+    path = tmp_path / "certificate.json"
+    tied = np.array([[0.1, 0.2], [0.2, 0.2], [0.3, 0.2]])
+    for name, beta in (("corrective_binary_erlpboost", 0.0), ("corrective_erlpboost", -1e105)):
+        program = get_formulation(name).bind(tied, nu=3.0, eta=10.0, segment=False)
+        program.solve(tol=1e-8).save(path)
+        assert verify(path, program)
+        said = json.loads(path.read_text())
+        said["arrays"]["w"], said["proof"]["beta"] = [-1e100, 1e100], beta
+        said["claim"] = {"outcome": "infeasible", "excess": 1}
+        del said["arrays"]["d"]
+        path.write_text(json.dumps(said))
+        for exact in (False, True):
+            assert not verify(path, program, exact=exact)
