@@ -89,8 +89,18 @@ def sweep(path: str | PathLike[str]) -> None:
         left.unlink(missing_ok=True)
 
 
-MALFORMED = (KeyError, IndexError, TypeError, ValueError, AttributeError, OverflowError, AssertionError)
-"""What Python raises at a description that says something else than it should."""
+MALFORMED = (
+    KeyError,
+    IndexError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    OverflowError,
+    AssertionError,
+    RecursionError,
+    MemoryError,
+)
+"""What Python raises at a description that says something else than it should, or more than memory has room for."""
 
 
 def load(path: str | PathLike[str], formulation: Any = None) -> tuple[Record, tuple[Float[Array, " t"], str] | None]:
@@ -108,7 +118,7 @@ def load(path: str | PathLike[str], formulation: Any = None) -> tuple[Record, tu
         arrays = read_npz(source)
         about = json.loads(arrays[META].tobytes().decode())
         kind, version = about["kind"], about["format"]
-    except (DataError, RecursionError, MemoryError, *MALFORMED) as failure:
+    except (DataError, *MALFORMED) as failure:
         raise DataError(
             f"expected a run of boostopt in {source}; it has no description of one, or is damaged "
             f"({_in_words(failure)}). Check the path, or make the run anew: {source} is left as it is."
@@ -122,7 +132,7 @@ def load(path: str | PathLike[str], formulation: Any = None) -> tuple[Record, tu
         whole = with_arrays(about, arrays)
         record, final = _record(whole, formulation), whole["final"]
         return record, None if final is None else _final(final, record)
-    except (BoostoptError, RecursionError, MemoryError, *MALFORMED) as failure:
+    except (BoostoptError, *MALFORMED) as failure:
         raise DataError(
             f"expected a whole run in {source}; part of it cannot be read ({_in_words(failure)}). "
             f"Make the run anew: {source} is left as it is."

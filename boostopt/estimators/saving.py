@@ -49,8 +49,8 @@ LABELS = ("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"
 TEXT, OBJECT = "text", "object"
 """Types of labels that are texts, as an array of texts or of objects."""
 
-UNREADABLE = (BoostoptError, RecursionError, MemoryError, *MALFORMED)
-"""What is raised at a file that says something else than it should, or more than memory has room for."""
+UNREADABLE = (BoostoptError, *MALFORMED)
+"""What is raised at a file that is no whole model."""
 
 NOT_KEPT: Mapping[str, Any] = {"checkpoint": None, "verbose": False, "n_jobs": None, "warm_start": False}
 """Parameters of the machine on which a classifier was fitted, and what they are after it is loaded."""
