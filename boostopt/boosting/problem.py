@@ -28,6 +28,13 @@ MIXING = ("step", "line_search", "program")
 """The updates that mix the newest hypothesis in."""
 
 
+def set_anew(page: Formulation[Any], epsilon: float, c: npt.ArrayLike = (1.0, 1.0)) -> Mapping[str, float]:
+    """Return the parameters that boosting sets in every round, as they are before the first: for any examples."""
+    N = len(np.asarray(c))
+    examples = Examples(np.asarray(c, dtype=np.float64), np.full(N, 1.0 / N))
+    return page.next_parameters(Progress(0, 1.0, epsilon, examples, 0.0, np.zeros(N), -np.ones(N)))
+
+
 @dataclass(frozen=True, eq=False)
 class Problem:
     """A formulation with the numbers that a user gave.
@@ -81,18 +88,15 @@ class Problem:
             )
         if "epsilon" in page.parameters:
             given = {**given, "epsilon": epsilon}
-        N = len(np.asarray(c))
-        examples = Examples(np.asarray(c, dtype=np.float64), np.full(N, 1.0 / N))
-        start = Progress(0, 1.0, epsilon, examples, 0.0, np.zeros(N), -np.ones(N))
-        set_anew = page.next_parameters(start)
-        for name in set_anew:
+        anew = set_anew(page, epsilon, c)
+        for name in anew:
             if given.get(name) is not None:
                 raise OptionError(
                     f"{name} of {page.name} is set anew in every round of boosting; got {name}={given[name]!r}. "
                     "Leave it out."
                 )
-        U = np.full((N, page.columns or 1), -1, dtype=np.int8)
-        first = page.bind(U, c=c, d0=d0, **{**given, **set_anew})
+        U = np.full((len(np.asarray(c)), page.columns or 1), -1, dtype=np.int8)
+        first = page.bind(U, c=c, d0=d0, **{**given, **anew})
         F, G = first.regularizer, first.edge_function
         if update in MIXING and F.strong_convexity == 0.0:
             raise OptionError(

@@ -14,6 +14,7 @@ from rich.table import Table as Printed
 from rich.text import Text
 
 from boostopt.boosting.boosts import EPSILON
+from boostopt.boosting.problem import set_anew
 from boostopt.boosting.progress_line import Lines
 from boostopt.boosting.trace import Row
 from boostopt.catalogue import default_formulation, get_formulation
@@ -39,7 +40,6 @@ from boostopt.cli.runs import (
     check_outputs,
     gap_in_words,
     reached,
-    set_anew,
     warnings_in_words,
 )
 from boostopt.comparison.records import json_text

@@ -16,7 +16,7 @@ import numpy as np
 from rich.text import Text
 
 from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, TIME
-from boostopt.boosting.problem import Problem
+from boostopt.boosting.problem import Problem, set_anew
 from boostopt.boosting.rules import RULES
 from boostopt.boosting.run import Run
 from boostopt.boosting.saving import sweep
@@ -28,8 +28,6 @@ from boostopt.errors import OptionError, ProblemError, unknown_name
 from boostopt.files import replace_file, same_place, written
 from boostopt.formulation import Formulation
 from boostopt.oracles import Feature, GivenMargins, Hypothesis, Oracle, Stump
-from boostopt.program import Examples
-from boostopt.progress import Progress
 from boostopt.words import parameters_in_words
 
 TREE = "tree"
@@ -117,12 +115,6 @@ def problem_of(
     except ProblemError:
         check_required(page, {**values, "epsilon": epsilon}, set_anew(page, epsilon))
         raise
-
-
-def set_anew(page: Formulation[Any], epsilon: float) -> Mapping[str, float]:
-    """Return the parameters that boosting sets in every round."""
-    two = np.ones(2)
-    return page.next_parameters(Progress(0, 1.0, epsilon, Examples(two, two / 2), 0.0, 0.0 * two, -two))
 
 
 @contextmanager

@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from boostopt.backends.base import Backend
 from boostopt.boosting.boosts import boost
 from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT
+from boostopt.boosting.problem import set_anew
 from boostopt.boosting.run import Run
 from boostopt.boosting.stabilization import COLUMNS, MEASURED
 from boostopt.errors import OptionError, ProblemError, unknown_name
@@ -26,8 +27,6 @@ from boostopt.estimators.intercept import WithConstants
 from boostopt.formulation import Formulation
 from boostopt.oracles import Oracle
 from boostopt.oracles.weights import EPSILON
-from boostopt.program import Examples
-from boostopt.progress import Progress
 from boostopt.regularizers.capped_simplex import FULL_SUPPORT
 from boostopt.shapes import Array, Bool, Float
 from boostopt.words import interval
@@ -118,9 +117,8 @@ class Plan:
 
     def _check_required(self) -> None:
         """Raise ProblemError for a parameter that the formulation needs and that neither it nor the classifier sets."""
-        examples, two = Examples(np.ones(2), np.full(2, 0.5)), np.ones(2)
-        set_anew = self.page.next_parameters(Progress(0, 1.0, float(self.epsilon), examples, 0.0, 0.0 * two, -two))
-        given = {*(name for name, value in (self.parameters or {}).items() if value is not None), *OWN, *set_anew}
+        given = {name for name, value in (self.parameters or {}).items() if value is not None}
+        given |= {*OWN, *set_anew(self.page, float(self.epsilon))}
         for name, known in self.page.parameters.items():
             if known.required and name not in given:
                 raise ProblemError(
