@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import json
 import random
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from edited import REMOVED, edited, places
 from problems import Fake, attempt, reference_erlpboost, reference_lpboost, right, rough
 
 from boostopt import Benchmark, Comparison, DataError, OptionError, benchmark, compare
@@ -225,29 +224,16 @@ HOSTILE: list[Any] = [
 ]
 
 
-def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where a value stands in a document, all the way down."""
-    if place:
-        yield place
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, inner in items:
-        yield from places(inner, (*place, key))
-
-
 @pytest.mark.parametrize("result", [compared, measured], ids=["comparison", "benchmark"])
 def test_whatever_is_put_anywhere_is_taken_or_refused_with_the_reason(tmp_path: Path, result: Any) -> None:
     said = json.loads(result().to_json())
     where, rng = list(places(said)), random.Random(0)
     refused = 0
     for _ in range(1000):
-        edited, place = copy.deepcopy(said), rng.choice(where)
-        inside = functools.reduce(lambda value, key: value[key], place[:-1], edited)
-        if rng.random() < 0.2:
-            del inside[place[-1]]
-        else:
-            inside[place[-1]] = rng.choice(HOSTILE)
+        place = rng.choice(where)
+        changed = edited(said, place, REMOVED if rng.random() < 0.2 else rng.choice(HOSTILE))
         try:
-            read = load(written(tmp_path, json.dumps(edited)))
+            read = load(written(tmp_path, json.dumps(changed)))
         except DataError as failure:
             refused += 1
             assert "Write it anew" in str(failure)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import copy
-import functools
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from edited import REMOVED, edited, places
 from problems import reference_lpboost, right
 from reported import linear
 
@@ -22,15 +20,6 @@ CATALOGUE: list[Any] = [10**400, None, -1, "\x1b[2J\ud800", [], {}, True, 1e308,
 
 EACH = 3
 """Values of the catalogue that are put into a place; the next place has the next ones."""
-
-
-def places(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Where something stands in a document, all the way down."""
-    if place:
-        yield place
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, inner in items:
-        yield from places(inner, (*place, key))
 
 
 def kinds_of_places(document: Any) -> list[tuple[Any, ...]]:
@@ -64,14 +53,9 @@ def test_a_wrong_value_anywhere_makes_a_page_or_is_refused(
     said = written(kind, tmp_path)
     refused = made = 0
     for k, place in enumerate(kinds_of_places(said)):
-        for value in [..., *(CATALOGUE[(EACH * k + j) % len(CATALOGUE)] for j in range(EACH))]:
-            edited = copy.deepcopy(said)
-            inside = functools.reduce(lambda part, key: part[key], place[:-1], edited)
-            if value is ...:
-                del inside[place[-1]]
-            else:
-                inside[place[-1]] = value
-            lines = edited if kind == "ledger" else [edited]
+        for value in [REMOVED, *(CATALOGUE[(EACH * k + j) % len(CATALOGUE)] for j in range(EACH))]:
+            changed = edited(said, place, value)
+            lines = changed if kind == "ledger" else [changed]
             file.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
             try:
                 page = to_html(load(file))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,9 @@ WITH_CAPS: list[tuple[str, dict[str, Any]]] = [
     ("binary_softboost", {"gamma": 0.9}),
 ]
 
+A_LOWER_END: dict[str, Any] = {"outcome": "solved", "lower": 1e3, "upper": "inf"}
+NO_OPTIMUM: dict[str, Any] = {"outcome": "infeasible", "excess": 1}
+
 THIRDS = np.full(3, 1 / 3)
 """They sum to 1 in floats, to less exactly."""
 
@@ -40,6 +44,21 @@ def counts() -> list[tuple[np.ndarray, float]]:
     found = [(c, float(c.sum())) for c in (*drawn, np.ones(3), THIRDS)]
     beside = [(np.ones(3), math.nextafter(3.0, math.inf)), (np.array([1.0, 2.0, 3.0]), math.nextafter(6.0, math.inf))]
     return [*found, *beside]
+
+
+def proves_nothing(
+    said: dict[str, Any],
+    data: Any,
+    file: Path,
+    claim: dict[str, Any],
+    beta: float,
+    modes: Sequence[bool] = (False, True),
+) -> None:
+    """A file with that claim and that beta, and without d, is rejected, in floats and exactly."""
+    arrays = {name: values for name, values in said["arrays"].items() if name != "d"}
+    file.write_text(json.dumps({**said, "arrays": arrays, "claim": claim, "proof": {**said["proof"], "beta": beta}}))
+    for exact in modes:
+        assert not verify(file, data, exact=exact), (claim, beta, exact)
 
 
 def test_the_sums_lie_on_all_sides() -> None:
@@ -62,15 +81,8 @@ def test_no_beta_proves_anything_of_caps_that_leave_one_point(
             assert true, (c, nu, exact, true.reason)
             intervals.append((true.lower, true.upper))
             for beta in (-1e200, 1e200, -1e30, 1e30, -1e17, 1e17):
-                for claim in (
-                    {"outcome": "solved", "lower": 1e3, "upper": "inf"},
-                    {"outcome": "infeasible", "excess": 1},
-                ):
-                    said = json.loads(path.read_text())
-                    said["proof"]["beta"], said["claim"] = beta, claim
-                    del said["arrays"]["d"]
-                    forged.write_text(json.dumps(said))
-                    assert not verify(forged, program, exact=exact), (c, nu, exact, beta)
+                for claim in (A_LOWER_END, NO_OPTIMUM):
+                    proves_nothing(json.loads(path.read_text()), program, forged, claim, beta, [exact])
         (outer_lower, outer_upper), (lower, upper) = intervals
         assert outer_lower <= lower <= upper <= outer_upper
 
@@ -84,13 +96,10 @@ def test_weights_that_cannot_move_may_not_sum_to_more_than_one(tmp_path: Path) -
     said = json.loads(path.read_text())
     d0 = np.array([*[1.0 / nu] * 4, 1e-12])
     said["arrays"]["d0"], said["data"]["d0"] = d0.tolist(), vector_digest(d0)
-    del said["arrays"]["d"]
-    said["proof"]["beta"], said["claim"] = 1e30, {"outcome": "solved", "lower": 1e3, "upper": "inf"}
-    path.write_text(json.dumps(said))
-    for exact in (False, True):
+    proves_nothing(said, wide, path, A_LOWER_END, 1e30)
+    for A in (Floats(), exact_numbers(read(path))):
         with pytest.raises(Rejected, match="cannot sum to 1"):
-            recompute(read(path), wide, exact_numbers(read(path)) if exact else Floats())
-        assert not verify(path, wide, exact=exact)
+            recompute(read(path), wide, A)
 
 
 BALLS = [
@@ -113,12 +122,8 @@ def test_no_s_proves_anything_of_a_ball_that_touches_the_simplex(
     program.solve(tol=1e-9).save(path)
     for size in (1e15, 1e30, 1e100):
         said = json.loads(path.read_text())
-        said["arrays"]["s"], said["proof"]["beta"] = [size] * len(c), -size
-        said["claim"] = {"outcome": "solved", "lower": 1e3, "upper": "inf"}
-        del said["arrays"]["d"]
-        (tmp_path / "forged.json").write_text(json.dumps(said))
-        for exact in (False, True):
-            assert not verify(tmp_path / "forged.json", program, exact=exact)
+        said["arrays"]["s"] = [size] * len(c)
+        proves_nothing(said, program, tmp_path / "forged.json", A_LOWER_END, -size)
 
 
 def test_weights_that_cannot_move_may_not_exceed_one_by_less_than_a_float_shows(tmp_path: Path) -> None:
@@ -131,15 +136,8 @@ def test_weights_that_cannot_move_may_not_exceed_one_by_less_than_a_float_shows(
         said = json.loads(path.read_text())
         stated = get_formulation(name).bind(wide, c=c, d0=d0, **page).examples.d0
         said["arrays"]["d0"], said["data"]["d0"] = stated.tolist(), vector_digest(stated)
-        del said["arrays"]["d"]
-        for beta, claim in (
-            (1e30, {"outcome": "solved", "lower": 1e3, "upper": "inf"}),
-            (1e30, {"outcome": "infeasible", "excess": 1}),
-        ):
-            said["proof"]["beta"], said["claim"] = beta, claim
-            path.write_text(json.dumps(said))
-            for exact in (False, True):
-                assert not verify(path, wide, c=c, exact=exact)
+        for claim in (A_LOWER_END, NO_OPTIMUM):
+            proves_nothing(said, wide, path, claim, 1e30)
 
 
 def test_what_is_infeasible_by_rounding_is_not_said_to_be(tmp_path: Path) -> None:
@@ -151,9 +149,5 @@ def test_what_is_infeasible_by_rounding_is_not_said_to_be(tmp_path: Path) -> Non
         program.solve(tol=1e-8).save(path)
         assert verify(path, program)
         said = json.loads(path.read_text())
-        said["arrays"]["w"], said["proof"]["beta"] = [-1e100, 1e100], beta
-        said["claim"] = {"outcome": "infeasible", "excess": 1}
-        del said["arrays"]["d"]
-        path.write_text(json.dumps(said))
-        for exact in (False, True):
-            assert not verify(path, program, exact=exact)
+        said["arrays"]["w"] = [-1e100, 1e100]
+        proves_nothing(said, program, path, NO_OPTIMUM, beta)
