@@ -49,7 +49,8 @@ class Lines:
 
     def __call__(self, row: Row) -> None:
         now = time.monotonic()
-        if row.round == 1 or now - self.last >= PAUSE:
+        # A process without a console has no standard error.
+        if sys.stderr is not None and (row.round == 1 or now - self.last >= PAUSE):
             sys.stderr.write(f"{words(self.title, row)}\n")
             self.last = now
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from boostopt.errors import BoostoptError
+from boostopt.words import counted
 
 WORDS_WIDTH = 72
 """Columns of the words in the text table."""
@@ -138,9 +139,9 @@ class CheckReport:
         unasked = sum(_verdict(check) == "-" for check in self.checks)
         asked = len(self) - unasked
         verdict = (
-            f"{'all ' if asked > 1 else ''}{asked} check{'s' if asked != 1 else ''} passed"
+            f"{'all ' if asked > 1 else ''}{counted(asked, 'check')} passed"
             if self.passed
-            else f"{len(self.failures)} of {asked} check{'s' if asked != 1 else ''} failed, "
+            else f"{len(self.failures)} of {counted(asked, 'check')} failed, "
             + ", ".join(check.name for check in self.failures)
         )
         rest = f"; {unasked} {'was' if unasked == 1 else 'were'} not asked" if unasked else ""

@@ -151,12 +151,13 @@ def boost_command(
 def _check_results(problem: Problem, certificate: str | None, picture: str | None) -> None:
     """Raise an error for a result that no run of a problem has, before the run."""
     goal = problem.goal
-    if (certificate or picture) and goal is None:
-        raise OptionError(
-            f"{problem.page.name} has no soft margin over a class to certify or to draw; got --certificate or "
-            "--picture. Leave them out."
-        )
-    if certificate and goal is not None:
+    if goal is None:
+        if certificate or picture:
+            raise OptionError(
+                f"{problem.page.name} has no soft margin over a class to certify or to draw; got --certificate or "
+                "--picture. Leave them out."
+            )
+    elif certificate:
         # What a file cannot state is refused by what states it.
         described(goal.F0, goal.examples)
         described_edge(goal.G)
