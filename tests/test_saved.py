@@ -1,0 +1,112 @@
+"""Files that earlier versions wrote are read, verified and continued: `tests/saved/write.py` wrote them."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from saved.write import BOOSTERS, N, examples, oracles
+
+from boostopt import boost, verify
+from boostopt.boosting.run import Run
+from boostopt.comparison import documents
+from boostopt.estimators import MarginBoostClassifier
+
+FOLDERS = sorted(path.parent for path in (Path(__file__).parent / "saved").glob("*/expected.json"))
+ROUNDING = 1e-12
+"""Difference of two computations of one interval on processors with other kernels."""
+
+SOLVED = 1e-6
+"""Difference of the weights that a program's solver finds from one start on other processors."""
+
+
+@pytest.fixture(params=FOLDERS, ids=lambda folder: folder.name)
+def folder(request: pytest.FixtureRequest) -> Path:
+    return request.param
+
+
+def expected(folder: Path, of: str) -> dict[str, Any]:
+    return json.loads((folder / "expected.json").read_text())[of]
+
+
+def data(folder: Path) -> dict[str, np.ndarray]:
+    with np.load(folder / "data.npz") as arrays:
+        return dict(arrays)
+
+
+def interval(run: Run) -> list[float]:
+    certificate = run.certificate if run.record.problem.goal is None else run.class_certificate
+    return [certificate.lower, certificate.upper]
+
+
+def test_files_of_a_version_are_there() -> None:
+    assert FOLDERS
+    assert all(len(expected(folder, "certificates")) >= 25 for folder in FOLDERS)
+
+
+def test_the_examples_are_those_of_the_files(folder: Path) -> None:
+    there = data(folder)
+    assert all(np.array_equal(there[name], array) for name, array in examples().items())
+
+
+def test_certificates_verify(folder: Path) -> None:
+    matrices = data(folder)
+    for name, said in expected(folder, "certificates").items():
+        verification = verify(folder / f"certificate_{name}.json", matrices[f"U_{name}"])
+        assert verification, (name, verification)
+        assert (verification.outcome == "infeasible") == said["infeasible"]
+        if not said["infeasible"]:
+            assert verification.claimed[0] <= said["bounds"][0] and said["bounds"][1] <= verification.claimed[1]
+
+
+def test_certificates_of_classes_verify(folder: Path) -> None:
+    classes, files = oracles(data(folder)), sorted(folder.glob("class_*.json"))
+    assert len(files) >= 8
+    for path in files:
+        kind = path.stem.rsplit("_", 1)[1]
+        assert verify(path, classes[kind]), path.name
+
+
+def test_runs_are_read(folder: Path) -> None:
+    for name, said in expected(folder, "runs").items():
+        run = Run.load(folder / f"run_{name}.npz")
+        assert run.rounds == said["rounds"] and len(run.d) == N
+        assert run.w.tolist() == said["w"]
+        assert np.allclose(interval(run), said["bounds"], rtol=0, atol=ROUNDING), name
+
+
+def test_checkpoints_are_continued(folder: Path, tmp_path: Path) -> None:
+    classes, files = oracles(data(folder)), sorted(folder.glob("checkpoint_*.npz"))
+    assert len(files) >= 14
+    for path in files:
+        stem = path.stem.removeprefix("checkpoint_")
+        name, kind = stem.rsplit("_", 1)
+        said, copy = expected(folder, "runs")[stem], tmp_path / path.name
+        shutil.copy(path, copy)
+        if name in BOOSTERS:
+            run = BOOSTERS[name][0](classes[kind], **said["options"], checkpoint=copy)
+        else:
+            run = boost(name, classes[kind], **said["options"], checkpoint=copy)
+        assert run.rounds >= 3 and abs(run.rounds - said["rounds"]) <= 0.2 * said["rounds"], name
+        lower, upper = interval(run)
+        assert lower <= said["bounds"][1] + ROUNDING and said["bounds"][0] <= upper + ROUNDING, name
+
+
+def test_classifiers_predict_as_they_did_and_their_proofs_verify(folder: Path) -> None:
+    there = data(folder)
+    for name, said in expected(folder, "models").items():
+        model = MarginBoostClassifier.load(folder / f"model_{name}.npz")
+        assert np.allclose(model.decision_function(there["X"]), said["values"], rtol=0, atol=ROUNDING)
+        assert model.predict(there["X"]).tolist() == said["predicted"]
+        labels, label = there[said["labels"]], None if said["labels"] == "y" else 2
+        proof = MarginBoostClassifier(**said["options"]).class_of(there["X"], labels, label=label)
+        assert verify(folder / f"model_{name}.json", proof), name
+
+
+def test_comparisons_and_ledgers_are_read(folder: Path) -> None:
+    for name in ("comparison.json", "ledger.jsonl"):
+        assert {run.backend for run in documents.load(folder / name).benchmark.runs} == {"interior", "highs"}
