@@ -5,6 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import numpy as np
+import pytest
+
+from boostopt.regularizers.binary_entropy import BinaryEntropy
+from boostopt.regularizers.relative_entropy import RelativeEntropy
+
 TESTS = Path(__file__).parent
 PAGE = (TESTS.parent / "docs" / "theorems.md").read_text(encoding="utf-8")
 
@@ -26,3 +32,21 @@ def test_every_theorem_is_proved_and_held_by_a_test() -> None:
         assert statements > 0
         assert len(re.findall(r"^\*Proof", section, re.MULTILINE)) >= statements, section[:60]
         assert "*Held by*" in section, section[:60]
+
+
+def test_the_price_of_each_entropy_is_the_one_on_the_page() -> None:
+    """Theorem 10 has another bound for the binary entropy than for the relative one, and the page both as numbers."""
+    N, nu = 30, 3.0
+    c, d0 = np.ones(N), np.full(N, 1 / N)
+    corner = np.where(np.arange(N) < nu, 1 / nu, 0.0)
+    paragraph = PAGE.split("The price of an entropy is")[1].split("\n\n")[0]
+    found = re.search(r"at \$\\sum c = 30\$, \$\\nu = 3\$ it is \$([\d.]+) / .*? and \$([\d.]+) /", paragraph)
+    assert found is not None
+    for printed, F in zip(
+        found.groups(),
+        (RelativeEntropy.capped(c, nu, 1.0, d0), BinaryEntropy.capped(c, nu, 1.0, d0)),
+        strict=True,
+    ):
+        price = F.value(corner) - F.value(d0)
+        assert price == pytest.approx(F.span - F.value(d0), abs=1e-12)  # attained, and not exceeded
+        assert price == pytest.approx(float(printed), abs=5e-4)
