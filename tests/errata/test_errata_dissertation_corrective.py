@@ -160,6 +160,30 @@ def test_T34_the_first_weights_are_one_not_zero() -> None:
     assert total < 0.95
 
 
+def step_of(V: np.ndarray, w: np.ndarray, d: np.ndarray, column: int, eta: float) -> tuple[np.ndarray, float]:
+    """The direction x = u - Vw and the clipped step along it, algorithm 4.1(b) as corrected."""
+    x = V[:, column] - V @ w
+    return x, float(np.clip(x @ d / (eta * np.abs(x).max() ** 2), 0, 1))
+
+
+def test_T35_the_weights_that_were_tested_are_returned() -> None:
+    N, t, epsilon = 12, 15, 0.3
+    for seed in (2, 20, 30):
+        rng = np.random.default_rng(seed)
+        V, nu = rng.uniform(-1, 1, (N, t)), rng.choice([1, 2.5])
+        eta = 2 / epsilon * np.log(N / nu)
+        *_, before, last = corrective_erlpboost(V, nu, epsilon, eta)
+        # The criterion is met by the weights of which D is in it, made before this round's step ...
+        assert before.smallest_primal - before.dual > epsilon / 2
+        assert last.smallest_primal - erlpboost(V @ last.w, nu, eta, uniform(N))[0] <= epsilon / 2
+        # ... and the step gives others, which it does not speak of: their soft margin is smaller.
+        _, alpha = step_of(V, last.w, last.d, last.column, eta)
+        overwritten = (1 - alpha) * last.w + alpha * np.eye(t)[last.column]
+        assert alpha > 0
+        assert soft_margin(V @ overwritten, nu) < soft_margin(V @ last.w, nu) - 9e-4
+        assert soft_margin(V @ last.w, nu) >= lpboost(V, nu).value - epsilon
+
+
 def test_T36_the_projection_caps_at_one_over_nu() -> None:
     for seed in range(50):
         rng = np.random.default_rng(seed)
@@ -228,6 +252,26 @@ def test_T40_the_binary_bound_needs_beta_optimal_again() -> None:
         for alpha in (0.1, 0.4, 1.0):
             bound = before + alpha * float(x @ d) - eta / 2 * alpha**2 * float(np.abs(x).max()) ** 2
             assert binary(v + alpha * x, 3, eta, d0)[0] >= bound - 1e-11
+
+
+def test_T41_the_norm_is_that_of_the_earlier_weights() -> None:
+    """Printed, the step is sought in its own norm: alpha = clip(a / (1 - alpha)^2), a the step with the earlier w."""
+    rng, without, longer = np.random.default_rng(0), 0, 0
+    for _ in range(100):
+        V, w, eta = rng.uniform(-1, 1, (10, 6)), np.append(rng.dirichlet(np.ones(5)), 0.0), rng.uniform(0.5, 4)
+        d = erlpboost(V @ w, 1, eta, uniform(10))[1]
+        x, alpha = step_of(V, w, d, 5, eta)
+        w_t = (1 - alpha) * w + alpha * np.eye(6)[5]
+        np.testing.assert_allclose(V[:, 5] - V @ w_t, (1 - alpha) * x, atol=1e-12)
+        if not 0 < alpha < 1:
+            continue
+        # The equation alpha (1 - alpha)^2 = a has a root below 1 for a <= 4 / 27 only, and the root is longer than a.
+        roots = np.roots([1, -2, 1, -alpha])
+        inside = [float(r.real) for r in roots if abs(r.imag) < 1e-9 and 0 < r.real < 1]
+        assert bool(inside) == (alpha <= 4 / 27)
+        without += not inside
+        longer += bool(inside) and min(inside) > alpha
+    assert without >= 5 and longer >= 5
 
 
 def test_T42_doubling_until_the_root_is_bracketed() -> None:

@@ -48,6 +48,28 @@ def test_N2_examples_below_and_at_the_soft_margin() -> None:
     assert more_than_printed >= 15
 
 
+def test_N3_the_projection_of_round_t_is_asked_in_round_t_plus_one() -> None:
+    """Hypothesis t + 1 is chosen under the projection for the first t: d^t, made and asked for in this order."""
+    V, epsilon, nu = np.random.default_rng(7).choice([-1.0, 1.0], size=(24, 20)), 0.3, 4.0
+    run = softboost(V, nu, epsilon)
+    guarantee = 1.0
+    assert len(run.columns) >= 3 and run.columns[1] != run.columns[0]
+    for t, d in enumerate(run.distributions[1:], start=1):
+        guarantee = min(guarantee, float(V[:, run.columns[t - 1]] @ run.distributions[t - 1]))
+        assert (V[:, run.columns[:t]].T @ d).max() <= guarantee - epsilon + 1e-6
+        assert run.columns[t] == (V.T @ d).argmax()
+    # Named d_{t+1} after round t, as in section 4, and asked for as d_t in round t + 1, as in algorithm 2, the
+    # projection of the first round is not there in the second, which gets its first hypothesis again.
+    made, asked = {1: uniform(24)}, list[int]()
+    for t in (0, 1):
+        d_t = made.get(t, made[min(made)])
+        asked.append(int((V.T @ d_t).argmax()))
+        made[t + 2] = run.distributions[t + 1]
+    assert asked == [run.columns[0]] * 2 != run.columns[:2]
+    # A hypothesis has one value for each example: with N of them edges would be no numbers.
+    assert (V[:, 0] @ run.distributions[0]).ndim == 0 < (np.tile(V[:, 0], (24, 1)) @ run.distributions[0]).ndim
+
+
 def test_N4_the_last_projection_of_the_proof_does_not_exist() -> None:
     V, epsilon, nu = np.random.default_rng(7).choice([-1.0, 1.0], size=(24, 20)), 0.1, 4.0
     run = softboost(V, nu, epsilon)
