@@ -231,3 +231,26 @@ def test_seeded_splits_are_used_for_five_sets_alone() -> None:
     assert published == {name: few.get(name, 10) for name in names if name not in ("flare_solar", "splice", "thyroid")}
     assert [row.name for row in rows if not row.certain] == ["diabetis"]
     assert all(ida_printed.printed(name) for name in names) and len(names) == 13
+
+
+def test_the_page_quotes_print_as_the_benchmark_writes_it() -> None:
+    """Each line in print stands below its set, with the figures of the printed tables."""
+    lines = (Path(__file__).parents[1] / "docs" / "ida.md").read_text(encoding="utf-8").split("\n")
+    methods = (
+        next(line for line in lines if line.startswith("| set | splits | AdaBoost |")).strip("| ").split(" | ")[2:]
+    )
+    name, quoted = "", list[str]()
+    for line in lines:
+        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
+        if cells[0] != "*in print †*":
+            name = cells[0]
+            continue
+        quoted.append(name)
+        figures = ida_printed.printed(name)
+        for method, cell in zip(methods, cells[2:], strict=True):
+            if method in figures:
+                assert cell.strip("* ‡") == "{:.1f} ± {:.1f}".format(*figures[method])
+                assert ("‡" in cell) == (method in ida_printed.SOFTBOOST)
+            else:
+                assert not cell
+    assert sorted(quoted) == sorted(ida_printed.SETS) and len(quoted) == 13

@@ -10,7 +10,7 @@ from typing import Any
 from benchmarks.ida_data import SEEDED, Rows
 from benchmarks.ida_ledger import Line
 from benchmarks.ida_methods import GRIDS, METHODS
-from benchmarks.ida_printed import printed
+from benchmarks.ida_printed import SOFTBOOST, printed
 from benchmarks.ida_work import Chosen, Work
 from boostopt.errors import DataError
 
@@ -76,7 +76,8 @@ def _errors(rows: Finished) -> Iterator[str]:
 
 def _print_row(name: str) -> str:
     figures = printed(name)
-    cells = [f"*{figures[m][0]:.1f} ± {figures[m][1]:.1f}*" if m in figures else NONE for m in METHODS]
+    marks = {method: " ‡" if method in SOFTBOOST else "" for method in METHODS}
+    cells = [f"*{figures[m][0]:.1f} ± {figures[m][1]:.1f}{marks[m]}*" if m in figures else NONE for m in METHODS]
     return _row(["*in print †*", "", *cells])
 
 
