@@ -204,7 +204,7 @@ def unfolded_triangle(d: Float[Array, "*points 3"]) -> Float[Array, "*points"]:
 
     References
     ----------
-    Rudin, Daubechies, Schapire 2004, figure 2; its part (b) shows three iterations of the map.
+    Rudin, Daubechies, Schapire 2004, figure 2(a), and 2(b), which shows three iterations of the map.
     """
     j = np.argmax(d, axis=-1)
     off = np.abs(np.take_along_axis(d, j[..., np.newaxis], axis=-1) - 0.5)

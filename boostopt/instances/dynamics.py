@@ -126,7 +126,7 @@ def manifold_4x5() -> Instance:
 
     References
     ----------
-    Rudin, Daubechies, Schapire 2004, the 4 x 5 case, figure 2: its part (b) iterates the map three times.
+    Rudin, Daubechies, Schapire 2004, section 3, the 4 x 5 case; no figure shows it.
     """
     U = np.column_stack([_all_but_one(4), [-1.0, -1.0, 1.0, 1.0]])
     cycle = np.array([[A / 2, A / 2, 0.5, B], [0.25, 0.25, B, A], [B / 2, B / 2, A, 0.5]])
@@ -134,7 +134,7 @@ def manifold_4x5() -> Instance:
         name="manifold of cycles, 4 x 5",
         U=U,
         shows="AdaBoost with a legal but not the best oracle stays at the margin 1/3, where 1/2 is possible.",
-        sources=(f"{SOURCE}, the 4 x 5 case, figure 2",),
+        sources=(f"{SOURCE}, section 3, the 4 x 5 case",),
         parameters={"nu": 1.0, "d0": cycle[0]},
         known={
             "order of columns": np.array([4, 3, 2]),

@@ -79,7 +79,7 @@ def decision_regions(
 
     References
     ----------
-    Raetsch, Onoda, Mueller 2001, figures 7 and 8, are pictures of this kind.
+    Raetsch, Onoda, Mueller 2001, figures 2, 6 and 8 (right), are pictures of this kind.
     """
     if not isinstance(classifier, Decides):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(f"expected something with decision_function; got {type(classifier).__name__}. Fit one first.")

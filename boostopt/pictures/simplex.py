@@ -47,7 +47,7 @@ def triangle(trajectory: Any, cycle: Cycle | Any | None = None, axes: Where = No
 
     References
     ----------
-    Rudin, Daubechies, Schapire 2004, figures 1 and 3.
+    Rudin, Daubechies, Schapire 2004, figures 1 and 2(c).
     """
     named = {
         label: _distributions(label, one, 3)

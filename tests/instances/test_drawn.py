@@ -112,6 +112,29 @@ def test_the_points_of_the_banana_spread_about_their_arcs() -> None:
     np.testing.assert_allclose((away - on_arc).std(axis=0), 0.3, atol=0.025)
 
 
+def test_input_noise_moves_points_and_turns_no_label_over() -> None:
+    """The paper's noise: uniform, of mean 0 and the variance that is given, in both coordinates."""
+    N, variance = 4000, 0.16
+    points, right = content(banana(N, random_state=3))
+    moved, y = content(banana(N, random_state=3, input_noise=variance))
+    np.testing.assert_array_equal(y, right)
+    by = moved - points
+    assert np.abs(by).max() <= np.sqrt(3 * variance) < np.abs(by).max() + 0.01
+    # Standard errors of the mean and of the variance are 0.0063 and 0.0023.
+    np.testing.assert_allclose(by.mean(axis=0), 0, atol=0.03)
+    np.testing.assert_allclose(by.var(axis=0), variance, atol=0.012)
+    assert abs(np.corrcoef(by.T)[0, 1]) < 0.08
+    assert np.histogram(by, bins=8)[0].min() > 0.9 * 2 * N / 8
+
+
+def test_both_kinds_of_noise_are_apart() -> None:
+    both = banana(60, 0.1, 4, input_noise=0.09)
+    X, y = content(both)
+    np.testing.assert_array_equal(X, content(banana(60, 0.0, 4, input_noise=0.09))[0])
+    np.testing.assert_array_equal(y, content(banana(60, 0.1, 4))[1])
+    assert both.name == "banana, label noise 0.1, input noise 0.09"
+
+
 def synthetic_in_ten(N: int, seed: int | np.random.Generator) -> Dataset:
     return softboost_synthetic(N, seed, dimension=12)
 
@@ -157,6 +180,7 @@ def test_stumps_can_be_drawn_on_them(data: Dataset) -> None:
         (lambda: softboost_synthetic(10, dimension=5), "dimension must be a whole number, at least 10; got 5."),
         (lambda: banana(1), "N must be a whole number, at least 2; got 1. Ask for an example of each class."),
         (lambda: banana(10, float("nan")), "noise must lie strictly between 0 and 0.5; got nan."),
+        (lambda: banana(10, input_noise=-0.1), "input_noise must lie strictly between 0 and 100; got -0.1. Pass 0 for"),
         (lambda: banana(10, spread=0.0), "spread must lie strictly between 0 and 10; got 0.0. Try 0.15."),
     ],
 )
