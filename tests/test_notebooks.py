@@ -61,6 +61,32 @@ def test_every_formulation_is_verified_by_name() -> None:
     assert set(boostopt.list_formulations()) <= named
 
 
+def test_the_figures_of_the_soft_margins_are_the_papers() -> None:
+    """Those that a caption names are drawn with the paper's noise, and say in which parameters they differ."""
+    text = (FOLDER / "soft_margins.md").read_text(encoding="utf-8")
+    captions = re.findall(
+        r"^\*\*Figure \d+\.\*\* (In the manner of figure (\d+).*?)\n\n", text, re.DOTALL | re.MULTILINE
+    )
+    assert [int(number) for _, number in captions] == [7, 4, 8, 9, 11, 13]
+    assert re.findall(r"^## .*: figure (\d+)$", text, re.MULTILINE) == [number for _, number in captions]
+    assert all(re.search(r"print:|of ours", caption) for caption, _ in captions)
+    drawn, _, ours = text.partition("\n## Wrong labels\n")
+    assert "input_noise=noise" in drawn and "wrong = " not in drawn
+    assert "no counterpart in the paper" in ours and "In the manner of" not in ours
+
+
+def test_the_figures_of_softboost_have_their_numbers_and_algorithms() -> None:
+    notebook = FOLDER / "softboost_figures.md"
+    text = notebook.read_text(encoding="utf-8")
+    assert re.findall(r"^\*\*Figure (\d)\.\*\* The paper's figure (\d):", text, re.MULTILINE) == [
+        ("2", "2"),
+        ("3", "3"),
+    ]
+    named = {node.id for cell in cells(notebook) for node in ast.walk(cell) if isinstance(node, ast.Name)}
+    assert {"brownboost", "smoothboost"} <= named
+    assert "semilogx" in text and "2 * data.X - 1" not in text  # the hypotheses are the features as they are
+
+
 def test_a_cell_has_minutes_on_a_busy_machine() -> None:
     """A cell takes seconds on an idle one: a short limit fails the documentation where others work beside it."""
     text = (FOLDER.parent / "docs" / "conf.py").read_text(encoding="utf-8")

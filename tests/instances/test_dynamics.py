@@ -191,3 +191,9 @@ def test_the_maximum_margin_is_that_of_the_linear_program_and_w_is_unique(proble
 def test_bad_sizes_are_refused(m: int, message: str) -> None:
     with pytest.raises(ProblemError, match=re.escape(message)):
         cycle_mxm(m)
+
+
+def test_the_manifold_is_not_said_to_be_in_a_figure() -> None:
+    """The paper has the 4 x 5 matrix in section 3; the figures 2(a), 2(b), 2(c) are about the 3 x 3 matrix."""
+    assert manifold_4x5().sources == ("Rudin, Daubechies, Schapire 2004, section 3, the 4 x 5 case",)
+    assert "figure 2" not in (manifold_4x5.__doc__ or "")
