@@ -18,6 +18,7 @@ from boostopt.margins import Margins, check_unmasked
 from boostopt.recovery import Recovery, best_recovery, recover
 from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
+from boostopt.threads import one_thread
 from boostopt.words import parameters_in_words
 
 if TYPE_CHECKING:
@@ -114,6 +115,7 @@ class Program:
         """The sides that can be handed to a solver: the dual only where both conjugates are known in closed form."""
         return ("primal", "dual") if self.regularizer.exact and self.edge_function.exact else ("primal",)
 
+    @one_thread()
     def certify(self, d: npt.ArrayLike | None = None, w: npt.ArrayLike | None = None) -> Certificate:
         """Return the interval that an answer proves, wherever it came from.
 
@@ -143,6 +145,7 @@ class Program:
         # The conditions are those of what was given, and no w was.
         return replace(recovered, kkt=certificate.kkt) if recovered.gap < certificate.gap else certificate
 
+    @one_thread()
     def recover(self, d: npt.ArrayLike, method: str = "nnls", within: float = 1e-6) -> Recovery:
         """Return the multipliers (w, beta, psi, zeta) that the active sets of d determine, and how well.
 

@@ -17,6 +17,7 @@ from boostopt.errors import OptionError, ProblemError, SolverNotFound
 from boostopt.merging import Merged, Once, OverGroups, merged
 from boostopt.program import Program
 from boostopt.solution import PHASES, Solution, outcome_of, verdict_of
+from boostopt.threads import one_thread
 
 AUTO_ORDER = ("interior", "highs", "cvxpy:clarabel", "cvxpy:scs")
 """What "auto" tries first, of what takes the program; then any other backend that does."""
@@ -37,6 +38,7 @@ against 0.8.
 """
 
 
+@one_thread()
 def solve(
     program: Program,
     backend: str | Backend = "auto",
@@ -49,7 +51,8 @@ def solve(
     """Solve a program and certify the answer.
 
     The backend's attempts, in different forms and accuracies, are made feasible and certified one after another
-    until the gap over max(1, |lower|, |upper|) is at most `tol`. No status decides anything.
+    until the gap over max(1, |lower|, |upper|) is at most `tol`. No status decides anything. Meanwhile BLAS has one
+    thread, in the whole process: more of them wait for each other where cores are busy.
 
     Parameters
     ----------

@@ -15,7 +15,7 @@ ROOT = Path(boostopt.__file__).parent
 
 # From the bottom to the top; modules of one level do not import each other.
 LEVELS = (
-    {"errors", "shapes", "quiet", "words", "lazy"},
+    {"errors", "shapes", "quiet", "threads", "words", "lazy"},
     {"margins", "files", "expressions", "learners"},
     {"regularizers", "edges", "typesetting"},
     {"feasibility", "forms", "printed"},

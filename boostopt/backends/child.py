@@ -31,6 +31,7 @@ from boostopt.backends.guarded import Guarded
 from boostopt.backends.pickled import NotPortable, unpacked
 from boostopt.program import Program
 from boostopt.quiet import stdout_to_stderr
+from boostopt.threads import one_thread
 
 KEPT_STATES = 4
 """How many states of earlier attempts a process keeps for warm starts; they never leave it."""
@@ -64,7 +65,8 @@ def serve() -> None:
     worker = _Worker()
     while True:
         request = inbox.get()
-        with stdout_to_stderr():  # at its end what was printed stands in the file, before the reply is there
+        # At the end of it what was printed stands in the file, before the reply is there.
+        with one_thread(), stdout_to_stderr():
             reply = worker.answer(request)
         if reply is not None:
             write(replies, reply)

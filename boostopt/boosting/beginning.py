@@ -21,11 +21,13 @@ from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Trace
 from boostopt.errors import DataError, OptionError
 from boostopt.oracles.base import Oracle
+from boostopt.threads import one_thread
 
 LONG = 1000
 """Rounds beyond which a corrective run does not keep the weights of each, unless it is told to."""
 
 
+@one_thread()
 def begun(
     problem: Problem,
     oracle: Oracle,

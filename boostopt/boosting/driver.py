@@ -16,13 +16,11 @@ import math
 import time
 import warnings
 from collections.abc import Callable
-from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from boostopt.backends.base import Deadline
-from boostopt.backends.threads import few_threads
 from boostopt.boosting.collected import Collected, checked_edge
 from boostopt.boosting.interrupts import Interrupts
 from boostopt.boosting.problem import Problem
@@ -126,9 +124,7 @@ class Loop:
         """
         record = self._begun(record)
         state = record.state
-        # The vectors of a corrective round are too short for two threads, which wait for each other on busy cores.
-        threads = nullcontext() if isinstance(self.update, Total) else few_threads(record.collected.N)
-        with threads, Interrupts() as interrupts:
+        with Interrupts() as interrupts:
             while True:
                 try:
                     state, answer, seconds = self._asked(record)

@@ -29,6 +29,7 @@ from boostopt.oracles.base import Oracle
 from boostopt.oracles.examples import signs
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.threads import one_thread
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +88,7 @@ def carried_out(
         earlier=record.trace[-1].seconds if len(record.trace) else 0.0,
     )
     limits = Limits(settings.max_rounds, Deadline.after(settings.time_limit))
-    with progress_line(settings.progress, problem.page.name) as show:
+    with one_thread(), progress_line(settings.progress, problem.page.name) as show:
         loop = kind(
             problem,
             oracle,

@@ -31,6 +31,7 @@ from boostopt.estimators.stages import stages
 from boostopt.oracles import Oracle
 from boostopt.oracles.features import checked_features
 from boostopt.shapes import Array, Float, Int
+from boostopt.threads import one_thread
 
 FORMULATION = default_formulation()
 
@@ -178,14 +179,15 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         labels: Any
         features, labels = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
         features = checked_features(features)
-        points, codes, c, classes = self._counted(features, labels, sample_weight)
-        before = self._before(classes)
-        self.runs_: tuple[Run, ...] = self._run(plan, points, codes, c, classes, before)
-        vars(self).pop("_loaded", None)
-        self.classes_ = classes
-        self.n_iter_ = max(run.rounds for run in self.runs_)
-        own = self._signs(labels)
-        f = self._values(features)
+        with one_thread():
+            points, codes, c, classes = self._counted(features, labels, sample_weight)
+            before = self._before(classes)
+            self.runs_: tuple[Run, ...] = self._run(plan, points, codes, c, classes, before)
+            vars(self).pop("_loaded", None)
+            self.classes_ = classes
+            self.n_iter_ = max(run.rounds for run in self.runs_)
+            own = self._signs(labels)
+            f = self._values(features)
         self.margins_ = (own[:, -1] if f.ndim == 1 else own) * f
         plan.warn_of_ends(self.runs_)
         return self

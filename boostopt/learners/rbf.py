@@ -15,6 +15,7 @@ from boostopt.learners.kmeans import kmeans
 from boostopt.learners.rbf_network import LARGEST, RBFNetwork
 from boostopt.learners.reduced_error import ReducedError
 from boostopt.shapes import Array, Float, Num
+from boostopt.threads import one_thread
 
 __all__ = ["RBFNetwork", "check_rbf_options", "fit_rbf"]
 
@@ -31,6 +32,7 @@ SMALLEST_RANGE = 1e-280
 """Half ranges below are taken for 0: widths would lose their digits."""
 
 
+@one_thread()
 def fit_rbf(
     X: Float[Array, "N features"],
     y: Num[Array, " targets *outputs"],

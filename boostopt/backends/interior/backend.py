@@ -16,7 +16,6 @@ from boostopt.backends.interior.loop import Iteration, iterate
 from boostopt.backends.interior.newton import Point
 from boostopt.backends.interior.problem import Problem
 from boostopt.backends.interior.start import Track, centred, followed, mixed, of_one_row
-from boostopt.backends.threads import few_threads
 from boostopt.program import Program
 
 MOST_ITERATIONS = 60
@@ -93,7 +92,7 @@ class InteriorBackend(Backend):
                 return
             run = _Run(task, problem, hopeful=form.startswith(WARM))
             began = time.perf_counter()
-            with few_threads(problem.U.N * problem.U.t), np.errstate(all="ignore"):
+            with np.errstate(all="ignore"):
                 run.from_point(begin(), earlier)
             last = run.last
             yield Attempt(

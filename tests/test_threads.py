@@ -1,0 +1,315 @@
+"""BLAS has one thread while boostopt multiplies, and what it had before as soon as nobody does."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pytest
+from problems import noisy_stumps, reference_erlpboost
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.tree import DecisionTreeClassifier
+from threadpoolctl import threadpool_info, threadpool_limits
+
+import boostopt
+from boostopt.backends.base import Attempt, Backend, Capability, Task
+from boostopt.estimators import MarginBoostClassifier, RBFNetworkClassifier
+from boostopt.learners import rbf
+from boostopt.threads import Limit, one_thread
+
+GIVEN = 3
+"""Threads that the tests give BLAS: whatever the machine has, it is another number than one."""
+
+
+def blas() -> list[int]:
+    """The numbers of threads of those BLAS libraries that can have more than one."""
+    found = [library for library in threadpool_info() if library["user_api"] == "blas"]
+    return [library["num_threads"] for library in found if library.get("threading_layer") != "disabled"]
+
+
+@contextmanager
+def given() -> Generator[None]:
+    """Give BLAS several threads, and see that as many are left."""
+    with one_thread():  # the libraries are loaded
+        pass
+    with threadpool_limits(GIVEN, user_api="blas"):
+        assert set(blas()) == {GIVEN}
+        yield
+        assert set(blas()) == {GIVEN}
+
+
+def test_nested_contexts_are_one() -> None:
+    with given():
+        with one_thread():
+            with one_thread():
+                assert set(blas()) == {1}
+            assert set(blas()) == {1}
+        with pytest.raises(KeyError), one_thread():
+            raise KeyError
+
+
+@dataclass
+class Library:
+    """A library that notes what is set."""
+
+    threads: int
+    sets: list[int] = field(default_factory=list[int])
+
+    def get_num_threads(self) -> int:
+        return self.threads
+
+    def set_num_threads(self, num_threads: int) -> None:
+        self.threads = num_threads
+        self.sets.append(num_threads)
+
+
+def test_only_the_first_one_in_and_the_last_one_out_change_anything() -> None:
+    several, alone = Library(4), Library(1)
+    limit = Limit(lambda: [several, alone])
+    first = limit.enter()
+    with ThreadPoolExecutor(1) as other:
+        second = other.submit(limit.enter).result()
+        limit.leave(first)
+        assert several.threads == 1
+        again = limit.enter()
+        limit.leave(second)
+        assert several.threads == 1
+        limit.leave(again)
+    assert several.sets == [1, 4]
+    assert alone.sets == []
+    # What holds is asked each time: a user may have changed it in between.
+    several.threads = 2
+    limit.leave(limit.enter())
+    assert several.sets == [1, 4, 1, 2]
+
+
+@dataclass
+class OfEachThread:
+    """A library that has a number of threads for each thread of Python."""
+
+    numbers: dict[int, int] = field(default_factory=dict[int, int])
+
+    def get_num_threads(self) -> int:
+        return self.numbers.get(threading.get_ident(), 4)
+
+    def set_num_threads(self, num_threads: int) -> None:
+        self.numbers[threading.get_ident()] = num_threads
+
+
+def test_a_number_of_its_own_each_thread_lowers_and_restores_itself() -> None:
+    library = OfEachThread()
+    limit = Limit(lambda: [library])
+    with ThreadPoolExecutor(1) as other:
+        first = limit.enter()
+        second = other.submit(limit.enter).result()
+        assert library.get_num_threads() == other.submit(library.get_num_threads).result() == 1
+        limit.leave(first)
+        assert library.get_num_threads() == 4
+        assert other.submit(library.get_num_threads).result() == 1
+        other.submit(limit.leave, second).result()
+        assert other.submit(library.get_num_threads).result() == 4
+
+
+class Controlled(Library):
+    """A library that obeys the first thread that sets it, until that one gives up the control."""
+
+    controlling: int | None = None
+
+    def set_num_threads(self, num_threads: int) -> None:
+        self.controlling = self.controlling or threading.get_ident()
+        if self.controlling == threading.get_ident():
+            super().set_num_threads(num_threads)
+
+    def clear_controlling_thread(self, force: bool = False) -> None:
+        if force or self.controlling == threading.get_ident():
+            self.controlling = None
+
+
+def test_any_thread_may_be_the_last_one_out() -> None:
+    library = Controlled(4)
+    limit = Limit(lambda: [library])
+    with ThreadPoolExecutor(1) as other:
+        first = limit.enter()
+        second = other.submit(limit.enter).result()
+        limit.leave(first)
+        assert library.threads == 1
+        other.submit(limit.leave, second).result()
+    assert library.threads == 4
+    assert library.controlling is None
+
+
+def test_threads_that_come_and_go_never_work_with_more_and_never_leave_one() -> None:
+    library = Library(4)
+    limit = Limit(lambda: [library])
+    begin = threading.Barrier(8)
+
+    def come_and_go(seed: int) -> int:
+        begin.wait()
+        wrong = 0
+        for depth in np.random.default_rng(seed).integers(1, 4, 300):
+            inside = [limit.enter() for _ in range(depth)]
+            wrong += library.threads != 1
+            for thread in inside:
+                wrong += library.threads != 1
+                limit.leave(thread)
+        return wrong
+
+    with ThreadPoolExecutor(8) as several:
+        assert list(several.map(come_and_go, range(8))) == [0] * 8
+    assert library.threads == 4
+    assert set(library.sets) == {1, 4}
+
+
+def test_programs_that_are_solved_at_the_same_time_leave_blas_as_it_was() -> None:
+    programs = [
+        boostopt.get_formulation("erlpboost").bind(noisy_stumps(30, 4, seed=seed), nu=6, eta=20) for seed in range(16)
+    ]
+    with given(), ThreadPoolExecutor(8) as several:
+        solutions = list(several.map(boostopt.solve, programs))
+        assert set(blas()) == {GIVEN}
+    assert all(solution.certificate.scaled_gap <= 1e-8 for solution in solutions)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks on this system")
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+@pytest.mark.parametrize("inside", [False, True])
+def test_a_fork_leaves_the_other_threads_behind(inside: bool) -> None:
+    """Another thread is inside for good; in a child it is not there, and the forking thread counts alone."""
+    entered, done = threading.Event(), threading.Event()
+
+    def stay() -> None:
+        with one_thread():
+            entered.set()
+            done.wait()
+
+    with given():
+        stayer = threading.Thread(target=stay)
+        stayer.start()
+        entered.wait()
+        try:
+            if inside:
+                with one_thread():
+                    pid = forked(lambda: set(blas()) == {1})
+            else:
+                pid = forked(lambda: set(blas()) == {GIVEN})
+            assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+            assert set(blas()) == {1}
+        finally:
+            done.set()
+            stayer.join()
+
+
+def forked(holds: Callable[[], bool]) -> int:
+    """Fork a child that ends with 0 if something holds there."""
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if holds() else 1)
+    return pid
+
+
+SEEN = list[int]()
+
+
+class Watching(Backend):
+    """The interior point, which notes how many threads it is asked with."""
+
+    name = "watching"  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+    version = "1"  # pyright: ignore[reportAssignmentType, reportIncompatibleMethodOverride]
+
+    def takes(self, program: boostopt.Program) -> Capability:
+        return Capability(True)
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        SEEN.extend(blas())
+        yield from boostopt.get_backend("interior").attempts(task)
+        SEEN.extend(blas())
+
+
+class Learner(ClassifierMixin, BaseEstimator):
+    """A stump, which notes how many threads it is fitted with."""
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Learner:
+        SEEN.extend(blas())
+        self.classes_ = np.unique(y)
+        self.tree_ = DecisionTreeClassifier(max_depth=1).fit(X, y, sample_weight)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return self.tree_.predict(X)
+
+
+@pytest.fixture
+def seen() -> Iterator[list[int]]:
+    """What was noted, with several threads given."""
+    SEEN.clear()
+    with given():
+        yield SEEN
+
+
+def data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 3))
+    return X, np.where(X[:, 0] + 0.5 * rng.normal(size=80) > 0, 1, -1)
+
+
+def test_a_solve_has_one_thread(seen: list[int]) -> None:
+    boostopt.solve(reference_erlpboost(), Watching())
+    assert seen and set(seen) == {1}
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        pytest.param({"formulation": "erlpboost"}, id="total"),
+        pytest.param({"formulation": "corrective_erlpboost"}, id="corrective"),
+    ],
+)
+def test_a_run_has_one_thread_from_the_oracle_to_the_trace(seen: list[int], how: dict[str, Any]) -> None:
+    oracle = boostopt.oracles.Estimators(Learner(), *data())
+    boostopt.boost(oracle=oracle, nu=8, epsilon=0.1, max_rounds=5, progress=lambda row: seen.extend(blas()), **how)
+    assert len(seen) > 5 and set(seen) == {1}
+
+
+def test_a_fit_has_one_thread_also_before_and_after_its_run(seen: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("_counted", "_run", "_values"):
+        whole: Any = getattr(MarginBoostClassifier, name)
+
+        def watched(*given: Any, whole: Any = whole) -> Any:
+            seen.extend(blas())
+            return whole(*given)
+
+        monkeypatch.setattr(MarginBoostClassifier, name, watched)
+    MarginBoostClassifier(base=Learner(), epsilon=0.2, max_iter=10).fit(*data())
+    assert len(seen) > 5 and set(seen) == {1}
+
+
+def test_a_network_is_fitted_with_one_thread(seen: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    means = rbf.kmeans
+
+    def watched(*given: Any) -> Any:
+        seen.extend(blas())
+        return means(*given)
+
+    monkeypatch.setattr(rbf, "kmeans", watched)
+    RBFNetworkClassifier(K=3, iterations=2).fit(*data())
+    assert seen and set(seen) == {1}
+
+
+def test_a_certificate_is_made_with_one_thread(seen: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    edges = boostopt.Margins.edges
+
+    def watched(margins: boostopt.Margins, d: np.ndarray) -> np.ndarray:
+        seen.extend(blas())
+        return edges(margins, d)
+
+    program = reference_erlpboost()
+    monkeypatch.setattr(boostopt.Margins, "edges", watched)
+    program.certify(np.full(6, 1 / 6))
+    program.recover(np.full(6, 1 / 6))
+    assert seen and set(seen) == {1}
