@@ -20,7 +20,7 @@ from boostopt.solution import PHASES, Solution, outcome_of, verdict_of
 from boostopt.threads import one_thread
 
 AUTO_ORDER = ("interior", "highs", "cvxpy:clarabel", "cvxpy:scs")
-"""What "auto" tries first, of what takes the program; then any other backend that does."""
+"""What "auto" tries first, of what takes the program; then the other ones that do and are made for such programs."""
 
 LINEAR = frozenset({"linear"})
 
@@ -29,6 +29,12 @@ UNMERGED = ", unmerged"
 
 ROUNDED = 4.0
 """A gap of so many slacks is rounding: each end has one by itself."""
+
+AGREED = 2.0
+"""Gaps within this factor are one: two backends have found what the program and its rounding allow."""
+
+AGREED_END = 1e-6
+"""Lower ends within this share of max(1, |lower|) are one, where no backend finds an upper end."""
 
 SMALL = 40_000
 """Entries of a margin matrix up to which linear programs go to HiGHS first: it takes half of the time there.
@@ -60,7 +66,8 @@ def solve(
         What to solve.
     backend
         A name from `list_backends()`, a backend, or "auto": the backends that take the program, in order of trust,
-        until one reaches `tol`.
+        until one reaches `tol` or two end with gaps within a factor of 2, which no third one would narrow. Solvers
+        that are mixed-integer, want a licence or obey no tolerance are asked where they are named only.
     tol
         Scaled gap wanted, in (0, 1).
     time_limit
@@ -113,7 +120,7 @@ def solve(
                     break
             if best.enough:
                 break
-        if best.enough:
+        if best.enough or best.agreed():
             break
     certificate = best.certificate or program.certify()
     times["total"] = time.perf_counter() - began
@@ -198,6 +205,9 @@ class _Best:
         self.attempt: Attempt | None = None
         self.backend: Backend | None = None
         self._task, self._times, self._narrowest = task, times, np.inf
+        # What the backend that is asked has proved by itself, and what those before it had.
+        self._own: Certificate | None = None
+        self._others = list[Certificate]()
 
     @property
     def enough(self) -> bool:
@@ -211,6 +221,14 @@ class _Best:
         found = self.certificate
         return found is not None and bool(np.isfinite(found.gap) and found.gap <= ROUNDED * found.slack)
 
+    def agreed(self) -> bool:
+        """Whether the backend that has just ended is no better than another one was; the next one begins anew."""
+        own, self._own = self._own, None
+        if own is None:
+            return False
+        self._others.append(own)
+        return any(_agree(own, other) for other in self._others[:-1])
+
     def offer(self, backend: Backend, attempt: Attempt) -> None:
         """Certify an attempt and keep what is better of it."""
         start = time.perf_counter()
@@ -218,6 +236,8 @@ class _Best:
             new = self._task.certify(attempt.d, attempt.w)
         except ProblemError as fault:
             raise ProblemError(f"the backend {backend.name} left no answer to this program: {fault}") from fault
+        if self._own is None or (new.gap, -new.lower) < (self._own.gap, -self._own.lower):
+            self._own = new
         old = self.certificate
         if new.gap < self._narrowest or self.attempt is None:
             self.attempt, self.backend, self._narrowest = attempt, backend, new.gap
@@ -232,6 +252,14 @@ class _Best:
         merged = self._task.program.certify(upper.d, lower.w)
         # The conditions are those of an answer as it came; a mixture did not come from anywhere.
         return replace(merged, kkt=better.kkt) if merged.gap < better.gap else better
+
+
+def _agree(one: Certificate, other: Certificate) -> bool:
+    """Whether two backends have come equally far."""
+    if np.isfinite(one.gap) and np.isfinite(other.gap):
+        return max(one.gap, other.gap) <= AGREED * min(one.gap, other.gap)
+    size = max(1.0, abs(one.lower))
+    return bool(one.gap == other.gap and abs(one.lower - other.lower) <= AGREED_END * size)
 
 
 def _able(backend: Backend, program: Program) -> Backend:
@@ -272,10 +300,11 @@ def _in_order(program: Program, start: Start | None = None) -> Iterator[Backend]
             taken = True
             yield backend
     for name in list_backends():
-        if name not in preferred and _takes(backend := get_backend(name), program):
+        if name not in preferred and (backend := get_backend(name)).automatic and _takes(backend, program):
             taken = True
             yield backend
     if not taken:
         raise SolverNotFound(
-            f"no installed backend takes {', '.join(sorted(program.cones))} constraints. Install clarabel or scs."
+            f"no installed backend takes {', '.join(sorted(program.cones))} constraints. Install clarabel or scs, or "
+            "name a backend."
         )

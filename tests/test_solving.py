@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from boostopt import (
     get_formulation,
     solve,
 )
+from boostopt.backends import cvxpy as cvxpy_backend
 from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.backends.cvxpy import CvxpyBackend
 from boostopt.backends.profiles import DENSITY_RATED, DUAL, RATED
@@ -251,3 +253,70 @@ def test_a_backend_that_never_ends_ends_with_the_time() -> None:
     solution = reference_lpboost().solve(Endless(), time_limit=0.2)
     assert solution.outcome is Outcome.FAILED
     assert 0.2 <= solution.times["total"] < 5.0
+
+
+def of_gap(called: str, gap: float, asked: list[object]) -> Fake:
+    """A backend with one answer whose scaled gap is about that, on the reference LPBoost; it notes that it is asked."""
+    d, w = optimum()
+    return Fake(called=called, script=(attempt(d, w + gap * np.array([1.0, -1.0, 0.0])),), asked=(asked,))
+
+
+def the_backends_are(monkeypatch: pytest.MonkeyPatch, *backends: Backend) -> None:
+    """Let these be installed, and nothing else."""
+    known = {backend.name: backend for backend in backends}
+    monkeypatch.setattr(boostopt.solving, "AUTO_ORDER", ())
+    monkeypatch.setattr(boostopt.solving, "_preferred", lambda program, start: [])
+    monkeypatch.setattr(boostopt.solving, "list_backends", lambda: list(known))
+    monkeypatch.setattr(boostopt.solving, "get_backend", lambda name: known[name])
+
+
+def test_auto_stops_after_two_certified_gaps_that_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = {name: list[object]() for name in "abcdef"}
+    gaps = {"a": 1e-2, "b": 1e-4, "c": 1e-3, "d": 1.1e-4, "e": 1e-4, "f": 1e-12}
+    the_backends_are(monkeypatch, *(of_gap(name, gap, asked[name]) for name, gap in gaps.items()))
+    solution = solve(reference_lpboost())
+    assert solution.path == ("a", "b", "c", "d")
+    assert [len(asked[name]) for name in "abcdef"] == [1, 1, 1, 1, 0, 0]
+    assert solution.backend == "b"
+
+
+def test_answers_that_agree_within_one_backend_are_no_second_opinion(monkeypatch: pytest.MonkeyPatch) -> None:
+    d, w = optimum()
+    rough_one = attempt(d, w + 1e-4 * np.array([1.0, -1.0, 0.0]))
+    silent = Fake(called="silent", script=(Attempt("fake", {}, "crashed", False),))
+    last = Fake(called="last", script=(rough_one, rough_one, attempt(d, w)))
+    the_backends_are(monkeypatch, silent, last)
+    solution = solve(reference_lpboost())
+    assert solution.path == ("silent", "last")
+    assert solution.verdict is Verdict.BOUNDED
+    # No answer is no gap either.
+    the_backends_are(monkeypatch, silent, replace(silent, called="mute"), last)
+    assert solve(reference_lpboost()).path == ("silent", "mute", "last")
+
+
+def test_where_nobody_finds_an_upper_end_lower_ends_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No distribution has only edges of at most 0.2 here; the answers prove a lower end, and no infeasibility."""
+    program = get_formulation("totalboost").bind([[1.0, -0.5], [-0.5, 1.0], [0.8, 0.9]], gamma=0.2)
+    asked = {name: list[object]() for name in "abc"}
+    w = np.array([0.9, 0.1])
+    answers = (Fake(called=name, script=(attempt(None, w),), asked=(asked[name],)) for name in "abc")
+    the_backends_are(monkeypatch, *answers)
+    solution = solve(program)
+    assert solution.certificate.upper == np.inf and np.isfinite(solution.certificate.lower)
+    assert solution.path == ("a", "b")
+    assert not asked["c"]
+
+
+def test_auto_asks_no_solver_that_was_not_made_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever CVXPY finds: mixed-integer, with a licence or without a tolerance."""
+    odd = ["GLPK_MI", "CBC", "SCIP", "ECOS_BB", "MOSEK", "GUROBI", "CPLEX", "XPRESS", "DAQP", "DIFFCP"]
+    assert not any(CvxpyBackend(solver).automatic for solver in odd)
+    assert all(CvxpyBackend(solver).automatic for solver in ("CLARABEL", "SCS", "HIGHS", "OSQP", "SCIPY"))
+    monkeypatch.setattr(cvxpy_backend, "_found", lambda: [*odd, "SCIPY"])
+    monkeypatch.setattr(cvxpy_backend, "_cones", lambda solver: frozenset({"linear"}))
+    monkeypatch.setattr(boostopt.solving, "_preferred", lambda program, start: [])
+    ordered = boostopt.solving._in_order(reference_lpboost())  # pyright: ignore[reportPrivateUsage]
+    names = [backend.name for backend in ordered]
+    assert [name for name in names if name.startswith("cvxpy:")] == ["cvxpy:scipy"]
+    assert set(boostopt.list_backends()) >= {"cvxpy:glpk_mi", "cvxpy:mosek"}
+    assert get_backend("cvxpy:glpk_mi").takes(reference_lpboost())

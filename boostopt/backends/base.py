@@ -172,6 +172,11 @@ class Backend(ABC):
     """Whether it is made for programs that grow, and goes on from its own state: equal examples are not merged then."""
 
     @property
+    def automatic(self) -> bool:
+        """Whether "auto" may ask it: it was made for programs of this kind, and obeys a tolerance and a time limit."""
+        return True
+
+    @property
     @abstractmethod
     def name(self) -> str:
         """How users call it."""
@@ -215,6 +220,10 @@ class Wrapper(Backend):
     """Another backend, run in a way of its own: its name and version are those of the other."""
 
     inner: Backend
+
+    @property
+    def automatic(self) -> bool:
+        return self.inner.automatic
 
     @property
     def name(self) -> str:

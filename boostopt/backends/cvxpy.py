@@ -95,6 +95,11 @@ class CvxpyBackend(Backend):
         return PROFILES.get(self.solver, Profile())
 
     @property
+    def automatic(self) -> bool:
+        # The others are mixed-integer, or want a licence, or cannot be told how accurate and how long.
+        return self.solver in PROFILES
+
+    @property
     def version(self) -> str:
         try:
             return version(self.profile.package or self.solver.lower())

@@ -180,4 +180,7 @@ PROFILES: dict[str, Profile] = {
     ),
     "ECOS": Profile(package="ecos", options=_ecos, coarsest=1e-8),
 }
-"""Solvers with a profile of their own; any other one runs a plain ladder at its default tolerance."""
+"""Solvers with a profile of their own, which "auto" may ask.
+
+Any other one runs a plain ladder at its default tolerance, and where it is named only.
+"""
