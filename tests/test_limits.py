@@ -282,9 +282,9 @@ def test_conditions_on_many_examples_take_no_minute() -> None:
     u[:K] = -1
     gamma = float(1 - 2 * Fraction(K) / Fraction(nu) + Fraction(1.5e-11))
     program = get_formulation("softboost").bind(u, nu=nu, gamma=gamma)
-    start = time.perf_counter()
+    start = time.process_time()
     certificate = program.certify(w=[1.0])
-    assert time.perf_counter() - start < 6.0
+    assert time.process_time() - start < 6.0
     assert certificate.upper < np.inf
 
 
@@ -360,7 +360,7 @@ def test_where_nothing_else_is_feasible_all_weights_may_be_0() -> None:
 def test_huge_boxes_are_certified_in_no_time() -> None:
     rng = np.random.default_rng(0)
     program = get_formulation("l1_adaboost").bind(rng.choice([-1.0, 1.0], (5000, 20)), C=1e15)
-    start = time.perf_counter()
+    start = time.process_time()
     certificate = program.certify(d=rng.uniform(0, 1e15, 5000), w=rng.random(20))
-    assert time.perf_counter() - start < 5.0
+    assert time.process_time() - start < 5.0
     assert certificate.upper <= certificate.slack

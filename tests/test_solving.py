@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -250,9 +251,11 @@ class Endless(Fake):
 
 
 def test_a_backend_that_never_ends_ends_with_the_time() -> None:
+    began = time.process_time()
     solution = reference_lpboost().solve(Endless(), time_limit=0.2)
     assert solution.outcome is Outcome.FAILED
-    assert 0.2 <= solution.times["total"] < 5.0
+    assert solution.times["total"] >= 0.2
+    assert time.process_time() - began < 5.0
 
 
 def of_gap(called: str, gap: float, asked: list[object]) -> Fake:

@@ -338,7 +338,7 @@ def test_a_fit_takes_no_longer_than_a_fiftieth_of_a_second() -> None:
     data = bananas(300, noise=0.1)
     seconds = []
     for seed in range(10):
-        start = time.perf_counter()
+        start = time.process_time()
         fit_rbf(data.X, data.y, K=20, iterations=10, random_state=seed)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     assert min(seconds) < 0.02
