@@ -17,8 +17,9 @@ from typing import Any
 import numpy as np
 
 from boostopt.errors import DataError
-from boostopt.files import kind, number_column, read_bytes, read_npz, read_table
+from boostopt.files import kind, read_bytes, read_npz
 from boostopt.shapes import Array, Float
+from boostopt.tables import SEPARATORS, is_number, number_columns, read_table, to_number
 
 TEXTS = (".sol", ".txt")
 """Endings of text with a name and a value on each line."""
@@ -56,8 +57,8 @@ def load_answer(source: str) -> Answer:
     Parameters
     ----------
     source
-        ".npz" with arrays d and/or w, ".csv" with columns d and/or w (the shorter one left blank at its end), or ".sol"
-        or ".txt" with a name d_n or w_q and its value on each line: solution files of HiGHS, in its raw or its pretty
+        ".npz" with arrays d and/or w, ".csv" (".tsv") with columns d and/or w (the shorter one left blank at its end),
+        or ".sol" or ".txt" with a name d_n or w_q and its value on each line: solution files of HiGHS, raw or pretty
         style, or plain text, where lines that name nothing of that kind are passed over.
 
     Raises
@@ -73,9 +74,9 @@ def load_answer(source: str) -> Answer:
         arrays = read_npz(path)
         held, found = list(arrays), {name: arrays[name] for name in ("d", "w") if name in arrays}
         unread = tuple(sorted(set(arrays) - set(found)))
-    elif kind(path) == ".csv":
+    elif kind(path) in SEPARATORS:
         held, rows = read_table(path)
-        found = {name: number_column(path, held, rows, name) for name in ("d", "w") if name in held}
+        found = number_columns(path, held, rows, [name for name in ("d", "w") if name in held])
         unread = ()
     elif kind(path) in TEXTS:
         entries = _entries(source, _text(path).splitlines())
@@ -148,7 +149,7 @@ def _pretty(source: str, parts: list[tuple[int, list[str]]]) -> Iterator[Entry]:
         if part[0] in ("Columns", "Rows"):
             block = part[0]
         elif block and part[0].isdigit() and WEIGHT.fullmatch(part[-1]):
-            numbers = part[2:] if part[1].isalpha() and not _is_number(part[1]) else part[1:]
+            numbers = part[2:] if part[1].isalpha() and not is_number(part[1]) else part[1:]
             if block == "Rows" and len(numbers) == 4:  # lower, upper, value, name: no multiplier
                 continue
             if len(numbers) not in (4, 5):
@@ -167,7 +168,7 @@ def _plain(source: str, parts: list[tuple[int, list[str]]]) -> Iterator[Entry]:
         named = [token for token in part if token != "="] or part
         if WEIGHT.fullmatch(named[0]):
             yield _entry(source, number, named)
-        elif len(named) > 1 and _is_number(named[1]):
+        elif len(named) > 1 and is_number(named[1]):
             yield number, named[0], named[1]
 
 
@@ -176,14 +177,6 @@ def _entry(source: str, number: int, part: list[str]) -> Entry:
     if len(part) < 2:
         raise DataError(f"{source}, line {number}: expected a name and its value; got {part[0][:80]!r}.")
     return number, part[0], part[1]
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _summary(entries: list[Entry]) -> list[str]:
@@ -203,9 +196,9 @@ def _weights(source: str, entries: Iterable[Entry]) -> dict[str, Float[Array, " 
         index = int(matched[2])
         if index in values:
             raise DataError(f"{source}, line {line}: {name} is there twice. Keep the value that is meant.")
-        if not _is_number(text):
+        if not is_number(text):
             raise DataError(f"{source}, line {line}: {name} must be a number; got {text[:40]!r}.")
-        values[index] = float(text)
+        values[index] = to_number(text)
     return {letter: _in_order(source, letter, values) for letter, values in found.items()}
 
 

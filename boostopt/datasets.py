@@ -9,6 +9,8 @@ from __future__ import annotations
 import io
 import math
 import os
+import re
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
@@ -19,10 +21,23 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt.errors import DataError, listed, nearest, unknown_name
-from boostopt.files import kind, other_separator, place, read_bytes, read_npz, read_table
+from boostopt.errors import DataError, listed, listed_briefly, nearest, unknown_name
+from boostopt.files import LIMIT, kind, read_bytes, read_npz
 from boostopt.oracles.stumps import stump_matrix
 from boostopt.shapes import Array, Float, Int8
+from boostopt.tables import (
+    SEPARATORS,
+    Numbers,
+    Rows,
+    is_number,
+    meant,
+    other_separator,
+    place,
+    places,
+    read_table,
+    to_number,
+    to_numbers,
+)
 
 EMBEDDED = ("breast_cancer", "digits", "iris", "wine")
 """scikit-learn's classification sets that come with it; those of more than two classes need `positive`."""
@@ -30,8 +45,20 @@ EMBEDDED = ("breast_cancer", "digits", "iris", "wine")
 DEFAULT_LABEL = "label"
 """The column of the classes where none is named."""
 
-DENSE_LIMIT = 1 << 31
+DENSE_LIMIT = LIMIT
 """Bytes a sparse file may take as a dense array of features."""
+
+SMALL = 1 << 28
+"""Bytes up to which it may be as sparse as it likes."""
+
+SPARSEST = 1000
+"""Features of a larger one for each that is stored: beyond, it is an index that is misspelt, and no data set."""
+
+TABLE = "table"
+"""The kind of source that has columns with names: CSV, or the same with tabs."""
+
+UNNAMED = re.compile(r"(Unnamed: \d+)?")
+"""Names of the column in which pandas writes an index, and of that column when it is read and written once more."""
 
 WHOLE = 2.0**53
 """Below this a float64 holds every whole number."""
@@ -96,8 +123,8 @@ def load_dataset(
     ----------
     source
         The name of a set that comes with scikit-learn ("breast_cancer"; nothing is downloaded), or a path: ".npz"
-        with arrays X and y, or U, and optionally c and d0; ".csv" with a header line; anything else is read as
-        svmlight text. CSV and svmlight may be compressed (".gz", ".bz2", ".xz").
+        with arrays X and y, or U, and optionally c and d0; ".csv" with a header line, ".tsv" or ".tab" with tabs for
+        commas; anything else is read as svmlight text. All text may be compressed (".gz", ".bz2", ".xz").
     label
         The column of a CSV file that holds the class.
     positive
@@ -113,11 +140,16 @@ def load_dataset(
     ------
     DataError
         The source is unknown, unreadable, empty or truncated, the label column, that of the weights or one to drop is
-        not there, a feature is no finite number, there are not exactly two classes, or columns are asked of a file
-        without names.
+        not there, a feature is no finite number, there are not exactly two classes, columns are asked of a file
+        without names, or the numbers would take too much memory.
+
+    Warns
+    -----
+    UserWarning
+        A column of a CSV file without a name, the index of a data frame, is taken as a feature.
     """
     path, known = Path(source), _found(source)
-    if weights is not None and known != ".csv":
+    if weights is not None and known != TABLE:
         raise DataError(
             f"expected a CSV file for weights in a column; got {source!r}. An npz file holds them as an array c."
         )
@@ -127,7 +159,7 @@ def load_dataset(
         features, labels, names, classes = _embedded(source)
     elif known == ".npz":
         return _arrays(source, positive)
-    elif known == ".csv":
+    elif known == TABLE:
         names, features, labels, c = _csv(path, label, weights, drop)
     else:
         features, labels = _svmlight(path)
@@ -165,7 +197,7 @@ class Table:
 
 def _check_dropped(source: str, known: object, drop: Sequence[str]) -> None:
     """Refuse columns by name where columns have none."""
-    if drop and known != ".csv":
+    if drop and known != TABLE:
         raise DataError(f"expected a CSV file for columns by name; got {source!r}. Leave out --drop.")
 
 
@@ -183,13 +215,18 @@ def load_table(source: str, label: str = DEFAULT_LABEL, weights: str | None = No
     ------
     DataError
         As `load_dataset`, but for the number of classes; or a column to drop is not there.
+
+    Warns
+    -----
+    UserWarning
+        As `load_dataset`.
     """
     path, known = Path(source), _found(source)
-    if known != ".csv" and weights is not None:
+    if known != TABLE and weights is not None:
         raise DataError(f"expected a CSV file for weights in a column; got {source!r}. Leave out --weights.")
     _check_dropped(source, known, drop)
     names, c, unread = (), None, ()
-    if known == ".csv":
+    if known == TABLE:
         names, features, labels, c = _csv(path, label, weights, drop)
     else:
         features, labels, names, c, unread = _unnamed(source, known)
@@ -221,7 +258,7 @@ def load_features(source: str, names: Sequence[str], count: int, label: str = DE
     """
     known = _found(source)
     unread: tuple[str, ...] = ()
-    if known == ".csv":
+    if known == TABLE:
         features, labels, unread = _csv_features(Path(source), names, label)
     else:
         features, labels, _, _, unread = _unnamed(source, known, count)
@@ -251,7 +288,7 @@ def _unnamed(source: str, known: str | Sequence[str], count: int | None = None) 
 
 
 def _found(source: str) -> str | Sequence[str]:
-    """Return what kind of source it is: its suffix, or `EMBEDDED`."""
+    """Return what kind of source it is: its suffix, `TABLE`, or `EMBEDDED`."""
     path = Path(source)
     if source in EMBEDDED and not os.path.isfile(source):
         return EMBEDDED
@@ -262,7 +299,7 @@ def _found(source: str) -> str | Sequence[str]:
             f"expected a file or one of {', '.join(EMBEDDED)}; there is no file {source!r}."
             + ((path.suffix == "" and nearest(source, EMBEDDED)) or " Check the path.")
         )
-    return kind(path)
+    return TABLE if kind(path) in SEPARATORS else kind(path)
 
 
 def _others(arrays: Iterable[str], read: Iterable[str]) -> tuple[str, ...]:
@@ -285,11 +322,19 @@ def _svmlight(path: Path, count: int | None = None) -> tuple[Any, Any]:
     content = read_bytes(path)
     if not content.strip():
         raise DataError(f"{path} is empty. Expected lines 'label index:value ...'.")
+    if named := re.search(rb"^[^#\n]*_", content, re.MULTILINE):
+        line = content.count(b"\n", 0, named.start()) + 1
+        raise DataError(
+            f"{path}, line {line}: expected svmlight text, numbers alone; got an underscore. Mend the number, or write "
+            "classes that are words into a CSV file."
+        )
     try:
         X, y = load_svmlight_file(io.BytesIO(content), n_features=count)
     except (ValueError, OverflowError) as failure:
         reason = str(failure)[:200].rstrip(".")
-        raise DataError(f"{path} is not svmlight text ('label index:value ...'): {reason}.") from failure
+        raise DataError(
+            f"{path} is not svmlight text ('label index:value ...'): {reason}.{_table_instead(content)}"
+        ) from failure
     if (np.abs(y) >= WHOLE).any():
         raise DataError(
             f"{path}: labels of svmlight text must be smaller than 2^53 = {WHOLE:.0f}, from which float64 merges whole "
@@ -298,46 +343,62 @@ def _svmlight(path: Path, count: int | None = None) -> tuple[Any, Any]:
     return X, y
 
 
+def _table_instead(content: bytes) -> str:
+    """Return what to do with text that looks like a table; "" where it does not."""
+    first = content.strip().partition(b"\n")[0].decode(errors="replace")
+    found = [suffix for suffix, sign in SEPARATORS.items() if sign in first and ":" not in first]
+    return f" It looks like a table: give the file the ending {found[0]}, and a header line." if found else ""
+
+
 def _csv(path: Path, label: str, weights: str | None, drop: Sequence[str]) -> tuple[tuple[str, ...], Any, Any, Any]:
-    """Read a CSV file with a header, a label column and, where it is named, a column of weights."""
+    """Read a table with a header, a label column and, where it is named, a column of weights."""
     header, rows = read_table(path)
     if label not in header:
         remedy = " Name it with --label." if len(header) > 1 else " Cells must be separated by commas."
         # Nobody who names no column has misspelt one: names that are near "label" would mislead.
-        unknown = f"none is called {label!r}. Known: {listed(header)}."
+        unknown = f"none is called {label!r}. Known: {listed_briefly(header)}."
         said = unknown if label == DEFAULT_LABEL else unknown_name("column", label, header)
-        raise DataError(f"{path} has no label column: {said}{other_separator(header) or remedy}")
+        raise DataError(f"{path} has no label column: {said}{other_separator(path, header) or remedy}")
     if weights is not None and weights not in header:
         raise DataError(f"{path} has no such column: {unknown_name('column', weights, header)} Mend --weights.")
     if weights == label:
         raise DataError(f"{path}: expected one column for the class and one for the weights; got {label!r} for both.")
     dropped = _dropped(header, drop)
-    for name in dropped:
-        if name not in header or name in (label, weights):
-            others = [known for known in header if known not in (label, weights)]
-            raise DataError(f"{path} has no such column to drop: {unknown_name('column', name, others)} Mend --drop.")
-    if not rows:
-        raise DataError(f"{path} has a header and no rows.")
-    at = place(path, header, label)
-    places = [j for j in range(len(header)) if j != at and header[j] not in dropped]
-    remedy = " Encode it, or leave it out with --drop."
-    table = _numbers(path, header, rows, places, f"every column but {label!r}", remedy)
-    for line, cells in rows:
-        if _is_no_label(_key(cells[at])):
-            raise DataError(
-                f"{path}, line {line}: every example must have a label; there is none in column {label!r}. "
-                "Leave that row out."
-            )
-    labels, names = np.array([cells[at] for _, cells in rows]), [header[j] for j in places]
-    for name in names:
-        place(path, header, name)
+    unknown = next((name for name in dropped if name not in header or name in (label, weights)), None)
+    if unknown is not None:
+        others = [known for known in header if known not in (label, weights)]
+        raise DataError(f"{path} has no such column to drop: {unknown_name('column', unknown, others)} Mend --drop.")
+    at, left_out = place(path, header, label), {label, *dropped}
+    names = [name for name in header if name not in left_out]
+    columns = places(path, header, names)
+    table, labels, lines = _numbers(path, header, rows, columns, f"every column but {label!r}", _ENCODE, at)
+    blank = next((line for line, text in zip(lines, labels, strict=True) if _is_no_label(_key(text))), None)
+    if blank is not None:
+        raise DataError(
+            f"{path}, line {blank}: every example must have a label; there is none in column {label!r}. "
+            "Leave that row out."
+        )
+    _warn_of_index(path, [name for name in names if name != weights])
     if weights is None:
         return tuple(names), table, labels, None
-    of_weights = places.index(place(path, header, weights))
+    of_weights = names.index(weights)
     c = table[:, of_weights]
     _check_sum(str(path), c)
     del names[of_weights]
     return tuple(names), np.delete(table, of_weights, axis=1), labels, c
+
+
+_ENCODE = " Encode it, or leave it out with --drop."
+
+
+def _warn_of_index(path: Path, names: Sequence[str]) -> None:
+    """Say which feature is the index of a data frame by its name."""
+    for name in filter(UNNAMED.fullmatch, names):
+        warnings.warn(
+            f"{path}: the column {name!r} is the index of a data frame, by its name, and is taken as a feature. Leave "
+            f'it out (--drop "{name}", in Python drop=[{name!r}]), or write the file with index=False.',
+            stacklevel=4,
+        )
 
 
 def _dropped(header: list[str], drop: Sequence[str]) -> list[str]:
@@ -349,21 +410,24 @@ def _dropped(header: list[str], drop: Sequence[str]) -> list[str]:
 
 
 def _csv_features(path: Path, names: Sequence[str], label: str) -> tuple[Any, Any, tuple[str, ...]]:
-    """Return named columns of a CSV file, labels if it has them, and the names of the other columns."""
+    """Return named columns of a table, labels if it has them, and the names of the other columns."""
     header, rows = read_table(path)
-    at = place(path, header, label) if label in header and label not in names else -1
-    missing = [name for name in names if name not in header]
+    wanted, known = set(names), set(header)
+    at = place(path, header, label) if label in known and label not in wanted else None
+    missing = [name for name in names if name not in known]
     if missing:
         raise DataError(
             f"{path} must have the columns that the model was fitted to; it lacks {_some(missing)}. "
-            f"It has {_some(header)}.{other_separator(header)}"
+            f"It has {_some(header)}.{other_separator(path, header)}"
         )
-    if not rows:
-        raise DataError(f"{path} has a header and no rows.")
-    places = [place(path, header, name) for name in names] or [j for j in range(len(header)) if j != at]
-    table = _numbers(path, header, rows, places, "every feature")
-    labels = None if at < 0 else np.array([cells[at] for _, cells in rows])
-    return table, labels, tuple(name for j, name in enumerate(header) if j != at and j not in places)
+    columns = places(path, header, names) if names else [j for j in range(len(header)) if j != at]
+    table, labels, _ = _numbers(path, header, rows, columns, "every feature", "", at)
+    used = set(columns)
+    return (
+        table,
+        None if at is None else labels,
+        tuple(name for j, name in enumerate(header) if j != at and j not in used),
+    )
 
 
 def _some(names: Sequence[str], most: int = 6) -> str:
@@ -372,36 +436,35 @@ def _some(names: Sequence[str], most: int = 6) -> str:
 
 
 def _numbers(
-    path: Path, header: list[str], rows: list[tuple[int, list[str]]], places: list[int], which: str, remedy: str = ""
-) -> Float[Array, "N columns"]:
-    """Return columns of finite numbers of a CSV file."""
-    table = np.empty((len(rows), len(places)))
-    for n, (line, cells) in enumerate(rows):
+    path: Path, header: list[str], rows: Rows, columns: list[int], which: str, remedy: str, label: int | None
+) -> tuple[Float[Array, "N columns"], npt.NDArray[Any], list[int]]:
+    """Return columns of finite numbers, the column of the labels (empty for none), and the lines of the rows."""
+    numbers, lines, labels = Numbers(path, len(columns)), list[int](), list[str]()
+    for line, cells in rows:
         try:
-            table[n] = [float(cells[j]) for j in places]
+            numbers.add(to_numbers([cells[j] for j in columns]))
         except ValueError as failure:
-            j = next(j for j in places if not _is_number(cells[j]))
+            if isinstance(failure, DataError):
+                raise
+            j = next(j for j in columns if not is_number(cells[j]))
             cell = cells[j].strip().lower()
             raise DataError(
                 f"{path}, line {line}: {which} must be a number; {failure if cell else 'there is none'} in column "
                 f"{header[j]!r}.{REMEDY if cell in MISSING else remedy}"
             ) from None
+        lines.append(line)
+        if label is not None:
+            labels.append(meant(cells[label].strip()))
+    if not lines:
+        raise DataError(f"{path} has a header and no rows.")
+    table = numbers.table()
     if not np.isfinite(table).all():
         n, k = np.argwhere(~np.isfinite(table))[0]
         raise DataError(
-            f"{path}, line {rows[n][0]}: {which} must be finite; got {table[n, k]} in column {header[places[k]]!r}."
+            f"{path}, line {lines[n]}: {which} must be finite; got {table[n, k]} in column {header[columns[k]]!r}."
             + (REMEDY if np.isnan(table[n, k]) else " Mend the cell, or leave the row out.")
         )
-    return table
-
-
-def _is_number(cell: str) -> bool:
-    """Whether a cell is a number."""
-    try:
-        float(cell)
-    except ValueError:
-        return False
-    return True
+    return table, np.array(labels, dtype=object), lines
 
 
 def _arrays(source: str, positive: str | None) -> Dataset:
@@ -409,8 +472,8 @@ def _arrays(source: str, positive: str | None) -> Dataset:
     arrays = read_npz(Path(source))
     if "U" in arrays:
         U = arrays["U"]
-        if U.ndim != 2:
-            raise DataError(f"{source}: U must have shape (N, t); got {U.shape}.")
+        if U.ndim != 2 or 0 in U.shape:
+            raise DataError(f"{source}: U must have shape (N, t) and not be empty; got {U.shape}. Save the margins.")
         return Dataset(source, U=U, **_weights(source, arrays, len(U)), unread=_others(arrays, ("U", "c", "d0")))
     if not {"X", "y"} <= arrays.keys():
         raise DataError(f"{source} must hold arrays X and y, or U; it holds {', '.join(arrays) or 'none'}.")
@@ -452,8 +515,7 @@ def _check_sum(source: str, c: npt.NDArray[Any]) -> None:
 def _features(source: str, features: Any) -> Float[Array, "N features"]:
     """Return dense finite features."""
     if scipy.sparse.issparse(features):
-        if 8 * features.shape[0] * features.shape[1] > DENSE_LIMIT:
-            raise DataError(f"{source} has features of shape {features.shape}: too large to hold as a dense array.")
+        _check_dense(source, features)
         features = features.toarray()
     given = np.asarray(features)
     if given.dtype.kind not in "biuf" or given.ndim != 2 or 0 in given.shape:
@@ -461,11 +523,26 @@ def _features(source: str, features: Any) -> Float[Array, "N features"]:
             f"{source}: X must be numbers of shape (N, features), not empty; got {given.shape} of {given.dtype}."
         )
     with np.errstate(over="ignore"):  # what only a longer float can hold is infinite here
-        X = given.astype(np.float64)
+        X = given.astype(np.float64, copy=False)
     if not np.isfinite(X).all():
         n, j = np.argwhere(~np.isfinite(X))[0]
         raise DataError(f"{source}: every feature must be finite; got {X[n, j]} at row {n}, feature {j}.")
     return X
+
+
+def _check_dense(source: str, features: Any) -> None:
+    """Refuse sparse features that are too large as a dense array, or that no array could be meant by."""
+    entries = features.shape[0] * features.shape[1]
+    if 8 * entries > DENSE_LIMIT:
+        raise DataError(
+            f"{source} has features of shape {features.shape}: too large to hold as a dense array, of at most "
+            f"{DENSE_LIMIT:,} bytes. Leave out features, or mend the largest index."
+        )
+    if 8 * entries > SMALL and entries > SPARSEST * features.nnz:
+        raise DataError(
+            f"{source} has features of shape {features.shape}, and {features.nnz} that are not 0: too few for a dense "
+            f"array of {8 * entries:,} bytes. Mend the largest index, or number the features without holes."
+        )
 
 
 def _two_classes(
@@ -501,7 +578,11 @@ def _as_they_are(source: str, labels: Any, N: int) -> npt.NDArray[Any]:
         return np.array([int(key) for key in keys], dtype=np.int64)
     if all(isinstance(key, float) and math.isfinite(key) for key in keys):
         return np.array(keys)
-    return np.array([_text(label) for label in labels])
+    texts = [_text(label) for label in labels]
+    # An array of texts has room for the longest in each place, four bytes a letter.
+    if 4 * N * max(map(len, texts)) > DENSE_LIMIT:
+        raise DataError(f"{source}: labels must be short; got one of {max(map(len, texts)):,} letters. Mend it.")
+    return np.array(texts)
 
 
 def _is_whole(key: float | str) -> bool:
@@ -532,7 +613,7 @@ def _key(label: Any) -> float | str:
     """A label as the number that it is, an int where float64 might not hold it, else as text."""
     text = _text(label)
     try:
-        value = float(label if isinstance(label, np.bool | np.integer | np.floating) else text)
+        value = float(label) if isinstance(label, np.bool | np.integer | np.floating) else to_number(text)
     except ValueError:
         return text
     if not abs(value) >= WHOLE:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class BoostoptError(Exception):
@@ -38,10 +38,17 @@ SHORTEST_PART = 3
 """Letters of a name that is looked for within the known ones: fewer stand in too many."""
 
 
+MOST_LISTED = 100
+"""Names that are listed, such as the columns of a table."""
+
+MOST_COMPARED = 10_000
+"""Names among which one that is alike is looked for."""
+
+
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> OptionError:
-    """Return the error for an unknown name, with the nearest known ones and the whole list."""
+    """Return the error for an unknown name, with the nearest known ones and a list of all."""
     names = sorted(known)
-    return OptionError(f"unknown {kind} {name!r}.{nearest(name, names)} Known: {listed(names) or 'none'}.")
+    return OptionError(f"unknown {kind} {name!r}.{nearest(name, names)} Known: {listed_briefly(names) or 'none'}.")
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
@@ -49,7 +56,8 @@ def nearest(name: object, known: Iterable[str]) -> str:
     names, wanted = list(known), str(name).casefold()
     folded = {each.casefold() for each in names}
     # Names that are alike, or else those that contain it: `clarabel` is a part of `cvxpy:clarabel`.
-    near = difflib.get_close_matches(wanted, folded, n=MOST_NEAR, cutoff=0.6)
+    few = len(folded) <= MOST_COMPARED
+    near = difflib.get_close_matches(wanted, folded if few else folded & {wanted}, n=MOST_NEAR, cutoff=0.6)
     if not near and len(wanted) >= SHORTEST_PART:
         near = sorted(each for each in folded if wanted in each)[:MOST_NEAR]
     meant = [each for like in near for each in names if each.casefold() == like]
@@ -59,3 +67,9 @@ def nearest(name: object, known: Iterable[str]) -> str:
 def listed(names: Iterable[str]) -> str:
     """Return names with commas between; one that has a comma or a space itself stands in quotes."""
     return ", ".join(repr(name) if not name or re.search(r"[\s,]", name) else name for name in names)
+
+
+def listed_briefly(names: Sequence[str]) -> str:
+    """Return names with commas between, and how many more there are than can be read."""
+    more = f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
+    return listed(names[:MOST_LISTED]) + more

@@ -1,21 +1,21 @@
-"""Files: reading CSV with a header, npz of plain arrays, compressed text; writing so that a file is whole or not there.
+"""Files: reading npz of plain arrays and compressed text; writing so that a file is whole or not there.
 
-Whatever is wrong with a file becomes a DataError that says so; nothing is ever unpickled.
+Whatever is wrong with a file becomes a DataError that says so; nothing is ever unpickled, and nothing is unpacked that
+would fill the memory.
 """
 
 from __future__ import annotations
 
 import bz2
-import csv
 import glob
 import gzip
-import io
 import lzma
+import math
 import os
 import secrets
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -23,7 +23,6 @@ from typing import IO, Any
 import numpy as np
 
 from boostopt.errors import DataError
-from boostopt.shapes import Array, Float
 
 _OPENERS: dict[str, Callable[[Path], Any]] = {
     ".gz": lambda path: gzip.open(path, "rb"),
@@ -31,6 +30,11 @@ _OPENERS: dict[str, Callable[[Path], Any]] = {
     ".xz": lambda path: lzma.open(path, "rb"),
 }
 _UNREADABLE = (OSError, EOFError, zlib.error, lzma.LZMAError)
+
+LIMIT = 1 << 31
+"""Bytes that a file may take once it is unpacked; one that is no smaller itself may take as many as it has."""
+
+_MAGIC = b"\x93NUMPY"
 
 TOKEN = 4
 """Random bytes in the name of a file that is being written."""
@@ -89,81 +93,85 @@ def half_written(target: Path) -> Iterator[Path]:
 
 
 def read_npz(path: Path) -> dict[str, Any]:
-    """Return all arrays of an npz file; never unpickles."""
+    """Return all arrays of an npz file; never unpickles.
+
+    Raises
+    ------
+    DataError
+        It is no npz file of plain arrays, or these would take more than `LIMIT` bytes and more than the file itself.
+    """
     if not zipfile.is_zipfile(path):
         raise DataError(f"{path} is not an npz file, or it is truncated. Save named arrays with np.savez.")
     try:
         # Opened here, for NumPy leaves a file open that it cannot read.
-        with path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
-            # What is in the archive and no array comes as bytes.
-            return {name: a for name in archive.files if isinstance(a := archive[name], np.ndarray)}
+        with path.open("rb") as file:
+            _check_members(path, file)
+            with np.load(file, allow_pickle=False) as archive:
+                # What is in the archive and no array comes as bytes.
+                return {name: a for name in archive.files if isinstance(a := archive[name], np.ndarray)}
+    except DataError:
+        raise
     except Exception as failure:  # zipfile and NumPy raise nearly anything on a damaged file
         raise DataError(f"{path} is not a readable npz file of plain arrays: {failure}.") from failure
 
 
+def write_npz(file: IO[bytes], arrays: Mapping[str, Any]) -> None:
+    """Write arrays such that `read_npz` reads them: compressed, but where they are larger than it unpacks."""
+    size = sum(np.asarray(array).nbytes for array in arrays.values())
+    save = np.savez_compressed if size < LIMIT // 2 else np.savez  # half of it is room for the headers
+    save(file, allow_pickle=False, **arrays)
+
+
+def _check_members(path: Path, file: IO[bytes]) -> None:
+    """Raise DataError for arrays that would fill the memory, ValueError for headers that claim more than there is."""
+    with zipfile.ZipFile(file) as archive:
+        members = archive.infolist()
+        size, limit = sum(member.file_size for member in members), max(LIMIT, path.stat().st_size)
+        if size > limit:
+            raise DataError(
+                f"{path} must hold arrays of at most {limit:,} bytes together; they would take {size:,}. Leave some "
+                "out, or save them without compression: np.savez."
+            )
+        for member in members:
+            with archive.open(member) as inside:
+                claimed = _claimed(inside)
+            if claimed > member.file_size:
+                raise ValueError(f"{member.filename} claims {claimed:,} bytes, and has {member.file_size:,}")
+    file.seek(0)
+
+
+def _claimed(file: Any) -> int:
+    """Return how many bytes an array takes at least, as its header says; 0 for what is no array."""
+    if file.read(len(_MAGIC)) != _MAGIC:
+        return 0
+    file.seek(0)
+    first = np.lib.format.read_magic(file) == (1, 0)
+    # The third version differs from the second one only in how names of fields are written.
+    shape, _, dtype = (np.lib.format.read_array_header_1_0 if first else np.lib.format.read_array_header_2_0)(file)
+    # Pickled objects are refused, however many bytes they have. What has none might be there any number of times.
+    return 0 if dtype.hasobject else math.prod(shape) * max(dtype.itemsize, 1)
+
+
 def read_bytes(path: Path) -> bytes:
-    """Return the decompressed bytes of a file."""
+    """Return the decompressed bytes of a file.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, or is larger than `LIMIT` bytes and than it is compressed.
+    """
     try:
         with _OPENERS.get(path.suffix.lower(), lambda p: p.open("rb"))(path) as file:
-            return file.read()
+            limit = max(LIMIT, path.stat().st_size)
+            content = file.read(limit + 1)
     except _UNREADABLE as failure:
         raise DataError(f"{path} cannot be read, it may be truncated: {failure}.") from failure
+    if len(content) > limit:
+        raise DataError(f"{path} must have at most {limit:,} bytes; unpacked it has more. Unpack it before it is read.")
+    return content
 
 
 def kind(path: Path) -> str:
     """Return the suffix in lower case, without that of the compression."""
     suffix = path.suffix.lower()
     return Path(path.stem).suffix.lower() if suffix in _OPENERS else suffix
-
-
-def read_table(path: Path) -> tuple[list[str], list[tuple[int, list[str]]]]:
-    """Return header and rows of a CSV file with their lines, all rows as long as the header."""
-    try:
-        text = read_bytes(path).decode("utf-8-sig")
-    except UnicodeDecodeError as failure:
-        raise DataError(f"{path} is not CSV text in UTF-8: {failure}.") from failure
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
-    try:
-        lines = [(reader.line_num, row) for row in reader if row]
-    except csv.Error as failure:
-        raise DataError(
-            f"{path}, line {reader.line_num}: this is not CSV text: {failure}. Check the quotes."
-            + other_separator(text.partition("\n")[0].split(","))
-        ) from failure
-    if not lines:
-        raise DataError(f"{path} is empty. Expected a header line and rows of numbers.")
-    header = [name.strip() for name in lines[0][1]]
-    for line, row in lines[1:]:
-        if len(row) != len(header):
-            raise DataError(
-                f"{path}, line {line}: expected {len(header)} cells as in the header, got {len(row)}."
-                + other_separator(lines[0][1])
-            )
-    return header, lines[1:]
-
-
-def other_separator(header: list[str]) -> str:
-    """Return what to do where something else than commas separates the cells of a header; "" where it does not."""
-    for name, sign in (("semicolons", ";"), ("tabs", "\t")):
-        if sum(cell.count(sign) for cell in header) > len(header) - 1:
-            return f" Cells must be separated by commas; the header has {name}. Save the file with commas."
-    return ""
-
-
-def place(path: Path, header: list[str], name: str) -> int:
-    """Return the place of a column that is there, and once."""
-    if header.count(name) > 1:
-        raise DataError(f"{path} has {header.count(name)} columns {name!r}. Keep the one that is meant.")
-    return header.index(name)
-
-
-def number_column(path: Path, header: list[str], rows: list[tuple[int, list[str]]], name: str) -> Float[Array, " n"]:
-    """Return a column of numbers up to its blank end."""
-    at = place(path, header, name)
-    cells = [row[at] for _, row in rows]
-    while cells and not cells[-1].strip():
-        cells.pop()
-    try:
-        return np.array([float(cell) for cell in cells])
-    except ValueError as failure:
-        raise DataError(f"{path}: column {name!r} must hold numbers; {failure}.") from None

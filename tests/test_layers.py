@@ -17,7 +17,7 @@ ROOT = Path(boostopt.__file__).parent
 LEVELS = (
     {"errors", "shapes", "quiet", "threads", "words", "lazy"},
     {"margins", "files", "expressions", "learners"},
-    {"regularizers", "edges", "typesetting"},
+    {"regularizers", "edges", "typesetting", "tables"},
     {"feasibility", "forms", "printed"},
     {"certificate"},
     {"recovery"},

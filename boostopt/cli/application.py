@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import sys
+import warnings
 from collections.abc import Generator, Iterable
 from importlib import import_module
 from typing import Annotated, Any
@@ -92,10 +93,27 @@ def output() -> Console:
 
 
 @contextlib.contextmanager
-def errors() -> Generator[None]:
-    """Turn bad input into a message on the standard error and exit status 2."""
-    try:
+def _warnings_in_words() -> Generator[None]:
+    """Say warnings as such, without the place in the code where they come from."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("default")
+        for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
+            warnings.simplefilter("ignore", category)
+        warnings.showwarning = _said
         yield
+
+
+def _said(message: Warning | str, *place: Any) -> None:
+    """Say a warning on the standard error."""
+    say(f"warning: {message}")
+
+
+@contextlib.contextmanager
+def errors() -> Generator[None]:
+    """Turn bad input into a message on the standard error and exit status 2, and warnings into words."""
+    try:
+        with _warnings_in_words():
+            yield
     except BoostoptError as error:
         say(f"error: {error}")
         raise typer.Exit(2) from None
@@ -106,4 +124,8 @@ def errors() -> Generator[None]:
         raise
     except OSError as error:
         say_unwritten(error)
+        raise typer.Exit(2) from None
+    except MemoryError as error:
+        reason = str(error).rstrip(".") or "there is no more"
+        say(f"error: this needs more memory than there is: {reason}. Pass fewer examples, features or columns.")
         raise typer.Exit(2) from None

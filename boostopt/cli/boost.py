@@ -51,7 +51,6 @@ from boostopt.cli.runs import (
     reached,
     run_record,
     save_picture,
-    warnings_in_words,
     weighted,
 )
 from boostopt.comparison.records import json_text
@@ -106,7 +105,7 @@ def boost_command(
     Example: boostopt boost erlpboost --data breast_cancer --nu 0.1 --epsilon 0.1
     """
     with errors():
-        with stdout_to_stderr(), warnings_in_words():
+        with stdout_to_stderr():
             check_outputs(data, out, certificate, picture, checkpoint)
             check_picture(picture, "bounds")
             page, dataset = (

@@ -40,7 +40,6 @@ from boostopt.cli.runs import (
     check_outputs,
     gap_in_words,
     reached,
-    warnings_in_words,
 )
 from boostopt.comparison.records import json_text
 from boostopt.datasets import Table, load_table
@@ -105,7 +104,7 @@ def fit_command(
     Example: boostopt fit --data breast_cancer --out model.npz --epsilon 0.1
     """
     with errors():
-        with stdout_to_stderr(), warnings_in_words():
+        with stdout_to_stderr():
             _check_base(base)
             check_outputs(data, out, checkpoint, certificate)
             page = default_formulation() if formulation is None else formulation

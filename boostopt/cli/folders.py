@@ -13,9 +13,11 @@ from boostopt.cli.application import warn_of_unread
 from boostopt.cli.options import read_names, read_program
 from boostopt.datasets import Dataset, load_dataset
 from boostopt.errors import BoostoptError, DataError, OptionError, unknown_name
+from boostopt.files import kind
 from boostopt.formulation import Formulation
 from boostopt.margins import Margins
 from boostopt.program import Program
+from boostopt.tables import SEPARATORS
 
 ALL = "all"
 """Among the formulations: every one that needs no parameters but those that have an option of their own."""
@@ -143,7 +145,7 @@ def _inside(folder: Path) -> tuple[list[Path], list[tuple[str, str]]]:
 
 def _dataset(path: Path, reading: Reading) -> Dataset:
     """Load a file with its margin matrix, which all formulations share."""
-    named = path.suffix.lower() == ".csv"
+    named = kind(path) in SEPARATORS
     weights, drop = (reading.weights, reading.drop) if named else (None, ())
     dataset = load_dataset(str(path), reading.label, reading.positive, weights, drop)
     warn_of_unread(str(path), dataset.unread)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv as csv_format
-import io
 from functools import partial
 from typing import Annotated, Any
 
@@ -52,13 +50,13 @@ from boostopt.cli.runs import (
     reached,
     run_record,
     save_picture,
-    warnings_in_words,
 )
 from boostopt.comparison.records import json_text
 from boostopt.comparison.tables import fitting, halved
 from boostopt.datasets import load_dataset
 from boostopt.errors import OptionError
 from boostopt.quiet import stdout_to_stderr
+from boostopt.tables import written_table
 from boostopt.words import counted, interval
 
 FIELDS = ("lower", "upper", "gap")
@@ -107,7 +105,7 @@ def path_command(
     with errors():
         if json and csv:
             raise OptionError("--json and --csv exclude each other; choose one.")
-        with stdout_to_stderr(), warnings_in_words():
+        with stdout_to_stderr():
             check_outputs(data, picture)
             check_picture(picture, "path_of_runs")
             page, dataset = (
@@ -198,13 +196,12 @@ def _proved(run: Run) -> dict[str, Any]:
 
 def _csv(found: Path) -> str:
     """Return a header and a line for each value."""
-    text = io.StringIO()
     names = [found.parameter, *FIELDS, *COLUMNS]
-    writer = csv_format.DictWriter(text, names, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    for (value, run), seconds in zip(found, found.seconds.tolist(), strict=True):
-        writer.writerow({found.parameter: value, **_proved(run), "seconds": seconds})
-    return text.getvalue()
+    records = [
+        {found.parameter: value, **_proved(run), "seconds": seconds}
+        for (value, run), seconds in zip(found, found.seconds.tolist(), strict=True)
+    ]
+    return written_table(names, ([record.get(name, "") for name in names] for record in records))
 
 
 def _table(found: Path, total: float, dropped: int, halves: bool = False) -> Table:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import warnings
 import zipfile
 from pathlib import Path
@@ -15,11 +13,12 @@ import typer
 
 from boostopt.cli.application import app, errors, say
 from boostopt.cli.options import Label
-from boostopt.cli.runs import check_outputs, warnings_in_words
+from boostopt.cli.runs import check_outputs
 from boostopt.datasets import Table, load_features
 from boostopt.errors import DataError, OptionError, listed
 from boostopt.files import replace_file
 from boostopt.quiet import stdout_to_stderr
+from boostopt.tables import written_table
 
 NAMED = 6
 """Columns that a warning names."""
@@ -39,13 +38,14 @@ def predict_command(
     """Predict the class of each row, as CSV with the header "prediction".
 
     Columns are found by the names that the model was fitted to, in any order; other ones are left out with a warning.
+    A label that a spreadsheet would run as a formula has an apostrophe before it.
     If the data have the classes, the share that is right is said on the standard error. With --scores, a column
     score_CLASS for each class, of two classes for the second one: f(x) in [-1, 1], positive for that class.
 
     Example: boostopt fit --data iris --out model.npz --epsilon 0.1; boostopt predict model.npz --data iris --scores
     """
     with errors():
-        with stdout_to_stderr(), warnings_in_words():
+        with stdout_to_stderr():
             check_outputs(data, out)
             if out is not None and Path(out).exists() and Path(model).exists() and Path(out).samefile(model):
                 raise OptionError(f"the predictions would replace the model; got {out!r} for both. Name another file.")
@@ -90,17 +90,12 @@ def _predicted(fitted: Any, table: Table) -> tuple[npt.NDArray[Any], npt.NDArray
 
 def _csv(classes: npt.NDArray[Any], predictions: npt.NDArray[Any], f: npt.NDArray[np.float64] | None) -> str:
     """Return a header and a line for each row; numbers with all their digits."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
     if f is None:
-        writer.writerow(["prediction"])
-        writer.writerows([label] for label in predictions.tolist())
-        return text.getvalue()
+        return written_table(["prediction"], ([label] for label in predictions.tolist()))
     named = classes.tolist() if f.ndim == 2 else classes.tolist()[1:]
-    writer.writerow(["prediction", *(f"score_{label}" for label in named)])
     values = f.reshape(len(f), -1).tolist()
-    writer.writerows([label, *row] for label, row in zip(predictions.tolist(), values, strict=True))
-    return text.getvalue()
+    rows = ([label, *row] for label, row in zip(predictions.tolist(), values, strict=True))
+    return written_table(["prediction", *(f"score_{label}" for label in named)], rows)
 
 
 def _say_accuracy(classes: npt.NDArray[Any], predictions: npt.NDArray[Any], labels: npt.NDArray[Any]) -> None:

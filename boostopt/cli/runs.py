@@ -5,9 +5,7 @@ from __future__ import annotations
 import inspect
 import io
 import math
-import warnings
-from collections.abc import Generator, Iterable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,6 @@ from boostopt.boosting.problem import Problem, set_anew
 from boostopt.boosting.rules import RULES
 from boostopt.boosting.run import Run
 from boostopt.boosting.saving import sweep
-from boostopt.cli.application import say
 from boostopt.cli.options import check_required
 from boostopt.comparison.records import bounds
 from boostopt.datasets import Dataset
@@ -115,22 +112,6 @@ def problem_of(
     except ProblemError:
         check_required(page, {**values, "epsilon": epsilon}, set_anew(page, epsilon))
         raise
-
-
-@contextmanager
-def warnings_in_words() -> Generator[None]:
-    """Say warnings as such, without the place in the code where they come from."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("default")
-        for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
-            warnings.simplefilter("ignore", category)
-        warnings.showwarning = _said
-        yield
-
-
-def _said(message: Warning | str, *place: Any) -> None:
-    """Say a warning on the standard error."""
-    say(f"warning: {message}")
 
 
 def reached(run: Run) -> bool:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
 from boostopt.comparison.origin import Origin
-from boostopt.comparison.records import json_text, plain
+from boostopt.comparison.records import json_text, plain, table_of_records
 from boostopt.comparison.scores import Mean, Run, Score, means, scores
 from boostopt.comparison.wording import together
 from boostopt.words import html_table
@@ -147,9 +144,4 @@ class Benchmark:
             | plain({**made, **self.machine})
             for run in self.runs
         ]
-        out = io.StringIO()
-        writer = csv.DictWriter(out, fieldnames=list(rows[0]), lineterminator="\n")
-        writer.writeheader()
-        for row in rows:
-            writer.writerow({name: json.dumps(v) if isinstance(v, dict | list) else v for name, v in row.items()})
-        return out.getvalue()
+        return table_of_records(rows)

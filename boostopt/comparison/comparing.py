@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -16,7 +13,7 @@ from boostopt.backends.process import close
 from boostopt.comparison.descriptions import describe
 from boostopt.comparison.machine import boostopt_version, machine
 from boostopt.comparison.origin import Origin
-from boostopt.comparison.records import facts, json_text, plain
+from boostopt.comparison.records import facts, json_text, plain, table_of_records
 from boostopt.comparison.rows import Row, open_backends
 from boostopt.comparison.scores import Run
 from boostopt.program import Program
@@ -142,12 +139,7 @@ class Comparison:
     def to_csv(self) -> str:
         """Return the rows as CSV with a header; options and path as JSON in their cells."""
         records = [plain(row.record()) for row in self.rows]
-        out = io.StringIO()
-        writer = csv.DictWriter(out, fieldnames=list(records[0]), lineterminator="\n")
-        writer.writeheader()
-        for record in records:
-            writer.writerow({name: json.dumps(v) if isinstance(v, dict | list) else v for name, v in record.items()})
-        return out.getvalue()
+        return table_of_records(records)
 
 
 def compare(

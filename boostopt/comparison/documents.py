@@ -83,6 +83,8 @@ def load(path: str | os.PathLike[str]) -> Document:
         contradicts another one.
     """
     path = Path(path)
+    if path.exists() and not path.is_file():  # to read a pipe might be to wait for ever
+        raise DataError(f"{path} cannot be read: it is no regular file. Save what comes out of it, and report on that.")
     try:
         with path.open("rb") as file:
             content = file.read(LARGEST + 1)

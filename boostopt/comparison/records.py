@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ import numpy as np
 
 from boostopt.certificate import Certificate
 from boostopt.program import Program
+from boostopt.tables import written_table
 
 
 def certificate_json(program: Program, certificate: Certificate, tol: float) -> str:
@@ -67,6 +68,17 @@ def program_digest(program: Program) -> str:
 def json_text(document: Mapping[str, Any]) -> str:
     """Write a document as JSON; what is not finite is null."""
     return json.dumps(plain(document), indent=2, allow_nan=False)
+
+
+def table_of_records(records: Sequence[Mapping[str, Any]]) -> str:
+    """Return records of the same fields as CSV; lists and objects as JSON in their cells."""
+    header = list(records[0])
+    return written_table(header, ([_cell(record.get(name)) for name in header] for record in records))
+
+
+def _cell(value: Any) -> Any:
+    """Return a plain value as it stands in a cell."""
+    return json.dumps(value) if isinstance(value, dict | list) else value
 
 
 def plain(value: Any) -> Any:

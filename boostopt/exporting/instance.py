@@ -10,6 +10,7 @@ import scipy.sparse
 
 from boostopt.datasets import DENSE_LIMIT
 from boostopt.errors import DataError
+from boostopt.files import write_npz
 from boostopt.margins import Margins
 from boostopt.program import Program
 
@@ -48,4 +49,4 @@ def _dense(margins: Margins) -> Any:
 
 def write_instance(arrays: dict[str, Any], file: IO[bytes]) -> None:
     """Write arrays so that equal ones make equal files."""
-    np.savez_compressed(file, allow_pickle=False, **arrays)
+    write_npz(file, arrays)

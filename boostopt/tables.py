@@ -1,0 +1,225 @@
+"""Tables as text: CSV with a header, and the same with tabs.
+
+A cell that a spreadsheet would run as a formula is written with an apostrophe before it, and read without. Cells are
+made numbers row by row, so that the text of a table is never in memory cell by cell.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from boostopt.errors import DataError
+from boostopt.files import LIMIT, kind, read_bytes
+from boostopt.shapes import Array, Float
+
+SEPARATORS: Mapping[str, str] = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
+"""What separates the cells of a table, by the ending of its file."""
+
+_SIGNS: Mapping[str, str] = {",": "commas", ";": "semicolons", "\t": "tabs"}
+
+_FORMULA = re.compile(r"'*(\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n])")
+"""The beginning of a text that spreadsheets run (OWASP, CSV injection), or of one that was guarded against that."""
+
+Rows = Iterator[tuple[int, list[str]]]
+"""The line on which each row ends, and its cells."""
+
+
+def to_number(text: str) -> float:
+    """Return the number that a text says.
+
+    Raises
+    ------
+    ValueError
+        It says none. 1_000 is a name, though Python reads it as 1000.
+    """
+    return to_numbers([text])[0]
+
+
+def to_numbers(texts: Sequence[str]) -> list[float]:
+    """Return the numbers that texts say.
+
+    Raises
+    ------
+    ValueError
+        One of them says none.
+    """
+    if "_" in "".join(texts):
+        raise ValueError(f"could not convert string to float: {next(text for text in texts if '_' in text)!r}")
+    return list(map(float, texts))
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text says a number."""
+    try:
+        to_number(text)
+    except ValueError:
+        return False
+    return True
+
+
+def guarded(cell: Any) -> Any:
+    """Return what is written for a value: a text that a spreadsheet would run gets an apostrophe.
+
+    `meant` takes it away. Numbers stay as they are, and so do texts that say one: what they begin with is no formula.
+    """
+    runs = isinstance(cell, str) and _FORMULA.match(cell) and not is_number(cell)
+    return f"'{cell}" if runs else cell
+
+
+def meant(cell: str) -> str:
+    """Return the text that a cell was written for."""
+    rest = cell[1:]
+    return rest if cell.startswith("'") and _FORMULA.match(rest) and not is_number(rest) else cell
+
+
+def written_table(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """Return a table as CSV, safe to open in a spreadsheet."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(map(guarded, header))
+    writer.writerows(map(guarded, row) for row in rows)
+    return text.getvalue()
+
+
+def read_table(path: Path) -> tuple[list[str], Rows]:
+    """Return the header of a table, and its rows one after another, all as long as the header.
+
+    Raises
+    ------
+    DataError
+        The file cannot be read, is no such text, or is empty; for the rows, when they are asked for.
+    """
+    content = read_bytes(path)
+    try:
+        content.decode()
+    except UnicodeDecodeError as failure:
+        raise DataError(f"{path} is not CSV text in UTF-8: {failure}.") from failure
+    separator = SEPARATORS.get(kind(path), ",")
+    text = io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", newline="")
+    lines = _lines(path, csv.reader(text, strict=True, delimiter=separator), content)
+    _, cells = next(lines, (0, []))
+    if not cells:
+        raise DataError(f"{path} is empty. Expected a header line and rows of numbers.")
+    return [meant(name.strip()) for name in cells], _of_one_length(path, lines, cells)
+
+
+def _lines(path: Path, reader: Any, content: bytes) -> Rows:
+    """Yield the rows that are not blank."""
+    try:
+        for row in reader:
+            if row:
+                yield reader.line_num, row
+    except csv.Error as failure:
+        first = content.partition(b"\n")[0].decode(errors="replace")
+        raise DataError(
+            f"{path}, line {reader.line_num}: this is not CSV text: {failure}. Check the quotes."
+            + other_separator(path, first.split(SEPARATORS.get(kind(path), ",")))
+        ) from failure
+
+
+def _of_one_length(path: Path, lines: Rows, header: list[str]) -> Rows:
+    """Yield the rows, which must be as long as the header."""
+    for line, row in lines:
+        if len(row) != len(header):
+            raise DataError(
+                f"{path}, line {line}: expected {len(header)} cells as in the header, got {len(row)}."
+                + other_separator(path, header)
+            )
+        yield line, row
+
+
+def other_separator(path: Path, header: Sequence[str]) -> str:
+    """Return what to do where something else separates the cells of a header than should; "" where nothing does."""
+    own = SEPARATORS.get(kind(path), ",")
+    for sign, name in _SIGNS.items():
+        if sign != own and sum(cell.count(sign) for cell in header) > len(header) - 1:
+            advice = f"Save the file with {_SIGNS[own]}"
+            renamed = next((f", or name it {suffix}" for suffix, known in SEPARATORS.items() if known == sign), "")
+            return f" Cells must be separated by {_SIGNS[own]}; the header has {name}. {advice}{renamed}."
+    return ""
+
+
+def place(path: Path, header: list[str], name: str) -> int:
+    """Return the place of a column that is there, and once."""
+    return places(path, header, [name])[0]
+
+
+def places(path: Path, header: list[str], names: Sequence[str]) -> list[int]:
+    """Return the places of columns that are there, and once.
+
+    Raises
+    ------
+    DataError
+        One of them is there more than once.
+    """
+    at = dict(zip(header, range(len(header)), strict=True))
+    if len(at) < len(header):
+        count = Counter(header)
+        for name in names:
+            if count[name] > 1:
+                raise DataError(f"{path} has {count[name]} columns {name!r}. Keep the one that is meant.")
+    return [at[name] for name in names]
+
+
+class Numbers:
+    """Rows of numbers, as they come."""
+
+    def __init__(self, path: Path, columns: int) -> None:
+        self._path, self._columns = path, columns
+        self._entries, self._rows = array("d"), 0
+
+    def add(self, row: list[float]) -> None:
+        """Append a row.
+
+        Raises
+        ------
+        DataError
+            The numbers take more than `LIMIT` bytes.
+        """
+        self._entries.extend(row)
+        self._rows += 1
+        if self._entries.itemsize * len(self._entries) > LIMIT:
+            raise DataError(
+                f"{self._path} must have at most {LIMIT:,} bytes as an array of numbers; {self._rows} rows of "
+                f"{self._columns} columns have more. Leave out rows or columns, or save the arrays with np.savez."
+            )
+
+    def table(self) -> Float[Array, "N columns"]:
+        """Return them all, shape (N, columns)."""
+        entries = np.frombuffer(self._entries) if self._entries else np.empty(0)
+        return entries.reshape(self._rows, self._columns)
+
+
+def number_columns(path: Path, header: list[str], rows: Rows, names: Sequence[str]) -> dict[str, Float[Array, " n"]]:
+    """Return columns of numbers, each up to its blank end.
+
+    Raises
+    ------
+    DataError
+        A column is there twice, or has a cell that is no number.
+    """
+    at = places(path, header, names)
+    cells: dict[str, list[str]] = {name: [] for name in names}
+    for _, row in rows:
+        for name, j in zip(names, at, strict=True):
+            cells[name].append(row[j])
+    return {name: _column(path, name, column) for name, column in cells.items()}
+
+
+def _column(path: Path, name: str, cells: list[str]) -> Float[Array, " n"]:
+    """Return the numbers of a column up to its blank end."""
+    while cells and not cells[-1].strip():
+        cells.pop()
+    try:
+        return np.array([to_number(cell) for cell in cells])
+    except ValueError as failure:
+        raise DataError(f"{path}: column {name!r} must hold numbers; {failure}.") from None
