@@ -49,8 +49,10 @@ def get_formulation(which: object) -> Formulation[Any]:
         return which  # pyright: ignore[reportUnknownVariableType]
     if not isinstance(which, str | PathLike):
         raise OptionError(f"expected the name, the path or an instance of a formulation; got {which!r}.")
-    if isinstance(which, PathLike) or which.endswith(".py"):
-        return _stated_in(_load(Path(which)))
+    if isinstance(which, PathLike) or is_path(which):
+        page = _stated_in(_load(Path(which)))
+        object.__setattr__(page, "pickled_as", (get_formulation, (os.path.abspath(which),)))  # it may be frozen
+        return page
     name = which if which in _pages() else _spelt(which)
     if name in _pages():
         return _stated_in(importlib.import_module(f"{FOLDER}.{name}"))
@@ -59,6 +61,11 @@ def get_formulation(which: object) -> Formulation[Any]:
             loaded = point.load()
             return _instance(loaded, point.value) if isinstance(loaded, type) else loaded
     raise _unknown(which)
+
+
+def is_path(which: str) -> bool:
+    """Return whether a text is taken for the path of a page, and no name."""
+    return which.endswith(".py")
 
 
 def _spelt(name: str) -> str:

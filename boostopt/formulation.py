@@ -9,7 +9,7 @@ import dataclasses
 import math
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
@@ -58,6 +58,13 @@ class Formulation(ABC, Generic[P]):
     update: ClassVar[str] = "total"
     """How boosting moves when a hypothesis has come: "total" solves the program over all hypotheses; "step",
     "line_search" and "program" mix the newest one in; "projection" adds a step of it."""
+
+    pickled_as: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
+    """How pickle makes the page again, a function and its arguments: that of a file is stated anew."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Return what pickle makes the page again by."""
+        return super().__reduce_ex__(protocol) if self.pickled_as is None else self.pickled_as
 
     def __repr__(self) -> str:
         return f"<formulation {self.name}>"

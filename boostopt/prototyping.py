@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 from boostopt.edges.base import EdgeFunction
@@ -40,8 +42,14 @@ def prototype(
     Raises
     ------
     ProblemError
-        A parameter is not made by `parameter`.
+        A parameter is not made by `parameter`, or the name is the path of a page.
+
+    Notes
+    -----
+    It is pickled by where it stands, as a function is: in its page, or under a name in a module.
     """
+    if name.endswith(".py"):
+        raise ProblemError(f"a prototype must have a name of its own; got {name!r}, the path of a page. Leave out .py.")
     for key, field in parameters.items():
         if not isinstance(field, dataclasses.Field) or "domain" not in field.metadata:
             raise ProblemError(
@@ -54,6 +62,10 @@ def prototype(
         takes_reference = True
         Parameters = record
 
+        def __reduce_ex__(self, protocol: Any) -> Any:
+            found = None if self.pickled_as else next(_places(self), None)
+            return super().__reduce_ex__(protocol) if found is None else (_standing, found)
+
         def regularizer(self, p: Any, examples: Examples) -> Regularizer:
             return regularizer(p, examples)
 
@@ -62,3 +74,14 @@ def prototype(
 
     Prototype.name = Prototype.title = name
     return Prototype()
+
+
+def _places(page: Any) -> Iterator[tuple[str, str]]:
+    """Yield modules that have a page under a name, with the name."""
+    for module, there in list(sys.modules.items()):
+        yield from ((module, name) for name, value in list(getattr(there, "__dict__", {}).items()) if value is page)
+
+
+def _standing(module: str, name: str) -> Any:
+    """Return what stands under a name in a module."""
+    return getattr(import_module(module), name)

@@ -109,6 +109,11 @@ class Problem:
             raise OptionError(f'{page.name} has no maximum of the edges to step along. Take update="total".')
         return cls(page, dict(given), first, update, float(epsilon), goal)
 
+    def __reduce__(self) -> Any:
+        """Return what pickle makes it again by: what was given, for a page may state its pieces by functions."""
+        d0 = self.examples.d0 if self.page.takes_reference else None
+        return Problem.of, (self.page, self.examples.c, d0, self.epsilon, self.update, self.given)
+
     @property
     def F(self) -> Regularizer:
         """The regularizer."""

@@ -90,6 +90,10 @@ class Run:
     def __init__(self, record: Record, w: Float[Array, " t"], final_weights: str, loaded: bool = False) -> None:
         self.record, self.w, self.final_weights, self.loaded = record, w, final_weights, loaded
 
+    def __getstate__(self) -> dict[str, Any]:
+        """What is pickled: what a run is made of, and not what follows from it."""
+        return {name: vars(self)[name] for name in ("record", "w", "final_weights", "loaded")}
+
     @classmethod
     def finished(cls, record: Record, final_weights: str | None, loaded: bool = False) -> Run:
         """Take the final weights of a run."""

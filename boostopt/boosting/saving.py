@@ -11,7 +11,7 @@ import dataclasses
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -212,7 +212,7 @@ def _record(about: Mapping[str, Any], formulation: Any) -> Record:
     collected = Collected(len(about["c"]))
     if about["U"] is not None:
         U = Margins.of_arrays(about["U"])
-        hypotheses = [_hypothesis(state) for state in about["hypotheses"]]
+        hypotheses = [restored_hypothesis(state) for state in about["hypotheses"]]
         assert U.shape == (collected.N, len(hypotheses)), "margins and hypotheses do not belong together"
         collected.restore(hypotheses, U)
     return Record(
@@ -279,13 +279,19 @@ def _bounds(saved: Mapping[str, Any], problem: Problem, collected: Collected) ->
     return bounds
 
 
-def _hypothesis(state: Mapping[str, Any]) -> Hypothesis:
+def restored_hypothesis(state: Mapping[str, Any]) -> Hypothesis:
     """Return a hypothesis that was saved: one of boostopt's, or of a class of the user's that says its kind."""
-    own = {made.kind: made for made in Hypothesis.__subclasses__() if "kind" in vars(made)}
-    made = own.get(state["kind"])
+    made = next((made for made in _classes_of(Hypothesis) if vars(made).get("kind") == state["kind"]), None)
     if made is None or made.__module__.startswith("boostopt."):
         return from_state(state)
     return made.restored({name: value for name, value in state.items() if name != "kind"})
+
+
+def _classes_of(base: type[Hypothesis]) -> Iterator[type[Hypothesis]]:
+    """Yield the classes below another one, the last one stated first."""
+    for made in reversed(base.__subclasses__()):
+        yield made
+        yield from _classes_of(made)
 
 
 def _packed(start: Start) -> dict[str, Array] | None:

@@ -11,7 +11,6 @@ from rich.table import Table
 from rich.text import Text
 
 from boostopt.boosting.boosts import EPSILON, boost
-from boostopt.boosting.problem import Problem
 from boostopt.boosting.run import Run
 from boostopt.catalogue import get_formulation
 from boostopt.cli.application import app, errors, output, warn_of_unread
@@ -43,6 +42,7 @@ from boostopt.cli.options import (
 from boostopt.cli.runs import (
     check_outputs,
     check_picture,
+    check_results,
     gap_in_words,
     headline,
     interrupted,
@@ -55,10 +55,8 @@ from boostopt.cli.runs import (
 )
 from boostopt.comparison.records import json_text
 from boostopt.datasets import load_dataset
-from boostopt.errors import OptionError
 from boostopt.quiet import printable, stdout_to_stderr
 from boostopt.verification import save_class
-from boostopt.verification.describing import described, described_edge
 from boostopt.words import interval
 
 HEAVIEST = 5
@@ -115,7 +113,8 @@ def boost_command(
             warn_of_unread(data, dataset.unread)
             hypotheses, d0 = oracle_of_data(dataset, oracle, read_options(option, "--option"), reflexive, random_state)
             given = read_parameters(page, total_count(dataset, hypotheses.N), nu, eta, epsilon, set)
-            _check_results(problem_of(page, hypotheses, d0, update, epsilon, given), certificate, picture)
+            goal = problem_of(page, hypotheses, d0, update, epsilon, given).goal
+            check_results(page.name, goal, certificate, picture)
             try:
                 run = boost(
                     page,
@@ -145,21 +144,6 @@ def boost_command(
             typer.echo(f"interrupted{_stored(out, checkpoint)}", err=True)
             raise typer.Exit(130)
     raise typer.Exit(0 if reached(run) else 1)
-
-
-def _check_results(problem: Problem, certificate: str | None, picture: str | None) -> None:
-    """Raise an error for a result that no run of a problem has, before the run."""
-    goal = problem.goal
-    if goal is None:
-        if certificate or picture:
-            raise OptionError(
-                f"{problem.page.name} has no soft margin over a class to certify or to draw; got --certificate or "
-                "--picture. Leave them out."
-            )
-    elif certificate:
-        # What a file cannot state is refused by what states it.
-        described(goal.F0, goal.examples)
-        described_edge(goal.G)
 
 
 def _saved(run: Run, hypotheses: Any, out: str | None, certificate: str | None, picture: str | None) -> list[str]:

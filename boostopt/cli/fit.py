@@ -14,6 +14,7 @@ from rich.table import Table as Printed
 from rich.text import Text
 
 from boostopt.boosting.boosts import EPSILON
+from boostopt.boosting.goal import Goal
 from boostopt.boosting.problem import set_anew
 from boostopt.boosting.progress_line import Lines
 from boostopt.boosting.trace import Row
@@ -38,12 +39,14 @@ from boostopt.cli.options import (
 from boostopt.cli.runs import (
     check_options,
     check_outputs,
+    check_results,
     gap_in_words,
     reached,
 )
 from boostopt.comparison.records import json_text
 from boostopt.datasets import Table, load_table
 from boostopt.errors import BoostoptError, DataError, OptionError, unknown_name
+from boostopt.formulation import Formulation
 from boostopt.quiet import printable, stdout_to_stderr
 from boostopt.words import counted, interval
 
@@ -113,6 +116,7 @@ def fit_command(
             own = {"nu": nu, "eta": eta, "epsilon": epsilon}
             check_required(stated, {**further, **own}, set_anew(stated, epsilon))
             check_options(base, hypotheses, "--base")
+            _check_provable(stated, certificate)
             table = load_table(data, label, weights, drop or ())
             warn_of_unread(data, table.unread)
             _check_certificate(certificate, table, class_weight)
@@ -162,6 +166,14 @@ def _check_base(base: str) -> None:
             "MarginBoostClassifier(base=DecisionTreeClassifier(max_depth=3))."
         )
     raise unknown_name("base", base, BASES_IN_FILES)
+
+
+def _check_provable(page: Formulation[Any], certificate: str | None) -> None:
+    """Raise an error for a certificate that no file can state, whatever the data."""
+    if certificate is not None:
+        least = page.smallest()
+        goal = Goal.of(least.regularizer, least.edge_function, least.examples)
+        check_results(page.name, goal, certificate)
 
 
 def _check_certificate(certificate: str | None, table: Table, class_weight: str | None) -> None:

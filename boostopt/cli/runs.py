@@ -14,6 +14,7 @@ import numpy as np
 from rich.text import Text
 
 from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, TIME
+from boostopt.boosting.goal import Goal
 from boostopt.boosting.problem import Problem, set_anew
 from boostopt.boosting.rules import RULES
 from boostopt.boosting.run import Run
@@ -25,6 +26,7 @@ from boostopt.errors import OptionError, ProblemError, unknown_name
 from boostopt.files import replace_file, same_place, written
 from boostopt.formulation import Formulation
 from boostopt.oracles import Feature, GivenMargins, Hypothesis, Oracle, Stump
+from boostopt.verification.describing import described, described_edge
 from boostopt.words import parameters_in_words
 
 TREE = "tree"
@@ -112,6 +114,20 @@ def problem_of(
     except ProblemError:
         check_required(page, {**values, "epsilon": epsilon}, set_anew(page, epsilon))
         raise
+
+
+def check_results(name: str, goal: Goal | None, certificate: str | None, picture: str | None = None) -> None:
+    """Raise an error for a result that no run with a goal has, before the run."""
+    if goal is None:
+        if certificate or picture:
+            raise OptionError(
+                f"{name} has no soft margin over a class to certify or to draw; got "
+                f"{'--certificate' if certificate else '--picture'}. Leave it out."
+            )
+    elif certificate:
+        # What a file cannot state is refused by what states it.
+        described(goal.F0, goal.examples)
+        described_edge(goal.G)
 
 
 def reached(run: Run) -> bool:

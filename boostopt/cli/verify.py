@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from boostopt.cli.options import (
     Weights,
     read_options,
 )
-from boostopt.cli.runs import oracle_of_data
+from boostopt.cli.runs import TREE, oracle_of_data
 from boostopt.comparison.records import json_text
 from boostopt.datasets import Dataset, load_dataset
 from boostopt.errors import DataError, OptionError
@@ -80,11 +80,11 @@ def verify_command(
             warn_of_unread(data, dataset.unread)
             if subject(certificate) == "class":
                 given = read_options(option, "--option")
-                if classifier:
-                    hypotheses = _class_of_fit(dataset, oracle, given, reflexive)
-                else:
-                    hypotheses, _ = oracle_of_data(dataset, oracle, given, reflexive, random_state)
-                verification = verify(certificate, hypotheses, formulation=own, exact=exact)
+                asked = dataset, oracle, given, reflexive, random_state
+                verification = verify(certificate, _class_of(classifier, *asked), formulation=own, exact=exact)
+                if not verification and dataset.X is not None and oracle != TREE:
+                    other = verify(certificate, _class_of(not classifier, *asked), formulation=own)
+                    verification = replace(verification, reason=verification.reason + _hint(other, classifier))
             else:
                 U = dataset.margin_matrix(columns, random_state)
                 c = np.ones(U.shape[0]) if dataset.c is None else dataset.c
@@ -95,6 +95,27 @@ def verify_command(
         else:
             output().print(_table(certificate, verification))
     raise typer.Exit(0 if verification else 1)
+
+
+def _class_of(
+    classifier: bool,
+    dataset: Dataset,
+    name: str | None,
+    options: dict[str, Any],
+    reflexive: bool | None,
+    random_state: int,
+) -> ClassOracle:
+    """Return the class of hypotheses that `boostopt fit`, or `boostopt boost`, asks."""
+    if classifier:
+        return _class_of_fit(dataset, name, options, reflexive)
+    return oracle_of_data(dataset, name, options, reflexive, random_state)[0]
+
+
+def _hint(other: Verification, classifier: bool) -> str:
+    """Return what to do where a certificate is accepted for the other class that the same options name."""
+    if not other:
+        return ""
+    return f". It is the proof of {'a run: leave out' if classifier else 'a fit: pass'} --classifier"
 
 
 def _class_of_fit(dataset: Dataset, base: str | None, options: dict[str, Any], reflexive: bool | None) -> ClassOracle:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, cast
+from typing import IO, Any, cast
 
 from boostopt.comparison.records import plain
 from boostopt.comparison.scores import Run
@@ -72,11 +74,12 @@ class Ledger:
         head = {"kind": KIND, "format": FORMAT, **plain(about)}
         try:
             written(self._path)
-            content = self._path.read_bytes() if self._path.exists() else b""
-            if content:
-                self._go_on(content, head, plain(aside or {}))
-            else:
-                self._append({**(aside or {}), **head})
+            with _locked(self._path) as file:
+                content = file.read()
+                if content:
+                    self._go_on(content, head, plain(aside or {}))
+                else:
+                    _append(file, {**(aside or {}), **head})
         except OSError as failure:
             raise DataError(f"{path} cannot be read and written: {failure}. Name another file.") from failure
 
@@ -96,7 +99,8 @@ class Ledger:
             return
         fields = {name: getattr(run, name) for name in Run.__dataclass_fields__}
         try:
-            self._append({"boostopt": self._boostopt, **fields})
+            with _locked(self._path) as file:
+                _append(file, {"boostopt": self._boostopt, **fields})
         except OSError as failure:
             raise DataError(f"{self._path} cannot be written: {failure}. Free the disk and resume.") from failure
 
@@ -117,13 +121,6 @@ class Ledger:
             replace_file(self._path, lambda file: file.write(first + rest))
         elif len(whole) < len(content):
             os.truncate(self._path, len(whole))
-
-    def _append(self, document: Mapping[str, Any]) -> None:
-        assert self._path is not None
-        with self._path.open("ab") as file:
-            file.write(_line(document))
-            file.flush()
-            os.fsync(file.fileno())
 
     def _checked(self, line: str, head: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the first line says, if it is of this comparison."""
@@ -218,6 +215,42 @@ def parsed(line: str) -> dict[str, Any] | None:
     except (ValueError, RecursionError, OverflowError):
         return None
     return found if isinstance(found, dict) else None
+
+
+@contextmanager
+def _locked(path: Path) -> Generator[IO[bytes]]:
+    """Open a file, made if it is not there, that no other ledger reads or writes meanwhile.
+
+    Two that begin at once would both find it empty, and write two first lines.
+    """
+    while True:
+        with path.open("a+b") as file:
+            _lock(file)
+            # Whoever had it before may have put another file in its place.
+            if path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat()):
+                file.seek(0)
+                yield file
+                return
+
+
+def _lock(file: IO[bytes]) -> None:
+    """Wait until no other process has the file, where the system and the disk know locks."""
+    try:
+        import fcntl
+    except ImportError:
+        return
+    try:
+        fcntl.flock(file.fileno(), fcntl.LOCK_EX)
+    except OSError as failure:
+        if failure.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS):
+            raise
+
+
+def _append(file: IO[bytes], document: Mapping[str, Any]) -> None:
+    """Write an object as the last line; it is on the disk when this returns."""
+    file.write(_line(document))
+    file.flush()
+    os.fsync(file.fileno())
 
 
 def _line(document: Mapping[str, Any]) -> bytes:

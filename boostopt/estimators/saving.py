@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import math
 import os
-import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -22,23 +21,16 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.boosting.goal import ClassCertificate
-from boostopt.boosting.saving import (
-    MALFORMED,
-    META,
-    Writer,
-    with_arrays,
-)
+from boostopt.boosting.saving import MALFORMED, META, Writer, restored_hypothesis, with_arrays
+from boostopt.catalogue import is_path
 from boostopt.errors import BoostoptError, DataError, OptionError
 from boostopt.estimators.parts import OfFile, Part
-from boostopt.files import read_npz, replace_file
-from boostopt.oracles import Feature, Hypothesis, KernelColumn, RBFHypothesis, Stump
-from boostopt.oracles.saving import from_state, to_state
+from boostopt.files import read_npz, replace_file, write_npz
+from boostopt.oracles import Feature, Fitted, Hypothesis, KernelColumn, RBFHypothesis, Stump
+from boostopt.oracles.saving import to_state
 from boostopt.shapes import Array, Float
 
 KIND, FORMAT = "boostopt classifier", 1
-
-LIMIT = 1 << 31
-"""Bytes that the arrays of a model file may take."""
 
 LARGEST_TEXT = 1 << 26
 """Bytes that the description in a model file, and the texts of its classes, may take: read, it may be thirty times."""
@@ -56,8 +48,9 @@ NOT_KEPT: Mapping[str, Any] = {"checkpoint": None, "verbose": False, "n_jobs": N
 """Parameters of the machine on which a classifier was fitted, and what they are after it is loaded."""
 
 WITHOUT_FUNCTION = (
-    "{what} cannot be written as plain numbers, and a model file holds nothing else. Fit a base of boostopt's own, "
-    '"stump", "feature", "kernel" or "rbf"; or pickle the classifier for yourself, and load no pickle of others.'
+    "{what} cannot be written as plain numbers and read again, and a model file holds nothing else. Fit a base of "
+    'boostopt\'s own, "stump", "feature", "kernel" or "rbf"; or pickle the classifier for yourself, and load no pickle '
+    "of others."
 )
 
 
@@ -86,7 +79,8 @@ def save(model: Any, parts: Sequence[Part], path: str | PathLike[str]) -> None:
     Raises
     ------
     OptionError
-        It has hypotheses or labels that are more than plain numbers and texts, or too many of them.
+        It has hypotheses or labels that are more than plain numbers and texts, or too many of them: what `load` would
+        refuse is not written.
     DataError
         The file cannot be written.
     """
@@ -100,17 +94,33 @@ def save(model: Any, parts: Sequence[Part], path: str | PathLike[str]) -> None:
         "features": int(model.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
         "rounds": int(model.n_iter_),
-        "parameters": {name: _plain(value) for name, value in model.get_params(deep=False).items()},
+        # A page is known by its name, for the path of one would be run by a further fit.
+        "parameters": {
+            **{name: _plain(value) for name, value in model.get_params(deep=False).items()},
+            "formulation": parts[0].formulation,
+        },
         "parts": writer.plain([_described(part) for part in parts]),
     }
-    said = json.dumps(about).encode()
+    said = _said(about)
     if len(said) > LARGEST_TEXT:
         raise OptionError(
             f"expected a model whose description has at most {LARGEST_TEXT:,} bytes; got {len(said):,}. Fit fewer "
             "hypotheses, or pickle the classifier for yourself."
         )
     writer.arrays[META] = np.frombuffer(said, dtype=np.uint8)
-    replace_file(Path(path), lambda file: np.savez_compressed(file, allow_pickle=False, **writer.arrays))
+    try:
+        _restored(with_arrays(json.loads(said), writer.arrays), list(model.get_params(deep=False)))
+    except UNREADABLE as failure:
+        raise OptionError(WITHOUT_FUNCTION.format(what=f"this model ({_in_words(failure)})")) from failure
+    replace_file(Path(path), lambda file: write_npz(file, writer.arrays))
+
+
+def _said(about: Mapping[str, Any]) -> bytes:
+    """Return a description as JSON."""
+    try:
+        return json.dumps(about).encode()
+    except (TypeError, ValueError, RecursionError) as failure:
+        raise OptionError(WITHOUT_FUNCTION.format(what=f"a hypothesis ({failure})")) from failure
 
 
 def load(path: str | PathLike[str], parameters: Sequence[str]) -> Loaded:
@@ -132,7 +142,6 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> Loaded:
     if not os.path.isfile(source):  # False also of what is no path: too long, or with a letter that none has
         raise DataError(f"expected a model file; there is no file {str(source)!r}. Check the path.")
     try:
-        _check_size(source)
         arrays = read_npz(source)
         said = arrays[META]
         _hold(said.nbytes <= LARGEST_TEXT, f"its description has {said.nbytes:,} bytes, the limit is {LARGEST_TEXT:,}")
@@ -154,19 +163,6 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> Loaded:
         raise DataError(
             f"expected a whole model in {source}; part of it cannot be read ({_in_words(failure)}). Fit it anew."
         ) from failure
-
-
-def _check_size(source: Path) -> None:
-    """Raise DataError for arrays that would fill the memory: a few bytes may be packed zeros without end."""
-    if not zipfile.is_zipfile(source):
-        return
-    try:
-        with zipfile.ZipFile(source) as archive:
-            size = sum(member.file_size for member in archive.infolist())
-    except Exception as failure:  # zipfile raises nearly anything on a damaged file
-        raise DataError(f"it is no archive: {failure}") from failure
-    if size > LIMIT:
-        raise DataError(f"its arrays would take {size:,} bytes, and a model at most {LIMIT:,}")
 
 
 def _in_words(failure: BaseException) -> str:
@@ -194,9 +190,12 @@ def _described(part: Part) -> dict[str, Any]:
 
 def _state(hypothesis: Hypothesis) -> dict[str, Any]:
     """Return a hypothesis as plain numbers."""
-    if not isinstance(hypothesis, Stump | Feature | KernelColumn | RBFHypothesis):
-        raise OptionError(WITHOUT_FUNCTION.format(what=f"the hypothesis {str(hypothesis)[:80]!r}"))
-    return to_state(hypothesis)
+    try:
+        if not isinstance(hypothesis, Fitted):  # of which the numbers alone are kept, and nothing that predicts
+            return to_state(hypothesis)
+    except (AttributeError, NotImplementedError):  # a class of the user's without a kind, or without a state
+        pass
+    raise OptionError(WITHOUT_FUNCTION.format(what=f"the hypothesis {str(hypothesis)[:80]!r}"))
 
 
 def _labels(classes: npt.NDArray[Any]) -> dict[str, Any]:
@@ -216,10 +215,15 @@ def _plain(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Mapping):
-        pairs = [[_plain(key), _plain(inner)] for key, inner in value.items()]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+        pairs = [[_alone(_plain(key)), _alone(_plain(inner))] for key, inner in value.items()]  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
         return {"mapping": pairs}
     name = getattr(value, "name", None)  # of a formulation, or of a backend
     return name if isinstance(name, str) else None
+
+
+def _alone(value: Any) -> Any:
+    """Return a plain value that is no mapping; None for one."""
+    return None if isinstance(value, dict) else value
 
 
 def _parameter(name: str, value: Any) -> Any:
@@ -233,7 +237,7 @@ def _parameter(name: str, value: Any) -> Any:
         return value
     _hold(value is None or isinstance(value, bool | int | float | str), f"{name} is no plain value")
     # The path of a page would be run by a further fit.
-    _hold(name != "formulation" or (isinstance(value, str) and value.isidentifier()), "formulation is no name")
+    _hold(name != "formulation" or (isinstance(value, str) and not is_path(value)), "formulation is no name")
     return value
 
 
@@ -279,11 +283,13 @@ def _classes(saved: Mapping[str, Any]) -> npt.NDArray[Any]:
 
 def _part(saved: Mapping[str, Any], features: int) -> OfFile:
     """Return what tells a class from the rest, checked."""
-    hypotheses = [from_state(state) for state in saved["hypotheses"]]
+    hypotheses = [restored_hypothesis(state) for state in saved["hypotheses"]]
     w = _numbers(saved["w"], len(hypotheses))
     _hold(np.abs(w).sum() > 0 and np.isfinite(np.abs(w).sum()), "weights that sum to nothing")
     for hypothesis in hypotheses:
-        _hold(_features(hypothesis) == features, f"a hypothesis of other than {features} features: {hypothesis}")
+        _hold(
+            _features(hypothesis) in (features, None), f"a hypothesis of other than {features} features: {hypothesis}"
+        )
     texts = {name: saved[name] for name in ("formulation", "oracle", "reason")}
     _hold(all(isinstance(text, str) for text in texts.values()), "what should be texts")
     _hold(saved["majority"] in (-1, 1) and type(saved["rounds"]) is int, "what should be whole numbers")
@@ -298,13 +304,14 @@ def _part(saved: Mapping[str, Any], features: int) -> OfFile:
     )
 
 
-def _features(hypothesis: Hypothesis) -> int:
-    """Return how many features a hypothesis takes."""
+def _features(hypothesis: Hypothesis) -> int | None:
+    """Return how many features a hypothesis takes; None where it does not say."""
     if isinstance(hypothesis, RBFHypothesis):
         return hypothesis.network.centres.shape[1]
     if isinstance(hypothesis, Stump | Feature | KernelColumn):
         return hypothesis.features
-    raise ValueError(f"a hypothesis that no model file holds: {hypothesis}")
+    _hold(not isinstance(hypothesis, Fitted), f"a hypothesis that cannot predict: {hypothesis}")
+    return None
 
 
 def _certificate(saved: Mapping[str, Any], oracle: str) -> ClassCertificate:

@@ -1,0 +1,222 @@
+"""What is fitted can be saved and loaded, pickled and read again, or is refused before the fit."""
+
+from __future__ import annotations
+
+import pickle
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.tree import DecisionTreeClassifier
+from typer.testing import CliRunner
+
+from boostopt import OptionError, ProblemError, boost, get_formulation
+from boostopt.authoring import COUNT, Cap, CappedSimplex, parameter, prototype
+from boostopt.boosting.run import Run
+from boostopt.cli import app
+from boostopt.estimators import MarginBoostClassifier
+from boostopt.oracles import DecisionStumps, GivenMargins, Hypothesis
+
+PAGE = Path(__file__).parents[1] / "prototypes" / "tsallis.py"
+
+rng = np.random.default_rng(3)
+X = rng.normal(size=(30, 3))
+y = np.where(X[:, 0] + 0.5 * rng.normal(size=30) > 0, 1, -1)
+
+OF_THIS_MODULE = prototype(
+    "of this module",
+    lambda p, examples: Cap(CappedSimplex(examples.c, p.nu)),
+    nu=parameter("the number of examples that must at least share the weight", COUNT),
+)
+
+
+def fitted(formulation: Any, **more: Any) -> MarginBoostClassifier:
+    own: Any = {"nu": 0.5, "epsilon": 0.5, "max_iter": 3, "backend": "interior", **more}
+    eta = {"eta": 5.0} if formulation == str(PAGE) else {}
+    return MarginBoostClassifier(formulation=formulation, **own, **eta).fit(X, y)
+
+
+FORMULATIONS = [str(PAGE), PAGE, OF_THIS_MODULE, "LPBoost", "erlpboost "]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("formulation", FORMULATIONS, ids=str)
+def test_whatever_states_the_formulation_a_model_file_is_read_again(formulation: Any, tmp_path: Path) -> None:
+    backend = "auto" if formulation in (str(PAGE), PAGE) else "interior"
+    given: Any = {"parameters": {"eta": 5.0}} if formulation == PAGE else {}
+    model = fitted(formulation, backend=backend, **given) if formulation != PAGE else fitted(str(PAGE), backend="auto")
+    model.save(tmp_path / "model.npz")
+    loaded = MarginBoostClassifier.load(tmp_path / "model.npz")
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    assert loaded.formulation == model.run_.record.problem.page.name  # and no path, which a fit would run
+    assert loaded.certificate_.lower == model.certificate_.lower  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("formulation", [str(PAGE), OF_THIS_MODULE], ids=["page", "module"])
+def test_a_classifier_of_a_prototype_is_pickled(formulation: Any) -> None:
+    model = fitted(formulation, backend="auto")
+    assert model.run_.program.margins.N == 30  # what follows from a run is kept in it once asked for
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    assert again.certificate_.lower == model.certificate_.lower  # pyright: ignore[reportAttributeAccessIssue]
+    assert again.run_.record.problem.page.name == model.run_.record.problem.page.name
+    assert again.set_params(max_iter=2).fit(X, y).n_iter_ >= 1
+
+
+def test_a_page_is_read_again_in_another_process(tmp_path: Path) -> None:
+    path = tmp_path / "page.pickle"
+    path.write_bytes(pickle.dumps([get_formulation(PAGE), get_formulation("lpboost")]))
+    code = "import pickle, sys; print([page.name for page in pickle.load(open(sys.argv[1], 'rb'))])"
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["['tsallis',", "'lpboost']"]
+
+
+def test_a_pickled_run_is_the_run() -> None:
+    run = boost("erlpboost", DecisionStumps(X, y), nu=10, epsilon=0.3, d0=np.linspace(1, 2, 30) / 45)
+    again: Run = pickle.loads(pickle.dumps(run))
+    assert again.record.problem.first.examples.d0.tobytes() == run.record.problem.first.examples.d0.tobytes()
+    assert (again.certificate.lower == run.certificate.lower and again.class_certificate == run.class_certificate) or (
+        str(again.class_certificate) == str(run.class_certificate)
+    )
+    assert again.record.problem.given == run.record.problem.given and again.most_rounds == run.most_rounds
+
+
+def test_a_prototype_has_no_path_for_a_name() -> None:
+    with pytest.raises(ProblemError, match=r"must have a name of its own; got 'x\.py'"):
+        prototype("x.py", lambda p, examples: Cap(CappedSimplex(examples.c, 1.0)))
+
+
+@pytest.mark.parametrize(
+    "page, words", [(str(PAGE), "conjugate is known in closed form"), ("svm", "no soft margin over a class")]
+)
+def test_fit_refuses_a_certificate_that_no_file_can_state_before_it_fits(
+    page: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(MarginBoostClassifier, "fit", lambda *_: pytest.fail("it was fitted"))
+    out = ["--out", str(tmp_path / "m.npz"), "--certificate", str(tmp_path / "c.json")]
+    more = ["--eta", "2"] if page == str(PAGE) else ["--set", "C=0.1"]
+    result = CliRunner().invoke(app, ["fit", "--data", "breast_cancer", "--formulation", page, *out, *more])
+    assert result.exit_code == 2 and words in result.stderr
+    assert not list(tmp_path.iterdir())
+
+
+# Hypotheses
+
+
+class Threshold(Hypothesis):
+    """A class of the user's, of plain numbers."""
+
+    kind = "threshold of a test"
+
+    def __init__(self, at: float) -> None:
+        self.at = at
+
+    def __call__(self, X: Any) -> Any:
+        return np.where(np.asarray(X)[:, 0] > self.at, 1.0, -1.0)
+
+    def __str__(self) -> str:
+        return f"x > {self.at}"
+
+    def __hash__(self) -> int:
+        return hash(self.at)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Threshold) and other.at == self.at
+
+    def state(self) -> Mapping[str, Any]:
+        return {"at": self.at}
+
+    @classmethod
+    def restored(cls, state: Mapping[str, Any]) -> Hypothesis:
+        return cls(float(state["at"]))
+
+
+class Steeper(Threshold):
+    """A class below it, which has more than numbers."""
+
+    kind = "steeper of a test"
+
+    def state(self) -> Mapping[str, Any]:
+        return {"at": self.at, "more": object()}
+
+
+class Over(GivenMargins):
+    """The class of three hypotheses that are made from their columns."""
+
+    def __init__(self, made: Any, X: Any, y: Any, c: Any) -> None:
+        super().__init__(y[:, np.newaxis] * np.where(X > np.median(X, axis=0), 1.0, -1.0), c=c)
+        self.made = made
+
+    def best(self, query: Any) -> Any:
+        answer = super().best(query)
+        columns = [replace(column, hypothesis=self.made(vars(column.hypothesis)["q"])) for column in answer.columns]
+        return replace(answer, columns=tuple(columns))
+
+
+def over(made: Any) -> Any:
+    """The base of such a class."""
+    return lambda X, y, c: Over(made, X, y, c)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_hypotheses_of_plain_numbers_are_saved_whatever_their_class(tmp_path: Path) -> None:
+    H = np.sign(X)
+    model = MarginBoostClassifier("lpboost", 0.5, base=lambda X, y, c: GivenMargins(y[:, np.newaxis] * X, c=c))
+    given = model.fit(H, y)
+    given.save(tmp_path / "given.npz")
+    loaded = MarginBoostClassifier.load(tmp_path / "given.npz")
+    np.testing.assert_array_equal(loaded.decision_function(H), given.decision_function(H))
+
+    own = fitted("lpboost", base=over(Threshold))
+    own.save(tmp_path / "own.npz")
+    loaded = MarginBoostClassifier.load(tmp_path / "own.npz")
+    np.testing.assert_array_equal(loaded.decision_function(X), own.decision_function(X))
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_hypotheses_that_are_more_than_numbers_are_refused_and_nothing_is_written(tmp_path: Path) -> None:
+    bases = DecisionTreeClassifier(max_depth=1), over(Steeper)
+    for base in bases:
+        with pytest.raises(OptionError, match="cannot be written as plain numbers and read again"):
+            fitted("lpboost", base=base).save(tmp_path / "model.npz")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_what_would_not_be_read_is_not_written(tmp_path: Path) -> None:
+    """Parameters within parameters are left out, and names of classes that no file holds are refused."""
+    model = fitted("lpboost")
+    model.set_params(base_options={"a": {"b": 1}, "c": [1], "d": 2}).save(tmp_path / "model.npz")
+    assert MarginBoostClassifier.load(tmp_path / "model.npz").base_options == {"a": None, "c": None, "d": 2}
+    model.classes_ = np.array(["a", "b" * (1 << 24)], dtype=object)
+    with pytest.raises(OptionError, match="names that are too long"):
+        model.save(tmp_path / "other.npz")
+    assert [path.name for path in tmp_path.iterdir()] == ["model.npz"]
+
+
+# Certificates
+
+
+def test_verify_says_which_of_the_two_classes_a_proof_is_of(tmp_path: Path) -> None:
+    of_fit, of_run, model = (str(tmp_path / name) for name in ("fit.json", "run.json", "m.npz"))
+    data = ["--data", "breast_cancer"]
+    fit = CliRunner().invoke(app, ["fit", *data, "--out", model, "--epsilon", "0.5", "--certificate", of_fit])
+    assert fit.exit_code == 0, fit.stderr
+    run = ["boost", "lpboost", *data, "--nu", "300", "--epsilon", "0.5", "--certificate", of_run]
+    assert CliRunner().invoke(app, run).exit_code == 0
+    for path, right, hint in (
+        (of_fit, ["--classifier"], "It is the proof of a fit: pass --classifier"),
+        (of_run, [], "It is the proof of a run: leave out --classifier"),
+    ):
+        other = [] if right else ["--classifier"]
+        assert CliRunner().invoke(app, ["verify", path, *data, *right]).exit_code == 0
+        result = CliRunner().invoke(app, ["verify", path, *data, *other, "--json"])
+        assert result.exit_code == 1 and hint in result.stdout
+    result = CliRunner().invoke(app, ["verify", of_fit, "--data", "iris", "--positive", "0", "--json"])
+    assert result.exit_code == 1 and "--classifier" not in result.stdout
