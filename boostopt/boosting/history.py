@@ -140,12 +140,25 @@ class History:
         }
 
     @classmethod
-    def of_arrays(cls, wanted: bool, arrays: Mapping[str, Any]) -> History:
-        """Return the rounds whose `arrays` these are."""
+    def of_arrays(cls, wanted: Any, arrays: Mapping[str, Any], N: int, t: int) -> History:
+        """Return the rounds whose `arrays` these are, of a run with N examples and t hypotheses.
+
+        Raises
+        ------
+        ValueError
+            They are no rounds of such a run.
+        """
         w = _parted(arrays["w"])
         d = [None] * len(w) if arrays["d"] is None else _parted(arrays["d"])
         columns = arrays["t"].tolist(), w, d, arrays["smallest_edge"].tolist()
-        return cls(wanted, [Kept(*kept) for kept in zip(*columns, strict=True)])
+        rounds = [Kept(*kept) for kept in zip(*columns, strict=True)]
+        for kept in rounds:
+            numbers = type(kept.t) is int and isinstance(kept.smallest_edge, float)
+            if not (numbers and 1 <= kept.t <= t and kept.w.size == kept.t and (kept.d is None or kept.d.size == N)):
+                raise ValueError("rounds with weights of another size")
+        if not isinstance(wanted, bool) or (rounds and not wanted):
+            raise ValueError("rounds that were not kept")
+        return cls(wanted, rounds)
 
     def at(self, record: Record, k: int) -> Round:
         """Return the run as it stood after k rounds."""
@@ -179,8 +192,15 @@ def _joined(vectors: Sequence[Sparse]) -> dict[str, Array]:
 
 
 def _parted(joined: Mapping[str, Array]) -> list[Sparse]:
-    """Return the sparse vectors that were joined."""
-    ends = np.cumsum(joined["counts"])[:-1]
-    parts = np.split(joined["at"], ends), np.split(joined["values"], ends)
-    sizes = joined["sizes"].tolist()
-    return [Sparse(*vector) for vector in zip(sizes, *parts, strict=True)] if sizes else []
+    """Return the sparse vectors that were joined; ValueError for arrays that are none."""
+    sizes, counts, at, values = (joined[name] for name in ("sizes", "counts", "at", "values"))
+    whole = all(part.dtype.kind == "i" and part.ndim == 1 for part in (sizes, counts, at))
+    if not whole or values.dtype != np.float64 or values.shape != at.shape or sizes.shape != counts.shape:
+        raise ValueError("weights of rounds that are no arrays of numbers")
+    if (counts < 0).any() or counts.sum() != len(at) or (at < 0).any() or not np.isfinite(values).all():
+        raise ValueError("weights of rounds that are not what their counts say, or not finite")
+    if (at >= np.repeat(sizes, counts)).any():
+        raise ValueError("weights of rounds beyond their size")
+    ends = np.cumsum(counts)[:-1]
+    parts = np.split(at, ends), np.split(values, ends)
+    return [Sparse(*vector) for vector in zip(sizes.tolist(), *parts, strict=True)] if len(sizes) else []

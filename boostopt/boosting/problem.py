@@ -13,7 +13,7 @@ import numpy.typing as npt
 from boostopt.boosting.goal import Goal
 from boostopt.edges.base import EdgeFunction
 from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
-from boostopt.errors import OptionError, unknown_name
+from boostopt.errors import OptionError, ProblemError, unknown_name
 from boostopt.formulation import Formulation
 from boostopt.margins import Margins
 from boostopt.program import Examples, Program
@@ -85,6 +85,10 @@ class Problem:
             raise OptionError(
                 f"{page.name} states one update, not a program over all hypotheses: boosting does not know how to go "
                 "on with it. Choose another formulation."
+            )
+        if np.ndim(c) != 1 or np.size(c) == 0:
+            raise ProblemError(
+                f"c must be one multiplicity for each of at least one example; got shape {np.shape(c)}. Pass examples."
             )
         if "epsilon" in page.parameters:
             given = {**given, "epsilon": epsilon}

@@ -215,11 +215,12 @@ def _record(about: Mapping[str, Any], formulation: Any) -> Record:
         hypotheses = [restored_hypothesis(state) for state in about["hypotheses"]]
         assert U.shape == (collected.N, len(hypotheses)), "margins and hypotheses do not belong together"
         collected.restore(hypotheses, U)
+    _check_said(about)
     return Record(
         problem=problem,
         collected=collected,
         state=_state(about, problem, collected),
-        history=History.of_arrays(about["history"]["wanted"], about["history"]["rounds"]),
+        history=History.of_arrays(about["history"]["wanted"], about["history"]["rounds"], collected.N, collected.t),
         trace=Trace.of_arrays(about["trace"], about["nus"]),
         oracle=about["oracle"],
         digest=about["digest"],
@@ -228,6 +229,17 @@ def _record(about: Mapping[str, Any], formulation: Any) -> Record:
         majority=about["majority"],
         reason=about["reason"],
     )
+
+
+def _check_said(about: Mapping[str, Any]) -> None:
+    """Raise ValueError for texts and numbers of a record that are none, or none that it can have."""
+    if not all(isinstance(about[name], str) for name in ("oracle", "digest", "reason")):
+        raise ValueError("what should be texts")
+    guarantee, majority = about["guarantee"], about["majority"]
+    if not (guarantee is None or isinstance(guarantee, int | float)) or type(majority) is not int:
+        raise ValueError("what should be numbers")
+    if majority not in (-1, 1) or not isinstance(about["oracle_state"], dict):
+        raise ValueError("a majority of no class, or no state of the oracle")
 
 
 def _page(name: str) -> Formulation[Any]:

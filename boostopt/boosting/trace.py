@@ -117,8 +117,21 @@ class Trace(Sequence[Row]):
         return {**fields, "soft_margins": margins.reshape(len(self), len(self.nus))}
 
     @classmethod
-    def of_arrays(cls, arrays: Mapping[str, Array], nus: Sequence[float]) -> Trace:
-        """Return the rounds whose `arrays` these are."""
+    def of_arrays(cls, arrays: Mapping[str, Array], nus: Sequence[Any]) -> Trace:
+        """Return the rounds whose `arrays` these are.
+
+        Raises
+        ------
+        ValueError
+            An array is missing, or is of another kind or length than a trace has.
+        """
+        rounds = len(arrays["round"])
+        for name in COLUMNS:
+            kind = {"int": "i", "float": "f", "str": "U"}[str(Row.__annotations__[name])]
+            _check(arrays[name], name, kind, (rounds,))
+        _check(arrays["soft_margins"], "soft_margins", "f", (rounds, len(nus)))
+        if not all(isinstance(nu, int | float) and math.isfinite(nu) for nu in nus):
+            raise ValueError(f"nus that are no numbers: {nus}")
         columns = [arrays[name].tolist() for name in COLUMNS]
         margins = [tuple(row) for row in arrays["soft_margins"].tolist()]
         return cls([Row(*row) for row in zip(*columns, margins, strict=True)], nus)
@@ -157,3 +170,9 @@ class Trace(Sequence[Row]):
     def _repr_html_(self) -> str:
         rows = [[getattr(row, name) for name in SHOWN] for row in self._rows]
         return html_table(f"{len(self)} rounds", rows, SHOWN)
+
+
+def _check(array: Array, name: str, kind: str, shape: tuple[int, ...]) -> None:
+    """Raise ValueError for a column that is of another kind or shape; without rounds any kind will do."""
+    if array.shape != shape or (array.size and array.dtype.kind != kind):
+        raise ValueError(f"a trace with {name} of shape {shape} and no {array.dtype} of {array.shape}")

@@ -66,7 +66,7 @@ FITTED = ("tree", "estimator")
 def fit_command(
     data: Annotated[
         str,
-        typer.Option(help="breast_cancer, digits, iris, wine, or a file: .csv, svmlight, .npz with X and y."),
+        typer.Option(help="breast_cancer, digits, iris, wine, or a file: .csv, .tsv, svmlight, .npz with X and y."),
     ],
     out: Annotated[str, typer.Option(help="The model file to write.")],
     label: Label = "label",

@@ -52,7 +52,7 @@ WHOLE_NUMBER: dict[str, Any] = {"parser": whole_number, "metavar": "<int>"}
 AT_LEAST_ONE: dict[str, Any] = {"parser": count, "metavar": "<int>"}
 
 DATA_HELP = (
-    "breast_cancer, digits, iris, wine, or a file: svmlight (.gz, .bz2, .xz too), .csv, .npz with X and y or with U."
+    "breast_cancer, digits, iris, wine, or a file: svmlight (.gz, .bz2, .xz too), .csv, .tsv, .npz with X and y or U."
 )
 BACKEND_HELP = "What solves the programs; auto chooses."
 

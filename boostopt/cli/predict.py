@@ -29,7 +29,7 @@ def predict_command(
     model: Annotated[str, typer.Argument(help="File that `boostopt fit` wrote.")],
     data: Annotated[
         str,
-        typer.Option(help="breast_cancer, digits, iris, wine, or a file: .csv, svmlight, .npz with X."),
+        typer.Option(help="breast_cancer, digits, iris, wine, or a file: .csv, .tsv, svmlight, .npz with X."),
     ],
     label: Label = "label",
     out: Annotated[str | None, typer.Option(help="Write the predictions into this file and not to the output.")] = None,

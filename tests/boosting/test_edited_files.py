@@ -1,0 +1,170 @@
+"""Runs, checkpoints, models and ledgers with edits that no checksum shows: an error in words, or a thing that works."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from boostopt import BoostoptError, DataError, boost
+from boostopt.boosting.run import Run
+from boostopt.comparison import benchmark
+from boostopt.comparison.documents import load as load_document
+from boostopt.comparison.ledger import Ledger
+from boostopt.estimators import MarginBoostClassifier
+from boostopt.oracles import DecisionStumps, GivenMargins
+from tests.edited import edit_description, edited, packed, unpacked
+from tests.problems import reference_lpboost
+
+rng = np.random.default_rng(0)
+X = rng.normal(size=(12, 2)).round(2)
+y = np.where(X[:, 0] + rng.normal(size=12) > 0, 1, -1)
+SPARSE = scipy.sparse.csr_array(np.where(rng.random((12, 6)) < 0.5, 0.0, rng.choice([-1.0, 0.5, 1.0], (12, 6))))
+
+
+def stumps() -> DecisionStumps:
+    return DecisionStumps(X, y)
+
+
+RUNS: dict[str, Callable[..., Run]] = {
+    "lpboost": lambda **more: boost("lpboost", stumps(), nu=3, epsilon=0.05, max_rounds=6, **more),
+    "erlpboost": lambda **more: boost("erlpboost", stumps(), nu=3, epsilon=0.3, max_rounds=6, nus=(2.0, 4.0), **more),
+    "corrective": lambda **more: boost("corrective_erlpboost", stumps(), nu=3, epsilon=0.3, max_rounds=6, **more),
+    "sparse": lambda **more: boost("lpboost", GivenMargins(SPARSE), nu=3, epsilon=0.05, max_rounds=6, **more),
+    "projection": lambda **more: boost("adaboost", stumps(), epsilon=0.3, max_rounds=6, **more),
+}
+
+
+def used(run: Run) -> None:
+    """Everything that may be asked of a run that was loaded."""
+    assert str(run) and run.most_rounds >= 0 and run.rules
+    assert run.trace.to_dict() and vars(type(run.trace))["_repr_html_"](run.trace)
+    assert run.program.margins.digest() and str(run.certificate)
+    if run.record.problem.goal is not None:
+        str(run.class_certificate)
+    if run.record.collected.t:
+        features = X if run.record.collected.hypotheses[0].kind == "stump" else SPARSE.toarray()
+        run.predict(features)
+    if run.record.history.rounds:
+        assert str(run.at(1).certificate) and run.at(len(run.record.history.rounds)).d.ndim == 1
+
+
+def outcomes(path: Path, count: int, seed: int, tried: Callable[[Path], object]) -> dict[str, int]:
+    """What comes of so many edited copies: each is used, or refused in words."""
+    draws, found = np.random.default_rng(seed), {"used": 0, "refused": 0}
+    for number in range(count):
+        content, said = edited(path, draws)
+        other = path.with_name(f"edited{path.suffix}")
+        other.write_bytes(content)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", RuntimeWarning)
+                tried(other)
+            found["used"] += 1
+        except BoostoptError:
+            found["refused"] += 1
+        except Exception as failure:
+            raise AssertionError(f"edit {number} of {path.name}, {said}: {type(failure).__name__}") from failure
+    return found
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_an_edited_run_is_refused_or_works(name: str, tmp_path: Path) -> None:
+    RUNS[name]().save(tmp_path / "run.npz")
+    found = outcomes(tmp_path / "run.npz", 30, 1, lambda path: used(Run.load(path)))
+    assert min(found.values()) > 0, found
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_an_edited_checkpoint_is_refused_or_gone_on_from(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "checkpoint.npz"
+    RUNS[name](checkpoint=path)
+    found = outcomes(path, 15, 2, lambda other: used(RUNS[name](checkpoint=other)))
+    assert min(found.values()) > 0, found
+
+
+def of_model(path: Path) -> None:
+    """Everything that may be asked of a classifier that was loaded."""
+    model = MarginBoostClassifier.load(path)
+    model.predict(np.zeros((2, vars(model)["n_features_in_"])))
+    assert str(model.certificate_) and str(model.oracle_) and repr(model)
+
+
+def test_an_edited_model_is_refused_or_works(tmp_path: Path) -> None:
+    MarginBoostClassifier("lpboost", 0.5, 0.3).fit(X, y).save(tmp_path / "model.npz")
+    found = outcomes(tmp_path / "model.npz", 150, 3, of_model)
+    assert min(found.values()) > 10, found
+
+
+def test_an_edited_ledger_is_refused_or_gone_on_with(tmp_path: Path) -> None:
+    path, other = tmp_path / "ledger.jsonl", tmp_path / "other.jsonl"
+    benchmark({"a": reference_lpboost()}, ["highs", "interior"], (1e-6,), 1, resume=path)
+    lines, draws, refused = path.read_text().splitlines(), np.random.default_rng(4), 0
+    head = json.loads(lines[0])
+    about = {name: head[name] for name in head if name not in ("kind", "format", "described", "origin")}
+    for number in range(200):
+        documents = [json.loads(line) for line in lines]
+        said = edit_description(documents[draws.integers(len(documents))], draws)
+        other.write_text("".join(json.dumps(document) + "\n" for document in documents))
+        for tried in (load_document, lambda path: Ledger(path, about, "1.0")):
+            try:
+                tried(other)
+            except BoostoptError:
+                refused += 1
+            except Exception as failure:
+                raise AssertionError(f"edit {number}, {said}: {type(failure).__name__}") from failure
+    assert 50 < refused < 400
+
+
+# Found so, each by its name
+
+
+def edit_of(tmp_path: Path, edit: Callable[[Any, dict[str, np.ndarray]], None]) -> Path:
+    """A saved run of LPBoost with an edit."""
+    RUNS["lpboost"]().save(tmp_path / "run.npz")
+    about, arrays = unpacked(tmp_path / "run.npz")
+    edit(about, arrays)
+    path = tmp_path / "edited.npz"
+    path.write_bytes(packed(about, arrays))
+    return path
+
+
+def test_a_run_without_examples_is_refused(tmp_path: Path) -> None:
+    def empty(about: Any, arrays: dict[str, np.ndarray]) -> None:
+        name = about["c"]["array"]
+        arrays[name] = arrays[name][:0]
+
+    with pytest.raises(DataError, match="expected a whole run"):
+        Run.load(edit_of(tmp_path, empty))
+
+
+@pytest.mark.parametrize("column", ["upper", "soft_margin", "round", "backend", "soft_margins"])
+def test_a_trace_with_a_column_of_another_kind_is_refused(tmp_path: Path, column: str) -> None:
+    def replaced(about: Any, arrays: dict[str, np.ndarray]) -> None:
+        name = about["trace"][column]["array"]
+        arrays[name] = np.full(len(arrays[name]), 1j if column == "backend" else "x")
+
+    with pytest.raises(DataError, match=f"a trace with {column} of shape"):
+        Run.load(edit_of(tmp_path, replaced))
+
+
+@pytest.mark.parametrize("part, words", [("sizes", "another size"), ("at", "beyond"), ("counts", "counts say")])
+def test_rounds_whose_weights_do_not_fit_are_refused(tmp_path: Path, part: str, words: str) -> None:
+    def grown(about: Any, arrays: dict[str, np.ndarray]) -> None:
+        name = about["history"]["rounds"]["w"][part]["array"]
+        arrays[name] = arrays[name] + 100
+
+    with pytest.raises(DataError, match=words):
+        Run.load(edit_of(tmp_path, grown))
+
+
+@pytest.mark.parametrize("name, value", [("majority", 0), ("reason", None), ("oracle", 1), ("guarantee", "x")])
+def test_a_record_that_says_something_else_is_refused(tmp_path: Path, name: str, value: Any) -> None:
+    with pytest.raises(DataError, match="expected a whole run"):
+        Run.load(edit_of(tmp_path, lambda about, arrays: about.update({name: value})))
