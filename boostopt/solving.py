@@ -71,12 +71,14 @@ def solve(
     tol
         Scaled gap wanted, in (0, 1).
     time_limit
-        Seconds after which no attempt is started; what is left is passed on to the solvers. None for no limit.
+        Seconds after which no attempt is started; what is left is passed on to the solvers. None for no limit. Solvers
+        that may run past it, as all of other packages do on large programs, run in a process of their own and are
+        killed when a tenth more is over; a RuntimeWarning names one that cannot be handed to another process.
     start
         The solution of a program with the same examples and the first hypotheses of this one, for instance before a
         column was appended or a parameter was moved: backends that can begin there.
     isolate
-        Whether foreign solvers run in a process of their own, which is killed if they do not stop in time: what they
+        Whether foreign solvers run in a process of their own also where there is no limit or they keep it: what they
         break or print there ends nothing here. What cannot be handed to another process runs in this one all the same.
     merge
         Whether examples that are equal are merged for the solvers where that pays. The certificate is of the program as
@@ -108,7 +110,8 @@ def solve(
     for candidate in backends:
         tried.append(candidate)
         found = None if candidate.incremental else groups()
-        for name, way in _ways(candidate, isolate, found, best):
+        safe = _safely(candidate, alone(candidate, program, isolate, time_limit))
+        for name, way in _ways(safe, candidate.name, found, best):
             path.append(name)
             for attempt in way.attempts(task):
                 attempts.append(attempt)
@@ -141,21 +144,25 @@ def solve(
     )
 
 
-def _ways(backend: Backend, isolate: bool, found: Merged | None, best: _Best) -> Iterator[tuple[str, Backend]]:
+def alone(backend: Backend, program: Program, isolate: bool, time_limit: float | None) -> bool:
+    """Return whether a backend is to run in a process of its own: it is wanted, or nothing else keeps the limit."""
+    return backend.foreign and (isolate or (time_limit is not None and not Guarded(backend).keeps_limit(program)))
+
+
+def _ways(safe: Backend, name: str, found: Merged | None, best: _Best) -> Iterator[tuple[str, Backend]]:
     """Yield how to ask a backend, with its name in the path: over merged examples, then once as they are."""
-    safe = _safely(backend, isolate)
     if found is None:
-        yield backend.name, safe
+        yield name, safe
         return
-    yield backend.name, OverGroups(safe, found)
+    yield name, OverGroups(safe, found)
     # Rarely the merged program is the harder one, where it is degenerate. What is left as rounding is left in both.
     if not best.rounded:
-        yield backend.name + UNMERGED, Once(safe, "unmerged")
+        yield name + UNMERGED, Once(safe, "unmerged")
 
 
-def _safely(backend: Backend, isolate: bool) -> Backend:
+def _safely(backend: Backend, alone: bool) -> Backend:
     """Return a backend that raises nothing, in a process of its own if that is wanted."""
-    if isolate and backend.foreign:
+    if alone:
         from boostopt.backends.isolated import isolated
 
         return isolated(backend, otherwise_here=True)

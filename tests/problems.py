@@ -70,6 +70,9 @@ class Fake(Backend):
     def takes(self, program: Program) -> Capability:
         return Capability(not self.reason, self.reason)
 
+    def keeps_limit(self, program: Program) -> bool:
+        return self.then not in ("hang", "hold", "flood", "allocate")
+
     def attempts(self, task: Task) -> Iterator[Attempt]:
         for notes in self.asked:
             notes.append((task.tol, task.deadline.left))
@@ -86,6 +89,13 @@ class Fake(Backend):
             os._exit(3)
         if self.then == "hang":
             time.sleep(3600)
+        if self.then == "hold":
+            ctypes.PyDLL(None).sleep(3600)  # Python's lock is not given back
+        while self.then == "flood":
+            os.write(1, b"still here\n" * 5000)
+        memory = list[bytes]()
+        while self.then == "allocate":
+            memory.append(os.urandom(1_000_000))
         if self.then == "raise":
             raise RuntimeError("no such luck\nagain")
         if self.then == "slow":

@@ -85,6 +85,9 @@ class AugmentedLagrangian(Backend):
             return Capability(False, f"{NAME} needs an edge function made of linear rows and a quadratic")
         return Capability(True)
 
+    def keeps_limit(self, program: Program) -> bool:
+        return True  # L-BFGS-B is stopped between two evaluations of the Lagrangian
+
     def attempts(self, task: Task) -> Iterator[Attempt]:
         w, best = corrective_start(task), Best(task)
         for dual in duals(task.program.regularizer):

@@ -1,7 +1,8 @@
 """The inside of an isolated process: it runs a backend's attempts, one when it is asked for one, and sends them back.
 
 Requests and replies are tuples, pickled, each after its length; they travel on copies of the standard input and output.
-What anything prints to the descriptors 1 and 2, from Python or from C, goes where the standard error goes.
+What anything prints to the descriptors 1 and 2, from Python or from C, goes where the standard error goes, with a mark
+behind it before the reply is sent.
 
     ("program", bytes)                     hold this program            -> ("ready",) or ("cannot", words)
     ("backend", bytes)                     open it, import what it needs -> ("able", able, reason) or ("cannot", words)
@@ -17,6 +18,7 @@ import itertools
 import os
 import pickle
 import queue
+import signal
 import struct
 import sys
 import threading
@@ -38,11 +40,22 @@ KEPT_STATES = 4
 
 LENGTH = struct.Struct("<Q")
 
+DEATH_SIGNAL = 1
+"""Linux's PR_SET_PDEATHSIG: which signal a process gets when its parent ends."""
 
-def write(stream: IO[bytes], message: tuple[Any, ...]) -> None:
-    """Send a message."""
+serves = False
+"""Whether this is such a process: what runs in it needs no other one."""
+
+
+def packed(message: tuple[Any, ...]) -> bytes:
+    """Return a message as it travels."""
     body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
-    stream.write(LENGTH.pack(len(body)) + body)
+    return LENGTH.pack(len(body)) + body
+
+
+def write(stream: IO[bytes], message: bytes) -> None:
+    """Send a message that is packed."""
+    stream.write(message)
     stream.flush()
 
 
@@ -55,21 +68,35 @@ def read(stream: IO[bytes]) -> tuple[Any, ...] | None:
     return None if len(body) < LENGTH.unpack(head)[0] else pickle.loads(body)
 
 
-def serve() -> None:
-    """Answer requests until the other end is gone."""
-    requests, replies = _take_streams()
+def serve(parent: int, mark: bytes) -> None:
+    """Answer requests until the other end is gone.
+
+    Parameters
+    ----------
+    parent
+        The number of the process that has started this one, and with which it ends.
+    mark
+        What is printed before each reply.
+    """
+    global serves
+    serves = True
+    _end_with(parent)
+    _die_first()
     _leave_no_core()
+    requests, replies = _take_streams()
+    prints = os.dup(2)
     inbox: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
     # A thread of its own, so that the process ends with its parent also while a solver is running.
     threading.Thread(target=_listen, args=(requests, inbox), daemon=True).start()
     worker = _Worker()
     while True:
         request = inbox.get()
-        # At the end of it what was printed stands in the file, before the reply is there.
+        # At the end of it what was printed is on its way, before the reply is.
         with one_thread(), stdout_to_stderr():
             reply = worker.answer(request)
         if reply is not None:
-            write(replies, reply)
+            os.write(prints, mark)
+            write(replies, packed(reply))
 
 
 class _Worker:
@@ -166,6 +193,27 @@ def _listen(requests: IO[bytes], inbox: queue.SimpleQueue[tuple[Any, ...]]) -> N
     while (message := read(requests)) is not None:
         inbox.put(message)
     os._exit(0)
+
+
+def _end_with(parent: int) -> None:
+    """Let the kernel end this process with its parent, also while a solver holds Python's lock; Linux alone does.
+
+    Elsewhere a thread sees that the parent is gone as soon as the solver lets it run.
+    """
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    with contextlib.suppress(AttributeError, OSError):  # a C library without it
+        ctypes.CDLL(None).prctl(DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != parent:  # it was gone before the kernel was asked
+        os._exit(0)
+
+
+def _die_first() -> None:
+    """Let Linux, out of memory, end this process and not the one that waits for it."""
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")
 
 
 def _leave_no_core() -> None:

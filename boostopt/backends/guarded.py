@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 
 from boostopt.backends.base import Attempt, Capability, Task, Wrapper
+from boostopt.backends.foreign import LONGEST_WORDS, Failed, called
 from boostopt.program import Program
 from boostopt.shapes import Array
 
 PHASES = ("build", "canonicalize", "solve", "recover")
 """The phases that a backend may time."""
-
-LONGEST_WORDS = 500
 
 
 @dataclass(frozen=True)
@@ -25,19 +24,37 @@ class Guarded(Wrapper):
 
     def takes(self, program: Program) -> Capability:
         try:
-            able: Any = self.inner.takes(program)
-        except Exception as failure:  # noqa: BLE001 - foreign code: its failure is the answer
-            return Capability(False, f"{self.name} fails when it is asked: {words_of(failure)}")
-        return able if isinstance(able, Capability) else Capability(bool(able))
+            return called(lambda: _capability(self.inner.takes(program)))
+        except Failed as failure:
+            return Capability(False, f"{self.name} fails when it is asked: {failure}")
+
+    def keeps_limit(self, program: Program) -> bool:
+        try:
+            return called(lambda: bool(self.inner.keeps_limit(program)))
+        except Failed:  # it has not said so
+            return False
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
         began = time.perf_counter()
         try:
-            for attempt in self.inner.attempts(task):
-                yield sound(attempt, task.program)
+            run = called(lambda: iter(self.inner.attempts(task)))
+            while (attempt := called(lambda: _next(run, task.program))) is not None:
+                yield attempt
                 began = time.perf_counter()
-        except Exception as failure:  # noqa: BLE001 - likewise
-            yield Attempt("", {}, "raised", False, times=lost(began), error=words_of(failure))
+        except Failed as failure:
+            yield Attempt("", {}, "raised", False, times=lost(began), error=str(failure))
+
+
+def _capability(able: Any) -> Capability:
+    """Return what a backend says it takes; any other value as yes or no."""
+    return able if isinstance(able, Capability) else Capability(bool(able))
+
+
+def _next(run: Iterator[Any], program: Program) -> Attempt | None:
+    """Return the next attempt, None after the last one."""
+    for attempt in run:
+        return sound(attempt, program)
+    return None
 
 
 def sound(attempt: Any, program: Program) -> Attempt:
@@ -71,11 +88,6 @@ def sound(attempt: Any, program: Program) -> Attempt:
     said = checked.error or ""
     new = [fault for fault in faults if fault not in said]  # an attempt from another process has been here before
     return replace(checked, error="; ".join([*([said] if said else []), *new])) if new else checked
-
-
-def words_of(failure: BaseException) -> str:
-    """What was raised, in one line."""
-    return f"{type(failure).__name__}: {' '.join(str(failure).split())}"[:LONGEST_WORDS]
 
 
 def lost(began: float) -> dict[str, float]:

@@ -24,7 +24,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.backends.base import CONES, Attempt, Backend, Capability, Deadline, Task
+from boostopt.backends.base import CONES, QUICK, Attempt, Backend, Capability, Deadline, Task
 from boostopt.backends.highs_basis import Basis
 from boostopt.backends.highs_model import SPACES, Model, Refused
 from boostopt.backends.highs_program import LinearProgram, unfit
@@ -206,6 +206,10 @@ class HighsBackend(Backend):
             return Capability(False, f"HiGHS is driven for linear programs here; the program needs {needs}")
         reason = unfit(program)
         return Capability(not reason, f"HiGHS cannot be given the program directly: {reason}" if reason else "")
+
+    def keeps_limit(self, program: Program) -> bool:
+        N, t = program.margins.shape
+        return N * t <= QUICK
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
         began = time.perf_counter()

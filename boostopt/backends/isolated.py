@@ -8,26 +8,29 @@ again, since importing CVXPY and its solvers takes a second or two; after a cras
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from boostopt.backends.base import Attempt, Backend, Capability, Start, Task, Wrapper
-from boostopt.backends.guarded import LONGEST_WORDS, Guarded, lost, sound
+from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Start, Task, Wrapper
+from boostopt.backends.foreign import LONGEST_WORDS
+from boostopt.backends.guarded import Guarded, lost, sound
 from boostopt.backends.pickled import NotPortable, packed
 from boostopt.backends.process import START_SECONDS, Died, Process, Silent, acquire, release
 from boostopt.program import Program
 
 PREFIX = "isolated:"
 
-GRACE_SECONDS = 5.0
-"""How long after the time limit a solver is killed: most of them look at the clock between iterations only."""
+GRACE, LEAST_GRACE, MOST_GRACE = 0.1, 0.1, 5.0
+"""How long after the time limit a solver is killed, as a share of it, and the least and the most of it in seconds: most
+solvers look at the clock between iterations only."""
 
 PRINTED_KEPT = 2000
 """Characters of what was printed that are kept with an attempt, the last ones."""
 
 
-def isolated(backend: Backend, grace: float = GRACE_SECONDS, otherwise_here: bool = False) -> Isolated:
+def isolated(backend: Backend, grace: float | None = None, otherwise_here: bool = False) -> Isolated:
     """Return a backend that runs the attempts of another one in a child process.
 
     A crash, a hang beyond time limit and grace, NaN and garbage are attempts whose status and error say so; attempts
@@ -39,7 +42,8 @@ def isolated(backend: Backend, grace: float = GRACE_SECONDS, otherwise_here: boo
     backend
         Which one; it must be importable (not from a script or a notebook).
     grace
-        Seconds after the time limit when the process is killed.
+        Seconds after the time limit when the process is killed; a tenth of the limit, 0.1 at least and 5 at most, by
+        default.
     otherwise_here
         Run the attempts in this process where the backend or the program cannot be handed to another one, and say so
         in `statistics["isolated"]`; by default the only attempt then says why, and nothing is run.
@@ -56,10 +60,27 @@ class Kept:
 
 
 @dataclass(frozen=True)
+class _Refusal:
+    """Why a backend does not run in a process of its own.
+
+    Attributes
+    ----------
+    status, why
+        In a word, and in words.
+    harmless
+        Whether this process may run it instead: it was not the backend that failed.
+    """
+
+    status: str
+    why: str
+    harmless: bool
+
+
+@dataclass(frozen=True)
 class Isolated(Wrapper):
     """Another backend, run in a process of its own."""
 
-    grace: float = GRACE_SECONDS
+    grace: float | None = None
     otherwise_here: bool = False
 
     @property
@@ -69,65 +90,84 @@ class Isolated(Wrapper):
     def takes(self, program: Program) -> Capability:
         return Guarded(self.inner).takes(program)
 
+    def keeps_limit(self, program: Program) -> bool:
+        return True
+
     def prepare(self, program: Program) -> Capability:
         """Start the process, if none waits, hand the program over and import the solver there: before the clock runs.
 
         Returns
         -------
-        Whether the backend can be isolated and takes the program, and if not why.
+        Whether the backend can be run and takes the program, and if not why.
         """
-        process = self._opened(program, START_SECONDS)
-        if isinstance(process, str):
-            return Capability(False, process)
+        process = self._opened(program, None)
+        if isinstance(process, _Refusal):
+            return Capability(self.otherwise_here and process.harmless, process.why)
         release(process)
         return Capability(True)
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
-        began = time.perf_counter()
-        limit = START_SECONDS if task.deadline.left is None else min(START_SECONDS, task.deadline.left + self.grace)
-        process = self._opened(task.program, limit)
-        if isinstance(process, str):
-            yield from self._not_isolated(task, process, began)
-            return
-        # A process that has run other solvers may have been damaged by them: then a crash says nothing about this one.
-        suspect = bool(process.served - {self.inner.name})
-        again = yield from self._session(process, task, suspect)
-        if again:
-            process = self._opened(task.program, START_SECONDS)
-            if isinstance(process, str):
-                yield from self._not_isolated(task, process, began)
+        began, end = time.perf_counter(), self._end(task.deadline)
+        process, crash = self._opened(task.program, end), None
+        if isinstance(process, Process):
+            # A process that has run other solvers may have been damaged by them: a crash then says nothing of this one.
+            suspect = bool(process.served - {self.inner.name})
+            crash = yield from self._session(process, task, end, suspect)
+            if crash is None:
                 return
-            yield from self._session(process, task, suspect=False)
+            process = self._opened(task.program, end)
+        if isinstance(process, Process):
+            yield from self._session(process, task, end, suspect=False)
+        elif crash is not None:
+            yield crash
+        else:
+            yield from self._not_isolated(task, process, began)
 
-    def _opened(self, program: Program, seconds: float) -> Process | str:
+    def _end(self, deadline: Deadline) -> float | None:
+        """Return when a process that has not answered is killed: one grace for all that is asked of it."""
+        left = deadline.left
+        if left is None:
+            return None
+        usual = min(max(GRACE * left, LEAST_GRACE), MOST_GRACE)
+        return time.perf_counter() + left + (usual if self.grace is None else self.grace)
+
+    def _opened(self, program: Program, end: float | None) -> Process | _Refusal:
         """Return a process that has the program and the backend, or why there is none."""
         try:
             backend = packed(self.inner)
             process = acquire()
         except NotPortable as why:
-            return str(why)
+            return _Refusal("not isolated", str(why), harmless=True)
         except OSError as failure:
-            return f"no process can be started: {failure}"
-        why, given_out = "", False
+            return _Refusal("not isolated", f"no process can be started: {failure}", harmless=True)
+        refusal: _Refusal | None = None
+        given_out = False
+        seconds = _left(end, START_SECONDS) or 0.0
         try:
             why = "" if process.holds(program) else process.hold(program, packed(program), seconds)
             if not why:
-                kind, *rest = process.ask(("backend", backend), seconds)
+                kind, *rest = process.ask(("backend", backend), _left(end, START_SECONDS))
                 why = str(rest[0]) if kind == "cannot" else "" if rest[0] else str(rest[1])
+            refusal = _Refusal("not isolated", why, harmless=True) if why else None
             given_out = not why
         except NotPortable as reason:
-            why = str(reason)
-        except Died as end:
-            why = f"its process died before it began: {end}{_last_words(process.printed())}"
+            refusal = _Refusal("not isolated", str(reason), harmless=True)
+        except Died as death:
+            why = f"its process died before it began: {death}{_last_words(process.printed())}"
+            refusal = _Refusal("crashed", why, harmless=False)
         except Silent:
-            why = f"its process did not start within {seconds:.0f} s"
+            if not process.served:
+                process.late = process.late or time.perf_counter()
+            refusal = _Refusal("not started", f"its process did not start within {seconds:.3g} s", harmless=False)
         finally:
             if not given_out:
                 release(process)
-        return why or process
+        return refusal or process
 
-    def _session(self, process: Process, task: Task, suspect: bool) -> Generator[Attempt, None, bool]:
-        """Yield the attempts of one run; return whether it should be repeated in a fresh process."""
+    def _session(
+        self, process: Process, task: Task, end: float | None, suspect: bool
+    ) -> Generator[Attempt, None, Attempt | None]:
+        """Yield the attempts of one run; return a crash after which it should be repeated in a fresh process."""
         process.served.add(self.inner.name)
         process.printed()
         request: tuple[Any, ...] = ("run", task.tol, task.deadline.left, *self._start(task.start, process))
@@ -135,36 +175,35 @@ class Isolated(Wrapper):
         came = 0
         try:
             while True:
-                left = task.deadline.left
-                kind, *rest = process.ask(request, None if left is None else left + self.grace)
+                kind, *rest = process.ask(request, _left(end))
                 if kind != "attempt":
-                    return False
+                    return None
                 yield self._received(rest[0], process, task.program)
                 began, request, came = time.perf_counter(), ("next",), came + 1
-                if task.deadline.passed:  # each further request would have the grace anew
-                    return False
-        except Died as end:
+                if task.deadline.passed:
+                    return None
+        except Died as death:
+            text = process.printed()
+            error = f"the process of {self.inner.name} died: {death}{_last_words(text)}"
+            crash = _ended("crashed", error, text, began)
             if suspect and not came:
-                return True
-            text = process.printed()
-            error = f"the process of {self.inner.name} died: {end}{_last_words(text)}"
-            yield _ended("crashed", error, text, began)
+                return crash
+            yield crash
         except Silent:
+            seconds, limit = time.perf_counter() - began, task.deadline.allowed
+            process.kill()  # before it is read what it has printed: it may print without end
             text = process.printed()
-            seconds = time.perf_counter() - began
-            error = f"{self.inner.name} did not stop {self.grace:g} s after its time limit and was killed"
+            of_limit = "its time limit" if limit is None else f"its time limit of {limit:.3g} s"
+            error = f"{self.inner.name} did not stop at {of_limit} and was killed"
             yield _ended(f"killed after {seconds:.1f} s", error + _last_words(text), text, began)
         finally:
             self._finish(process)
-        return False
+        return None
 
     def _finish(self, process: Process) -> None:
         """Stop what is under way and give the process back; `release` kills one that owes an answer."""
         if process.usable:
-            try:
-                process.tell(("stop",))
-            except Died:
-                process.busy = True
+            process.tell(("stop",))
         release(process)
 
     def _received(self, attempt: Any, process: Process, program: Program) -> Attempt:
@@ -182,13 +221,27 @@ class Isolated(Wrapper):
         key = kept.key if isinstance(kept, Kept) and kept.pid == process.pid else None
         return start.d, start.w, start.backend.removeprefix(PREFIX), key
 
-    def _not_isolated(self, task: Task, why: str, began: float) -> Iterator[Attempt]:
+    def _not_isolated(self, task: Task, refusal: _Refusal, began: float) -> Iterator[Attempt]:
         """Run in this process, or only say why not."""
-        if not self.otherwise_here:
-            yield Attempt("", {}, "not isolated", False, times=lost(began), error=why[:LONGEST_WORDS])
+        if not (self.otherwise_here and refusal.harmless):
+            yield Attempt("", {}, refusal.status, False, times=lost(began), error=refusal.why[:LONGEST_WORDS])
             return
-        for attempt in Guarded(self.inner).attempts(task):
-            yield replace(attempt, statistics={**attempt.statistics, "isolated": f"no: {why}"})
+        here = Guarded(self.inner)
+        if task.deadline.at is not None and not here.keeps_limit(task.program):
+            warnings.warn(
+                f"expected {self.inner.name} to keep its time limit, or to be given a process that can be killed; "
+                f"it may run past the limit in this one: {refusal.why}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        for attempt in here.attempts(task):
+            yield replace(attempt, statistics={**attempt.statistics, "isolated": f"no: {refusal.why}"})
+
+
+def _left(end: float | None, most: float | None = None) -> float | None:
+    """Return the seconds left until an end, at most so many; None for no end."""
+    left = None if end is None else max(end - time.perf_counter(), 0.0)
+    return most if left is None else left if most is None else min(left, most)
 
 
 def _ended(status: str, error: str, printed: str, began: float) -> Attempt:

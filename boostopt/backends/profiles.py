@@ -69,6 +69,11 @@ class Profile:
     linear_ladder: tuple[Rung, ...] = (Rung(PRIMAL, 1.0), Rung(DUAL, 1.0))
     withheld: Mapping[str, str] = field(default_factory=dict[str, str])
 
+    @property
+    def limited(self) -> bool:
+        """Whether it can be told a time limit."""
+        return self.options(self.coarsest, 1.0) != self.options(self.coarsest, None)
+
     def pinned(self, form: Form, linear: bool) -> Rung:
         """Return the only rung for one form, at the first rung's accuracy and without its limit on iterations."""
         return Rung(form, (self.linear_ladder if linear else self.ladder)[0].accuracy)

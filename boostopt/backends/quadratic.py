@@ -18,6 +18,10 @@ DEFAULT = "clarabel"
 TIGHTEST = 1e-8
 """The tightest tolerance that is asked of HiGHS, which ends with errors where it cannot reach it."""
 
+ITERATIONS, MOST_SMALL = 100, 10
+"""Iterations of HiGHS for each variable and row, and how many of these are counted in addition: 3 are usual, and where
+the numbers of a program differ by nine orders its active sets have been seen to cycle without end."""
+
 
 @dataclass(frozen=True)
 class QuadraticProgram:
@@ -137,6 +141,8 @@ def _highs(program: QuadraticProgram, accuracy: float, seconds: float | None) ->
     highs.silent()
     for option in ("primal_feasibility_tolerance", "dual_feasibility_tolerance"):
         highs.setOptionValue(option, max(accuracy, TIGHTEST))
+    for option in ("qp_iteration_limit", "simplex_iteration_limit"):
+        highs.setOptionValue(option, ITERATIONS * (MOST_SMALL + n + k))
     if seconds is not None:
         highs.setOptionValue("time_limit", seconds)
     lp, A = model.lp_, program.A

@@ -23,9 +23,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from boostopt.backends.base import NEEDS_CLOSED_SUM, Attempt, Backend, Capability, Task
+from boostopt.backends import child
+from boostopt.backends.base import NEEDS_CLOSED_SUM, QUICK, Attempt, Backend, Capability, Deadline, Task
 from boostopt.backends.best import Best
-from boostopt.backends.guarded import words_of
+from boostopt.backends.foreign import Failed, called, hand_on_interrupt
 from boostopt.backends.isolated import isolated
 from boostopt.backends.quadratic import DEFAULT, SOLVERS, Answer, QuadraticProgram, Solver
 from boostopt.edges.base import Epigraph
@@ -54,6 +55,9 @@ HALVINGS = 30
 
 ACCURACY = 1e-2
 """Tolerance of the quadratic programs, as a share of the scaled gap wanted."""
+
+LONGEST = 600.0
+"""Seconds that a solver which can kill its process, and has been seen to hang, gets where there is no time limit."""
 
 FINEST = 1e-10
 """The tightest tolerance that is asked of a quadratic program."""
@@ -159,9 +163,19 @@ class SequentialQuadratic(Backend):
             return Capability(False, f"{self.name} needs an edge function made of linear rows and a quadratic")
         return Capability(True)
 
+    def keeps_limit(self, program: Program) -> bool:
+        N, t = program.margins.shape
+        return self._is_elsewhere or N * t <= QUICK
+
+    @property
+    def _is_elsewhere(self) -> bool:
+        """Whether it runs in a process of its own, which is killed at a limit; in one it needs no other."""
+        return SOLVERS[self.solver].kills and not self.here and not child.serves
+
     def attempts(self, task: Task) -> Iterator[Attempt]:
-        if SOLVERS[self.solver].kills and not self.here:
-            yield from isolated(replace(self, here=True)).attempts(task)
+        if self._is_elsewhere:
+            limited = task if task.deadline.at is not None else replace(task, deadline=Deadline.after(LONGEST))
+            yield from isolated(replace(self, here=True)).attempts(limited)
             return
         run = _Run(task, SOLVERS[self.solver].solve)
         while True:
@@ -225,9 +239,11 @@ class _Run:
     def _solved(self, program: QuadraticProgram) -> Answer:
         """Return the solver's answer; what it raises is the status of none."""
         try:
-            return self.solve(program, self.accuracy, self.task.deadline.left)
-        except Exception as failure:  # noqa: BLE001 - foreign code: its failure is the result of this step
-            return Answer.nothing(program, words_of(failure))
+            answer = called(lambda: self.solve(program, self.accuracy, self.task.deadline.left))
+        except Failed as failure:
+            return Answer.nothing(program, str(failure))
+        hand_on_interrupt(answer.status)
+        return answer
 
     def _first(self) -> Float[Array, " N"]:
         """Return where to begin: at the better of the weights of the start, or where F is least."""

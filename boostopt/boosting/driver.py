@@ -54,8 +54,8 @@ GAIN_TOL = 1e-7
 BROKEN = 1e-9
 """By how much an edge may fall short of the guarantee by rounding."""
 
-LEAST_SECONDS = 1.0
-"""What a solve is given at least, whatever is left of the time limit."""
+LEAST_SHARE, LEAST_SECONDS, MOST_SECONDS = 0.05, 0.1, 1.0
+"""What a solve that is due is given at least, whatever is left: a share of the time limit, between two bounds."""
 
 INTERRUPTED, LIMIT, TIME = "interrupted by the user", "the limit on rounds", "the time limit"
 """Why a run ends after Ctrl-C, after the rounds that it was allowed, and after the seconds."""
@@ -152,7 +152,7 @@ class Loop:
                     break
         self.watch.ended(replace(record, reason=reason))
         if isinstance(self.update, Total):
-            state = self.update.polished(state, record.collected, self._deadline)
+            state = self.update.polished(state, record.collected, self.limits.deadline)
         record.trace.amend(state.bounds, state.soft_margin, state.value)
         return replace(record, state=state, oracle_state=self.oracle.state(), reason=reason)
 
@@ -234,8 +234,11 @@ class Loop:
     @property
     def _deadline(self) -> Deadline:
         """When solvers are to stop: a solve that is due is given some time, or there would be no answer to return."""
-        left = self.limits.deadline.left
-        return self.limits.deadline if left is None or left > LEAST_SECONDS else Deadline.after(LEAST_SECONDS)
+        deadline = self.limits.deadline
+        if deadline.left is None or deadline.allowed is None:
+            return deadline
+        least = min(max(LEAST_SHARE * deadline.allowed, LEAST_SECONDS), MOST_SECONDS)
+        return deadline if deadline.left > least else Deadline.after(least)
 
     def _bounds(self, state: State, collected: Collected, answer: Answer, edge: float, d: Float[Array, " N"]) -> Bounds:
         """Return the bounds after an answer of the oracle to d."""
@@ -284,7 +287,8 @@ class Loop:
 
         def gain(u: Float[Array, " N"]) -> float:
             program = self.problem.program(collected.joined(u), state.progress(self.problem, u))
-            return solve(program, tol=GAIN_TOL).certificate.lower - state.value
+            left = self._deadline.time_limit
+            return solve(program, tol=GAIN_TOL, time_limit=left).certificate.lower - state.value
 
         return gain
 

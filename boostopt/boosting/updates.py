@@ -168,7 +168,7 @@ class PairProgram(Mixing):
         self.backend = backend
 
     def mixed(self, move: Move) -> State:
-        solution = solve(self.problem.pair(move.state.m, move.u), self.backend, PAIR_TOL, move.deadline.left)
+        solution = solve(self.problem.pair(move.state.m, move.u), self.backend, PAIR_TOL, move.deadline.time_limit)
         if solution.outcome is Outcome.INFEASIBLE:
             return replace(
                 move.state,
@@ -197,7 +197,7 @@ class Total(Update):
         if goal is None or not isinstance(self.problem.edges, BoundedEdges):
             return replace(self._solved(move, self._solution(self._program(move, None), move), None), round=0)
         # The bound of the edges is not known before the oracle has answered; these weights are where it will end.
-        solution = solve(goal.program(collected.margins), "auto", tol, deadline.left)
+        solution = solve(goal.program(collected.margins), "auto", tol, deadline.time_limit)
         w, d = solution.certificate.w, self.problem.F.project(solution.certificate.d)
         return replace(state, w=w, m=collected.margins.margins(w), d=d, value=-1.0, start=None)
 
@@ -225,10 +225,10 @@ class Total(Update):
         if self.backend == "auto" and isinstance(program.edge_function, BoundedEdges) and self.problem.smooth:
             # Near the bound that no distribution meets, no upper bound is found by any backend: what theory asks for is
             # that the lower one rises.
-            first = solve(program, FIRST, move.tol, move.deadline.left, start=start)
+            first = solve(program, FIRST, move.tol, move.deadline.time_limit, start=start)
             if first.certificate.lower >= state.value + 0.5 * self.problem.epsilon**2:
                 return first
-        return solve(program, self.backend, move.tol, move.deadline.left, start=start)
+        return solve(program, self.backend, move.tol, move.deadline.time_limit, start=start)
 
     def _program(self, move: Move, among: Working | None) -> Program:
         """Return the program of a round, over the hypotheses that are in it."""
@@ -250,12 +250,12 @@ class Total(Update):
         certificate = state.certificate
         if collected.t == 0 or not self.problem.smooth or isinstance(self.problem.edges, BoundedEdges):
             return state
-        if certificate is not None and certificate.scaled_gap <= POLISHED:
+        if deadline.passed or (certificate is not None and certificate.scaled_gap <= POLISHED):
             return state
         u = collected.margins.column(collected.t - 1)
         start = state.start if state.active is None else Start(d=state.d, w=state.w)
         move = Move(replace(state, start=start), collected, collected.t - 1, u, POLISHED, deadline)
-        solution = solve(self._program(move, None), self.backend, POLISHED, deadline.left, start=start)
+        solution = solve(self._program(move, None), self.backend, POLISHED, deadline.time_limit, start=start)
         finer = replace(self._solved(move, solution, None), round=state.round).judged(self.problem.goal, collected)
         worse = finer.value < state.value or finer.soft_margin < state.soft_margin - POLISHED
         return state if worse else finer

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from boostopt.backends.base import Backend
+from boostopt.backends.isolated import Isolated
 from boostopt.backends.process import close, waiting
 from boostopt.comparison.benchmarks import Benchmark, Settings
 from boostopt.comparison.descriptions import describe
@@ -58,7 +59,7 @@ def benchmark(
     repeats
         Measured solves of each cell, at least 1.
     time_limit
-        Seconds for each solve; None for no limit.
+        Seconds for each solve; None for no limit. Solvers that may run past it are run as with `isolate`.
     resume
         A file of JSON lines to which every finished run is appended; runs of the same program, options and versions
         that stand in it are not run again.
@@ -105,7 +106,7 @@ def benchmark(
             runs[int(k)] = bench.run(cells[int(k)], time.perf_counter() >= until)
             progress(len(runs), len(cells), runs[int(k)])
     finally:
-        if isolate:
+        if isolate or time_limit is not None:
             close()
     in_order = tuple(runs[k] for k in range(len(cells)))
     return Benchmark(of_programs, settings, machine(), boostopt_version(), in_order, made)
@@ -137,22 +138,29 @@ class _Bench:
         if key in self._ledger.finished:
             return replace(self._ledger.finished[key], program=cell.program)
         program = self._programs[cell.program]
-        why = backend.unable(program) or ("no time left" if too_late else backend.prepare(program))
+        limit = self._settings.time_limit
+        why = backend.unable(program) or ("no time left" if too_late else backend.prepare(program, limit))
         if why:
             return self._finished(cell, Row(backend.name, backend.version, None, why, False))
         self._warm_up(cell, program)
-        run = self._finished(cell, backend.run(program, cell.tol, self._settings.time_limit))
+        run = self._finished(cell, backend.run(program, cell.tol, limit))
         if run.result != "not run":
             self._ledger.write(run)
         return run
 
     def _warm_up(self, cell: _Cell, program: Program) -> None:
         """Solve once without counting, where this process (or the child that waits) has not yet."""
-        if (cell.program, cell.backend.name, waiting()) in self._warm:
+        if self._place(cell, program) in self._warm:
             return
-        cell.backend.run(program, max(self._settings.profiles), self._settings.time_limit)
-        cell.backend.prepare(program)  # a child that has died of it is replaced before the clock runs
-        self._warm.add((cell.program, cell.backend.name, waiting()))
+        limit = self._settings.time_limit
+        cell.backend.run(program, max(self._settings.profiles), limit)
+        cell.backend.prepare(program, limit)  # a child that has died of it is replaced before the clock runs
+        self._warm.add(self._place(cell, program))
+
+    def _place(self, cell: _Cell, program: Program) -> tuple[str, str, int | None]:
+        """Return what is solved by whom, with the number of the child if it is not done here."""
+        apart = isinstance(cell.backend.way(program, self._settings.time_limit), Isolated)
+        return cell.program, cell.backend.name, waiting() if apart else None
 
     def _finished(self, cell: _Cell, row: Row) -> Run:
         return Run(

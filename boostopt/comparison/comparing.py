@@ -166,15 +166,15 @@ def compare(
     tol
         Scaled gap wanted of each, in (0, 1).
     time_limit
-        Seconds for each backend; None for no limit.
+        Seconds for each backend; None for no limit. Solvers that may run past it are run as with `isolate`.
     progress
         Called with a backend's name and None before it starts, with its row after it has ended.
     forms
         Take every solver behind CVXPY once for each of these forms, pinned to it: "primal", "density", "rated",
         "density-rated", "dual", "dual-rated", or "ladder" for the solver as it is, which is the default.
     isolate
-        Run each backend in a child process, which is killed a few seconds after the time limit: a crash or a hang is
-        then a row too, and what is printed is kept with it.
+        Run each backend in a child process, which is killed when a tenth more than the time limit is over: a crash or a
+        hang is then a row too, and what is printed is kept with it.
     origin
         What is to be said of how it came about; by default the versions that are installed.
 
@@ -193,6 +193,6 @@ def compare(
             rows.append(backend.run(program, tol, time_limit))
             progress(backend.name, rows[-1])
     finally:
-        if isolate:
+        if isolate or time_limit is not None:
             close()
     return Comparison(program, tol, tuple(rows), Origin.here() if origin is None else origin)

@@ -14,7 +14,7 @@ from boostopt.comparison.records import bounds
 from boostopt.errors import OptionError, SolverNotFound
 from boostopt.program import Program
 from boostopt.solution import PHASES, Solution
-from boostopt.solving import solve
+from boostopt.solving import alone, solve
 
 AUTO = "auto"
 LADDER = "ladder"
@@ -135,25 +135,35 @@ class Opened:
         able = self.backend.takes(program)
         return "" if able else able.reason
 
-    def prepare(self, program: Program) -> str:
+    def way(self, program: Program, time_limit: float | None) -> Backend | None:
+        """Return the backend as `solve` runs it: in a process of its own where nothing else keeps the limit."""
+        backend = self.backend
+        if backend is None or isinstance(backend, Isolated) or not alone(backend, program, False, time_limit):
+            return backend
+        return isolated(backend, otherwise_here=True)
+
+    def prepare(self, program: Program, time_limit: float | None) -> str:
         """Get ready for a program, before any clock runs; return why it cannot be run, or ""."""
         why = self.unable(program)
-        if why or not isinstance(self.backend, Isolated):
+        way = None if why else self.way(program, time_limit)
+        if not isinstance(way, Isolated):
             return why
-        able = self.backend.prepare(program)
+        able = way.prepare(program)
         return "" if able else able.reason
 
     def run(self, program: Program, tol: float, time_limit: float | None) -> Row:
         """Solve, if it can; whatever the backend does, there is a row."""
-        alone = isinstance(self.backend, Isolated)
-        why = self.prepare(program)
+        why = self.prepare(program, time_limit)
         if why:
-            return Row(self.name, self.version, None, why, False, alone)
+            return Row(self.name, self.version, None, why, False, isinstance(self.backend, Isolated))
         try:
             solution = solve(program, self.backend or AUTO, tol, time_limit)
         except SolverNotFound as missing:  # "auto", where nothing that is installed takes the program
-            return Row(self.name, self.version, None, str(missing), False, alone)
-        return Row(self.name, solution.version, solution, "", bool(solution.certificate.scaled_gap <= tol), alone)
+            return Row(self.name, self.version, None, str(missing), False)
+        reached = bool(solution.certificate.scaled_gap <= tol)
+        apart = isinstance(self.way(program, time_limit), Isolated)
+        apart = apart and not any("isolated" in attempt.statistics for attempt in solution.attempts)
+        return Row(self.name, solution.version, solution, "", reached, apart)
 
 
 @runtime_checkable

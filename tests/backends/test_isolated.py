@@ -135,7 +135,7 @@ def test_what_hangs_is_killed_when_limit_and_grace_are_over() -> None:
     hung = failed(fake, seconds=0.5, grace=0.5)
     assert 0.9 < time.perf_counter() - began < 10
     assert hung.status.startswith("killed after ")
-    assert hung.error == "hanging did not stop 0.5 s after its time limit and was killed"
+    assert hung.error == "hanging did not stop at its time limit of 0.5 s and was killed"
     assert pid is not None and not alive(pid)
 
 
@@ -186,7 +186,7 @@ def test_attempts_without_end_stop_at_the_time_limit() -> None:
     assert backend.prepare(program)
     pid, began = waiting(), time.perf_counter()
     came = list(islice(backend.attempts(task(program, 0.5)), 500))  # those of ten seconds
-    assert 0.5 <= time.perf_counter() - began < 0.5 + backend.grace
+    assert 0.5 <= time.perf_counter() - began < 5.5
     assert len(came) > 1 and {a.status for a in came} == {"fine"}
     assert waiting() == pid  # it was stopped, not killed
 
@@ -403,12 +403,13 @@ program = reference_lpboost()
 attempts = isolated(get_backend("cvxpy:highs")).attempts(Task(program, 1e-8, Deadline(None)))
 assert next(attempts).answered
 other = acquire()
-print(other._folder.parent, other.pid)
+import tempfile
+print(tempfile.gettempdir(), other.pid)
 """
 
 
 def test_a_script_ends_without_a_warning_whatever_is_under_way(tmp_path: Path) -> None:
-    """One process is in the middle of a solve, one has been taken; their folders are gone afterwards."""
+    """One process is in the middle of a solve, one has been taken; nothing is left of them afterwards."""
     code = LEFT.format(tests=str(Path(__file__).parents[1]))
     environment = {**os.environ, "TMPDIR": str(tmp_path), "TEMP": str(tmp_path), "TMP": str(tmp_path)}
     done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, env=environment)

@@ -1,0 +1,58 @@
+"""What a process prints: a thread reads all of it and keeps the end, so that no amount fills the memory or a disk."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from typing import IO
+
+KEPT_BYTES = 100_000
+"""How much of what was printed is kept, the last of it."""
+
+CHUNK = 1 << 16
+
+MARK_SECONDS = 1.0
+"""How long a mark, or the end, may be on its way through the pipe."""
+
+
+class Printed:
+    """The end of what a process prints into a pipe.
+
+    Parameters
+    ----------
+    stream
+        The end of the pipe to read from; it is closed when the other one is.
+    mark
+        What the process prints when it has answered, so that all that was printed before is known to have come.
+    """
+
+    def __init__(self, stream: IO[bytes], mark: bytes) -> None:
+        self._stream, self._mark = stream, mark
+        self._kept, self._marks, self._ended = b"", 0, False
+        self._changed = threading.Condition()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def taken(self, marks: int) -> str:
+        """Return what was printed since this was last asked, once so many marks, or the end, have come."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._ended or self._marks >= marks, MARK_SECONDS)
+            data, self._kept = self._kept, b""
+        return data.decode(errors="replace")
+
+    def join(self) -> None:
+        """Wait for the end, if it comes."""
+        self._reader.join(MARK_SECONDS)
+
+    def _read(self) -> None:
+        with contextlib.suppress(OSError), self._stream:
+            while data := os.read(self._stream.fileno(), CHUNK):
+                with self._changed:
+                    kept = self._kept + data
+                    self._marks += kept.count(self._mark)
+                    self._kept = kept.replace(self._mark, b"")[-KEPT_BYTES:]
+                    self._changed.notify_all()
+        with self._changed:
+            self._ended = True
+            self._changed.notify_all()
