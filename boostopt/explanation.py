@@ -97,13 +97,23 @@ class Explanation:
         return html_table(self.headline, rows, ("condition", "", "violation", "where")) + answer
 
 
-def explain(program: Program, certificate: Certificate, tol: float) -> Explanation:
-    """Say why the pair of a certificate is optimal within tol, or which condition fails and where."""
+def explain(program: Program, certificate: Certificate, tol: float, unanswered: str = "") -> Explanation:
+    """Say why the pair of a certificate is optimal within tol, or which condition fails and where.
+
+    Parameters
+    ----------
+    program, certificate, tol
+        What was solved, what is proved, and the scaled gap wanted.
+    unanswered
+        Why there is no answer, where there is none: then the pair is nobody's, and no condition says anything.
+    """
     if certificate.infeasible:
         return _infeasible(program, certificate)
     allowed = tol * certificate.scale
     narrow = certificate.scaled_gap <= tol
     words = interval(certificate.lower, certificate.upper)
+    if unanswered:
+        return Explanation(f"No answer: {unanswered}.", (), (f"Without one the optimum is known to lie in {words}.",))
     headline = (
         f"Optimal: the optimum lies in {words}, of width {certificate.gap:.2e}."
         if narrow

@@ -100,8 +100,15 @@ class Solution:
         return html_table(self.program.headline, rows)
 
     def explain(self) -> Explanation:
-        """Say why the answer is optimal within `tol`, or which condition fails and where."""
-        return explain(self.program, self.certificate, self.tol)
+        """Say why the answer is optimal within `tol`, or which condition fails and where, or why there is none."""
+        unanswered = f"{', '.join(self.path)} left none ({self._reasons})" if self.outcome is Outcome.FAILED else ""
+        return explain(self.program, self.certificate, self.tol, unanswered)
+
+    @property
+    def _reasons(self) -> str:
+        """Why there is no answer, in the words of the solvers."""
+        said = dict.fromkeys(f"{a.form}: {a.error or a.status}".removeprefix(": ") for a in self.attempts)
+        return "; ".join(said) or "no attempt was made"
 
     @property
     def d(self) -> Float[Array, " N"]:
@@ -177,9 +184,8 @@ class Solution:
             No attempt left an answer.
         """
         if self.outcome is Outcome.FAILED:
-            reasons = "; ".join(f"{a.form}: {a.error or a.status}" for a in self.attempts) or "no attempt was made"
             raise SolverFailed(
-                f"expected an answer from {', '.join(self.path)}; got none ({reasons}). "
+                f"expected an answer from {', '.join(self.path)}; got none ({self._reasons}). "
                 "Try another backend or a longer time limit."
             )
         return self

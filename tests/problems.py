@@ -45,6 +45,28 @@ def noisy_stumps(N: int, t: int, seed: int = 0) -> np.ndarray:
     return boostopt.stump_matrix(X, y, t, seed)
 
 
+class Panic(BaseException):
+    """What a library in Rust raises: no Exception."""
+
+
+class Unprintable(Exception):
+    """What cannot be shown."""
+
+    def __str__(self) -> str:
+        raise SystemExit("not even asked for its name")
+
+
+LEAVING: dict[str, BaseException] = {
+    "leave": SystemExit(3),
+    "interrupt": KeyboardInterrupt(),
+    "panic": Panic("index out of bounds"),
+    "stop": GeneratorExit(),
+    "unprintable": Unprintable(),
+    "surrogate": ValueError("\ud800 and \x1b[2J"),
+}
+"""What a backend may raise that is not for the program around it."""
+
+
 @dataclass(frozen=True)
 class Fake(Backend):
     """A backend whose attempts are given, and what it does wrong after them.
@@ -98,6 +120,8 @@ class Fake(Backend):
             memory.append(os.urandom(1_000_000))
         if self.then == "raise":
             raise RuntimeError("no such luck\nagain")
+        if self.then in LEAVING:
+            raise LEAVING[self.then]
         if self.then == "slow":
             time.sleep(0.05)
 

@@ -22,6 +22,7 @@ from boostopt.catalogue import default_formulation, get_formulation
 from boostopt.cli.application import app, errors, output, warn_of_unread
 from boostopt.cli.options import (
     BACKEND_HELP,
+    NUMBER,
     WHOLE_NUMBER,
     Accuracy,
     Drop,
@@ -84,6 +85,9 @@ def fit_command(
         list[str] | None, typer.Option(help="An option of that class, as name=value: kernel=rbf, gamma=0.5, K=10, ...")
     ] = None,
     max_iter: Annotated[int, typer.Option(**WHOLE_NUMBER, help="Rounds at most.")] = DEFAULT_ITERATIONS,
+    time_limit: Annotated[
+        float | None, typer.Option(**NUMBER, help="Seconds of boosting at most, over all classes.")
+    ] = None,
     backend: Annotated[str, typer.Option(help=BACKEND_HELP)] = "auto",
     random_state: Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Seed of hypotheses that are drawn.")] = None,
     class_weight: Annotated[
@@ -129,6 +133,7 @@ def fit_command(
                 base=base,
                 base_options=hypotheses or None,
                 max_iter=max_iter,
+                time_limit=time_limit,
                 backend=backend,
                 random_state=random_state,
                 class_weight=_class_weight(class_weight, table.labels),

@@ -16,7 +16,9 @@ from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import facts, json_text, plain, table_of_records
 from boostopt.comparison.rows import Row, open_backends
 from boostopt.comparison.scores import Run
+from boostopt.comparison.wording import NO_ANSWER
 from boostopt.program import Program
+from boostopt.solution import Outcome
 from boostopt.solving import check_limits, check_program
 from boostopt.words import html_table
 
@@ -62,7 +64,8 @@ class Comparison:
                 continue
             s, c = row.solution, row.solution.certificate
             verdict = s.verdict.name.lower()
-            rows.append((row.backend, verdict, c.words, f"{c.gap:.1e}", s.times["total"], s.solver_status))
+            proved = (c.words, f"{c.gap:.1e}") if s.outcome is not Outcome.FAILED else (NO_ANSWER, row.error)
+            rows.append((row.backend, verdict, *proved, s.times["total"], s.solver_status))
         header = ("backend", "verdict", "certified about the optimum", "gap", "seconds", "the solver says")
         return html_table(self.program.headline, rows, header)
 

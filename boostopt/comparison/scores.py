@@ -50,6 +50,11 @@ class Run:
         return self.result != "not run"
 
     @property
+    def answered(self) -> bool:
+        """Whether there was an answer; the interval of a run without one is proved by nobody's."""
+        return self.ran and self.record.get("outcome") != "failed"
+
+    @property
     def seconds(self) -> float:
         """Seconds that it took; nan where it was not run."""
         return _number(self.record.get("seconds"), math.nan)

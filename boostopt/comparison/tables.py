@@ -168,7 +168,11 @@ def _cells(comparison: Comparison, run: Run, halves: bool) -> list[RenderableTyp
         Text(halved(proved(run)) if halves else proved(run)),
         width(run),
         seconds_once(run),
-        Text(f"NO: {', '.join(clashing)}", "bold red") if clashing else Text("yes", "green"),
+        Text(f"NO: {', '.join(clashing)}", "bold red")
+        if clashing
+        else Text("yes", "green")
+        if run.answered
+        else Text("-"),
         iterations(run),
     ]
 

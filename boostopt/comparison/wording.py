@@ -15,6 +15,11 @@ from boostopt.words import interval
 BUG = "Whatever the solvers did, that is a bug in boostopt: please report it with the data."
 """What is said of intervals that have no point in common."""
 
+NO_ANSWER = "no answer"
+"""What is said instead of an interval where no attempt left anything."""
+
+UNANSWERED = "No backend left an answer."
+
 Kind = Literal["known", "good", "warning", "wrong"]
 
 
@@ -33,6 +38,11 @@ def together(runs: Iterable[Run]) -> tuple[float, float]:
     """Return the intersection of all certified intervals; its ends are out of order where there is none."""
     known = [run.interval for run in runs if run.ran]
     return max((low for low, _ in known), default=-math.inf), min((high for _, high in known), default=math.inf)
+
+
+def why_none(run: Run) -> str:
+    """Say why a run has no answer, in the solver's own words."""
+    return str(run.record.get("error") or run.record.get("solver_status") or "no attempt was made")
 
 
 def clashes(run: Run, runs: Iterable[Run]) -> list[str]:
@@ -54,6 +64,8 @@ def verdict(runs: Sequence[Run]) -> Conclusion:
     if lower == math.inf:
         provers = dict.fromkeys(run.backend for run in ran if run.record.get("infeasible"))
         return Conclusion(f"The program is infeasible, proved by {_listed(provers)}.", "good")
+    if not any(run.answered for run in ran):
+        return Conclusion(UNANSWERED, "warning")
     where = f"The optimum lies in {interval(lower, upper)}"
     agree = "all intervals agree" if len({run.backend for run in ran}) > 1 else "no other backend was run"
     reached = [run for run in ran if run.result == "reached"]
@@ -70,6 +82,8 @@ def conclusions(runs: Sequence[Run]) -> list[Conclusion]:
     ran, (lower, upper) = [run for run in runs if run.ran], together(runs)
     if not ran or lower > upper:
         return [verdict(runs)]
+    if not any(run.answered for run in ran):
+        return [Conclusion(UNANSWERED, "warning")]
     known = "the program is infeasible" if lower == math.inf else f"the optimum lies in {interval(lower, upper)}"
     said = [Conclusion(f"All together: {known}.", "known")]
     reached = [run for run in ran if run.result == "reached"]
@@ -89,6 +103,8 @@ def conclusions(runs: Sequence[Run]) -> list[Conclusion]:
 
 def proved(run: Run) -> str:
     """Return what a run proves about the optimum, rounded outward."""
+    if not run.answered:
+        return NO_ANSWER
     excess = run.record.get("excess")
     return (
         f"infeasible, proved by {excess or math.nan:.3g}" if run.record.get("infeasible") else interval(*run.interval)
@@ -96,9 +112,9 @@ def proved(run: Run) -> str:
 
 
 def width(run: Run) -> str:
-    """Return the certified gap, unscaled."""
+    """Return the certified gap, unscaled, of an answer."""
     gap = run.record.get("gap")
-    return f"{math.inf if gap is None else gap:.1e}"
+    return "-" if not run.answered else f"{math.inf if gap is None else gap:.1e}"
 
 
 def seconds_once(run: Run) -> str:
@@ -115,7 +131,7 @@ def iterations(run: Run) -> str:
 def form(run: Run) -> str:
     """Say of how many attempts the answer is the best, and in which form."""
     best, attempts = run.record.get("form"), run.record.get("attempts")
-    return f"best of {attempts}: {best}" if best else "no answer"
+    return f"best of {attempts}: {best}" if best else NO_ANSWER
 
 
 def phases(run: Run) -> str:

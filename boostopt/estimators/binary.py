@@ -16,7 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from boostopt.backends.base import Backend
 from boostopt.boosting.boosts import boost
-from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT
+from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, TIME
 from boostopt.boosting.problem import set_anew
 from boostopt.boosting.run import Run
 from boostopt.boosting.stabilization import COLUMNS, MEASURED
@@ -67,6 +67,7 @@ class Plan:
     final_weights: Any
     backend: Any
     max_iter: Any
+    time_limit: Any
     n_jobs: Any
     checkpoint: Any
     verbose: Any
@@ -75,6 +76,7 @@ class Plan:
     def __post_init__(self) -> None:
         nu: Any = self.nu
         rounds: Any = self.max_iter
+        seconds: Any = self.time_limit
         jobs: Any = self.n_jobs
         share = _real(nu) and not _whole(nu) and 0 < nu <= 1
         expected = (
@@ -92,6 +94,11 @@ class Plan:
             ("final_weights", self.final_weights is None or isinstance(self.final_weights, str), "a string, or None"),
             ("backend", isinstance(self.backend, str | Backend), "the name of a backend, or one"),
             ("max_iter", rounds is None or (_whole(rounds) and rounds >= 1), "a whole number of at least 1, or None"),
+            (
+                "time_limit",
+                seconds is None or (_real(seconds) and seconds > 0),
+                "a positive number of seconds, or None",
+            ),
             ("n_jobs", jobs is None or (_whole(jobs) and jobs != 0), "a whole number other than 0, or None"),
             ("checkpoint", _path(self.checkpoint), "a path, or None"),
             (
@@ -103,10 +110,10 @@ class Plan:
         for name, holds, words in expected:
             if not holds:
                 raise OptionError(f"{name} must be {words}; got {getattr(self, name)!r}. Pass such a value.")
-        if rounds is None and self.page.update == "projection":
+        if rounds is None and seconds is None and self.page.update == "projection":
             raise OptionError(
-                f"{self.page.name} needs a limit on its rounds, for no rule need ever hold; got max_iter=None. Pass "
-                "max_iter."
+                f"{self.page.name} needs a limit, for no rule need ever hold; got max_iter=None and time_limit=None. "
+                "Pass one of them."
             )
         for name in self.parameters or {}:
             if name in OWN:
@@ -173,6 +180,7 @@ class Plan:
             epsilon=float(self.epsilon),
             backend=self.backend,
             max_rounds=None if self.max_iter is None else int(self.max_iter),
+            time_limit=None if self.time_limit is None else float(self.time_limit),
             final_weights=self.final_weights,
             progress=shown,
             checkpoint=file,
@@ -195,7 +203,16 @@ class Plan:
                 ConvergenceWarning,
                 stacklevel=3,
             )
-        wide = [run for run in runs if run.reason != LIMIT and self._is_wide(run)]
+        late = [run for run in runs if run.reason == TIME and not _endless(run)]
+        if late:
+            where, proved = _said(late, runs)
+            warnings.warn(
+                f"time_limit = {self.time_limit:g} seconds were over{where} before a stopping rule held: {proved}. "
+                f"Raise time_limit, or epsilon = {self.epsilon:g}.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        wide = [run for run in runs if run.reason not in (LIMIT, TIME) and self._is_wide(run)]
         if wide:
             where, proved = _said(wide, runs)
             converged = all(run.reason == CONVERGED for run in wide)

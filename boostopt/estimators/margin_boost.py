@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import zip_longest
 from numbers import Integral
 from os import PathLike
@@ -11,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+from joblib import effective_n_jobs
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.multiclass import check_classification_targets
@@ -68,6 +71,8 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         What solves the programs, as in `solve`.
     max_iter
         Rounds of boosting at most; None for no limit.
+    time_limit
+        Seconds of boosting at most, None for no limit; of more than two classes each run has an equal share of them.
     random_state
         What hypotheses that are fitted are drawn with, as scikit-learn takes it; None for the same seed in each fit.
     class_weight
@@ -120,6 +125,7 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         final_weights: Any = None,
         backend: Any = "auto",
         max_iter: Any = 1000,
+        time_limit: Any = None,
         random_state: Any = None,
         class_weight: Any = None,
         warm_start: Any = False,
@@ -139,6 +145,7 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         self.final_weights = final_weights
         self.backend = backend
         self.max_iter = max_iter
+        self.time_limit = time_limit
         self.random_state = random_state
         self.class_weight = class_weight
         self.warm_start = warm_start
@@ -164,8 +171,8 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         Warns
         -----
         ConvergenceWarning
-            The limit on rounds was reached before a stopping rule held, or no further hypothesis helped before the gap
-            came below epsilon.
+            The limit on rounds or on time was reached before a stopping rule held, or no further hypothesis helped
+            before the gap came below epsilon.
 
         Raises
         ------
@@ -384,6 +391,7 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
             final_weights=self.final_weights,
             backend=self.backend,
             max_iter=self.max_iter,
+            time_limit=self.time_limit,
             n_jobs=self.n_jobs,
             checkpoint=self.checkpoint,
             verbose=self.verbose,
@@ -429,6 +437,9 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         """Return the run of two classes, or of each class against the rest."""
         if len(before) == 1:
             return (plan.run(X, codes == 1, c, before[0], self.checkpoint, classes[1]),)
+        if self.time_limit is not None:
+            together: Any = effective_n_jobs(self.n_jobs)
+            plan = replace(plan, time_limit=float(self.time_limit) / math.ceil(len(before) / together))
         tasks = (
             delayed(plan.run)(X, codes == k, c, before[k], _numbered(self.checkpoint, k), classes[k])
             for k in range(len(before))

@@ -44,7 +44,13 @@ TEXT, OBJECT = "text", "object"
 UNREADABLE = (BoostoptError, *MALFORMED)
 """What is raised at a file that is no whole model."""
 
-NOT_KEPT: Mapping[str, Any] = {"checkpoint": None, "verbose": False, "n_jobs": None, "warm_start": False}
+NOT_KEPT: Mapping[str, Any] = {
+    "checkpoint": None,
+    "verbose": False,
+    "n_jobs": None,
+    "time_limit": None,
+    "warm_start": False,
+}
 """Parameters of the machine on which a classifier was fitted, and what they are after it is loaded."""
 
 WITHOUT_FUNCTION = (

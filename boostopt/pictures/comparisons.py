@@ -14,7 +14,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodF
 from boostopt.comparison.benchmarks import Benchmark
 from boostopt.comparison.comparing import Comparison
 from boostopt.comparison.scores import Run, Score
-from boostopt.comparison.wording import clashes, together
+from boostopt.comparison.wording import clashes, together, why_none
 from boostopt.errors import OptionError, ProblemError
 from boostopt.pictures.style import BLACK, BLUE, GREEN, GREY, RED, Where, look, panels
 
@@ -114,8 +114,8 @@ def intervals(comparison: Comparison | Sequence[Run], axes: Where = None, brief:
 
     Every interval holds the optimum, so that all of them meet; how far each reaches to either side is drawn on a scale
     that is linear near 0 and logarithmic outside, for widths differ by many orders. An arrow is an end that is
-    infinite. At the right the gap and the seconds that it took. Intervals that do not meet, which is a mistake of this
-    package, are said to contradict each other.
+    infinite. At the right the gap and the seconds that it took. Where a backend was not run, or left no answer, it says
+    why. Intervals that do not meet, which is a mistake of this package, are said to contradict each other.
 
     Parameters
     ----------
@@ -131,12 +131,12 @@ def intervals(comparison: Comparison | Sequence[Run], axes: Where = None, brief:
     OptionError
         This is no comparison.
     ProblemError
-        No interval in it has a finite end: there is nothing to measure distances from.
+        No answer in it has an interval with finite ends: there is nothing to measure distances from.
     """
     runs = comparison.runs if isinstance(comparison, Comparison) else comparison
     if not isinstance(runs, Sequence) or not all(isinstance(run, Run) for run in runs):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(f"expected what compare returns; got {type(comparison).__name__}. Pass that.")
-    low, high = together(runs)
+    low, high = together(run for run in runs if run.answered)
     if not (math.isfinite(low) and math.isfinite(high)):
         raise ProblemError(
             f"some interval must be finite to measure distances from its middle; together they leave [{low}, {high}]. "
@@ -147,7 +147,7 @@ def intervals(comparison: Comparison | Sequence[Run], axes: Where = None, brief:
     axis = on.axes[0]
     band = "what all of them leave" if low <= high else "what parts them"
     axis.axvspan(min(low, high) - middle, max(low, high) - middle, color=GREY, alpha=0.25, lw=0, label=band)
-    ends = [abs(end - middle) for run in runs if run.ran for end in run.interval if math.isfinite(end)]
+    ends = [abs(end - middle) for run in runs if run.answered for end in run.interval if math.isfinite(end)]
     nearest = 10.0 ** math.floor(math.log10(max(min(filter(None, ends), default=LEAST), LEAST)))
     farthest = 10.0 * max(*ends, nearest)
     if not farthest < math.inf:
@@ -174,8 +174,9 @@ def _row(axis: Axes, runs: Sequence[Run], run: Run, height: int, scale: tuple[fl
     """Draw the interval of a backend from the middle to the farthest distance of the scale, or why there is none."""
     middle, farthest = scale
     right = axis.get_yaxis_transform()
-    if not run.ran:
-        said = "not run" if brief else shorten(f"not run: {run.reason}", WORDS, placeholder="...")
+    if not run.answered:
+        what, why = ("no answer", why_none(run)) if run.ran else ("not run", run.reason)
+        said = what if brief else shorten(f"{what}: {why}", WORDS, placeholder="...")
         axis.text(0.02, height, said, transform=right, va="center", fontsize="small", parse_math=False)
         return
     lower, upper = (end - middle for end in run.interval)

@@ -447,7 +447,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"parameters": {"C": 2}}, "unknown parameter of erlpboost 'C'. Known: two_sided"),
     ({"formulation": "erlpbost"}, "unknown formulation 'erlpbost'. Did you mean 'erlpboost'"),
     ({"formulation": "l1_adaboost"}, "l1_adaboost needs C"),
-    ({"formulation": "adaboost", "max_iter": None}, "adaboost needs a limit on its rounds.*Pass max_iter"),
+    ({"formulation": "adaboost", "max_iter": None}, "adaboost needs a limit.*max_iter=None and time_limit=None"),
     ({"reflexive": 1}, "reflexive must be True or False; got 1"),
     ({"intercept": "yes"}, "intercept must be True or False; got 'yes'"),
     ({"final_weights": 1}, "final_weights must be a string, or None; got 1"),

@@ -1,0 +1,175 @@
+"""What foreign code raises is a failed attempt; what the user's signals raise is not."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from problems import LEAVING, Fake, Panic, Unprintable, reference_erlpboost, reference_lpboost, rough
+
+from boostopt import Outcome, Program, Verdict, compare, get_backend, list_backends
+from boostopt.backends.base import Attempt, Capability, Task
+from boostopt.backends.foreign import Failed, called, hand_on_interrupt
+from boostopt.backends.isolated import isolated
+from boostopt.backends.quadratic import SOLVERS, QuadraticSolver
+
+WORDS = {
+    "leave": "SystemExit: 3",
+    "interrupt": "KeyboardInterrupt: ",
+    "panic": "Panic: index out of bounds",
+    "stop": "GeneratorExit: ",
+    "unprintable": "Unprintable: it cannot be printed",
+    "surrogate": "ValueError: \\ud800 and \\x1b[2J",
+}
+
+
+@pytest.fixture(autouse=True)
+def handlers_stay() -> Iterator[None]:
+    before = {number: signal.getsignal(number) for number in signal.valid_signals()}
+    yield
+    assert {number: signal.getsignal(number) for number in signal.valid_signals()} == before
+
+
+@pytest.mark.parametrize("then", LEAVING)
+def test_whatever_a_backend_raises_is_an_attempt(then: str) -> None:
+    for backend in (Fake("leaving", then=then), isolated(Fake("leaving", then=then))):
+        solution = reference_lpboost().solve(backend)
+        assert (solution.outcome, solution.solver_status) == (Outcome.FAILED, "raised")
+        assert solution.attempts[0].error == WORDS[then]
+    rows = compare(reference_lpboost(), [Fake("leaving", then=then), "interior"]).rows
+    assert [row.result for row in rows] == ["failed", "reached"]
+    assert rows[0].error == WORDS[then]
+
+
+def test_what_came_before_it_is_kept() -> None:
+    solution = reference_lpboost().solve(rough("rough", then="leave"))
+    assert [a.status for a in solution.attempts] == ["fine", "raised"]
+    assert solution.verdict is Verdict.CLAIMED
+
+
+class Confused(Fake):
+    """A backend that leaves when it is asked what it takes."""
+
+    def takes(self, program: Program) -> Capability:
+        raise LEAVING[self.then]
+
+
+@pytest.mark.parametrize("then", LEAVING)
+def test_whatever_it_raises_when_it_is_asked_is_the_reason(then: str) -> None:
+    row = compare(reference_lpboost(), [Confused("confused", then=then)]).rows[0]
+    assert row.result == "not run"
+    assert row.reason == f"confused fails when it is asked: {WORDS[then]}"
+
+
+def test_a_ladder_goes_on_after_a_rung_that_panics(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Clarabel is written in Rust, whose panics are no Exceptions in Python."""
+    from cvxpy.reductions.solvers.solving_chain import SolvingChain
+
+    solve, panics = SolvingChain.solve_via_data, [Panic("called unwrap on None"), Unprintable()]
+
+    def panicking(*arguments: Any, **named: Any) -> Any:
+        if panics:
+            raise panics.pop(0)
+        return solve(*arguments, **named)
+
+    monkeypatch.setattr(SolvingChain, "solve_via_data", panicking)
+    solution = reference_erlpboost().solve("cvxpy:clarabel", tol=1e-6)
+    assert [a.status for a in solution.attempts[:2]] == ["raised", "raised"]
+    assert solution.attempts[0].error == "Panic: called unwrap on None"
+    assert solution.verdict is Verdict.BOUNDED
+
+
+# Ctrl-C
+
+
+class Pressed(Fake):
+    """A backend while which somebody presses Ctrl-C; it may swallow that, or make something else of it."""
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        try:
+            signal.raise_signal(getattr(signal, self.reason or "SIGINT"))
+        except BaseException as interrupt:
+            if self.then == "swallow":
+                pass
+            elif self.then == "translate":
+                raise RuntimeError("the solver has failed") from interrupt
+            else:
+                raise
+        yield from rough().script
+
+    def takes(self, program: Program) -> Capability:
+        return Capability(True)
+
+
+@pytest.mark.parametrize("then", ["", "swallow", "translate"])
+def test_ctrl_c_of_the_user_passes(then: str) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        reference_lpboost().solve(Pressed("pressed", then=then))
+    with pytest.raises(KeyboardInterrupt):
+        compare(reference_lpboost(), [Pressed("pressed", then=then), "interior"])
+
+
+@pytest.mark.skipif(not hasattr(signal, "SIGALRM"), reason="signals")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGALRM"])
+def test_what_a_program_makes_of_other_signals_passes(name: str) -> None:
+    def handler(number: int, frame: object) -> None:
+        raise SystemExit("asked to end")
+
+    number = getattr(signal, name)
+    before = signal.signal(number, handler)
+    try:
+        with pytest.raises(SystemExit, match="asked to end"):
+            reference_lpboost().solve(Pressed("pressed", reason=name))
+    finally:
+        signal.signal(number, before)
+
+
+def test_who_ignores_ctrl_c_goes_on_to() -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert reference_lpboost().solve(Pressed("pressed")).verdict is Verdict.CLAIMED
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def test_a_handler_that_only_notes_ctrl_c_is_asked_and_nothing_ends() -> None:
+    noted = list[int]()
+    before = signal.signal(signal.SIGINT, lambda number, frame: noted.append(number))
+    try:
+        assert reference_lpboost().solve(Pressed("pressed")).verdict is Verdict.CLAIMED
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert noted == [signal.SIGINT]
+
+
+def test_an_interrupt_whose_sender_cannot_be_told_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where something other than Python handles Ctrl-C, a KeyboardInterrupt may be the user's."""
+
+    def interrupting() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(Failed, match="KeyboardInterrupt"):
+        called(interrupting)
+    known = signal.getsignal
+    monkeypatch.setattr(signal, "getsignal", lambda number: None if number == signal.SIGINT else known(number))
+    with pytest.raises(KeyboardInterrupt):
+        called(interrupting)
+    monkeypatch.undo()
+
+
+def test_an_interrupt_that_a_solver_took_for_itself_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    hand_on_interrupt("Solved")
+    with pytest.raises(KeyboardInterrupt):
+        hand_on_interrupt("interrupted")
+    if "sqp:osqp" in list_backends():
+        solver = SOLVERS["osqp"]
+
+        def interrupted(*arguments: Any) -> Any:
+            return replace(solver.solve(*arguments), status="interrupted")
+
+        monkeypatch.setitem(SOLVERS, "osqp", QuadraticSolver("osqp", "osqp", interrupted))
+        with pytest.raises(KeyboardInterrupt):
+            reference_erlpboost().solve(get_backend("sqp:osqp"))

@@ -1,0 +1,287 @@
+"""Backends that print, hang, hold Python's lock, allocate or lie: no limit is escaped, and nothing is left behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from problems import Fake, noisy_stumps, reference_erlpboost, reference_lpboost, rough
+
+from boostopt import Outcome, Solution, Verdict, benchmark, boost, compare, get_backend, get_formulation, list_backends
+from boostopt.backends.base import Deadline, Task
+from boostopt.backends.isolated import PRINTED_KEPT, isolated
+from boostopt.backends.printed import KEPT_BYTES, Printed
+from boostopt.backends.process import Process, close, waiting
+from boostopt.backends.profiles import PROFILES, Profile
+from boostopt.backends.sqp import SequentialQuadratic
+from boostopt.boosting.driver import TIME
+from boostopt.oracles import GivenMargins
+from boostopt.program import Program
+
+FAULTS = ("hang", "hold", "flood", "allocate")
+LIMIT = 1.0
+
+SLACK = 30.0
+"""Seconds that a busy machine may add: a solver that escapes its limit would take an hour."""
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The temporary folder stays empty, and no process is there at the end."""
+    close()
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    yield
+    assert list(tmp_path.iterdir()) == []
+    close()
+    assert waiting() is None
+
+
+@pytest.fixture
+def killed(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Numbers of the processes that were killed while they owed an answer."""
+    pids, kill = list[int](), Process.kill
+
+    def noted(process: Process) -> None:
+        if process.owed and process.pid not in pids:
+            pids.append(process.pid)
+        kill(process)
+
+    monkeypatch.setattr(Process, "kill", noted)
+    return pids
+
+
+def gone(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def within(seconds: float, work: Callable[[], Any]) -> Any:
+    began = time.perf_counter()
+    found = work()
+    assert time.perf_counter() - began < seconds + SLACK
+    return found
+
+
+# Everywhere
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_solve_ends_at_its_limit(fault: str, isolate: bool, killed: list[int]) -> None:
+    backend, program = Fake(fault, then=fault), reference_lpboost()
+    assert isolated(backend).prepare(program)
+    pid = waiting()
+    solution: Solution = within(LIMIT, lambda: program.solve(backend, time_limit=LIMIT, isolate=isolate))
+    assert (solution.outcome, solution.verdict, solution.path) == (Outcome.FAILED, Verdict.NONE, (fault,))
+    assert solution.attempts[-1].status.startswith("killed after ")
+    assert f"{fault} did not stop at its time limit of 1 s and was killed" in (solution.attempts[-1].error or "")
+    assert killed == [pid] and gone(killed[0])
+    assert solution.certificate.lower <= 2 / 530 <= solution.certificate.upper
+
+
+def test_a_comparison_ends_at_its_limits(killed: list[int]) -> None:
+    backends = [*(Fake(fault, then=fault) for fault in FAULTS), rough("lies"), "interior"]
+    found = within(4 * LIMIT, lambda: compare(reference_lpboost(), backends, time_limit=LIMIT))
+    assert [row.result for row in found.rows] == [*["failed"] * 5, "reached"]
+    assert [row.isolated for row in found.rows] == [*[True] * 4, False, False]
+    assert all(row.backend in row.error and "was killed" in row.error for row in found.rows[:4])
+    assert found.rows[4].solution is not None and found.rows[4].solution.verdict is Verdict.CLAIMED
+    assert found.overlap and found.reached
+    assert len(killed) == 4 and all(map(gone, killed))
+    assert waiting() is None
+
+
+def test_a_benchmark_ends_at_its_limits(killed: list[int]) -> None:
+    backends = [Fake(fault, then=fault) for fault in ("hold", "flood")]
+    found = within(4 * LIMIT, lambda: benchmark(reference_lpboost(), backends, [1e-3], repeats=1, time_limit=LIMIT))
+    assert [run.result for run in found.runs] == ["failed", "failed"]
+    assert all("was killed" in run.reason and run.record["isolated"] for run in found.runs)
+    assert len(killed) == 4 and all(map(gone, killed))  # each was tried once before it was measured
+    assert waiting() is None
+
+
+@pytest.mark.parametrize("fault", ["hold", "flood"])
+def test_boosting_ends_at_its_limit(fault: str, killed: list[int]) -> None:
+    oracle, backend = GivenMargins(noisy_stumps(40, 8)), Fake(fault, then=fault)
+    assert isolated(backend).prepare(reference_lpboost())
+    run = within(LIMIT, lambda: boost("lpboost", oracle, nu=4, backend=backend, time_limit=LIMIT))
+    assert (run.reason, run.rounds) == (TIME, 1)
+    assert len(killed) == 1 and gone(killed[0])
+
+
+def test_what_is_printed_without_end_fills_neither_memory_nor_disk() -> None:
+    backend, program = Fake("flood", then="flood"), reference_lpboost()
+    assert isolated(backend).prepare(program)
+    attempt = program.solve(backend, time_limit=LIMIT).attempts[-1]
+    printed = attempt.statistics["printed"]
+    assert 0 < len(printed) <= PRINTED_KEPT and "still here" in printed
+    assert 'it printed "' in (attempt.error or "")
+
+
+def test_of_what_is_printed_the_end_is_kept_and_marks_are_left_out() -> None:
+    read, write = os.pipe()
+    printed = Printed(open(read, "rb", buffering=0), b"<mark>")
+    with open(write, "wb", buffering=0) as stream:
+        stream.write(b"begin<ma")
+        stream.write(b"rk>")
+        assert printed.taken(1) == "begin"
+        for _ in range(100):
+            stream.write(b"x" * 50_000)
+        stream.write(b"end<mark>")
+        kept = printed.taken(2)
+        assert len(kept) == KEPT_BYTES and kept.endswith("xend")
+        stream.write(b"last")
+    assert printed.taken(3) == "last"
+    printed.join()
+
+
+# Which run in a process of their own
+
+
+def test_who_keeps_a_limit_runs_here_and_without_a_limit_everybody(killed: list[int]) -> None:
+    small, large = reference_erlpboost(), get_formulation("erlpboost").bind(noisy_stumps(4000, 30), nu=400, eta=10)
+    for name in list_backends():
+        backend = get_backend(name)
+        assert backend.keeps_limit(small), name
+        own = name in ("interior", "augmented_lagrangian", "sqp:highs")  # the last has a process of its own anyway
+        assert backend.keeps_limit(large) == own, name
+        assert isolated(backend).keeps_limit(large)
+    assert not Profile().limited and not PROFILES["ECOS"].limited  # no option, no promise
+    assert all(PROFILES[name].limited for name in ("CLARABEL", "SCS", "HIGHS", "OSQP", "SCIPY"))
+    assert small.solve("cvxpy:clarabel", tol=1e-6, time_limit=30).verdict is Verdict.BOUNDED
+    assert waiting() is None
+    solution = large.solve("cvxpy:clarabel", tol=1e-3, time_limit=60)
+    assert (solution.backend, solution.path) == ("cvxpy:clarabel", ("cvxpy:clarabel",))
+    assert solution.verdict is Verdict.BOUNDED
+    assert waiting() is not None and killed == []
+
+
+class Silly(Fake):
+    """A backend that does not know its own clock."""
+
+    def keeps_limit(self, program: Program) -> bool:
+        raise RuntimeError("which limit?")
+
+
+def test_who_cannot_say_whether_it_keeps_a_limit_is_not_believed() -> None:
+    row = compare(reference_lpboost(), [Silly("silly", rough().script)], time_limit=60).rows[0]
+    assert row.isolated and row.solution is not None and row.solution.verdict is Verdict.CLAIMED
+
+
+def test_who_cannot_be_sent_away_runs_here_and_its_limit_is_not_promised() -> None:
+    class Local(Fake):
+        """No other process finds this class."""
+
+        def keeps_limit(self, program: Program) -> bool:
+            return False
+
+    local = Local("local", rough().script)
+    with pytest.warns(RuntimeWarning, match="expected local to keep its time limit.*may run past.*State it in a mod"):
+        solution = reference_lpboost().solve(local, time_limit=60)
+    assert solution.verdict is Verdict.CLAIMED
+    assert solution.attempts[0].statistics["isolated"].startswith("no: the backend local cannot be handed")
+    with pytest.warns(RuntimeWarning, match="expected local"):
+        row = compare(reference_lpboost(), [local], time_limit=60).rows[0]
+    assert (row.result, row.isolated) == ("failed", False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert reference_lpboost().solve(local).verdict is Verdict.CLAIMED
+
+
+def test_a_process_too_slow_to_start_is_ready_for_the_next_solve() -> None:
+    backend, program = Silly("silly", rough().script), reference_lpboost()
+    first = program.solve(backend, time_limit=1e-3)
+    assert [a.status for a in first.attempts] == ["not started"]
+    assert (first.attempts[0].error or "").startswith("its process did not start within 0.")
+    pid = waiting()
+    assert pid is not None
+    second = program.solve(backend, time_limit=100)
+    assert [a.status for a in second.attempts] == ["fine"]
+    assert waiting() == pid
+
+
+# Ends
+
+
+STARTED = """
+import sys
+sys.path.insert(0, {tests!r})
+from problems import Fake, reference_lpboost
+from boostopt.backends.isolated import isolated
+from boostopt.backends.process import waiting
+
+backend = isolated(Fake("holding", then="hold"))
+assert backend.prepare(reference_lpboost())
+print(waiting(), flush=True)
+reference_lpboost().solve(backend)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no kernel ends a process with its parent")
+@pytest.mark.parametrize("end", ["SIGKILL", "SIGTERM"])
+def test_a_solver_that_holds_the_lock_ends_with_its_parent(end: str) -> None:
+    code = STARTED.format(tests=str(Path(__file__).parents[1]))
+    with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE) as parent:
+        assert parent.stdout is not None
+        child = int(parent.stdout.readline())
+        time.sleep(0.3)
+        parent.send_signal(getattr(signal, end))
+        parent.wait(timeout=30)
+    until = time.perf_counter() + SLACK
+    while not gone(child) and time.perf_counter() < until:
+        time.sleep(0.02)
+    assert gone(child)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no kernel ends a process with its parent")
+def test_a_process_whose_parent_was_gone_before_it_could_ask_ends_at_once() -> None:
+    code = "from boostopt.backends.child import serve; serve(1 << 22, b'mark')"  # no process has this number
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe) as started:
+        assert started.wait(timeout=100) == 0  # its standard input is open, by which it could live
+        assert started.stdout is not None and started.stderr is not None
+        assert (started.stdout.read(), started.stderr.read()) == (b"", b"")
+
+
+def test_a_process_outlives_the_thread_that_needed_it() -> None:
+    program = reference_lpboost()
+    thread = threading.Thread(target=lambda: program.solve(isolated(rough())))
+    thread.start()
+    thread.join()
+    pid = waiting()
+    time.sleep(0.2)
+    assert pid is not None and waiting() == pid
+    assert program.solve(isolated(rough())).verdict is Verdict.CLAIMED
+
+
+# A quadratic program in which HiGHS cycles
+
+
+def test_a_solver_that_cycles_ends_without_a_limit() -> None:
+    page = get_formulation("log_loss")
+    program = page.bind([[0.5, 1], [0.5, -1], [0.5, 0.5]], c=[28793389, 34770009, 2748783], eta=1)
+    here = SequentialQuadratic("highs", here=True)
+    attempt = next(iter(here.attempts(Task(program, 1e-12, Deadline(None)))))
+    assert "Iteration limit reached" in attempt.status
+
+
+def test_a_solver_that_hangs_has_a_limit_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    notes = list[tuple[float, float]]()
+    spy = Fake("spy", rough().script, asked=(notes,))
+    monkeypatch.setattr("boostopt.backends.sqp.isolated", lambda backend: spy)
+    reference_lpboost().solve("sqp:highs")
+    reference_lpboost().solve("sqp:highs", time_limit=5.0)
+    assert 5.0 < notes[0][1] <= 600.0 and notes[1][1] <= 5.0
