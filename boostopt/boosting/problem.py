@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from boostopt.boosting.goal import Goal
 from boostopt.edges.base import EdgeFunction
+from boostopt.edges.bounded import BoundedEdges
 from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.errors import OptionError, ProblemError, unknown_name
 from boostopt.formulation import Formulation
@@ -24,8 +25,8 @@ from boostopt.shapes import Array, Float
 UPDATES = ("total", "step", "line_search", "program", "projection")
 """How boosting may move when a hypothesis has come: see `Formulation.update`."""
 
-MIXING = ("step", "line_search", "program")
-"""The updates that mix the newest hypothesis in."""
+CORRECTIVE = ("step", "line_search", "program")
+"""The updates that move the weight of the newest hypothesis alone, or mix it in."""
 
 
 def set_anew(page: Formulation[Any], epsilon: float, c: npt.ArrayLike = (1.0, 1.0)) -> Mapping[str, float]:
@@ -102,15 +103,15 @@ class Problem:
         U = np.full((len(np.asarray(c)), page.columns or 1), -1, dtype=np.int8)
         first = page.bind(U, c=c, d0=d0, **{**given, **anew})
         F, G = first.regularizer, first.edge_function
-        if update in MIXING and F.strong_convexity == 0.0:
+        if update in CORRECTIVE and F.strong_convexity == 0.0:
             raise OptionError(
                 f"update={update!r} needs a regularizer that is strongly convex, and that of {page.name} with these "
                 "parameters is not: a step of the weights promises nothing. Give it an entropy (a finite eta), or "
                 'take update="total".'
             )
         goal = Goal.of(F, G, first.examples)
-        if update in MIXING and goal is None:
-            raise OptionError(f'{page.name} has no maximum of the edges to step along. Take update="total".')
+        if update in CORRECTIVE:
+            _check_corrective(page, update, G if page.columns is None else MaximumEdge(), goal)
         return cls(page, dict(given), first, update, float(epsilon), goal)
 
     def __reduce__(self) -> Any:
@@ -157,11 +158,15 @@ class Problem:
         """Return the record of parameters of a round."""
         return replace(self.first.parameters, **self.page.next_parameters(progress))
 
+    def edges_in(self, progress: Progress) -> EdgeFunction:
+        """Return G of a round: a bound of the edges may move."""
+        return self.page.edge_function(self.parameters(progress)) if self.page.columns is None else self.edges
+
     def program(self, U: Margins, progress: Progress) -> Program:
         """Return the program of a round over all hypotheses."""
-        p = self.parameters(progress)
-        G = self.page.edge_function(p) if self.page.columns is None else self.edges
-        return replace(self.first, parameters=p, margins=U, edge_function=G)
+        return replace(
+            self.first, parameters=self.parameters(progress), margins=U, edge_function=self.edges_in(progress)
+        )
 
     def pair(self, v: Float[Array, " N"], u: Float[Array, " N"]) -> Program:
         """Return the program over two columns, the mixture so far and the newest hypothesis."""
@@ -172,6 +177,23 @@ class Problem:
         """Return F* at the margins m of some weights: its maximizer is d(w)."""
         return self.F.conjugate_at(-m)
 
-    def value(self, at: ConjugatePoint, w: Float[Array, " t"]) -> float:
-        """Return D(w), the program's lower bound but for rounding."""
-        return -at.value - self.edges.conjugate(w)
+    def value(self, at: ConjugatePoint, w: Float[Array, " t"], G: EdgeFunction | None = None) -> float:
+        """Return D(w), the program's lower bound but for rounding; G as it is before the first round by default."""
+        return -at.value - (self.edges if G is None else G).conjugate(w)
+
+
+def _check_corrective(page: Formulation[Any], update: str, G: EdgeFunction, goal: Goal | None) -> None:
+    """Raise OptionError where a corrective update has no meaning for G."""
+    if goal is not None and isinstance(G, MaximumEdge | AbsoluteEdge):
+        return
+    if goal is None or not isinstance(G, BoundedEdges):
+        raise OptionError(
+            f"update={update!r} moves along the largest edge or below a bound of the edges; {page.name} has neither "
+            'with a soft margin. Take update="total".'
+        )
+    if update == "program":
+        raise OptionError(
+            f'update="program" is over two columns, the mixture so far and the newest hypothesis; {page.name} bounds '
+            'the edges, and its weights, which have no sum, are no mixture. Take update="step", "line_search" or '
+            '"total".'
+        )

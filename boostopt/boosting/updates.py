@@ -2,14 +2,15 @@
 
 Every update that mixes the newest hypothesis in is at least as good as one corrective step [Glocer 2009, algorithm 4.1,
 with the square in its denominator; Shalev-Shwartz and Singer 2008, figure 1 and lemma 11], and a totally corrective one
-is held to that as well: theory then bounds the rounds, however inaccurate the solver was.
+is held to that as well, or to the step of `raising` where edges are bounded: theory then bounds the rounds, however
+inaccurate the solver was.
 """
 
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from abc import abstractmethod
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -17,7 +18,9 @@ from scipy.optimize import brentq
 
 from boostopt.backends.base import Backend, Deadline, Start
 from boostopt.boosting.collected import Collected
+from boostopt.boosting.moves import INFEASIBLE, LINE_SEARCH, Move, Update, alone
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.raising import Raising, RaisingFurther
 from boostopt.boosting.stabilization import Working, working
 from boostopt.boosting.state import State
 from boostopt.edges.bounded import BoundedEdges, FixedEdges
@@ -29,9 +32,6 @@ from boostopt.shapes import Array, Float, Int
 from boostopt.solution import Outcome, Solution
 from boostopt.solving import solve
 
-LINE_SEARCH = 1e-9
-"""Accuracy of the weight that a line search finds."""
-
 PAIR_TOL = 1e-9
 """Scaled gap to which a program over two columns is solved."""
 
@@ -40,62 +40,6 @@ FIRST = "interior"
 
 POLISHED = 1e-8
 """Scaled gap to which the program over all hypotheses is solved at the end."""
-
-INFEASIBLE = "the program is infeasible: the weights prove a soft margin above the bound of the edges"
-
-
-@dataclass(frozen=True, eq=False)
-class Move:
-    """What an update is given.
-
-    Attributes
-    ----------
-    state
-        Where the run stands, the bounds of the newest answer included.
-    collected
-        The hypotheses, the newest ones included.
-    q
-        The newest hypothesis: the number of the one that the oracle put first.
-    u
-        Its margins, shape (N,).
-    tol
-        Scaled gap wanted of a solver.
-    deadline
-        When to stop.
-    """
-
-    state: State
-    collected: Collected
-    q: int
-    u: Float[Array, " N"]
-    tol: float
-    deadline: Deadline
-
-    @property
-    def w(self) -> Float[Array, " t"]:
-        """The weights so far, 0 for what has joined."""
-        return self.state.weights(self.collected.t)
-
-
-class Update(ABC):
-    """A way to move; it changes nothing but what it returns."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-
-    def begun(self, state: State, collected: Collected, tol: float, deadline: Deadline) -> State:
-        """Return where a run begins that takes hypotheses and weights over, before any round."""
-        return state
-
-    @abstractmethod
-    def __call__(self, move: Move) -> State:
-        """Return where the run stands after the move, its soft margin not yet judged."""
-
-    def moved(self, move: Move, w: Float[Array, " t"], m: Float[Array, " N"]) -> State:
-        """Return the state at weights w with the margins m, asked with d(w)."""
-        at = self.problem.at(m)
-        value = self.problem.value(at, w)
-        return replace(move.state, round=move.state.round + 1, w=w, m=m, d=at.d, value=value)
 
 
 class Mixing(Update):
@@ -217,7 +161,7 @@ class Total(Update):
         if step is None or state.value >= step.value:
             return state
         # No step upwards is no end: the next solve is a finer one.
-        return replace(step, certificate=None, start=Start(w=step.w), active=None, stuck="")
+        return replace(step, start=Start(w=step.w), active=None, stuck=step.stuck if step.certificate else "")
 
     def _solution(self, program: Program, move: Move) -> Solution:
         """Return an answer to a program, by one backend alone where that is enough."""
@@ -289,10 +233,13 @@ class Total(Update):
         return solution.d if best is None or best.d is None else self.problem.F.project(best.d)
 
     def _step(self, move: Move) -> State | None:
-        """Return the state after a corrective step; None where G is no maximum."""
-        if self.problem.goal is None or type(self.problem.edges) is not type(self.problem.goal.G):
+        """Return the state after a corrective step; None where there is none for G."""
+        goal, G = self.problem.goal, self.problem.edges
+        if goal is None:
             return None
-        return Step(self.problem)(move)
+        if isinstance(G, BoundedEdges):
+            return Raising(self.problem)(move)
+        return Step(self.problem)(move) if type(G) is type(goal.G) else None
 
 
 class Projection(Update):
@@ -325,12 +272,7 @@ def make(problem: Problem, backend: str | Backend, idle: float = math.inf) -> Up
         return Total(problem, backend, idle)
     if problem.update == "program":
         return PairProgram(problem, backend)
-    simple = {"step": Step, "line_search": LineSearch, "projection": Projection}
+    simple: dict[str, type[Update]] = {"step": Step, "line_search": LineSearch, "projection": Projection}
+    if isinstance(problem.edges, BoundedEdges):
+        simple |= {"step": Raising, "line_search": RaisingFurther}
     return simple[problem.update](problem)
-
-
-def alone(t: int, q: int) -> Float[Array, " t"]:
-    """Return the weights of one hypothesis alone."""
-    w = np.zeros(t)
-    w[q] = 1.0
-    return w

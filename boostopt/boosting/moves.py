@@ -1,0 +1,82 @@
+"""What an update of boosting is given, and what it returns."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from boostopt.backends.base import Deadline
+from boostopt.boosting.collected import Collected
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.state import State
+from boostopt.edges.base import EdgeFunction
+from boostopt.shapes import Array, Float
+
+INFEASIBLE = "the program is infeasible: the weights prove a soft margin above the bound of the edges"
+"""Why no further update is possible where edges are bounded: that is what such a run is after."""
+
+LINE_SEARCH = 1e-9
+"""Accuracy of the weight that a line search finds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """What an update is given.
+
+    Attributes
+    ----------
+    state
+        Where the run stands, the bounds of the newest answer included.
+    collected
+        The hypotheses, the newest ones included.
+    q
+        The newest hypothesis: the number of the one that the oracle put first.
+    u
+        Its margins, shape (N,).
+    tol
+        Scaled gap wanted of a solver.
+    deadline
+        When to stop.
+    """
+
+    state: State
+    collected: Collected
+    q: int
+    u: Float[Array, " N"]
+    tol: float
+    deadline: Deadline
+
+    @property
+    def w(self) -> Float[Array, " t"]:
+        """The weights so far, 0 for what has joined."""
+        return self.state.weights(self.collected.t)
+
+
+class Update(ABC):
+    """A way to move; it changes nothing but what it returns."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+    def begun(self, state: State, collected: Collected, tol: float, deadline: Deadline) -> State:
+        """Return where a run begins that takes hypotheses and weights over, before any round."""
+        return state
+
+    @abstractmethod
+    def __call__(self, move: Move) -> State:
+        """Return where the run stands after the move, its soft margin not yet judged."""
+
+    def moved(self, move: Move, w: Float[Array, " t"], m: Float[Array, " N"], G: EdgeFunction | None = None) -> State:
+        """Return the state at weights w with the margins m, asked with d(w); G is the round's where it changes."""
+        at = self.problem.at(m)
+        value = self.problem.value(at, w, G)
+        return replace(move.state, round=move.state.round + 1, w=w, m=m, d=at.d, value=value, certificate=None)
+
+
+def alone(t: int, q: int) -> Float[Array, " t"]:
+    """Return the weights of one hypothesis alone."""
+    w = np.zeros(t)
+    w[q] = 1.0
+    return w
