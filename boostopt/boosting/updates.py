@@ -16,6 +16,7 @@ from typing import cast
 import numpy as np
 from scipy.optimize import brentq
 
+from boostopt.backends import get_backend
 from boostopt.backends.base import Backend, Deadline, Start
 from boostopt.boosting.collected import Collected
 from boostopt.boosting.moves import INFEASIBLE, LINE_SEARCH, Move, Update, alone
@@ -32,11 +33,17 @@ from boostopt.shapes import Array, Float, Int
 from boostopt.solution import Outcome, Solution
 from boostopt.solving import solve
 
+NOISE = 4.0 * float(np.finfo(np.float64).eps)
+"""By how much two values of D, over max(1, |D|), may differ by rounding where they are equal."""
+
 PAIR_TOL = 1e-9
 """Scaled gap to which a program over two columns is solved."""
 
 FIRST = "interior"
-"""What is tried alone where a lower bound is enough."""
+"""What is tried alone where a lower bound is enough, or an answer that no certificate tells from the optimum."""
+
+CERTIFIED = 1e-10
+"""Scaled gap that every backend may be asked for: below it rounding may forbid a narrower certificate."""
 
 POLISHED = 1e-8
 """Scaled gap to which the program over all hypotheses is solved at the end."""
@@ -158,19 +165,27 @@ class Total(Update):
             worse = self.problem.goal is not None and state.value < move.state.value - move.tol
             return replace(move.state, round=state.round, w=move.w) if worse else state
         step = self._step(move)
-        if step is None or state.value >= step.value:
+        # What differs by rounding is no better: only the solver sees what is still gained there.
+        reached = solution.certificate.lower + solution.certificate.slack
+        if step is None or reached >= step.value - NOISE * max(1.0, abs(step.value)):
             return state
-        # No step upwards is no end: the next solve is a finer one.
-        return replace(step, start=Start(w=step.w), active=None, stuck=step.stuck if step.certificate else "")
+        if step.certificate is None:
+            certificate = self._program(move, None).certify(w=step.w)
+            # No step upwards is no end: the next solve is a finer one.
+            step = replace(step, value=certificate.lower, certificate=certificate, stuck="")
+        return replace(step, start=Start(w=step.w), active=None)
 
     def _solution(self, program: Program, move: Move) -> Solution:
         """Return an answer to a program, by one backend alone where that is enough."""
         state, start = move.state, move.state.start
-        if self.backend == "auto" and isinstance(program.edge_function, BoundedEdges) and self.problem.smooth:
+        bounded, fine = isinstance(program.edge_function, BoundedEdges), move.tol < CERTIFIED
+        if self.backend == "auto" and self.problem.smooth and (bounded or fine) and get_backend(FIRST).takes(program):
+            first = solve(program, FIRST, move.tol, move.deadline.time_limit, start=start)
             # Near the bound that no distribution meets, no upper bound is found by any backend: what theory asks for is
             # that the lower one rises.
-            first = solve(program, FIRST, move.tol, move.deadline.time_limit, start=start)
-            if first.certificate.lower >= state.value + 0.5 * self.problem.epsilon**2:
+            risen = bounded and first.certificate.lower >= state.value + 0.5 * self.problem.epsilon**2
+            # Nor is a gap that is all rounding a reason to ask others.
+            if risen or (fine and first.certificate.scaled_gap <= CERTIFIED):
                 return first
         return solve(program, self.backend, move.tol, move.deadline.time_limit, start=start)
 
@@ -262,8 +277,15 @@ class Projection(Update):
         if alpha <= 0.0:
             return replace(state, stuck=f"the newest hypothesis has no larger edge than its target {target.rho:.6g}")
         w = move.w
-        w[move.q] += alpha
-        return self.moved(move, w, state.m + alpha * move.u)
+        with np.errstate(over="ignore", invalid="ignore"):
+            w[move.q] += alpha
+            m = state.m + alpha * move.u
+        # Of margins near 0 the step may be longer than any float, and infinite times 0 is no number.
+        if not (np.isfinite(m).all() and math.isfinite(float(w.sum()))):
+            return replace(
+                state, stuck=f"the step that gives the newest hypothesis the edge {target.rho:.6g} overflows"
+            )
+        return self.moved(move, w, m)
 
 
 def make(problem: Problem, backend: str | Backend, idle: float = math.inf) -> Update:

@@ -192,11 +192,23 @@ def _step_to_balance(v: Float[Array, " n"], log_d: Float[Array, " n"]) -> float:
 def _root(function: Callable[[float], tuple[float, float, float]], x: float) -> float:
     """Return the root of a decreasing function (value, slope, rounding of the value); +-inf if it is beyond all floats.
 
-    Newton's method in a bracket, halved wherever Newton leaves it or does not halve the value.
+    Newton's method in a bracket, halved wherever Newton leaves it or does not halve the value. Until there is one, a
+    step that does not halve the value is followed by the longest: beside large numbers Newton's may be lost in rounding.
+
+    Raises
+    ------
+    ProblemError
+        The function is not a number somewhere on the way: products of steps and margins overflow.
     """
     low, high, last = -math.inf, math.inf, math.inf
     while math.isfinite(x):
         value, slope, rounding = function(x)
+        # No comparison holds for what is not a number: the bracket would never close.
+        if math.isnan(value) or math.isnan(rounding):
+            raise ProblemError(
+                f"margins times steps must be finite numbers; at the step {x:.6g} they overflow. The largest margins "
+                "are too many times the smallest: rescale the features, or leave out those that differ so much."
+            )
         if abs(value) <= rounding:
             break
         low, high = (x, high) if value > 0 else (low, x)
@@ -204,8 +216,10 @@ def _root(function: Callable[[float], tuple[float, float, float]], x: float) -> 
         step = -value / slope if slope < 0 and abs(value) < reach * -slope else math.copysign(reach, value)
         if abs(step) <= EPS * abs(x):
             break
-        new = x + step
-        if math.isfinite(high - low) and (not low < new < high or abs(value) > last / 2):
+        new, slow = x + step, abs(value) > last / 2
+        if not math.isfinite(high - low):
+            new = x + math.copysign(reach, value) if slow else new
+        elif slow or not low < new < high:
             new = low + (high - low) / 2
             if new in (low, high):
                 break

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from decimal import Decimal, localcontext
+from typing import Any
 
 import numpy as np
 import pytest
 import scipy.optimize
 from scipy.special import logsumexp
 
-from boostopt import ProblemError
+from boostopt import ProblemError, boost
+from boostopt.oracles import RawFeatures
+from boostopt.regularizers import projections
 from boostopt.regularizers.projections import smooth_margin, step_to_edge, step_to_largest_smooth_margin
+
+_root: Any = vars(projections)["_root"]
 
 
 def edge_after(u: np.ndarray, log_d: np.ndarray, alpha: float) -> float:
@@ -191,3 +197,68 @@ def test_long_steps_do_not_overflow() -> None:
     values = [smooth_margin(m + step * u, 1e5 + step) for step in grid]
     assert max(values) <= smooth_margin(m + alpha * u, 1e5 + alpha) + 1e-16
     assert alpha == pytest.approx((m[3] + 1e4) / 2, rel=1e-3)
+
+
+def counted(function: Callable[[float], tuple[float, float, float]], most: int = 5000) -> Callable[[float], Any]:
+    """A function that may be asked so many times."""
+    asked = 0
+
+    def once_more(x: float) -> tuple[float, float, float]:
+        nonlocal asked
+        asked += 1
+        assert asked <= most, "the search never ends"
+        return function(x)
+
+    return once_more
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_a_root_search_leaves_where_there_are_no_numbers(sign: float) -> None:
+    """Beyond a point where nothing is known, or of unknown rounding: no comparison holds, and no bracket closes."""
+    nothing = math.copysign(math.nan, sign)
+    for function in (
+        lambda x: (-1.0, -1.0, 0.0) if x > -1.0 else (nothing, nothing, nothing),
+        lambda x: (-x - 1.0, -1.0, nothing),
+    ):
+        with pytest.raises(ProblemError, match=r"must be finite numbers; at the step -?[01] they overflow.*rescale"):
+            _root(counted(function), 0.0)
+
+
+def test_a_root_search_is_not_lost_in_the_rounding_of_large_numbers() -> None:
+    """Newton's steps of 1 do not change a sum of 1e150, and no bracket is in sight."""
+
+    def function(x: float) -> tuple[float, float, float]:
+        return (1e150 if x < 1e134 else -1e150), -1e150, 0.0
+
+    assert 0.0 < _root(counted(function), 0.0) < math.inf
+
+
+def test_coordinate_ascent_ends_on_features_that_are_too_many_times_each_other(monkeypatch: Any) -> None:
+    huge = 1.7e308
+    X = np.array(
+        [
+            [-1.0, -huge, huge, 1.0],
+            [-huge, -1.0, 1e154, -huge],
+            [1e154, 1e154, huge, huge],
+            [-1e154, -huge, -huge, -1e154],
+            [huge, huge, huge, -huge],
+        ]
+    )
+    oracle = RawFeatures(X, np.array([1, -1, 1, -1, 1]))
+    monkeypatch.setattr(projections, "_root", lambda function, x: _root(counted(function), x))
+    run = boost("coordinate_ascent", oracle, max_rounds=30)
+    assert not run.reason.startswith("failed")
+    assert np.isfinite(run.w).all() and np.isfinite(run.record.state.m).all()
+
+
+def test_a_step_longer_than_any_float_is_not_taken() -> None:
+    """Margins of 1e-308: the step overflows, and infinite times 0 is no number."""
+    rng = np.random.default_rng(4)
+    N, features = int(rng.integers(2, 12)), int(rng.integers(1, 4))
+    y = rng.choice([-1, 1], N)
+    y[:2] = 1, -1
+    sizes = rng.choice([1.7e308, 1.0, 1e-3, 1e300, 1e-300], (N, features))
+    X = sizes * np.where(rng.random((N, features)) < 0.8, 1, -1) * y[:, None]
+    run = boost("adaboost", RawFeatures(X, y), max_rounds=20)
+    assert run.reason == "the step that gives the newest hypothesis the edge 0 overflows"
+    assert np.isfinite(run.w).all() and run.class_certificate.lower <= run.class_certificate.upper
