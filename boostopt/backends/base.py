@@ -233,8 +233,8 @@ class Backend(ABC):
     def packed(self, state: Any) -> Mapping[str, Array] | None:
         """Return what an attempt left to go on from as arrays, for files; None where nothing of it can be stored.
 
-        The states themselves may live in this process only. From `unpacked(packed(state))` the next solve begins as
-        nearly as it can where it would from the state, and in every process in the same way.
+        The states themselves may live in this process only. From `unpacked(packed(state))` the next solve begins where
+        it would from the state, in every process: a run that is resumed is then the run in one go, to the last bit.
         """
         return None
 

@@ -2,7 +2,9 @@
 
 One model lives through a run of boosting. A hypothesis that joins is appended to it, new costs and bounds are changed
 in place, and the simplex method goes on from the basis that it had; a program that is not related to the last one is
-built anew. What is handed from one solve to the next is a `Handle`.
+built anew. What is handed from one solve to the next is a `Handle`. The basis is all that goes on: what else HiGHS
+remembers (factors, weights of the edges, scales) no file holds, and a run that is resumed could go another way among
+equal optima. To find it anew costs about a tenth of a run.
 
 Measured on LPs of boosting (N = 60 to 20000, t = 50 to 800, signs and reals, nu = 0.02 N to 0.7 N): from nothing, the
 dual simplex method in d-space is the fastest or near it everywhere. The costs of d are all equal, and HiGHS perturbs
@@ -105,15 +107,14 @@ class Handle:
         if model is None or model.version != self.version or model.space != rung.space or rung.algorithm == INTERIOR:
             return None
         try:
-            return model if model.follow(lp) else None
+            return model if model.follow(lp) and model.reduced_to_basis() else None
         except Refused:  # a model that is built anew will say the same, as an attempt
             return None
 
-    def stored(self) -> Stored | None:
-        """Return what of it can leave the process, None if that is nothing."""
+    def stored(self) -> Stored:
+        """Return what of it can leave the process."""
         model = self.model
-        basis = None if model is None or model.version != self.version else Basis.of(model)
-        return Stored(basis, self.failed) if basis or self.failed else None
+        return Stored(None if model is None or model.version != self.version else Basis.of(model), self.failed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,8 +239,7 @@ class HighsBackend(Backend):
             accuracy, began = FINEST, time.perf_counter()
 
     def packed(self, state: Any) -> Mapping[str, Array] | None:
-        stored = state.stored() if isinstance(state, Handle | Stored) else None
-        return stored.packed() if stored else None
+        return state.stored().packed() if isinstance(state, Handle | Stored) else None
 
     def unpacked(self, arrays: Mapping[str, Array]) -> Any:
         return Stored.unpacked(arrays)

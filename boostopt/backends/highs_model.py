@@ -115,6 +115,14 @@ class Model(ABC):
         self._append(added, len(kept))
         return True
 
+    def reduced_to_basis(self) -> bool:
+        """Forget all but the program and the basis, as a model that is built anew at this basis; False for no basis."""
+        basis = self.highs.getBasis()
+        if not basis.valid:
+            return False
+        self._check(self.highs.passModel(self.highs.getLp()), "its own program")
+        return self.highs.setBasis(basis) != self._error
+
     def statuses(self) -> tuple[Int8[Array, " columns"], Int8[Array, " rows"]] | None:
         """Return the basis as HiGHS's numbers for columns and rows, in the order of a model that is built anew."""
         basis = self.highs.getBasis()

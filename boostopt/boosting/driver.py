@@ -127,6 +127,10 @@ class Loop:
         state = record.state
         with Interrupts() as interrupts:
             while True:
+                # Asked before the oracle is: a run that is resumed after its end ends again where it did.
+                moved = state.round or state.stuck
+                if moved and (reason := self._rule(View(self.problem, state, record.guarantee)) or state.stuck):
+                    break
                 try:
                     state, answer, seconds = self._asked(record)
                     view = View(self.problem, state, record.guarantee)
@@ -137,7 +141,7 @@ class Loop:
                     record = self._moved(view, record, answer)
                     # Stuck before a step was made, there was no round.
                     if record.state.round > state.round:
-                        record = replace(record, state=self.watch.saw(record, seconds, time.perf_counter() - began))
+                        self.watch.saw(record, seconds, time.perf_counter() - began)
                 except Exception as failure:
                     if record.state.round == 0:
                         raise
@@ -149,8 +153,6 @@ class Loop:
                     state = record.state
                     break
                 state = record.state
-                if reason := self._rule(View(self.problem, state, record.guarantee)) or state.stuck:
-                    break
         self.watch.ended(replace(record, reason=reason))
         if isinstance(self.update, Total):
             state = self.update.polished(state, record.collected, self.limits.deadline)

@@ -13,7 +13,7 @@ import numpy as np
 
 from boostopt.boosting.classifier import AtZero, combined, decided
 from boostopt.boosting.collected import Collected
-from boostopt.boosting.goal import ClassCertificate, Goal
+from boostopt.boosting.goal import EPS, ClassCertificate, Goal
 from boostopt.boosting.history import History, Round
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.rules import RULES
@@ -33,6 +33,9 @@ FINAL_WEIGHTS = ("program", "lp", "scaled")
 
 LP_TOL = 1e-9
 """Scaled gap to which the final linear program is solved."""
+
+FEASIBLE = 8.0 * EPS
+"""How far, in the 1-norm, a distribution may be from the domain by rounding: it stays as the run had it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -307,6 +310,8 @@ def verified(bounds: Bounds, problem: Problem, oracle: Oracle) -> Bounds:
     if bounds.d is None or problem.goal is None:
         return nothing
     d, before = problem.goal.F0.project(bounds.d), oracle.state()
+    if float(np.abs(d - bounds.d).sum()) <= FEASIBLE:
+        d = bounds.d
     try:
         largest = oracle.best(Query(d, 1, lambda u: 0.0)).largest
     finally:

@@ -47,14 +47,6 @@ CLAIM = 1e-9
 """By how much the hypotheses may contradict, by rounding, what a file says of them."""
 
 
-def settled(state: State) -> State:
-    """Return the state as it will be read from a file: what a solver goes on from is reduced to arrays and back."""
-    if state.start is None or state.start.state is None:
-        return state
-    packed = _packed(state.start)
-    return replace(state, start=replace(state.start, state=_unpacked(state.start.backend, packed)))
-
-
 def save(record: Record, path: str | PathLike[str], run: Run | None = None) -> None:
     """Write a record, or a run with its final weights.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,7 @@ import numpy as np
 from boostopt.boosting.classifier import ZERO, AtZero, decided
 from boostopt.boosting.goal import Goal
 from boostopt.boosting.run import Record
-from boostopt.boosting.saving import save, settled
-from boostopt.boosting.state import State
+from boostopt.boosting.saving import save
 from boostopt.boosting.trace import Row
 from boostopt.errors import DataError
 from boostopt.oracles.features import Features, evaluate
@@ -95,40 +94,34 @@ class Watch:
     earlier: float = 0.0
     stored: float = field(default_factory=time.perf_counter)
 
-    def saw(self, record: Record, oracle_seconds: float, update_seconds: float) -> State:
-        """Write a round down and return the state to go on from."""
+    def saw(self, record: Record, oracle_seconds: float, update_seconds: float) -> None:
+        """Write a round down, and store the run where that is due; the run itself is as it was."""
         row = self._row(record, oracle_seconds, update_seconds)
         record.trace.add(row)
         state, problem = record.state, record.problem
         record.history.keep(state, record.collected.t, problem.smooth)
         if self.show is not None:
             self.show(row)
-        if self.checkpoints is None or not self._due(state.round):
-            return state
-        # What goes on is what was stored: a run that is resumed goes the same way.
-        state = settled(state)
-        self._store(replace(record, state=state))
-        return state
+        if self.checkpoints is not None and self._due(self.checkpoints, state.round):
+            self._store(self.checkpoints, record)
 
     def ended(self, record: Record) -> None:
         """Store a run as it stood after its last round: what the oracle has said since will be asked again."""
         if self.checkpoints is not None:
-            self._store(record)
+            self._store(self.checkpoints, record)
 
-    def _store(self, record: Record) -> None:
+    def _store(self, checkpoints: Checkpoints, record: Record) -> None:
         """Make a checkpoint; a run is not lost for a full disk."""
-        assert self.checkpoints is not None
         try:
-            save(record, self.checkpoints.path)
+            save(record, checkpoints.path)
         except DataError as failure:
             warnings.warn(f"no checkpoint of round {record.state.round}: {failure}", RuntimeWarning, stacklevel=5)
         self.stored = time.perf_counter()
 
-    def _due(self, number: int) -> bool:
+    def _due(self, checkpoints: Checkpoints, number: int) -> bool:
         """Whether a checkpoint is to be made after this round."""
-        assert self.checkpoints is not None
-        late = self.checkpoints.seconds is not None and time.perf_counter() - self.stored >= self.checkpoints.seconds
-        return number % self.checkpoints.rounds == 0 or late
+        late = checkpoints.seconds is not None and time.perf_counter() - self.stored >= checkpoints.seconds
+        return number % checkpoints.rounds == 0 or late
 
     def _row(self, record: Record, oracle_seconds: float, update_seconds: float) -> Row:
         """Return the row of the trace."""

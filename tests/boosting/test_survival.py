@@ -94,8 +94,7 @@ def attempt(server: subprocess.Popen[str], path: Path, calls: int = 0) -> int:
 def test_a_run_killed_at_20_random_moments_is_the_run_that_was_not(
     server: subprocess.Popen[str], tmp_path: Path
 ) -> None:
-    # A run that is not killed makes its checkpoints too: what a solver goes on from passes through them.
-    whole = boost("lpboost", stumps(), nu=10, epsilon=1e-4, checkpoint=tmp_path / "whole.npz", checkpoint_rounds=EVERY)
+    whole = boost("lpboost", stumps(), nu=10, epsilon=1e-4)
     folder = tmp_path / "killed"
     folder.mkdir()
     path, reached = folder / "run.npz", [0]
@@ -187,7 +186,7 @@ def test_a_resumed_run_is_the_run_in_one_go_to_the_last_bit(
     name: str, oracle: Callable[[], Oracle], options: dict[str, Any], rounds: int, tmp_path: Path
 ) -> None:
     options = {**options, "checkpoint_rounds": 5}
-    whole = boost(name, oracle(), max_rounds=rounds, checkpoint=tmp_path / "whole.npz", **options)
+    whole = boost(name, oracle(), max_rounds=rounds, **options)
     first, second = 5, rounds // 2 // 5 * 5
     for limit in (first, second, rounds):
         run = boost(name, oracle(), max_rounds=limit, checkpoint=tmp_path / "parts.npz", **options)

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import islice
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from boostopt.backends.base import NEEDS_CLOSED_SUM, Attempt, Backend, Capability, Task
+from boostopt.backends.interior import stored
 from boostopt.backends.interior.loop import Iteration, iterate
 from boostopt.backends.interior.newton import Point
 from boostopt.backends.interior.problem import Problem
 from boostopt.backends.interior.start import Track, centred, followed, mixed, of_one_row
+from boostopt.errors import SolverNotFound
 from boostopt.program import Program
+from boostopt.shapes import Array
 
 MOST_ITERATIONS = 60
 """Iterations before an attempt is given up."""
@@ -75,7 +78,11 @@ class InteriorBackend(Backend):
     def attempts(self, task: Task) -> Iterator[Attempt]:
         began = time.perf_counter()
         problem = Problem.of(task.program)
-        assert problem is not None, "asked to solve what it does not take"
+        if problem is None:
+            raise SolverNotFound(
+                f"interior was asked to solve {task.program.formulation.name}, which it does not take. "
+                "Ask whether it takes a program first."
+            )
         prepared = time.perf_counter() - began
         if not problem.free.any():
             d0 = task.program.regularizer.project(None)
@@ -109,6 +116,12 @@ class InteriorBackend(Backend):
             )
             if run.why == ROUNDED and not run.hopeful:
                 return  # a warm start may have run off; what is rounding there need not be so from the centre
+
+    def packed(self, state: Any) -> Mapping[str, Array] | None:
+        return stored.packed(state) if isinstance(state, Track) else None
+
+    def unpacked(self, arrays: Mapping[str, Array]) -> Any:
+        return stored.unpacked(arrays)
 
     def _starts(self, task: Task, problem: Problem, earlier: Track | None) -> Iterator[tuple[str, Callable[[], Point]]]:
         """Yield where to begin, the most promising first."""

@@ -1,0 +1,52 @@
+"""The track of an interior point run as plain arrays: what a run in another process goes on from, to the last bit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+
+from boostopt.backends.interior.newton import Point
+from boostopt.backends.interior.start import ORDERS, Track
+from boostopt.shapes import Array
+
+PARTS = tuple(field.name for field in fields(Point))
+"""Names of the parts of an iterate."""
+
+SIZE, GAP = "size", "gap"
+"""Names under which the scale of the objective and an iterate's estimated gap are stored."""
+
+
+def packed(track: Track) -> dict[str, Array]:
+    """Return a track as arrays, those of an iterate named by its order of magnitude."""
+    arrays = {SIZE: np.array(track.size)}
+    for order, (gap, point) in track.kept.items():
+        arrays[f"{GAP}{order}"] = np.array(gap)
+        arrays |= {f"{name}{order}": np.asarray(getattr(point, name)) for name in PARTS}
+    return arrays
+
+
+def unpacked(arrays: Mapping[str, Any]) -> Track | None:
+    """Return what `packed` gave, None where it is not there, or where its parts do not belong together."""
+    kept: dict[int, tuple[float, Point]] = {}
+    for order in ORDERS:
+        parts = {name: np.asarray(arrays[f"{name}{order}"]) for name in PARTS if f"{name}{order}" in arrays}
+        if not parts:
+            continue
+        if len(parts) < len(PARTS) or f"{GAP}{order}" not in arrays or not _fit(parts):
+            return None
+        point: Any = {**parts, "beta": float(parts["beta"])}
+        kept[order] = float(arrays[f"{GAP}{order}"]), Point(**point)
+    return Track(kept, float(arrays[SIZE])) if SIZE in arrays else None
+
+
+def _fit(parts: Mapping[str, Array]) -> bool:
+    """Whether arrays are the parts of an iterate: finite numbers, as many of each as there are examples or rows."""
+    if not all(part.dtype == np.float64 and np.isfinite(part).all() for part in parts.values()):
+        return False
+    shape = {name: part.shape for name, part in parts.items()}
+    over_examples = {shape[name] for name in ("below", "above", "zeta", "psi", "m")}
+    one_axis = all(len(shape[name]) == 1 for name in ("below", "s", "x"))
+    return len(over_examples) == 1 and shape["s"] == shape["v"] and shape["beta"] == () and one_axis
