@@ -55,6 +55,7 @@ def oracle_of(rng: np.random.Generator, N: int, t: int) -> Callable[[], Oracle]:
     if rng.random() < 0.25:
         X = np.round(rng.normal(size=(N, 4)), 1)
         y = np.where(X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=N) > 0, 1, -1)
+        y[:2] = 1, -1
         return lambda: DecisionStumps(X, y, c=c, reflexive=True)
     U = rng.choice([-1, 1], (N, t)) if rng.random() < 0.5 else np.round(rng.uniform(-1, 1, (N, t)), rng.integers(1, 9))
     choose = "random" if rng.random() < 0.2 else "best"
