@@ -123,6 +123,14 @@ class Formulation(ABC, Generic[P]):
         """Return the number of hypotheses after which column generation must have stopped; inf if none is known."""
         return math.inf
 
+    def least_excess(self, p: P) -> float:
+        """Return by how much an edge must exceed its target for a "projection" to be made; any excess by default."""
+        return 0.0
+
+    def keeps_faultless(self, p: P) -> bool:
+        """Whether a hypothesis for which no "projection" is long enough is the whole classifier, or is left out."""
+        return True
+
     def next_parameters(self, progress: Progress) -> Mapping[str, float]:
         """Return the parameters that boosting sets anew in every round, from how far it has come; none by default."""
         return {}

@@ -17,8 +17,12 @@ the last formula keeps sum d = 1 in exact arithmetic only (Rudin, Daubechies and
 of the sum grows by 1 / (1 - r^2) each round, so that it must be renormalized.
 
 A hypothesis that is right, or wrong, on all live examples has no such projection: the program is infeasible, the step
-unbounded. The classifier is the sum of the steps, alpha_t h_t; where a run is a cycle, its margins are those of the
-normalized steps (printed: of the normalized edges, which is the same only where these are all equal).
+unbounded. A run ends with one that is right: it is returned alone, for its margins are the largest. With
+keep_faultless=False it is left out, as Raetsch, Onoda and Mueller print it (abort if epsilon_t = 0): the classifier is
+that of the rounds before. In the first round that would be none at all, and the hypothesis is kept.
+
+The classifier is the sum of the steps, alpha_t h_t; where a run is a cycle, its margins are those of the normalized
+steps (printed: of the normalized edges, which is the same only where these are all equal).
 
 Sources: Freund and Schapire 1997; Kivinen and Warmuth 1999; Glocer 2009, sections 6.1 (the update is printed with
 w_(t-1) u^(t-1) for w_t u^t) and 6.4; Rudin, Daubechies, Schapire 2004.
@@ -28,12 +32,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from boostopt.authoring import FLAG, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
 
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """AdaBoost's step has no parameter."""
+    """AdaBoost's step has no parameter; how a run ends has one."""
+
+    keep_faultless: bool = parameter(
+        "whether a hypothesis without error ends a run as the whole classifier; if not, it is left out", FLAG, True
+    )
 
 
 class AdaBoost(EntropyProjection):
@@ -47,3 +56,6 @@ class AdaBoost(EntropyProjection):
 
     def target(self, p: Parameters) -> float:
         return 0.0
+
+    def keeps_faultless(self, p: Parameters) -> bool:
+        return p.keep_faultless

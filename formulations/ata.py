@@ -17,7 +17,9 @@ With u in {-1, +1} and epsilon = (1 - u . d0) / 2, the weighted error, the step 
 and d is proportional to d0 exp(-b_t) where the hypothesis is right. The functional that b_t minimizes is
 sum_i exp(-rho(z_i, b) / 2 + |b| (1/2 - phi)) with rho(z, b) = sum_r b_r y h_r(x). Printed without the half of
 rho(z, b), it is not the one that gives this step. The error of h_t under the next distribution is phi (printed: 1/2).
-The step is negative for epsilon > phi, where the algorithm stops instead.
+The step is negative for epsilon > phi, where the algorithm stops instead: boosting ends where epsilon >= phi - Delta,
+whose hypothesis gets no weight. The paper's Delta is a small constant; with 1e-9 no step is shorter than that. It ends
+where epsilon = 0 too, as AdaBoost does: with that hypothesis alone, or without it as printed (keep_faultless=False).
 
 Sources: Raetsch, Onoda, Mueller 2001, figure 1, (1)-(6).
 """
@@ -26,8 +28,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from boostopt.authoring import FRACTION, parameter
+from boostopt.authoring import FLAG, FRACTION, Domain, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
+
+BELOW_ONE = Domain("[0, 1)", lambda value, examples: 0.0 <= value < 1.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,6 +39,10 @@ class Parameters:
     """The parameter of ATA's step."""
 
     phi: float = parameter("the weighted error that the hypothesis has after the step", FRACTION)
+    Delta: float = parameter("how far below phi an error must lie for a round to be made", BELOW_ONE, 1e-9)
+    keep_faultless: bool = parameter(
+        "whether a hypothesis without error ends a run as the whole classifier; if not, it is left out", FLAG, True
+    )
 
 
 class ATA(EntropyProjection):
@@ -48,3 +56,9 @@ class ATA(EntropyProjection):
 
     def target(self, p: Parameters) -> float:
         return 1.0 - 2.0 * p.phi
+
+    def least_excess(self, p: Parameters) -> float:
+        return 2.0 * p.Delta
+
+    def keeps_faultless(self, p: Parameters) -> bool:
+        return p.keep_faultless

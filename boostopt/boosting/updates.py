@@ -21,14 +21,12 @@ from boostopt.backends.base import Backend, Deadline, Start
 from boostopt.boosting.collected import Collected
 from boostopt.boosting.moves import INFEASIBLE, LINE_SEARCH, Move, Update, alone
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.raising import Raising, RaisingFurther
+from boostopt.boosting.raising import Raising
 from boostopt.boosting.stabilization import Working, working
 from boostopt.boosting.state import State
-from boostopt.edges.bounded import BoundedEdges, FixedEdges
+from boostopt.edges.bounded import BoundedEdges
 from boostopt.margins import Margins
 from boostopt.program import Program
-from boostopt.regularizers.projections import step_to_edge
-from boostopt.regularizers.relative_entropy import RelativeEntropy
 from boostopt.shapes import Array, Float, Int
 from boostopt.solution import Outcome, Solution
 from boostopt.solving import solve
@@ -255,46 +253,3 @@ class Total(Update):
         if isinstance(G, BoundedEdges):
             return Raising(self.problem)(move)
         return Step(self.problem)(move) if type(G) is type(goal.G) else None
-
-
-class Projection(Update):
-    """A step lambda_q <- lambda_q + alpha by which the newest hypothesis gets the edge rho that the page says."""
-
-    def __call__(self, move: Move) -> State:
-        target = self.problem.page.edge_function(self.problem.parameters(move.state.progress(self.problem, move.u)))
-        F = self.problem.F
-        assert isinstance(target, FixedEdges) and isinstance(F, RelativeEntropy)
-        state, live = move.state, self.problem.examples.d0 > 0
-        low, high = float(move.u[live].min()), float(move.u[live].max())
-        if low >= target.rho and low > 0.0:
-            # No step is long enough: with the newest hypothesis alone every margin is at least rho.
-            end = self.moved(move, alone(move.collected.t, move.q), move.u)
-            return replace(end, stuck=f"the newest hypothesis alone has a margin of {low:.6g} on every example")
-        if not low < target.rho < high:
-            return replace(state, stuck=f"no step gives the newest hypothesis the edge {target.rho:.6g}")
-        # Not the logarithm of d: weights that underflow are alive all the same.
-        alpha = step_to_edge(move.u, F.log_d0 - state.m, target.rho, state.d)
-        if alpha <= 0.0:
-            return replace(state, stuck=f"the newest hypothesis has no larger edge than its target {target.rho:.6g}")
-        w = move.w
-        with np.errstate(over="ignore", invalid="ignore"):
-            w[move.q] += alpha
-            m = state.m + alpha * move.u
-        # Of margins near 0 the step may be longer than any float, and infinite times 0 is no number.
-        if not (np.isfinite(m).all() and math.isfinite(float(w.sum()))):
-            return replace(
-                state, stuck=f"the step that gives the newest hypothesis the edge {target.rho:.6g} overflows"
-            )
-        return self.moved(move, w, m)
-
-
-def make(problem: Problem, backend: str | Backend, idle: float = math.inf) -> Update:
-    """Return the update that a problem names; of a totally corrective one idle hypotheses leave the program."""
-    if problem.update == "total":
-        return Total(problem, backend, idle)
-    if problem.update == "program":
-        return PairProgram(problem, backend)
-    simple: dict[str, type[Update]] = {"step": Step, "line_search": LineSearch, "projection": Projection}
-    if isinstance(problem.edges, BoundedEdges):
-        simple |= {"step": Raising, "line_search": RaisingFurther}
-    return simple[problem.update](problem)

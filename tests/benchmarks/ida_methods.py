@@ -105,10 +105,14 @@ def oracle_of(part: Part, options: Options) -> RBFNetworks:
 
 
 def collected(part: Part, options: Options) -> Networks:
-    """Run AdaBoost for all rounds: no rule ends it, but a network that is right on every example does."""
-    run = boost("adaboost", oracle_of(part, options), max_rounds=options.rounds, rules=())
-    H = np.column_stack(list(evaluate(run.hypotheses, part.X_test)))
-    return Networks(run.record.collected.margins, H, run.w)
+    """Run AdaBoost for all rounds: no rule ends it, but a network that is right on every example does.
+
+    As printed that one is left out, unless it is the first.
+    """
+    run = boost("adaboost", oracle_of(part, options), keep_faultless=False, max_rounds=options.rounds, rules=())
+    kept = np.flatnonzero(run.w).tolist()
+    H = np.column_stack(list(evaluate([run.hypotheses[q] for q in kept], part.X_test)))
+    return Networks(run.record.collected.margins.take_columns(np.array(kept)), H, run.w[kept])
 
 
 def error_of(part: Part, networks: Networks, chosen: list[int], w: Float[Array, " k"]) -> float:

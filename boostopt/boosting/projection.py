@@ -1,0 +1,79 @@
+"""The update of AdaBoost and its relatives, and which update a problem names."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from boostopt.backends.base import Backend
+from boostopt.boosting.moves import Move, Update, alone
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.raising import Raising, RaisingFurther
+from boostopt.boosting.state import State
+from boostopt.boosting.updates import LineSearch, PairProgram, Step, Total
+from boostopt.edges.bounded import BoundedEdges, FixedEdges
+from boostopt.errors import ProblemError
+from boostopt.regularizers.projections import step_to_edge
+from boostopt.regularizers.relative_entropy import RelativeEntropy
+
+
+class Projection(Update):
+    """A step lambda_q <- lambda_q + alpha by which the newest hypothesis gets the edge rho that the page says."""
+
+    def __call__(self, move: Move) -> State:
+        page, p = self.problem.page, self.problem.parameters(move.state.progress(self.problem, move.u))
+        target, F = page.edge_function(p), self.problem.F
+        if not (isinstance(target, FixedEdges) and isinstance(F, RelativeEntropy)):
+            raise ProblemError(
+                f'a page whose update is "projection" must have fixed edges and a relative entropy; {page.name} has '
+                f"{type(target).__name__} and {type(F).__name__}. Mend the page."
+            )
+        state, live = move.state, self.problem.examples.d0 > 0
+        low, high = float(move.u[live].min()), float(move.u[live].max())
+        if low >= target.rho and low > 0.0:
+            return self._faultless(move, low, page.keeps_faultless(p))
+        excess = page.least_excess(p)
+        if excess > 0.0 and state.bounds.edge <= target.rho + excess:
+            within = f"at most {excess:.6g} more than its target {target.rho:.6g}"
+            return replace(state, stuck=f"the newest hypothesis has the edge {state.bounds.edge:.6g}, {within}")
+        if not low < target.rho < high:
+            return replace(state, stuck=f"no step gives the newest hypothesis the edge {target.rho:.6g}")
+        # Not the logarithm of d: weights that underflow are alive all the same.
+        alpha = step_to_edge(move.u, F.log_d0 - state.m, target.rho, state.d)
+        if alpha <= 0.0:
+            return replace(state, stuck=f"the newest hypothesis has no larger edge than its target {target.rho:.6g}")
+        w = move.w
+        with np.errstate(over="ignore", invalid="ignore"):
+            w[move.q] += alpha
+            m = state.m + alpha * move.u
+        # Of margins near 0 the step may be longer than any float, and infinite times 0 is no number.
+        if not (np.isfinite(m).all() and math.isfinite(float(w.sum()))):
+            overflows = f"the step that gives the newest hypothesis the edge {target.rho:.6g} overflows"
+            return replace(state, stuck=overflows)
+        return self.moved(move, w, m)
+
+    def _faultless(self, move: Move, low: float, keeps: bool) -> State:
+        """Return the end of a run whose newest hypothesis has a margin of at least rho everywhere.
+
+        No step is long enough. An ensemble is never empty: the first hypothesis is kept in any case.
+        """
+        if not keeps and move.state.w.any():
+            left_out = f"the newest hypothesis has a margin of {low:.6g} on every example, and is left out"
+            return replace(move.state, stuck=left_out)
+        end = self.moved(move, alone(move.collected.t, move.q), move.u)
+        stuck = f"the newest hypothesis alone has a margin of {low:.6g} on every example"
+        return replace(end, stuck=stuck if keeps else f"{stuck}; it is the first one, and is not left out")
+
+
+def make(problem: Problem, backend: str | Backend, idle: float = math.inf) -> Update:
+    """Return the update that a problem names; of a totally corrective one idle hypotheses leave the program."""
+    if problem.update == "total":
+        return Total(problem, backend, idle)
+    if problem.update == "program":
+        return PairProgram(problem, backend)
+    simple: dict[str, type[Update]] = {"step": Step, "line_search": LineSearch, "projection": Projection}
+    if isinstance(problem.edges, BoundedEdges):
+        simple |= {"step": Raising, "line_search": RaisingFurther}
+    return simple[problem.update](problem)
