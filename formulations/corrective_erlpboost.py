@@ -85,7 +85,7 @@ class CorrectiveERLPBoost(Formulation[Parameters]):
         return replace(p, eta=canonical_eta(self.regularizer(replace(p, eta=1.0), examples), p.epsilon))
 
     def iteration_bound(self, p: Parameters, examples: Examples) -> float:
-        return most_rounds(p.eta, p.epsilon) if p.segment else math.inf
+        return most_rounds(self.regularizer(p, examples), p.eta, p.epsilon) if p.segment else math.inf
 
     def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:
         return RelativeEntropy.capped(examples.c, p.nu, p.eta, examples.d0)

@@ -17,7 +17,9 @@ place of sum w = 1, w >= 0 in the dual, w = (w+) - (w-).
 
 With eta = max((2 / epsilon) ln(N / nu), 1/2) boosting ends after at most 16 eta / epsilon hypotheses at a soft margin
 within epsilon of the best. For general c and d0, ln(N / nu) is the range of the entropy on C_nu. An eta below 1/2 that
-is given counts as 1/2 in the bound: the smallest for which a step is sure to gain delta^2 / (8 eta).
+is given counts as 1/2 in the bound: the smallest for which a step is sure to gain delta^2 / (8 eta). With an eta below
+(2 / epsilon) ln(N / nu) the same number brings the regularized program within epsilon / 2 of its optimum, and the soft
+margin is not bounded.
 
 Sources: Warmuth, Glocer, Vishwanathan 2008; Glocer 2009, (3.6), (3.10), (3.11), theorem 3.10; two-sided:
 Shalev-Shwartz and Singer 2008, figure 1. c are multiplicities; the sources have c = 1 and uniform d0.
@@ -78,7 +80,7 @@ class ERLPBoost(Formulation[Parameters]):
         return replace(p, eta=canonical_eta(self.regularizer(replace(p, eta=1.0), examples), p.epsilon))
 
     def iteration_bound(self, p: Parameters, examples: Examples) -> float:
-        return most_rounds(p.eta, p.epsilon)
+        return most_rounds(self.regularizer(p, examples), p.eta, p.epsilon)
 
     def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:
         return RelativeEntropy.capped(examples.c, p.nu, p.eta, examples.d0)
@@ -114,7 +116,7 @@ class ERLPBoost(Formulation[Parameters]):
 
 def entropy_range(entropy: Regularizer) -> float:
     """Return the largest value of an entropy on its domain less the smallest."""
-    return max(entropy.span - entropy.value(entropy.project(None)), 0.0)
+    return max(entropy.price, 0.0)
 
 
 def canonical_eta(entropy: Regularizer, epsilon: float) -> float:
@@ -122,9 +124,13 @@ def canonical_eta(entropy: Regularizer, epsilon: float) -> float:
     return max(2.0 / epsilon * entropy_range(entropy), 0.5)
 
 
-def most_rounds(eta: float, epsilon: float) -> float:
-    """Return the number of hypotheses after which the gap of an entropy program is at most epsilon / 2."""
-    return 16.0 * max(eta, 0.5) / epsilon
+def most_rounds(F: Regularizer, eta: float, epsilon: float) -> float:
+    """Return the number of hypotheses after which the soft margin is within epsilon of the best; inf if none is known.
+
+    After 16 eta / epsilon of them the gap of the regularized program is at most epsilon / 2, whatever eta is. That says
+    nothing of the soft margin where the entropy may cost more than epsilon / 2.
+    """
+    return 16.0 * max(eta, 0.5) / epsilon if F.affordable(epsilon) else math.inf
 
 
 def relative_entropy(d: Any, d0: Float[Array, " N"]) -> Any:

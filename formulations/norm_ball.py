@@ -88,7 +88,7 @@ class NormBallBoost(Formulation[Parameters]):
     final_weights = "program"
 
     def iteration_bound(self, p: Parameters, examples: Examples) -> float:
-        return most_rounds(p.eta, p.epsilon)
+        return most_rounds(self.regularizer(p, examples), p.eta, p.epsilon)
 
     def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:
         c, d0 = examples.c, examples.d0

@@ -74,7 +74,7 @@ class NormPenaltyBoost(Formulation[Parameters]):
     final_weights = "program"
 
     def iteration_bound(self, p: Parameters, examples: Examples) -> float:
-        return most_rounds(p.eta, p.epsilon)
+        return most_rounds(self.regularizer(p, examples), p.eta, p.epsilon)
 
     def regularizer(self, p: Parameters, examples: Examples) -> NormPenalty:
         return NormPenalty(entropy_on_simplex(p.eta, examples), examples.c, p.p, p.r)

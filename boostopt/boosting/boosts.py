@@ -10,12 +10,12 @@ import numpy.typing as npt
 
 from boostopt.backends.base import Backend
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.projection import make
 from boostopt.boosting.rules import RULES, Rule, Schedule
 from boostopt.boosting.run import AtZero, Run
 from boostopt.boosting.settings import Settings, carried_out, check_oracle
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.trace import Row
-from boostopt.boosting.updates import make
 from boostopt.catalogue import get_formulation, list_formulations
 from boostopt.errors import OptionError, unknown_name
 from boostopt.oracles.base import Oracle
@@ -70,7 +70,8 @@ def boost(
         "program" (over the mixture and the newest hypothesis). As the formulation says by default.
     rules
         Names of stopping rules, from `boostopt.boosting.RULES`, or of formulations whose rules are meant; those of the
-        formulation itself by default.
+        formulation itself by default. Where eta is too small for a rule to promise a soft margin it must be named: it
+        then is about the regularized program alone, and `run.reason` says so.
     guarantee
         An edge that every answer of the oracle is known to reach; the oracle's own by default.
     max_rounds, time_limit
@@ -153,14 +154,15 @@ def boost(
 
 
 def _rules(problem: Problem, names: Sequence[str] | None) -> tuple[Rule, ...]:
-    """Return the rules that can fire, of those named or of the page's own."""
+    """Return the rules that can fire: those named, or of the page's own those that promise a soft margin."""
     if names is not None:
         names = [rule for name in names for rule in _of_name(name)]
         for name in names:
             if obstacle := RULES[name].obstacle(problem):
                 raise OptionError(f"the rule {name!r} cannot hold for {problem.page.name}: {obstacle}.")
         return tuple(RULES[name] for name in names)
-    return tuple(RULES[name] for name in problem.rules if not RULES[name].obstacle(problem))
+    own = [RULES[name] for name in problem.rules]
+    return tuple(rule for rule in own if not (rule.obstacle(problem) or rule.doubt(problem)))
 
 
 def _of_name(name: str) -> tuple[str, ...]:

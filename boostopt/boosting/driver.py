@@ -32,6 +32,7 @@ from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.updates import Total
 from boostopt.boosting.watch import Watch
 from boostopt.certificate import Certificate
+from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Oracle, Query
 from boostopt.shapes import Array, Float
@@ -63,6 +64,9 @@ INTERRUPTED, LIMIT, TIME = "interrupted by the user", "the limit on rounds", "th
 
 CONVERGED = "converged: the oracle returns hypotheses that are known, and the program no longer rises"
 """Why a run ends that no further round would change."""
+
+BEST = 1e-12
+"""By how much an edge may fall short of the largest of the class by rounding."""
 
 LYING = 1e-9
 """By how much of the sum of d an edge may exceed by rounding what an oracle says is the largest."""
@@ -251,11 +255,19 @@ class Loop:
         bounds = state.bounds.seen(edge, reach, 0.0 if goal is None else goal.F0.value(d), F_of_d)
         if answer.largest is not None and goal is not None:
             bounds = bounds.lowered(goal.upper(d, answer.largest), d)
-        if not any(rule.primal for rule in self.rules):
+        G = self.problem.edges
+        if goal is None or not isinstance(G, MaximumEdge | AbsoluteEdge) or self.problem.update == "projection":
             return bounds
-        known = float(collected.margins.edges(d).max()) if collected.t else -1.0
-        primal = F_of_d + max(known, edge)
-        return replace(bounds, primal=F_of_d + known, smallest_primal=min(bounds.smallest_primal, primal))
+        asked = any(rule.primal for rule in self.rules)
+        # No known hypothesis has a larger edge than the largest of the class: O(N t) are saved.
+        best = answer.largest is not None and edge >= answer.largest - BEST
+        known = -1.0 if best and not asked else self._largest_known(collected, d)
+        bounds = replace(bounds, smallest_primal=min(bounds.smallest_primal, F_of_d + max(known, edge)))
+        return replace(bounds, primal=F_of_d + known) if asked else bounds
+
+    def _largest_known(self, collected: Collected, d: Float[Array, " N"]) -> float:
+        """Return the largest edge of the hypotheses collected, as the program counts it; -1 without any."""
+        return float(self.problem.edges.value(collected.margins.edges(d))) if collected.t else -1.0
 
     def _rule(self, view: View) -> str:
         """Return the words of the first rule that holds, "" if none does."""

@@ -59,36 +59,49 @@ class Rule:
     holds
         Whether it fires.
     obstacle
-        Why it cannot fire, or promises nothing, for a problem: "" if it can.
+        Why it cannot fire for a problem: "" if it can.
+    doubt
+        Why it promises nothing of the soft margin for a problem, but of the regularized program alone: "" if it does.
+        Such a rule is taken where it is asked for by name.
+    implies
+        What follows from `says` where there is no doubt, as its continuation.
     primal
-        Whether it needs the largest edge of the hypotheses collected in every round.
+        Whether it needs the largest edge of the hypotheses collected before the newest, in every round.
     """
 
     name: str
     says: str
     holds: Callable[[View], bool]
     obstacle: Callable[[Problem], str] = lambda problem: ""
+    doubt: Callable[[Problem], str] = lambda problem: ""
+    implies: str = ""
     primal: bool = False
 
     def words(self, view: View) -> str:
         """Return why a run stopped."""
         numbers = {"epsilon": f"{view.epsilon:g}", "reachable": f"{view.reachable:.6g}"}
-        return f"{self.name}: {self.says.format(**numbers)}"
+        doubt = self.doubt(view.problem)
+        implied = f"; that promises nothing of the soft margin, for {doubt}" if doubt else self.implies
+        return f"{self.name}: {(self.says + implied).format(**numbers)}"
 
 
 def _no_goal(problem: Problem) -> str:
     return "" if problem.goal is not None else "the program has no soft margin"
 
 
-def _small_eta(problem: Problem) -> str:
-    """Say that the entropy costs more than half of the accuracy, if it does."""
+def _no_entropy(problem: Problem) -> str:
+    """Say that there is no regularized program over all hypotheses, the largest edge with an entropy, if so."""
     if problem.goal is None or not problem.smooth:
         return _no_goal(problem) or "the regularizer is not strongly convex"
-    costs = problem.F.span - problem.F.value(problem.F.project(None)) - problem.goal.F0.span
-    if costs <= 0.5 * problem.epsilon * (1 + 1e-9):
+    return "" if isinstance(problem.edges, MaximumEdge | AbsoluteEdge) else "the program is not the largest edge"
+
+
+def _small_eta(problem: Problem) -> str:
+    """Say that the entropy costs more than half of the accuracy, if it does."""
+    if problem.F.affordable(problem.epsilon):
         return ""
     return (
-        f"the regularizer may cost {costs:.4g} of the soft margin, more than epsilon / 2 = "
+        f"the regularizer may cost {problem.F.price:.4g} of it, more than epsilon / 2 = "
         f"{0.5 * problem.epsilon:.4g}: a larger eta is needed"
     )
 
@@ -149,13 +162,27 @@ RULES: Mapping[str, Rule] = {
         Rule("direct", "the soft margin is within epsilon = {epsilon} of {reachable}", _direct, _no_goal),
         Rule(
             "regularized",
-            "the regularized bounds are within epsilon / 2, and so the soft margin within epsilon = {epsilon} of "
-            "{reachable}",
+            "the regularized bounds are within epsilon / 2",
             _regularized,
+            _no_entropy,
+            _small_eta,
+            ", and so the soft margin within epsilon = {epsilon} of {reachable}",
+        ),
+        Rule(
+            "simple",
+            "P^t(d) has come within epsilon / 2 of the last optimum",
+            _simple,
+            _no_entropy,
+            _small_eta,
+            primal=True,
+        ),
+        Rule(
+            "practical",
+            "P^t(d) has come within epsilon / 2 of the last dual value",
+            _practical,
+            _no_entropy,
             _small_eta,
         ),
-        Rule("simple", "P^t(d) has come within epsilon / 2 of the last optimum", _simple, _small_eta, True),
-        Rule("practical", "P^t(d) has come within epsilon / 2 of the last dual value", _practical, _small_eta, True),
         Rule("optimum", "the optimum has come within epsilon = {epsilon} of {reachable}", _optimum, _no_goal),
         Rule("boundary", "no distribution has all edges below {reachable} - {epsilon}", _boundary, _without_bound),
         Rule("infeasible", "no distribution has all edges below {reachable} - {epsilon}", _infeasible, _without_bound),

@@ -13,7 +13,7 @@ import numpy as np
 
 from boostopt.boosting.classifier import AtZero, combined, decided
 from boostopt.boosting.collected import Collected
-from boostopt.boosting.goal import EPS, ClassCertificate, Goal
+from boostopt.boosting.goal import FEASIBLE, ClassCertificate, Goal
 from boostopt.boosting.history import History, Round
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.rules import RULES
@@ -33,9 +33,6 @@ FINAL_WEIGHTS = ("program", "lp", "scaled")
 
 LP_TOL = 1e-9
 """Scaled gap to which the final linear program is solved."""
-
-FEASIBLE = 8.0 * EPS
-"""How far, in the 1-norm, a distribution may be from the domain by rounding: it stays as the run had it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +117,7 @@ class Run:
 
     @property
     def most_rounds(self) -> float:
-        """The number of hypotheses that theory allows at most, inf if it says nothing."""
+        """The number of hypotheses after which the soft margin must be within epsilon; inf if theory says nothing."""
         return self.record.problem.most_rounds
 
     @property
@@ -132,7 +129,8 @@ class Run:
     def rules(self) -> Mapping[str, str]:
         """The stopping rules of the formulation, each with why it cannot fire or promises nothing; "" if it can."""
         problem = self.record.problem
-        return {name: RULES[name].obstacle(problem) for name in problem.rules}
+        own = [RULES[name] for name in problem.rules]
+        return {rule.name: rule.obstacle(problem) or rule.doubt(problem) for rule in own}
 
     @property
     def trace(self) -> Trace:

@@ -34,8 +34,8 @@ class Bounds:
     smallest_value
         The smallest u . d + F(d), M_t, likewise.
     smallest_primal
-        The smallest F(d) + largest edge of the hypotheses collected and the newest, P^t(d) in the papers; inf unless a
-        rule asks for it.
+        The smallest F(d) + largest edge of the hypotheses collected and the newest, P^t(d) in the papers; inf before
+        the first, and where the program is not the largest edge with F.
     primal
         F(d) + largest edge of the hypotheses collected, without the newest; inf unless a rule asks for it.
     upper
@@ -62,6 +62,11 @@ class Bounds:
             smallest_target=min(self.smallest_target, reach + F0_of_d),
             smallest_value=min(self.smallest_value, reach + F_of_d),
         )
+
+    @property
+    def shown_primal(self) -> float:
+        """The smallest P^t(d), nan where there is none: what a trace shows."""
+        return self.smallest_primal if math.isfinite(self.smallest_primal) else math.nan
 
     def lowered(self, upper: float, d: Float[Array, " N"]) -> Bounds:
         """Return the bounds with a bound of the class that a distribution proves, if it is a better one."""

@@ -46,6 +46,9 @@ class Row:
         Time of the oracle, of the update, and since the start.
     backend
         What solved the program, "" where none did.
+    smallest_primal
+        The smallest F(d) + largest edge of the hypotheses collected and the newest so far, of the d's that the oracle
+        was asked with: min P^q(d^(q-1)) in the papers; nan where the program is not the largest edge with F.
     soft_margins
         The soft margin at other values of nu, in the order in which they were asked for.
     """
@@ -64,6 +67,7 @@ class Row:
     update_seconds: float
     seconds: float
     backend: str
+    smallest_primal: float = math.nan
     soft_margins: tuple[float, ...] = ()
 
     @property
@@ -76,9 +80,17 @@ class Row:
         """What is between the bound and the soft margin."""
         return self.bound - self.soft_margin
 
+    @property
+    def delta(self) -> float:
+        """What is between the bounds of the program: smallest_primal less value, which the practical rule looks at."""
+        return self.smallest_primal - self.value
+
 
 COLUMNS = tuple(field.name for field in dataclasses.fields(Row) if field.name != "soft_margins")
-"""The columns that every trace has, without "gap"."""
+"""The columns that every trace has, without those that are computed."""
+
+COMPUTED = ("gap", "delta")
+"""The columns that are computed from others."""
 
 SHOWN = ("round", "hypotheses", "edge", "upper", "soft_margin", "gap", "active", "seconds")
 """The columns of the table that a notebook shows."""
@@ -93,7 +105,7 @@ class Trace(Sequence[Row]):
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns."""
-        return (*COLUMNS, "gap", *(f"soft_margin[nu={nu:g}]" for nu in self.nus))
+        return (*COLUMNS, *COMPUTED, *(f"soft_margin[nu={nu:g}]" for nu in self.nus))
 
     def add(self, row: Row) -> None:
         """Write a round down."""
@@ -106,6 +118,7 @@ class Trace(Sequence[Row]):
                 self._rows[-1],
                 smallest_edge=bounds.smallest_edge,
                 upper=bounds.upper,
+                smallest_primal=bounds.shown_primal,
                 soft_margin=soft_margin,
                 value=value,
             )
@@ -126,6 +139,8 @@ class Trace(Sequence[Row]):
             An array is missing, or is of another kind or length than a trace has.
         """
         rounds = len(arrays["round"])
+        # Runs that were saved without it have no smallest_primal.
+        arrays = {"smallest_primal": np.full(rounds, np.nan), **arrays}
         for name in COLUMNS:
             kind = {"int": "i", "float": "f", "str": "U"}[str(Row.__annotations__[name])]
             _check(arrays[name], name, kind, (rounds,))
@@ -156,7 +171,7 @@ class Trace(Sequence[Row]):
         if name not in self.columns:
             raise OptionError(f"the trace has the columns {', '.join(self.columns)}; got {name!r}.")
         if name.startswith("soft_margin["):
-            k = self.columns.index(name) - len(COLUMNS) - 1
+            k = self.columns.index(name) - len(COLUMNS) - len(COMPUTED)
             return np.array([row.soft_margins[k] for row in self._rows])
         return np.array([getattr(row, name) for row in self._rows])
 

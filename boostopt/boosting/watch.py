@@ -146,5 +146,6 @@ class Watch:
             update_seconds=update_seconds,
             seconds=self.earlier + time.perf_counter() - self.began,
             backend=state.backend,
+            smallest_primal=state.bounds.shown_primal,
             soft_margins=tuple(goal.soft_margin(state.m, total) for goal in self.goals),
         )

@@ -144,7 +144,8 @@ def reached(run: Run) -> bool:
             return True
     if problem.update == "projection" and not math.isfinite(run.most_rounds) and run.reason in (LIMIT, TIME):
         return True
-    by_rule = run.reason.partition(":")[0] in RULES
+    rule = RULES.get(run.reason.partition(":")[0])
+    by_rule = rule is not None and not rule.doubt(problem)
     return math.isinf(gap) and (by_rule or (problem.goal is None and run.reason == CONVERGED))
 
 

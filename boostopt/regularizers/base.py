@@ -123,6 +123,20 @@ class Regularizer(ABC):
         """A bound of F's largest value on its domain: C_Delta / eta for an entropy, 0 for an indicator."""
 
     @property
+    def price(self) -> float:
+        """A bound of what the term that makes F strongly convex may cost of the soft margin: its range on the domain.
+
+        Such a term is never negative; where nothing else is added up in F its smallest value is that of F.
+        """
+        rest = self.unsmoothed.span
+        least = 0.0 if rest > 0.0 else self.value(self.project(None))
+        return self.span - rest - least
+
+    def affordable(self, epsilon: float) -> bool:
+        """Whether that is at most epsilon / 2: a gap of epsilon / 2 of the program then makes epsilon of the margin."""
+        return self.price <= 0.5 * epsilon * (1.0 + 1e-9)
+
+    @property
     @abstractmethod
     def magnitude(self) -> float:
         """Largest absolute size of the quantities that are added up in F and F*, margins apart: scales rounding."""

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
 from random_classes import EPSILON, LP, ORACLES, ROUNDING, SEEDS, RandomClass, assert_bounds, assert_stopped, drawn, row
 
-from boostopt import boost
+from boostopt import boost, get_formulation
 from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.boosting.rules import Schedule
 from boostopt.boosting.run import Run
@@ -173,6 +175,45 @@ def test_lemmas_3_7_3_8_3_14_3_19_and_theorems_3_10_3_21(name: str, choose: str,
         optimum = of.optimum_of(seen[:, :k])
         assert lower[k] <= optimum + C / eta + LP
         assert upper[k] >= optimum - LP
+
+
+@pytest.mark.parametrize("seed", SEEDS[:2])
+@both_oracles
+@pytest.mark.parametrize(
+    ("name", "rule"),
+    [
+        *itertools.product(("erlpboost", "binary_erlpboost"), ("regularized", "simple", "practical")),
+        *itertools.product(("corrective_erlpboost", "corrective_binary_erlpboost"), ("regularized", "practical")),
+    ],
+)
+def test_below_the_eta_of_theory_the_printed_rules_bound_the_regularized_program(
+    name: str, rule: str, choose: str, seed: int
+) -> None:
+    """Figures 5.7 to 5.12 and 5.19 to 5.27 of the dissertation: delta~ <= epsilon / 2 for every eta."""
+    of, eta = drawn(seed), 1.0
+    oracle = of.oracle(choose)
+    schedule = TIGHT if rule == "simple" else Schedule()
+    options: dict[str, Any] = {"nu": of.nu, "eta": eta, "epsilon": 0.05, "schedule": schedule}
+    run = boost(name, oracle, rules=[rule], history=False, **options)
+    assert run.reason.startswith(f"{rule}: ") and "promises nothing of the soft margin" in run.reason
+    assert run.most_rounds == math.inf and run.rounds <= 16.0 * eta / 0.05
+    # The trace has the rule's delta, from the margins and the entropy alone.
+    entropy = of.binary_entropy if "binary" in name else of.entropy
+    seen, primal = np.empty((len(of.c), 0)), list[float]()
+    for u, d in zip(oracle.u, oracle.d, strict=True):
+        seen = np.column_stack([seen, u])
+        primal.append(float((seen.T @ d).max()) + entropy(d) / eta)
+    # The last answer, to which no update belongs, is in the last row; a run that ends by its update asks no more.
+    smallest = np.minimum.accumulate(primal)
+    expected = np.append(smallest[: run.rounds - 1], smallest[-1])
+    assert run.trace["smallest_primal"] == pytest.approx(expected, abs=1e-9)
+    assert run.trace["delta"] == pytest.approx(expected - run.trace["value"], abs=1e-9)
+    if rule == "practical":
+        assert run.trace["delta"][-1] <= 0.025
+    if choose == "best":
+        page = get_formulation("binary_erlpboost" if "binary" in name else "erlpboost")
+        best = page.bind(of.U, c=of.c, nu=of.nu, eta=eta).solve(tol=1e-8).certificate
+        assert run.trace["value"][-1] >= best.lower - 0.025 - 1e-6
 
 
 @every_class

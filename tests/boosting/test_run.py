@@ -437,7 +437,7 @@ def html(shown: Any) -> str:
 
 def test_the_trace_is_a_table() -> None:
     trace = boost("lpboost", stumps(), nu=4, nus=[2], max_rounds=5).trace
-    assert trace.columns[:2] == ("round", "hypotheses") and trace.columns[-2:] == ("gap", "soft_margin[nu=2]")
+    assert trace.columns[:2] == ("round", "hypotheses") and trace.columns[-3:] == ("gap", "delta", "soft_margin[nu=2]")
     assert list(trace.to_dict()) == list(trace.columns)
     assert len(trace) == 5 and len(trace[1:3]) == 2 and trace[2].round == 3
     assert trace.to_dict()["backend"] == ["highs"] * 5

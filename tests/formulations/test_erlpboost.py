@@ -209,9 +209,18 @@ def test_canonical_eta_and_the_iteration_bound() -> None:
 
 def test_an_eta_below_one_half_counts_as_one_half_in_the_bound() -> None:
     """The step to w = u gains 1/2 of the gap at least, and not its square over 8 eta, once eta is small."""
-    program = erlpboost(np.ones((40, 2)), nu=10, epsilon=0.05, eta=0.01)
+    program = erlpboost(np.ones((40, 2)), nu=40, epsilon=0.05, eta=0.01)
     bound = get_formulation("erlpboost").iteration_bound(program.parameters, program.examples)
     assert bound == pytest.approx(8 / 0.05)
+
+
+@pytest.mark.parametrize("name", ["erlpboost", "binary_erlpboost", "unnormalized_erlpboost"])
+def test_an_eta_below_that_of_theory_bounds_no_rounds(name: str) -> None:
+    page = get_formulation(name)
+    theory = page.bind(np.ones((40, 2)), nu=10, epsilon=0.05).parameters.eta
+    for share, bound in ((0.99, math.inf), (1.0, 16 * theory / 0.05), (2.0, 32 * theory / 0.05)):
+        program = page.bind(np.ones((40, 2)), nu=10, epsilon=0.05, eta=share * theory)
+        assert page.iteration_bound(program.parameters, program.examples) == pytest.approx(bound)
 
 
 def test_canonical_eta_uses_the_range_of_the_entropy_for_a_reference_outside_the_cap() -> None:
