@@ -14,7 +14,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from boostopt.errors import OptionError, unknown_name
+from boostopt.errors import OptionError, shown, unknown_name
 from boostopt.formulation import Formulation
 
 FOLDER = "boostopt.formulations"
@@ -48,7 +48,10 @@ def get_formulation(which: object) -> Formulation[Any]:
     if isinstance(which, Formulation):
         return which  # pyright: ignore[reportUnknownVariableType]
     if not isinstance(which, str | PathLike):
-        raise OptionError(f"expected the name, the path or an instance of a formulation; got {which!r}.")
+        raise OptionError(
+            f"expected the name, the path or an instance of a formulation; got {shown(which)}. "
+            "Pass one of list_formulations(), or the path of a page."
+        )
     if isinstance(which, PathLike) or is_path(which):
         page = _stated_in(_load(Path(which)))
         object.__setattr__(page, "pickled_as", (get_formulation, (os.path.abspath(which),)))  # it may be frozen
@@ -101,7 +104,7 @@ def _load(path: Path) -> ModuleType:
     digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
     spec = importlib.util.spec_from_file_location(f"boostopt_page_{path.stem}_{digest}", path)
     if spec is None or spec.loader is None:
-        raise OptionError(f"expected a Python file ending in .py; got {path}.")
+        raise OptionError(f"expected a Python file ending in .py; got {path}. Name the file of a page.")
     module = importlib.util.module_from_spec(spec)
     sys.modules[spec.name] = module  # dataclasses look their module up there
     try:

@@ -44,16 +44,30 @@ MOST_LISTED = 100
 MOST_COMPARED = 10_000
 """Names among which one that is alike is looked for."""
 
+LONGEST = 100
+"""Characters of a value that is shown in a message."""
+
+
+def shown(value: object) -> str:
+    """Return a value as a message has it: what does not fit a line by its kind, and by its shape if it has one."""
+    kind, shape = type(value).__name__, getattr(value, "shape", None)
+    if isinstance(shape, tuple) and shape:
+        return f"{kind} of shape {shape}"
+    text = repr(value)
+    if len(text) <= LONGEST and "\n" not in text:
+        return text
+    return f"{kind} {' '.join(text.split())[:LONGEST]}..."
+
 
 def unknown_name(kind: str, name: object, known: Iterable[str]) -> OptionError:
     """Return the error for an unknown name, with the nearest known ones and a list of all."""
     names = sorted(known)
-    return OptionError(f"unknown {kind} {name!r}.{nearest(name, names)} Known: {listed_briefly(names) or 'none'}.")
+    return OptionError(f"unknown {kind} {shown(name)}.{nearest(name, names)} Known: {listed_briefly(names) or 'none'}.")
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
     """Return the question whether a known name was meant, "" where none is near; case does not count."""
-    names, wanted = list(known), str(name).casefold()
+    names, wanted = list(known), name.casefold() if isinstance(name, str) else ""
     folded = {each.casefold() for each in names}
     # Names that are alike, or else those that contain it: `clarabel` is a part of `cvxpy:clarabel`.
     few = len(folded) <= MOST_COMPARED

@@ -21,7 +21,7 @@ from boostopt.errors import ProblemError, unknown_name
 from boostopt.forms import Form, derive
 from boostopt.margins import Margins
 from boostopt.parameters import LARGEST, POSITIVE, SMALLEST, Parameter, check_values, per_example, read, typical
-from boostopt.program import Examples, Program, check_unmasked, made_by_page
+from boostopt.program import Examples, Program, made_by_page
 from boostopt.progress import Progress
 from boostopt.regularizers.base import Regularizer
 from boostopt.regularizers.capped_simplex import SUM_ROUNDING
@@ -179,7 +179,6 @@ class Formulation(ABC, Generic[P]):
         OptionError
             A parameter that this formulation does not have.
         """
-        check_unmasked("U", U)
         margins = Margins(U)
         if self.columns not in (None, margins.t):
             raise ProblemError(

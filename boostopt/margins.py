@@ -174,11 +174,11 @@ class Margins:
         ProblemError
             The column has another shape than (N,), is not of real numbers, or leaves [-1, 1].
         """
-        check_unmasked("column", column)
-        new = np.asarray(column)
+        new = as_array("column", column)
         if new.shape != (self.N,):
             raise ProblemError(
-                f"a column of U must have one margin for each of the {self.N} examples; got shape {new.shape}."
+                f"a column of U must have one margin for each of the {self.N} examples; got shape {new.shape}. "
+                "Pass its margins alone."
             )
         added = _stored(new[:, np.newaxis])
         storage, buffer = _with_column(self._storage, added, self._lineage)
@@ -299,6 +299,15 @@ def check_unmasked(name: str, values: Any) -> None:
     )
 
 
+def as_array(name: str, values: Any) -> Array:
+    """Return values as an array without masked entries, whatever their kind and their shape."""
+    check_unmasked(name, values)
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise ProblemError(f"{name} must be an array; got rows of unequal length. Fill them up.") from None
+
+
 def compressed_rows(name: str, matrix: Any) -> Any:
     """Return a sparse matrix as compressed rows, each entry once, whose indices lie in it.
 
@@ -341,13 +350,8 @@ def compressed_rows(name: str, matrix: Any) -> Any:
 
 def _stored(U: Any) -> Any:
     """Check U and return it in one of the three storages."""
-    check_unmasked("U", U)
     sparse = scipy.sparse.issparse(U)
-    try:
-        matrix: Any = U if sparse else np.asarray(U)
-    except ValueError as failure:
-        raise ProblemError(f"U must be a matrix of real numbers; got rows of unequal length: {failure}.") from None
-    matrix = compressed_rows("U", matrix) if sparse else matrix
+    matrix: Any = compressed_rows("U", U) if sparse else as_array("U", U)
     if matrix.dtype.kind not in "biuf":
         raise ProblemError(
             f"U must be a matrix of real numbers; got dtype {matrix.dtype}. "

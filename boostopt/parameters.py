@@ -10,8 +10,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from boostopt.arguments import flag, number
 from boostopt.errors import ProblemError
-from boostopt.program import Examples, check_unmasked
+from boostopt.margins import as_array
+from boostopt.program import Examples
 from boostopt.regularizers.capped_simplex import FULL_SUPPORT
 from boostopt.shapes import Array, Float
 
@@ -124,15 +126,8 @@ def read(parameter: Parameter, value: Any, N: int) -> Any:
     if kind == "per example":
         return per_example(name, value, N)
     if kind == "flag":
-        if not isinstance(value, bool | int | float | np.bool_) or value not in (0, 1):
-            raise ProblemError(f"{name} must be True or False; got {value!r}. It is {parameter.meaning}.")
-        return bool(value)
-    try:
-        if isinstance(value, str | bytes):  # float would read "1"
-            raise TypeError
-        return float(value)
-    except (TypeError, ValueError):
-        raise ProblemError(f"{name} must be a real number; got {value!r}.") from None
+        return flag(name, value, f"It is {parameter.meaning}. Pass one of the two.", ProblemError)
+    return number(name, value, "a real number", lambda x: True, f"Pass {parameter.meaning}.", ProblemError)
 
 
 def check_values(parameters: Mapping[str, Parameter], values: Mapping[str, Any], examples: Examples) -> None:
@@ -143,7 +138,7 @@ def check_values(parameters: Mapping[str, Parameter], values: Mapping[str, Any],
             got = f"{value:.10g}" if parameter.domain.kind == "number" else f"{value!r}"
             raise ProblemError(
                 f"{name} must lie in {parameter.domain.text}{_with_total(parameter.domain, examples)}; "
-                f"got {got}. It is {parameter.meaning}.{_if_fraction(parameter.domain, value, examples)}"
+                f"got {got}. Pass {parameter.meaning}, in that range.{_if_fraction(parameter.domain, value, examples)}"
             )
 
 
@@ -154,13 +149,13 @@ def _with_total(domain: Domain, examples: Examples) -> str:
 
 def per_example(name: str, values: npt.ArrayLike, N: int) -> Float[Array, " N"]:
     """Return one finite number for each example."""
-    check_unmasked(name, values)
-    array = np.asarray(values)
+    array = as_array(name, values)
     if array.dtype.kind not in "biuf" or array.shape != (N,):
         raise ProblemError(
-            f"{name} must be one number for each example, shape ({N},); got shape {array.shape} of {array.dtype}."
+            f"{name} must be one number for each example, shape ({N},); got shape {array.shape} of {array.dtype}. "
+            "Pass an array of them."
         )
     if not np.isfinite(array).all():
         n = int(np.argmin(np.isfinite(array)))
-        raise ProblemError(f"{name} must be finite; got {array[n]} at {n}.")
+        raise ProblemError(f"{name} must be finite; got {array[n]} at {n}. Correct it, or leave that example out.")
     return array.astype(np.float64)

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_chec
 import numpy as np
 import numpy.typing as npt
 
+from boostopt.arguments import choice
 from boostopt.certificate import Certificate, certify
 from boostopt.edges.base import EdgeFunction
-from boostopt.errors import BoostoptError, ProblemError, unknown_name
+from boostopt.errors import BoostoptError, ProblemError
 from boostopt.forms import Form, Side, derive
-from boostopt.margins import Margins, check_unmasked
+from boostopt.margins import Margins, as_array
 from boostopt.recovery import Recovery, best_recovery, recover
 from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
@@ -210,8 +211,8 @@ class Program:
         ProblemError
             No dual can be derived, or the page fails to make the problem that it prints.
         """
-        if side != "primal" and side != "dual":
-            raise unknown_name("side", side, ("primal", "dual"))
+        side = "primal" if choice("side", side, ("primal", "dual")) == "primal" else "dual"
+        form = choice("form", form, ("derived", "literal"))
         if form == "literal":
             import cvxpy as cp
 
@@ -220,8 +221,6 @@ class Program:
             U = self.margins.to_array()
             what = f"{side}, a cvxpy.Problem"
             return made_by_page(page.name, what, lambda: printed(U, self.parameters, self.examples), cp.Problem)
-        if form != "derived":
-            raise unknown_name("form", form, ("derived", "literal"))
         if side not in self.sides:
             raise ProblemError(
                 f"the derived dual needs the conjugates of F and G in closed form; {self.formulation.name} has none. "
@@ -267,8 +266,7 @@ def _vector(name: str, values: npt.ArrayLike | None, length: int, size: str) -> 
     """Return an answer's array as float64, checked for its shape only."""
     if values is None:
         return None
-    check_unmasked(name, values)
-    array = np.asarray(values)
+    array = as_array(name, values)
     if array.dtype.kind not in "biuf" or array.shape != (length,):
         raise ProblemError(
             f"{name} must be {length} real numbers, shape ({size},); got shape {array.shape} of {array.dtype}. "

@@ -23,9 +23,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from boostopt.arguments import choice, number
 from boostopt.certificate import Certificate, certify
 from boostopt.edges.base import Active, EdgeFunction
-from boostopt.errors import OptionError, unknown_name
 from boostopt.margins import Margins
 from boostopt.regularizers.base import Regularizer, Stationarity
 from boostopt.shapes import Array, Bool, Float
@@ -146,10 +146,9 @@ def recover(
     OptionError
         Unknown method, or a tolerance outside (0, 0.1].
     """
-    if method != "nnls" and method != "least_squares":
-        raise unknown_name("method of recovery", method, METHODS)
-    if not 0.0 < within <= 0.1:
-        raise OptionError(f"within must lie in (0, 0.1]; got {within}. It is the tolerance for an active constraint.")
+    method = choice("method of recovery", method, METHODS)
+    advice = "Pass the tolerance for an active constraint, such as 1e-6."
+    within = number("within", within, "a number in (0, 0.1]", lambda tol: 0.0 < tol <= 0.1, advice)
     d = F.project(d)
     e = U.edges(d)
     conditions = F.stationarity(d, within if method == "nnls" else 1e-300)

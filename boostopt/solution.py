@@ -151,6 +151,9 @@ class Solution:
         SolverNotFound
             The program is not one that the solver takes.
         """
+        from boostopt.solving import check_limits
+
+        tol, time_limit = check_limits(tol, time_limit)
         if self.certificate.scaled_gap <= tol:
             return self
         return self.program.solve(POLISHER, tol, time_limit, start=self)

@@ -9,7 +9,9 @@ from functools import cache
 
 import numpy as np
 
-from boostopt.backends import get_backend, list_backends
+from boostopt.arguments import flag, instance, number
+from boostopt.arguments import seconds as limit_of
+from boostopt.backends import AUTO, check_backend, get_backend, list_backends
 from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Start, Task
 from boostopt.backends.guarded import Guarded
 from boostopt.certificate import Certificate
@@ -95,10 +97,12 @@ def solve(
     SolverNotFound
         The backend is not installed or cannot take the program.
     """
-    check_limits(tol, time_limit)
+    tol, time_limit = check_limits(tol, time_limit)
+    isolate, merge = flag("isolate", isolate), flag("merge", merge)
     check_program(program)
     task = Task(program, tol, Deadline.after(time_limit), _start(program, start))
-    backends = _in_order(program, task.start) if backend == "auto" else iter([_able(get_backend(backend), program)])
+    check_backend(backend)
+    backends = _in_order(program, task.start) if backend == AUTO else iter([_able(get_backend(backend), program)])
     times: dict[str, float] = {phase: 0.0 for phase in PHASES}
     began = time.perf_counter()
     best, attempts = _Best(task, times), list[Attempt]()
@@ -171,9 +175,11 @@ def _safely(backend: Backend, alone: bool) -> Backend:
 
 def _start(program: Program, start: Solution | Start | None) -> Start | None:
     """Return where to begin, checked for its shapes."""
-    given = start.start if isinstance(start, Solution) else start
-    if given is None:
+    if start is None:
         return None
+    expected, advice = "a solution, what solve returns", "Pass the solution from before the columns were appended."
+    given = instance("start", start, (Solution, Start), expected, advice)
+    given = given.start if isinstance(given, Solution) else given
     N, t = program.margins.shape
     if (given.d is not None and given.d.shape != (N,)) or (
         given.w is not None and (given.w.ndim != 1 or len(given.w) > t)
@@ -181,27 +187,22 @@ def _start(program: Program, start: Solution | Start | None) -> Start | None:
         shapes = [None if array is None else array.shape for array in (given.d, given.w)]
         raise OptionError(
             f"start must be of a program with these {N} examples and at most {t} hypotheses; got d and w of shapes "
-            f"{shapes[0]} and {shapes[1]}. Pass the solution from before the columns were appended."
+            f"{shapes[0]} and {shapes[1]}. {advice}"
         )
     return given
 
 
-def check_limits(tol: float, time_limit: float | None = None) -> None:
-    """Raise OptionError unless 0 < tol < 1 and the time limit is positive or None."""
-    if not _is_number(tol) or not 0 < tol < 1:
-        raise OptionError(f"tol must lie in (0, 1); got {tol}. It is the gap over max(1, |lower|, |upper|).")
-    if time_limit is not None and (not _is_number(time_limit) or not time_limit > 0):
-        raise OptionError(f"time_limit must be a positive number of seconds or None; got {time_limit!r}.")
+def check_limits(tol: object, time_limit: object = None) -> tuple[float, float | None]:
+    """Return a tolerance and a time limit, read; OptionError unless 0 < tol < 1 and the limit is positive or None."""
+    advice = "Pass the gap over max(1, |lower|, |upper|) that is wanted, such as 1e-8."
+    read = number("tol", tol, "a number in (0, 1)", lambda gap: 0.0 < gap < 1.0, advice)
+    return read, limit_of("time_limit", time_limit)
 
 
 def check_program(program: object) -> None:
     """Raise OptionError unless it is a program."""
     if not isinstance(program, Program):
         raise OptionError(f"expected a program; got {type(program).__name__}. Make one with formulation.bind(U, ...).")
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float)
 
 
 class _Best:

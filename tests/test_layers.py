@@ -16,6 +16,7 @@ ROOT = Path(boostopt.__file__).parent
 # From the bottom to the top; modules of one level do not import each other.
 LEVELS = (
     {"errors", "shapes", "quiet", "threads", "words", "lazy"},
+    {"arguments"},
     {"margins", "files", "expressions", "learners"},
     {"regularizers", "edges", "typesetting", "tables"},
     {"feasibility", "forms", "printed"},

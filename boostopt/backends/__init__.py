@@ -8,7 +8,7 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 
 from boostopt.backends.base import Backend
-from boostopt.errors import OptionError, unknown_name
+from boostopt.errors import OptionError, shown, unknown_name
 
 ENTRY_POINTS = "boostopt.backends"
 
@@ -61,7 +61,9 @@ def get_backend(which: object) -> Backend:
     if isinstance(which, Backend):
         return which
     if not isinstance(which, str):
-        raise OptionError(f"expected the name or an instance of a backend; got {which!r}.")
+        raise OptionError(
+            f"expected the name or an instance of a backend; got {shown(which)}. Pass one of list_backends()."
+        )
     if which.removeprefix(ISOLATED) == AUTO:
         raise OptionError(
             f'expected the name of one backend; got {which!r}, and "auto" is the choice among them. '
@@ -86,6 +88,12 @@ def get_backend(which: object) -> Backend:
         open_name: Callable[[str], Backend] = getattr(import_module(module), function)
         return open_name(which)
     raise unknown_name("backend", which, [AUTO, *list_backends()])
+
+
+def check_backend(which: object) -> None:
+    """Raise what `get_backend` raises unless it is "auto", a backend, or the name of one."""
+    if not (isinstance(which, str) and which == AUTO):
+        get_backend(which)
 
 
 @cache

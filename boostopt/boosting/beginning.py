@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from boostopt.arguments import number
 from boostopt.backends.base import Start
 from boostopt.boosting.collected import Collected
 from boostopt.boosting.history import History
@@ -25,6 +26,14 @@ from boostopt.threads import one_thread
 
 LONG = 1000
 """Rounds beyond which a corrective run does not keep the weights of each, unless it is told to."""
+
+
+AN_EDGE = (
+    "an edge, a number in [-1, 1]",
+    lambda edge: -1.0 <= edge <= 1.0,
+    "Pass an edge that every answer reaches.",
+)
+"""What a guarantee must be, in words and as a test, and what to do."""
 
 
 @one_thread()
@@ -102,8 +111,8 @@ def _known(guarantee: float | None, problem: Problem) -> Bounds:
     """Return what is known before the first answer: every edge is at least the guarantee."""
     if guarantee is None:
         return Bounds()
-    if not -1.0 <= guarantee <= 1.0:
-        raise OptionError(f"guarantee must be an edge, in [-1, 1]; got {guarantee!r}.")
+    # An oracle's own is no option: it is looked at here.
+    guarantee = number("guarantee", guarantee, *AN_EDGE)
     target = math.inf if problem.goal is None else guarantee + problem.goal.least
     return Bounds(smallest_edge=guarantee, smallest_target=target)
 

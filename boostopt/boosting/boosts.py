@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from inspect import signature
 from os import PathLike
 from typing import Any
 
 import numpy.typing as npt
 
+from boostopt.arguments import names as listed_names
+from boostopt.backends import check_backend
 from boostopt.backends.base import Backend
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.projection import make
 from boostopt.boosting.rules import RULES, Rule, Schedule
 from boostopt.boosting.run import AtZero, Run
-from boostopt.boosting.settings import Settings, carried_out, check_oracle
+from boostopt.boosting.settings import Settings, carried_out, check_keywords, check_oracle
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.trace import Row
 from boostopt.catalogue import get_formulation, list_formulations
@@ -69,9 +72,9 @@ def boost(
         How the weights move: "total" (the program over all hypotheses), or a corrective "step", "line_search" or
         "program" (over the mixture and the newest hypothesis). As the formulation says by default.
     rules
-        Names of stopping rules, from `boostopt.boosting.RULES`, or of formulations whose rules are meant; those of the
-        formulation itself by default. Where eta is too small for a rule to promise a soft margin it must be named: it
-        then is about the regularized program alone, and `run.reason` says so.
+        Names of stopping rules, one or several, from `boostopt.boosting.RULES`, or of formulations whose rules are
+        meant; those of the formulation itself by default. Where eta is too small for a rule to promise a soft margin it
+        must be named: it then is about the regularized program alone, and `run.reason` says so.
     guarantee
         An edge that every answer of the oracle is known to reach; the oracle's own by default.
     max_rounds, time_limit
@@ -123,6 +126,8 @@ def boost(
     """
     page = get_formulation(formulation)
     check_oracle(oracle)
+    check_backend(backend)
+    check_keywords("boost", parameters, BOOST, page)
     given = {name: value for name, value in parameters.items() if value is not None}
     problem = Problem.of(page, oracle.c, d0, epsilon, update, given)
     if problem.edges.even and not oracle.reflexive:
@@ -131,14 +136,13 @@ def boost(
             f"edges without a sign, those of {page.name}, need a class that is closed under negation; this oracle's is "
             f"not. Make it with reflexive=True{remedy}"
         )
-    wanted = _rules(problem, rules)
     settings = Settings(
         max_rounds=max_rounds,
         time_limit=time_limit,
         guarantee=guarantee,
         columns=columns,
-        schedule=schedule or Schedule(),
-        stabilization=stabilization or Stabilization(),
+        schedule=Schedule() if schedule is None else schedule,
+        stabilization=Stabilization() if stabilization is None else stabilization,
         start=start,
         final_weights=final_weights,
         history=history,
@@ -150,13 +154,14 @@ def boost(
         checkpoint_seconds=checkpoint_seconds,
         progress=progress,
     )
+    wanted = _rules(problem, rules)
     return carried_out(problem, oracle, make(problem, backend, settings.stabilization.idle), wanted, settings)
 
 
 def _rules(problem: Problem, names: Sequence[str] | None) -> tuple[Rule, ...]:
     """Return the rules that can fire: those named, or of the page's own those that promise a soft margin."""
     if names is not None:
-        names = [rule for name in names for rule in _of_name(name)]
+        names = [rule for name in listed_names("rules", names) for rule in _of_name(name)]
         for name in names:
             if obstacle := RULES[name].obstacle(problem):
                 raise OptionError(f"the rule {name!r} cannot hold for {problem.page.name}: {obstacle}.")
@@ -172,3 +177,7 @@ def _of_name(name: str) -> tuple[str, ...]:
     if name in list_formulations():
         return get_formulation(name).stopping_rules
     raise unknown_name("stopping rule", name, RULES)
+
+
+BOOST = tuple(name for name, its in signature(boost).parameters.items() if its.kind is its.KEYWORD_ONLY)
+"""The keywords of `boost` that are of no formulation."""

@@ -7,13 +7,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from boostopt.errors import unknown_name
+from boostopt.arguments import choice
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.features import Features, evaluate
 from boostopt.shapes import Array, Float, Int8
 
 AtZero = Literal["majority", "positive", "negative"]
 """What is predicted where f(x) = 0: the class of more training examples (ties: positive), or always the same one."""
+
+AT_ZERO: tuple[AtZero, ...] = ("majority", "positive", "negative")
 
 
 def combined(hypotheses: Sequence[Hypothesis], w: Float[Array, " t"], X: Any) -> Float[Array, " n"]:
@@ -32,6 +34,4 @@ ZERO = 1e-10
 def decided(f: Float[Array, " n"], at_zero: AtZero, majority: int) -> Int8[Array, " n"]:
     """Return the classes of values f, zeros as named."""
     zero: Mapping[str, int] = {"majority": majority, "positive": 1, "negative": -1}
-    if at_zero not in zero:
-        raise unknown_name("at_zero", at_zero, zero)
-    return np.where(np.abs(f) <= ZERO, zero[at_zero], np.sign(f)).astype(np.int8)
+    return np.where(np.abs(f) <= ZERO, zero[choice("at_zero", at_zero, zero)], np.sign(f)).astype(np.int8)

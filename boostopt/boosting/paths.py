@@ -10,14 +10,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostopt.boosting.boosts import EPSILON, boost
+from boostopt.arguments import function, optional, refused
+from boostopt.boosting.boosts import BOOST, EPSILON, boost
 from boostopt.boosting.driver import INTERRUPTED
 from boostopt.boosting.goal import ClassCertificate
 from boostopt.boosting.interrupts import Interrupts
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.run import Run
+from boostopt.boosting.settings import check_keywords, check_oracle
 from boostopt.catalogue import get_formulation
 from boostopt.errors import OptionError
+from boostopt.margins import as_array
 from boostopt.oracles.base import Hypothesis, Oracle
 from boostopt.shapes import Array, Float, Int
 from boostopt.words import html_table, interval
@@ -160,11 +163,14 @@ def path(
     ProblemError
         A value is out of its domain, or the oracle returns what is no column.
     """
+    check_oracle(oracle)
+    each = optional(function, "each", each)
     name, values, fixed = _values({"nu": nu, "eta": eta})
     for single in ("start", "checkpoint"):
         if single in options:
             raise OptionError(f"{single} is of one run; a path has {len(values)}. Leave it out.")
     page = get_formulation(formulation)
+    check_keywords("path", options, BOOST, page)
     parameters = {key: options[key] for key in page.parameters if key in options}
     for value in values.tolist():  # before the first run: a bad value would lose what was made
         given = {**parameters, **fixed, name: value}
@@ -197,20 +203,17 @@ def _values(given: dict[str, npt.ArrayLike | None]) -> tuple[str, Float[Array, "
     for name, value in given.items():
         if value is None:
             continue
-        try:
-            array = np.asarray(value)
-        except ValueError as failure:
-            raise OptionError(f"{name} must be a list of numbers, or one; got {value!r}: {failure}.") from failure
+        array = as_array(name, value)
         if array.size and array.dtype.kind not in "iuf":
-            raise OptionError(f"{name} must be a list of numbers, or one; got {value!r}. Pass such a list.")
+            raise refused(name, "a list of numbers, or one", value, "Pass such a list.")
         arrays[name] = array.astype(np.float64)
     several = [name for name, values in arrays.items() if values.ndim == 1]
     if len(several) != 1 or any(values.ndim > 1 for values in arrays.values()):
         shapes = ", ".join(f"{name} of shape {values.shape}" for name, values in arrays.items()) or "neither"
         raise OptionError(
-            f"a path goes along several values of nu or of eta; got {shapes}. Pass a list for one of the two."
+            f"expected several values of nu or of eta, to go along; got {shapes}. Pass a list for one of the two."
         )
     name = several[0]
     if not len(arrays[name]):
-        raise OptionError(f"a path needs at least one value of {name}; got none.")
+        raise OptionError(f"a path needs at least one value of {name}; got none. Pass a list of them.")
     return name, arrays[name], {other: float(value) for other, value in arrays.items() if other != name}

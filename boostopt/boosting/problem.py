@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -10,11 +9,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from boostopt.arguments import choice, positive
 from boostopt.boosting.goal import Goal
 from boostopt.edges.base import EdgeFunction
 from boostopt.edges.bounded import BoundedEdges
 from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
-from boostopt.errors import OptionError, ProblemError, unknown_name
+from boostopt.errors import OptionError, ProblemError
 from boostopt.formulation import Formulation
 from boostopt.margins import Margins
 from boostopt.program import Examples, Program
@@ -75,11 +75,8 @@ class Problem:
         given: Mapping[str, Any],
     ) -> Problem:
         """Check what a user gave and bind it."""
-        if not 0.0 < epsilon < math.inf:
-            raise OptionError(f"epsilon must be a positive number; got {epsilon!r}. It is the accuracy of the margin.")
-        update = page.update if update is None else update
-        if update not in UPDATES:
-            raise unknown_name("update", update, UPDATES)
+        epsilon = positive("epsilon", epsilon, advice="Pass the accuracy of the soft margin, such as 0.01.")
+        update = choice("update", page.update if update is None else update, UPDATES)
         if (page.update == "projection") != (update == "projection"):
             raise OptionError(f"{page.name} moves by {page.update!r}; got update={update!r}. Leave it out.")
         if page.columns is not None and page.update == "total":
@@ -112,7 +109,7 @@ class Problem:
         goal = Goal.of(F, G, first.examples)
         if update in CORRECTIVE:
             _check_corrective(page, update, G if page.columns is None else MaximumEdge(), goal)
-        return cls(page, dict(given), first, update, float(epsilon), goal)
+        return cls(page, dict(given), first, update, epsilon, goal)
 
     def __reduce__(self) -> Any:
         """Return what pickle makes it again by: what was given, for a page may state its pieces by functions."""

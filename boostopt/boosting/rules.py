@@ -11,10 +11,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from boostopt.arguments import positive
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.state import State
 from boostopt.edges.bounded import BoundedEdges
 from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
+from boostopt.errors import OptionError
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,6 +213,16 @@ class Schedule:
     shift: float = 0.03
     loosest: float = 1e-2
     finest: float = 1e-8
+
+    def __post_init__(self) -> None:
+        """Raise OptionError for what is no positive number, or ends the wrong way round."""
+        for name in ("share", "shift", "loosest", "finest"):
+            positive(name, getattr(self, name))
+        if not self.finest <= self.loosest < 1.0:
+            raise OptionError(
+                "finest and loosest must be tolerances, the finest at most the loosest and that below 1; got "
+                f"{self.finest:g} and {self.loosest:g}. Exchange them, or leave them out."
+            )
 
     def tolerance(self, view: View) -> float:
         """Return the scaled gap that the next solve is to reach."""

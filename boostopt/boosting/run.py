@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from boostopt.arguments import choice
 from boostopt.boosting.classifier import AtZero, combined, decided
 from boostopt.boosting.collected import Collected
 from boostopt.boosting.goal import FEASIBLE, ClassCertificate, Goal
@@ -20,7 +21,7 @@ from boostopt.boosting.rules import RULES
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Trace
 from boostopt.certificate import Certificate
-from boostopt.errors import OptionError, unknown_name
+from boostopt.errors import OptionError
 from boostopt.oracles.base import Hypothesis, Oracle, Query
 from boostopt.oracles.base import State as OracleState
 from boostopt.program import Program
@@ -326,8 +327,7 @@ def final_weights_of(problem: Problem, wanted: str | None) -> str:
         There is no such way, or the formulation has no soft margin whose weights were to be taken.
     """
     how = problem.page.final_weights if wanted is None else wanted
-    if how not in FINAL_WEIGHTS:
-        raise unknown_name("final_weights", how, FINAL_WEIGHTS)
+    how = choice("final_weights", how, FINAL_WEIGHTS)
     if how == "lp" and problem.goal is None:
         raise OptionError(f"{problem.page.name} has no soft margin to take the weights of; leave out final_weights.")
     return how

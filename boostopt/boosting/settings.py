@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -12,8 +12,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from boostopt.arguments import (
+    choice,
+    file_path,
+    flag,
+    flag_or_function,
+    instance,
+    number,
+    numbers,
+    optional,
+    refused,
+    seconds,
+    whole,
+)
 from boostopt.backends.base import Deadline
-from boostopt.boosting.beginning import begun
+from boostopt.boosting.beginning import AN_EDGE, begun
+from boostopt.boosting.classifier import AT_ZERO
 from boostopt.boosting.driver import Limits, Loop
 from boostopt.boosting.goal import Goal
 from boostopt.boosting.problem import Problem
@@ -24,9 +38,11 @@ from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.trace import Row
 from boostopt.boosting.updates import Update
 from boostopt.boosting.watch import Checkpoints, TestExamples, Watch
-from boostopt.errors import OptionError
+from boostopt.errors import OptionError, listed, nearest, shown
+from boostopt.formulation import Formulation
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.examples import signs
+from boostopt.oracles.features import Features
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.threads import one_thread
@@ -53,6 +69,32 @@ class Settings:
     checkpoint_seconds: float | None = None
     progress: bool | Callable[[Row], None] = False
 
+    def __post_init__(self) -> None:
+        """Read each option as what it should be, whoever is to use it."""
+        read: dict[str, Any] = {
+            "max_rounds": optional(whole, "max_rounds", self.max_rounds, 1, "None, or a whole number"),
+            "time_limit": seconds("time_limit", self.time_limit),
+            "guarantee": optional(number, "guarantee", self.guarantee, *AN_EDGE),
+            "columns": whole("columns", self.columns, 1),
+            "schedule": instance("schedule", self.schedule, Schedule, *_made("a Schedule")),
+            "stabilization": instance("stabilization", self.stabilization, Stabilization, *_made("a Stabilization")),
+            "start": optional(instance, "start", self.start, Run, "a run, what boost returns", "Pass the run itself."),
+            "history": optional(flag, "history", self.history),
+            "nus": numbers("nus", self.nus, "positive counts of examples", lambda nu: 0.0 < nu < math.inf),
+            "at_zero": choice("at_zero", self.at_zero, AT_ZERO),
+            "checkpoint": optional(file_path, "checkpoint", self.checkpoint),
+            "checkpoint_rounds": whole("checkpoint_rounds", self.checkpoint_rounds, 1),
+            "checkpoint_seconds": seconds("checkpoint_seconds", self.checkpoint_seconds),
+            "progress": flag_or_function("progress", self.progress),
+        }
+        for name, value in read.items():
+            object.__setattr__(self, name, value)
+
+
+def _made(what: str) -> tuple[str, str]:
+    """Return what an option must be that has a class of its own, and what to do."""
+    return what, f"Make one with boostopt.boosting.{what.split()[-1]}(...), or leave it out."
+
 
 def carried_out(
     problem: Problem,
@@ -69,7 +111,7 @@ def carried_out(
             f"stabilization is of totally corrective runs; {problem.page.name} moves by {problem.update!r}. "
             "Leave it out."
         )
-    _check_end(problem, settings.max_rounds, settings.time_limit, settings.columns)
+    _check_end(problem, settings.max_rounds, settings.time_limit)
     stood = oracle.state()
     record = begun(
         problem,
@@ -84,7 +126,9 @@ def carried_out(
     watch = Watch(
         goals=_goals(problem, settings.nus),
         test=_test(settings.test, settings.at_zero),
-        checkpoints=_checkpoints(settings.checkpoint, settings.checkpoint_rounds, settings.checkpoint_seconds),
+        checkpoints=None
+        if settings.checkpoint is None
+        else Checkpoints(Path(settings.checkpoint), settings.checkpoint_rounds, settings.checkpoint_seconds),
         earlier=record.trace[-1].seconds if len(record.trace) else 0.0,
     )
     limits = Limits(settings.max_rounds, Deadline.after(settings.time_limit))
@@ -107,20 +151,25 @@ def carried_out(
             oracle.restore(stood)
 
 
+def check_keywords(function: str, given: Iterable[str], own: Iterable[str], page: Formulation[Any]) -> None:
+    """Raise OptionError for a keyword that is neither the function's own nor a parameter of the formulation."""
+    own, of_page = sorted(own), sorted(page.parameters)
+    for name in given:
+        if name not in own and name not in of_page:
+            raise OptionError(
+                f"unknown keyword {name!r} of {function}.{nearest(name, [*own, *of_page])} Known: its own "
+                f"{listed(own)}; of {page.name} {listed(of_page) or 'none'}."
+            )
+
+
 def check_oracle(oracle: object) -> None:
     """Raise OptionError unless it is an oracle."""
     if not isinstance(oracle, Oracle):
         raise OptionError(f"expected an oracle; got {type(oracle).__name__}. Make one: boostopt.oracles has several.")
 
 
-def _check_end(problem: Problem, max_rounds: int | None, time_limit: float | None, columns: int) -> None:
-    """Raise OptionError where a limit is out of range, or where nothing need ever stop the run."""
-    if max_rounds is not None and not max_rounds >= 1:
-        raise OptionError(f"max_rounds must be a whole number of at least 1, or None; got {max_rounds!r}.")
-    if time_limit is not None and not time_limit > 0:
-        raise OptionError(f"time_limit must be a positive number of seconds, or None; got {time_limit!r}.")
-    if not columns >= 1:
-        raise OptionError(f"columns must be a whole number of at least 1; got {columns!r}.")
+def _check_end(problem: Problem, max_rounds: int | None, time_limit: float | None) -> None:
+    """Raise OptionError where nothing need ever stop the run."""
     endless = problem.update == "projection" and not math.isfinite(problem.most_rounds)
     if endless and max_rounds is None and time_limit is None:
         raise OptionError(
@@ -143,20 +192,14 @@ def _test(test: tuple[Any, npt.ArrayLike] | None, at_zero: AtZero) -> TestExampl
     """Return the examples to test on, checked."""
     if test is None:
         return None
-    if len(test) != 2:
-        raise OptionError("test must be a pair (X, y) of features and classes.")
+    advice = "Pass features of shape (n, features) and a class for each row."
+    if not isinstance(test, tuple | list) or len(test) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise refused("test", "a pair (X, y) of features and classes", test, advice)
     X, y = test
-    labels = signs(y)
-    rows = X.shape[0] if hasattr(X, "shape") else len(X)
-    if labels.shape != (rows,) or rows == 0:
-        raise OptionError(f"test must hold one class for each row of X; got classes of shape {labels.shape}.")
+    labels, rows = signs(y), Features(X).n
+    if np.ndim(X) != 2 or labels.shape != (rows,) or rows == 0:
+        raise OptionError(
+            f"test must hold features and one class for each row of them; got {shown(X)} and classes of shape "
+            f"{labels.shape}. {advice}"
+        )
     return TestExamples(X, labels, at_zero)
-
-
-def _checkpoints(path: str | PathLike[str] | None, rounds: int, seconds: float | None) -> Checkpoints | None:
-    """Return where and how often the run is stored."""
-    if not rounds >= 1:
-        raise OptionError(f"checkpoint_rounds must be a whole number of at least 1; got {rounds!r}.")
-    if seconds is not None and not seconds > 0:
-        raise OptionError(f"checkpoint_seconds must be positive, or None; got {seconds!r}.")
-    return None if path is None else Checkpoints(Path(path), rounds, seconds)

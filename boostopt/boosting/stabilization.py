@@ -15,6 +15,7 @@ from typing import cast
 
 import numpy as np
 
+from boostopt.arguments import number
 from boostopt.backends.base import Start
 from boostopt.boosting.collected import Collected
 from boostopt.boosting.state import State
@@ -65,14 +66,13 @@ class Stabilization:
     idle: float = math.inf
 
     def __post_init__(self) -> None:
-        shares = self.inner, self.previous
+        shares = number("inner", self.inner), number("previous", self.previous)
         if not (min(shares) >= 0.0 and sum(shares) < 1.0):
             raise OptionError(
                 "inner and previous must be shares of at least 0 that sum to less than 1; got "
                 f"{self.inner!r} and {self.previous!r}. Choose smaller ones."
             )
-        if not self.idle > 0.0:
-            raise OptionError(f"idle must be a positive multiple, or inf; got {self.idle!r}.")
+        number("idle", self.idle, "a positive multiple, or inf", lambda multiple: multiple > 0.0)
 
     def __bool__(self) -> bool:
         """Whether anything is done."""

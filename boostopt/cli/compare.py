@@ -44,8 +44,6 @@ from boostopt.comparison.benchmarking import benchmark
 from boostopt.comparison.benchmarks import Benchmark
 from boostopt.comparison.comparing import Comparison, compare
 from boostopt.comparison.origin import Origin
-from boostopt.comparison.rows import Row
-from boostopt.comparison.scores import Run
 from boostopt.comparison.tables import ComparisonTable
 from boostopt.datasets import load_dataset
 from boostopt.errors import OptionError
@@ -126,7 +124,7 @@ def compare_command(
             )
             names, pinned = read_names(backends), read_names(forms)
             if isinstance(programs, Program) and (repeats, profiles, resume, budget) == (None, None, None, None):
-                result = compare(programs, names, tol, time_limit, _progress, pinned, isolate, origin)
+                result = compare(programs, names, tol, time_limit, True, pinned, isolate, origin)
             else:
                 result = benchmark(
                     programs,
@@ -139,7 +137,7 @@ def compare_command(
                     resume,
                     budget,
                     random_state,
-                    _benchmark_progress,
+                    True,
                     origin,
                 )
         try:
@@ -188,24 +186,6 @@ def _print(result: Comparison | Benchmark, json: bool, csv: bool) -> None:
         typer.echo(result.to_csv(), nl=False)
     else:
         output().print(_table(result))
-
-
-def _progress(backend: str, row: Row | None) -> None:
-    """Say on the standard error what is running and what came of it; the reasons stand in the result."""
-    if row is None:
-        said = f"{backend} ..."
-    elif row.solution is None:
-        said = f"{backend}: not run"
-    else:
-        s = row.solution
-        said = f"{backend}: {s.verdict.name.lower()}, gap {s.certificate.gap:.1e}, {s.times['total']:.2f} s"
-    typer.echo(said, err=True)
-
-
-def _benchmark_progress(done: int, total: int, run: Run) -> None:
-    """Say on the standard error how many solves are done and what came of the last one."""
-    came = f"reached in {run.seconds:.2f} s" if run.result == "reached" else run.result
-    typer.echo(f"[{done}/{total}] {run.backend} to {run.tol:g}: {came}", err=True)
 
 
 def _table(result: Comparison | Benchmark) -> RenderableType:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from boostopt.arguments import file_path, flag, listed, numbers, refused, seconds, seed, whole
 from boostopt.backends.base import Backend
 from boostopt.backends.isolated import Isolated
 from boostopt.backends.process import close, waiting
@@ -17,7 +18,8 @@ from boostopt.comparison.benchmarks import Benchmark, Settings
 from boostopt.comparison.descriptions import describe
 from boostopt.comparison.ledger import Ledger
 from boostopt.comparison.machine import boostopt_version, machine
-from boostopt.comparison.origin import Origin
+from boostopt.comparison.origin import Origin, check_origin
+from boostopt.comparison.progress import called, of_solves
 from boostopt.comparison.records import facts, plain, program_digest
 from boostopt.comparison.rows import Opened, Row, open_backends
 from boostopt.comparison.scores import Run
@@ -32,7 +34,7 @@ PROFILES = (1e-3, 1e-5, 1e-7, 1e-9)
 def benchmark(
     programs: Program | Sequence[Program] | Mapping[str, Program],
     backends: str | Backend | Sequence[str | Backend] | None = None,
-    profiles: Sequence[float] = PROFILES,
+    profiles: float | Sequence[float] = PROFILES,
     repeats: int = 3,
     time_limit: float | None = None,
     forms: Sequence[str] | None = None,
@@ -40,7 +42,7 @@ def benchmark(
     resume: str | os.PathLike[str] | None = None,
     budget: float | None = None,
     random_state: int = 0,
-    progress: Callable[[int, int, Run], None] = lambda done, total, run: None,
+    progress: bool | Callable[[int, int, Run], None] = False,
     origin: Origin | None = None,
 ) -> Benchmark:
     """Measure backends on programs: whether a certified gap is reached, and in what time.
@@ -55,7 +57,7 @@ def benchmark(
     backends, forms, isolate
         As in `compare`.
     profiles
-        Scaled gaps to reach, in (0, 1).
+        Scaled gaps to reach, in (0, 1), one or several.
     repeats
         Measured solves of each cell, at least 1.
     time_limit
@@ -68,7 +70,8 @@ def benchmark(
     random_state
         Seed of the order.
     progress
-        Called after each run with how many are done, how many there are, and the run.
+        Whether a line on stderr shows each run; or what to call after it with how many are done, how many there are,
+        and the run.
     origin
         What is to be said of how it came about; by default the versions that are installed.
 
@@ -80,8 +83,16 @@ def benchmark(
         The file is of another comparison, or is none.
     """
     labelled = _labelled(programs)
-    settings = Settings(tuple(profiles), repeats, time_limit, isolate, random_state)
-    _check(settings, budget)
+    settings = Settings(
+        _gaps(profiles),
+        whole("repeats", repeats, 1, advice="Pass how often each cell is solved."),
+        check_limits(PROFILES[0], time_limit)[1],
+        flag("isolate", isolate),
+        seed("random_state", random_state),
+    )
+    budget, time_limit, isolate = seconds("budget", budget), settings.time_limit, settings.isolate
+    resume = None if resume is None else file_path("resume", resume)
+    say, made = called(progress, of_solves), Origin.here() if origin is None else check_origin(origin)
     opened = open_backends(backends, forms, isolate)
     digests = {label: program_digest(program) for label, program in labelled.items()}
     about = {"programs": digests, "time_limit": time_limit, "isolate": isolate, "machine": machine()}
@@ -89,7 +100,6 @@ def benchmark(
         label: plain({**facts(program), "program_digest": digests[label], "about": describe(program)})
         for label, program in labelled.items()
     }
-    made = Origin.here() if origin is None else origin
     ledger = Ledger(resume, about, boostopt_version(), {"described": of_programs, "origin": made.record()})
     bench = _Bench(labelled, digests, settings, ledger)
     cells = [
@@ -97,14 +107,14 @@ def benchmark(
         for label in labelled
         for backend in opened
         for tol in settings.profiles
-        for repeat in range(repeats)
+        for repeat in range(settings.repeats)
     ]
     until = math.inf if budget is None else time.perf_counter() + budget
     runs: dict[int, Run] = {}
     try:
-        for k in np.random.default_rng(random_state).permutation(len(cells)):
+        for k in np.random.default_rng(settings.seed).permutation(len(cells)):
             runs[int(k)] = bench.run(cells[int(k)], time.perf_counter() >= until)
-            progress(len(runs), len(cells), runs[int(k)])
+            say(len(runs), len(cells), runs[int(k)])
     finally:
         if isolate or time_limit is not None:
             close()
@@ -192,7 +202,8 @@ def _labelled(programs: Program | Sequence[Program] | Mapping[str, Program]) -> 
         found = {str(label): program for label, program in programs.items()}
     else:
         found = dict[str, Program]()
-        for program in [programs] if isinstance(programs, Program) else programs:
+        words = "one or more programs", "Make one with formulation.bind(U, ...)."
+        for program in [programs] if isinstance(programs, Program) else listed("programs", programs, *words):
             check_program(program)
             label, number = program.headline, 2
             while label in found:
@@ -205,13 +216,10 @@ def _labelled(programs: Program | Sequence[Program] | Mapping[str, Program]) -> 
     return found
 
 
-def _check(settings: Settings, budget: float | None) -> None:
-    """Raise OptionError for options out of range."""
-    if not settings.profiles or len(set(settings.profiles)) < len(settings.profiles):
-        raise OptionError(f"profiles must be one or more different gaps; got {list(settings.profiles)}.")
-    for tol in settings.profiles:
-        check_limits(tol, settings.time_limit)
-    if settings.repeats < 1:
-        raise OptionError(f"repeats must be at least 1; got {settings.repeats}.")
-    if budget is not None and not budget > 0:
-        raise OptionError(f"budget must be a positive number of seconds or None; got {budget}.")
+def _gaps(profiles: object) -> tuple[float, ...]:
+    """Return different gaps, one at least."""
+    expected, advice = "one or more different gaps in (0, 1)", "Pass gaps such as 1e-3 and 1e-6."
+    gaps = numbers("profiles", profiles, expected, lambda tol: 0.0 < tol < 1.0, advice)
+    if not gaps or len(set(gaps)) < len(gaps):
+        raise refused("profiles", expected, profiles, advice)
+    return gaps

@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+from boostopt.arguments import flag
 from boostopt.backends.base import Backend
 from boostopt.backends.process import close
 from boostopt.comparison.descriptions import describe
 from boostopt.comparison.machine import boostopt_version, machine
-from boostopt.comparison.origin import Origin
+from boostopt.comparison.origin import Origin, check_origin
+from boostopt.comparison.progress import called, of_backend
 from boostopt.comparison.records import facts, json_text, plain, table_of_records
 from boostopt.comparison.rows import Row, open_backends
 from boostopt.comparison.scores import Run
@@ -150,7 +152,7 @@ def compare(
     backends: str | Backend | Sequence[str | Backend] | None = None,
     tol: float = 1e-8,
     time_limit: float | None = None,
-    progress: Callable[[str, Row | None], None] = lambda backend, row: None,
+    progress: bool | Callable[[str, Row | None], None] = False,
     forms: Sequence[str] | None = None,
     isolate: bool = False,
     origin: Origin | None = None,
@@ -171,7 +173,8 @@ def compare(
     time_limit
         Seconds for each backend; None for no limit. Solvers that may run past it are run as with `isolate`.
     progress
-        Called with a backend's name and None before it starts, with its row after it has ended.
+        Whether lines on stderr show what is running and what came of it; or what to call, with a backend's name and
+        None before it starts, with its row after it has ended.
     forms
         Take every solver behind CVXPY once for each of these forms, pinned to it: "primal", "density", "rated",
         "density-rated", "dual", "dual-rated", or "ladder" for the solver as it is, which is the default.
@@ -187,15 +190,18 @@ def compare(
         A backend or a form of unknown name, none or one twice, or a tolerance or time limit out of range.
     """
     check_program(program)
-    check_limits(tol, time_limit)  # before any work, also where no backend can take the program
+    # Before any work, also where no backend can take the program.
+    tol, time_limit = check_limits(tol, time_limit)
+    isolate, say = flag("isolate", isolate), called(progress, of_backend)
+    made = Origin.here() if origin is None else check_origin(origin)
     opened = open_backends(backends, forms, isolate)
     rows = list[Row]()
     try:
         for backend in opened:
-            progress(backend.name, None)
+            say(backend.name, None)
             rows.append(backend.run(program, tol, time_limit))
-            progress(backend.name, rows[-1])
+            say(backend.name, rows[-1])
     finally:
         if isolate or time_limit is not None:
             close()
-    return Comparison(program, tol, tuple(rows), Origin.here() if origin is None else origin)
+    return Comparison(program, tol, tuple(rows), made)

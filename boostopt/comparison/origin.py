@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
+from boostopt.arguments import instance
 from boostopt.comparison.machine import boostopt_version
 
 PACKAGES = ("numpy", "scipy", "cvxpy")
@@ -47,6 +48,11 @@ class Origin:
     def record(self) -> dict[str, Any]:
         """Return it as plain values."""
         return {**asdict(self), "skipped": [list(pair) for pair in self.skipped]}
+
+
+def check_origin(origin: object) -> Origin:
+    """Return how something came about, or raise OptionError for what does not say that."""
+    return instance("origin", origin, Origin, "an Origin, or None", "Leave it out for the versions that are installed.")
 
 
 def _installed() -> dict[str, str]:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
+from boostopt.arguments import listed
+from boostopt.arguments import names as names_of
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Backend
 from boostopt.backends.guarded import Guarded
@@ -193,23 +195,26 @@ def open_backends(
     OptionError
         A backend or a form of unknown name, none or one twice.
     """
-    one = isinstance(backends, str | Backend)
-    wanted = list_backends() if backends is None else [backends] if one else list(backends)
+    given: Any = [backends] if isinstance(backends, str | Backend) else backends
+    wanted = list_backends() if given is None else listed("backends", given, "backends or names of backends")
+    forms = None if forms is None else names_of("forms", forms)
     opened = [row for which in wanted for row in _in_forms(_opened(which), forms)]
     names = [row.name for row in opened]
     if not names or len(set(names)) < len(names):
-        raise OptionError(f"expected one or more different backends; got {', '.join(names) or 'none'}.")
+        raise OptionError(
+            f"expected one or more different backends; got {', '.join(names) or 'none'}. Name each of them once."
+        )
     return [_guarded(row, isolate) for row in opened]
 
 
-def _opened(which: str | Backend) -> Opened:
-    if which == AUTO:
+def _opened(which: object) -> Opened:
+    if isinstance(which, str) and which == AUTO:
         return Opened(AUTO)
-    name = which if isinstance(which, str) else which.name
     try:
-        return Opened(name, get_backend(which))
+        backend = get_backend(which)
     except SolverNotFound as missing:
-        return Opened(name, missing=str(missing))
+        return Opened(str(which), missing=str(missing))
+    return Opened(which if isinstance(which, str) else backend.name, backend)
 
 
 def _in_forms(row: Opened, forms: Sequence[str] | None) -> list[Opened]:

@@ -25,12 +25,11 @@ from boostopt.boosting.driver import Loop
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.rules import RULES, View
 from boostopt.boosting.run import Record, Run
-from boostopt.boosting.settings import Settings, carried_out, check_oracle
+from boostopt.boosting.settings import Settings, carried_out, check_keywords, check_oracle
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Row
 from boostopt.boosting.updates import Move, Update, alone
 from boostopt.edges.maximum import MaximumEdge
-from boostopt.errors import unknown_name
 from boostopt.formulation import Formulation
 from boostopt.oracles.base import Answer, Oracle
 from boostopt.parameters import CANONICAL, COUNT, Domain, parameter
@@ -240,9 +239,7 @@ def boosted(
         The checkpoint is of other data, of other parameters, or unreadable.
     """
     check_oracle(oracle)
-    for name in options:
-        if name not in Options.__annotations__:
-            raise unknown_name("option", name, tuple(Options.__annotations__))
+    check_keywords(page.name, options, Options.__annotations__, page)
     said: dict[str, Any] = dict(options)
     epsilon = said.pop("epsilon", None)
     settings = dataclasses.replace(Settings(guarantee=guarantee), **said)

@@ -1,0 +1,191 @@
+"""What a caller passes, read as what it should be: a number, a flag, a name or names, a path, an object of a kind.
+
+A reader returns the value as plain Python has it: a NumPy number, also an array without dimensions, becomes a float or
+an int. What is no such thing raises one error, in one form: what was expected, what came, what to do.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping
+from decimal import Decimal
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any, TypeVar
+
+import numpy as np
+
+from boostopt.errors import BoostoptError, OptionError, shown, unknown_name
+
+T = TypeVar("T")
+Raised = type[BoostoptError]
+
+PASS = "Pass such a number."
+
+LARGEST = 2**63 - 1
+"""The largest whole number that is taken: int64 holds no larger one, and nothing can be counted so far."""
+
+
+def refused(name: str, expected: str, value: object, advice: str, error: Raised = OptionError) -> BoostoptError:
+    """Return the error for a value that is not what was expected."""
+    return error(f"{name} must be {expected}; got {shown(value)}. {advice}")
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a real number and no flag."""
+    return isinstance(_plain(value), Real | Decimal) and not isinstance(_plain(value), bool)
+
+
+def number(
+    name: str,
+    value: object,
+    expected: str = "a finite number",
+    holds: Callable[[float], bool] = math.isfinite,
+    advice: str = PASS,
+    error: Raised = OptionError,
+) -> float:
+    """Return a real number of which something holds, as a float."""
+    plain: Any = _plain(value)
+    if is_number(plain):
+        try:
+            if holds(float(plain)):
+                return float(plain)
+        except (OverflowError, ValueError):  # an int beyond all floats, a signalling Decimal
+            pass
+    raise refused(name, expected, value, advice, error)
+
+
+def positive(
+    name: str, value: object, expected: str = "a positive number", advice: str = PASS, error: Raised = OptionError
+) -> float:
+    """Return a positive finite number, as a float."""
+    return number(name, value, expected, lambda x: 0.0 < x < math.inf, advice, error)
+
+
+def whole(
+    name: str,
+    value: object,
+    least: int | None = None,
+    expected: str = "a whole number",
+    advice: str = PASS,
+    error: Raised = OptionError,
+) -> int:
+    """Return a whole number, of at least `least`; 1e4 is one."""
+    plain: Any = _plain(value)
+    wanted = expected if least is None else f"{expected} of at least {least}"
+    if not is_number(plain) or not (isinstance(plain, Integral) or (math.isfinite(plain) and plain == int(plain))):
+        raise refused(name, wanted, value, advice, error)
+    if not (-LARGEST if least is None else least) <= int(plain) <= LARGEST:
+        raise refused(name, wanted, value, advice, error)
+    return int(plain)
+
+
+def seconds(name: str, value: object, error: Raised = OptionError) -> float | None:
+    """Return a number of seconds, None for no limit."""
+    expected = "a positive number of seconds, or None"
+    if value is None:
+        return None
+    return number(name, value, expected, lambda x: x > 0.0, "Pass how many seconds there are.", error)
+
+
+def seed(name: str, value: object, error: Raised = OptionError) -> int:
+    """Return the seed of a random generator."""
+    return whole(name, value, 0, "a seed, a whole number", "Pass a seed such as 0.", error)
+
+
+def flag(name: str, value: object, advice: str = "Pass one of the two.", error: Raised = OptionError) -> bool:
+    """Return a flag; 0 and 1 are flags too."""
+    plain: Any = _plain(value)
+    if not isinstance(plain, bool) and not (is_number(plain) and plain in (0, 1)):
+        raise refused(name, "True or False", value, advice, error)
+    return bool(plain)
+
+
+def choice(kind: str, value: object, known: Collection[str]) -> str:
+    """Return one of the known names."""
+    if not isinstance(value, str) or value not in known:
+        raise unknown_name(kind, value, known)
+    return value
+
+
+def names(name: str, value: object, expected: str = "a name or a list of names") -> tuple[str, ...]:
+    """Return names; one name is a list of one."""
+    if isinstance(value, str):
+        return (value,)
+    found = _listed(value)
+    if found is None or not all(isinstance(each, str) for each in found):
+        raise refused(name, expected, value, "Pass names in quotes.")
+    return tuple(found)
+
+
+def listed(name: str, value: object, expected: str, advice: str = "Pass a list of them.") -> list[Any]:
+    """Return what stands in a list or the like."""
+    found = _listed(value)
+    if found is None:
+        raise refused(name, expected, value, advice)
+    return found
+
+
+def numbers(
+    name: str,
+    value: object,
+    expected: str = "finite numbers",
+    holds: Callable[[float], bool] = math.isfinite,
+    advice: str = "Pass a list of such numbers.",
+) -> tuple[float, ...]:
+    """Return numbers of which something holds; one number is a list of one."""
+    found = [value] if is_number(value) else _listed(value)
+    if found is None:
+        raise refused(name, expected, value, advice)
+    return tuple(number(name, each, expected, holds, advice) for each in found)
+
+
+def instance(name: str, value: object, kind: type[T] | tuple[type[T], ...], expected: str, advice: str) -> T:
+    """Return an object of a kind."""
+    if not isinstance(value, kind):
+        raise refused(name, expected, value, advice)
+    return value
+
+
+def function(name: str, value: object, expected: str = "a function", error: Raised = OptionError) -> Callable[..., Any]:
+    """Return what can be called and is no class: the class of an argument is not one of its values."""
+    if not callable(value) or isinstance(value, type):
+        raise refused(name, expected, value, "Pass a function.", error)
+    return value
+
+
+def flag_or_function(name: str, value: object) -> bool | Callable[..., Any]:
+    """Return a flag, or a function."""
+    if callable(value) and not isinstance(value, type):
+        return value
+    try:
+        return flag(name, value)
+    except OptionError:
+        raise refused(name, "True, False or a function", value, "Pass True for a line on stderr.") from None
+
+
+def optional(read: Callable[..., T], name: str, value: object, *more: Any) -> T | None:
+    """Return what is read of a value, None where it is not given."""
+    return None if value is None else read(name, value, *more)
+
+
+def file_path(name: str, value: object, error: Raised = OptionError) -> str | PathLike[str]:
+    """Return the path of a file."""
+    if isinstance(value, str | PathLike):
+        text = os.fspath(value)
+        if isinstance(text, str) and text and "\0" not in text:
+            return value
+    raise refused(name, "the path of a file", value, 'Pass one such as "results.json".', error)
+
+
+def _plain(value: object) -> object:
+    """Return a NumPy number as Python's own."""
+    return value.item() if isinstance(value, np.generic | np.ndarray) and np.ndim(value) == 0 else value
+
+
+def _listed(value: object) -> list[Any] | None:
+    """Return what stands in a list, a one-dimensional array or the like; None where it is no such thing."""
+    if isinstance(value, str | bytes | Mapping | type) or not isinstance(value, Iterable):
+        return None
+    return None if len(getattr(value, "shape", (1,))) != 1 else list(value)

@@ -1,0 +1,290 @@
+"""Right calls of what `boostopt` itself exports, and the kinds of their arguments."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+from wrong_values import (
+    ANYTHING,
+    ARRAY,
+    EMPTY,
+    FLAG,
+    FUNCTION,
+    NAMES,
+    NONE,
+    NOTHING,
+    NUMBER,
+    NUMBERS,
+    PATH,
+    TEXT,
+    WHOLE,
+    Attack,
+)
+
+import boostopt
+from boostopt.authoring import CappedSimplex, Cap, MaximumEdge
+from boostopt.boosting import Schedule, Stabilization
+from boostopt.oracles import DecisionStumps, GivenMargins
+
+U = np.array([[1.0, -0.5], [-0.5, 1.0], [0.5, 0.5]])
+X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 1.0]])
+y = np.array([-1, 1, -1, 1])
+
+
+@cache
+def program() -> Any:
+    return boostopt.get_formulation("lpboost").bind(U, nu=2)
+
+
+@cache
+def solution() -> Any:
+    return program().solve("interior")
+
+
+@cache
+def run() -> Any:
+    return boostopt.boost("lpboost", DecisionStumps(X, y), nu=2, epsilon=0.1)
+
+
+@cache
+def comparison() -> Any:
+    return boostopt.compare(program(), "interior")
+
+
+PROCESSES = frozenset({("backends", "None"), ("isolate", "True"), ("isolate", "numpy True"), ("isolate", "1")})
+"""Every solver, or a process of its own: right, and slow."""
+
+OBJECTS = {"a solution": solution, "a run": run, "a comparison": comparison}
+BACKEND = TEXT | NONE
+LIMIT = NUMBER | NONE
+
+SOLVE = {
+    "backend": TEXT,
+    "tol": NUMBER,
+    "time_limit": LIMIT,
+    "start": NONE,
+    "isolate": FLAG,
+    "merge": FLAG,
+}
+BOOST = {
+    "epsilon": NUMBER,
+    "d0": ARRAY | NONE,
+    "backend": TEXT,
+    "update": TEXT | NONE,
+    "rules": NAMES | NONE,
+    "guarantee": LIMIT,
+    "max_rounds": WHOLE | NONE,
+    "time_limit": LIMIT,
+    "columns": WHOLE,
+    "schedule": NONE,
+    "stabilization": NONE,
+    "start": NONE,
+    "final_weights": TEXT | NONE,
+    "history": FLAG | NONE,
+    "nus": NUMBERS,
+    "test": NONE,
+    "at_zero": TEXT | WHOLE,
+    "checkpoint": PATH | NONE,
+    "checkpoint_rounds": WHOLE,
+    "checkpoint_seconds": LIMIT,
+    "progress": FLAG | FUNCTION,
+    "nu": LIMIT,
+    "max_round": NOTHING,
+}
+CLASSES = {
+    "schedule": {"the class": lambda: Schedule, "a stabilization": Stabilization},
+    "stabilization": {"the class": lambda: Stabilization, "a schedule": Schedule},
+    "start": {"a solution": solution, "a program": program},
+}
+
+ENTRANCES = (
+    Attack(
+        "solve",
+        boostopt.solve,
+        lambda: {"program": program(), "backend": "interior"},
+        {"program": NOTHING, **SOLVE},
+        {"program": OBJECTS, "start": {"a program": program, "a run": run}},
+    ),
+    Attack(
+        "boost",
+        boostopt.boost,
+        lambda: {
+            "formulation": "erlpboost",
+            "oracle": DecisionStumps(X, y),
+            "nu": 2,
+            "epsilon": 0.5,
+            "max_rounds": 2,
+            "backend": "interior",
+        },
+        {"formulation": PATH, "oracle": NOTHING, **BOOST},
+        {"oracle": {"the class": lambda: DecisionStumps, "X": lambda: X}, **CLASSES},
+    ),
+    Attack(
+        "path",
+        boostopt.path,
+        lambda: {
+            "formulation": "lpboost",
+            "oracle": DecisionStumps(X, y),
+            "nu": [2.0, 1.5],
+            "epsilon": 0.5,
+            "max_rounds": 2,
+            "backend": "interior",
+        },
+        {
+            "formulation": PATH,
+            "oracle": NOTHING,
+            "nu": NUMBERS,
+            "eta": NUMBERS | NONE,
+            "each": FUNCTION | NONE,
+            "epsilon": NUMBER,
+            "columns": WHOLE,
+            "start": NOTHING,
+            "max_round": NOTHING,
+        },
+    ),
+    Attack(
+        "compare",
+        boostopt.compare,
+        lambda: {"program": program(), "backends": "interior"},
+        {
+            "program": NOTHING,
+            "backends": NAMES,
+            "tol": NUMBER,
+            "time_limit": LIMIT,
+            "progress": FLAG | FUNCTION,
+            "forms": NAMES | NONE,
+            "isolate": FLAG,
+            "origin": NONE,
+        },
+        {"program": OBJECTS},
+        spared=PROCESSES,
+    ),
+    Attack(
+        "benchmark",
+        boostopt.benchmark,
+        lambda: {"programs": program(), "backends": "interior", "profiles": 1e-3, "repeats": 1},
+        {
+            "programs": NOTHING,
+            "backends": NAMES,
+            "profiles": NUMBERS,
+            "repeats": WHOLE - {"10**400"},
+            "time_limit": LIMIT,
+            "forms": NAMES | NONE,
+            "isolate": FLAG,
+            "budget": LIMIT,
+            "random_state": WHOLE,
+            "progress": FLAG | FUNCTION,
+            "origin": NONE,
+            "resume": PATH | NONE,
+        },
+        {"programs": {"a solution": solution, "two of them and a solution": lambda: [program(), solution()]}},
+        spared=PROCESSES,
+    ),
+    Attack(
+        "reweight",
+        boostopt.reweight,
+        lambda: {"ensemble": run(), "X": X, "y": y, "formulation": "lpboost", "nu": 2, "backend": "interior"},
+        {
+            "ensemble": NOTHING,
+            "X": NOTHING,
+            "y": NOTHING,
+            "formulation": PATH,
+            "sample_weight": NONE,
+            "values": TEXT | NONE,
+            "weights": NONE,
+            "reflexive": FLAG,
+            "backend": TEXT,
+            "tol": NUMBER,
+            "d0": NONE,
+            "nu": LIMIT,
+            "max_round": NOTHING,
+        },
+    ),
+    Attack(
+        "check_edge",
+        boostopt.check_edge,
+        lambda: {"G": MaximumEdge(), "t": 1},
+        {"G": NOTHING, "t": WHOLE - {"2", "2.0", "array 2.0", "numpy 3", "10**400"}},
+        {"G": {"the class": lambda: MaximumEdge}},
+    ),
+    Attack(
+        "check_regularizer",
+        boostopt.check_regularizer,
+        lambda: {"F": Cap(CappedSimplex(np.ones(2), 1.0))},
+        {"F": NOTHING},
+        {"F": {"the class": lambda: Cap}},
+    ),
+    Attack(
+        "check_formulation",
+        boostopt.check_formulation,
+        lambda: {"which": "lpboost"},
+        {"which": PATH, "nu": NONE},
+    ),
+    Attack("get_backend", boostopt.get_backend, dict, {"which": TEXT}),
+    Attack("get_formulation", boostopt.get_formulation, dict, {"which": PATH}),
+    Attack("load_answer", boostopt.load_answer, dict, {"source": PATH}),
+    Attack(
+        "load_dataset",
+        boostopt.load_dataset,
+        lambda: {"source": "breast_cancer"},
+        {
+            "source": PATH,
+            "label": TEXT,
+            "positive": TEXT | NUMBER | NONE,
+            "weights": NONE,
+            "drop": NAMES,
+        },
+    ),
+    Attack(
+        "project_capped_simplex",
+        boostopt.project_capped_simplex,
+        lambda: {"q": np.ones(3), "nu": 2.0},
+        {"q": ARRAY, "nu": NUMBER, "c": NONE, "method": TEXT},
+    ),
+    Attack(
+        "stump_matrix",
+        boostopt.stump_matrix,
+        lambda: {"X": X, "y": y, "t": 2},
+        {"X": NOTHING, "y": NOTHING, "t": WHOLE, "random_state": WHOLE | NONE},
+    ),
+    Attack(
+        "bind",
+        boostopt.get_formulation("erlpboost").bind,
+        lambda: {"U": U, "nu": 2},
+        {"U": ARRAY, "nu": NUMBER, "eta": LIMIT, "c": NONE, "d0": NONE, "two_sided": FLAG | NONE, "x": NONE},
+    ),
+    Attack("Margins", boostopt.Margins, lambda: {"U": U}, {"U": ARRAY}),
+    Attack("append", boostopt.Margins(U).append, dict, {"column": NOTHING}),
+    Attack("certify", lambda **given: program().certify(**given), dict, {"d": NONE, "w": NONE | {"series", "frame"}}),
+    Attack(
+        "recover",
+        lambda **given: program().recover(**given),
+        lambda: {"d": np.full(3, 1 / 3)},
+        {"d": NOTHING, "method": TEXT, "within": NUMBER},
+    ),
+    Attack("example_weights", lambda **given: program().example_weights(**given), dict, {"w": frozenset({"series"})}),
+    Attack("cvxpy", lambda **given: program().cvxpy(**given), lambda: {"side": "primal"}, {"side": TEXT, "form": TEXT}),
+    Attack("polish", lambda **given: solution().polish(**given), dict, {"tol": NUMBER, "time_limit": LIMIT}),
+    Attack("Solution.save", lambda **given: solution().save(**given), dict, {"path": EMPTY & NOTHING}),
+    Attack("Run.save", lambda **given: run().save(**given), dict, {"path": NOTHING}),
+    Attack("Run.load", boostopt.Run.load, dict, {"path": PATH, "formulation": NONE}),
+    Attack(
+        "Run.predict",
+        lambda **given: run().predict(**given),
+        lambda: {"X": X},
+        {"X": frozenset({"sparse"}), "at_zero": TEXT | WHOLE},
+    ),
+    Attack(
+        "Run.decision_function", lambda **given: run().decision_function(**given), dict, {"X": frozenset({"sparse"})}
+    ),
+    Attack("Run.at", lambda **given: run().at(**given), dict, {"k": WHOLE}),
+    Attack(
+        "Run.verify_class",
+        lambda **given: run().verify_class(**given),
+        dict,
+        {"oracle": NOTHING},
+        {"oracle": {"others": lambda: GivenMargins(U)}},
+    ),
+)
