@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from boostopt.arguments import file_path
 from boostopt.errors import DataError
 from boostopt.files import kind, read_bytes, read_npz
 from boostopt.shapes import Array, Float
@@ -67,7 +68,7 @@ def load_answer(source: str) -> Answer:
         The file is not there, is unreadable, holds neither, holds an entry that is not finite, or names
         weights twice or with gaps.
     """
-    path = Path(source)
+    path = file_path("source", source, DataError)
     if not os.path.isfile(source):
         raise DataError(f"expected the file of an answer; there is no file {source!r}. Check the path.")
     if kind(path) == ".npz":
@@ -83,7 +84,7 @@ def load_answer(source: str) -> Answer:
         held, found = _summary(entries), _weights(source, entries)
         unread = ()
     else:
-        raise DataError(f"expected an answer as .npz, .csv, .sol or .txt; got {source!r}.")
+        raise DataError(f"expected an answer as .npz, .csv, .sol or .txt; got {source!r}. Save it as one of these.")
     if not found:
         raise DataError(f"{source} must hold d, w or both; it holds {', '.join(held) or 'nothing'}.")
     for name, values in found.items():

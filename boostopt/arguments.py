@@ -12,6 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from decimal import Decimal
 from numbers import Integral, Real
 from os import PathLike
+from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
@@ -109,6 +110,13 @@ def choice(kind: str, value: object, known: Collection[str]) -> str:
     return value
 
 
+def text(name: str, value: object, expected: str = "a text", advice: str = "Put it in quotes.") -> str:
+    """Return a text."""
+    if not isinstance(value, str):
+        raise refused(name, expected, value, advice)
+    return value
+
+
 def names(name: str, value: object, expected: str = "a name or a list of names") -> tuple[str, ...]:
     """Return names; one name is a list of one."""
     if isinstance(value, str):
@@ -141,16 +149,30 @@ def numbers(
     return tuple(number(name, each, expected, holds, advice) for each in found)
 
 
-def instance(name: str, value: object, kind: type[T] | tuple[type[T], ...], expected: str, advice: str) -> T:
+def instance(
+    name: str,
+    value: object,
+    kind: type[T] | tuple[type[T], ...],
+    expected: str,
+    advice: str,
+    error: Raised = OptionError,
+) -> T:
     """Return an object of a kind."""
     if not isinstance(value, kind):
-        raise refused(name, expected, value, advice)
+        raise refused(name, expected, value, advice, error)
     return value
 
 
 def function(name: str, value: object, expected: str = "a function", error: Raised = OptionError) -> Callable[..., Any]:
     """Return what can be called and is no class: the class of an argument is not one of its values."""
     if not callable(value) or isinstance(value, type):
+        raise refused(name, expected, value, "Pass a function.", error)
+    return value
+
+
+def maker(name: str, value: object, expected: str, error: Raised = OptionError) -> Callable[..., Any]:
+    """Return what can be called: a function, or a class, whose objects it makes."""
+    if not callable(value):
         raise refused(name, expected, value, "Pass a function.", error)
     return value
 
@@ -170,12 +192,12 @@ def optional(read: Callable[..., T], name: str, value: object, *more: Any) -> T 
     return None if value is None else read(name, value, *more)
 
 
-def file_path(name: str, value: object, error: Raised = OptionError) -> str | PathLike[str]:
-    """Return the path of a file."""
+def file_path(name: str, value: object, error: Raised = OptionError) -> Path:
+    """Return the path of a file, whether it is there or not."""
     if isinstance(value, str | PathLike):
         text = os.fspath(value)
         if isinstance(text, str) and text and "\0" not in text:
-            return value
+            return Path(text)
     raise refused(name, "the path of a file", value, 'Pass one such as "results.json".', error)
 
 

@@ -15,13 +15,17 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt.errors import DataError, listed, listed_briefly, nearest, unknown_name
+from boostopt.arguments import file_path, optional, refused
+from boostopt.arguments import is_number as is_a_number
+from boostopt.arguments import names as listed_names
+from boostopt.arguments import text as read_text
+from boostopt.errors import DataError, listed, listed_briefly, nearest, shown, unknown_name
 from boostopt.files import LIMIT, kind, read_bytes, read_npz
 from boostopt.oracles.stumps import stump_matrix
 from boostopt.shapes import Array, Float, Int8
@@ -134,7 +138,7 @@ def load_dataset(
         The column of a CSV file that holds the multiplicities c, which are what sample weights mean; it is then no
         feature.
     drop
-        Columns of a CSV file that are no features: each is a name, or else names with commas between.
+        Columns of a CSV file that are no features, one or several: each is a name, or else names with commas between.
 
     Raises
     ------
@@ -148,10 +152,13 @@ def load_dataset(
     UserWarning
         A column of a CSV file without a name, the index of a data frame, is taken as a feature.
     """
+    source, drop = _named(source), listed_names("drop", drop)
+    label, weights = read_text("label", label), optional(read_text, "weights", weights)
     path, known = Path(source), _found(source)
     if weights is not None and known != TABLE:
         raise DataError(
-            f"expected a CSV file for weights in a column; got {source!r}. An npz file holds them as an array c."
+            f"expected a CSV file for weights in a column; got {source!r}. Leave out weights=...: an npz file holds "
+            "them as an array c."
         )
     _check_dropped(source, known, drop)
     names, c, classes = (), None, ()
@@ -195,10 +202,23 @@ class Table:
     unread: tuple[str, ...] = ()
 
 
+def _label(name: str, value: object) -> object:
+    """Return what may be a label: a text, a number or a flag."""
+    if not isinstance(value, str | bool | np.bool_) and not is_a_number(value):
+        raise refused(name, "the label of a class, a text or a number", value, "Pass one of the labels.", DataError)
+    return value
+
+
+def _named(source: object) -> str:
+    """Return the name or the path of a data set, which is not read as a path: `./wine` is none of ours."""
+    file_path("source", source, DataError)
+    return os.fspath(cast("str | os.PathLike[str]", source))
+
+
 def _check_dropped(source: str, known: object, drop: Sequence[str]) -> None:
     """Refuse columns by name where columns have none."""
     if drop and known != TABLE:
-        raise DataError(f"expected a CSV file for columns by name; got {source!r}. Leave out --drop.")
+        raise DataError(f"expected a CSV file for columns by name; got {source!r}. Leave out drop=...")
 
 
 def load_table(source: str, label: str = DEFAULT_LABEL, weights: str | None = None, drop: Sequence[str] = ()) -> Table:
@@ -223,7 +243,7 @@ def load_table(source: str, label: str = DEFAULT_LABEL, weights: str | None = No
     """
     path, known = Path(source), _found(source)
     if known != TABLE and weights is not None:
-        raise DataError(f"expected a CSV file for weights in a column; got {source!r}. Leave out --weights.")
+        raise DataError(f"expected a CSV file for weights in a column; got {source!r}. Leave out weights=...")
     _check_dropped(source, known, drop)
     names, c, unread = (), None, ()
     if known == TABLE:
@@ -266,7 +286,7 @@ def load_features(source: str, names: Sequence[str], count: int, label: str = DE
     if X.shape[1] != count:
         raise DataError(
             f"{source} must have the {count} features of the model; it has {X.shape[1]}. "
-            f"Leave out what is no feature, or name the column of the classes with --label (here {label!r})."
+            f"Leave out what is no feature, or name the column of the classes with label=... (here {label!r})."
         )
     # Examples that are to be told apart may have a column for the class that is blank.
     blank = labels is None or any(_is_no_label(key) for key in map(_key, np.ravel(labels)))
@@ -354,20 +374,20 @@ def _csv(path: Path, label: str, weights: str | None, drop: Sequence[str]) -> tu
     """Read a table with a header, a label column and, where it is named, a column of weights."""
     header, rows = read_table(path)
     if label not in header:
-        remedy = " Name it with --label." if len(header) > 1 else " Cells must be separated by commas."
+        remedy = " Name it with label=..." if len(header) > 1 else " Cells must be separated by commas."
         # Nobody who names no column has misspelt one: names that are near "label" would mislead.
         unknown = f"none is called {label!r}. Known: {listed_briefly(header)}."
         said = unknown if label == DEFAULT_LABEL else unknown_name("column", label, header)
         raise DataError(f"{path} has no label column: {said}{other_separator(path, header) or remedy}")
     if weights is not None and weights not in header:
-        raise DataError(f"{path} has no such column: {unknown_name('column', weights, header)} Mend --weights.")
+        raise DataError(f"{path} has no such column: {unknown_name('column', weights, header)} Mend weights=...")
     if weights == label:
         raise DataError(f"{path}: expected one column for the class and one for the weights; got {label!r} for both.")
     dropped = _dropped(header, drop)
     unknown = next((name for name in dropped if name not in header or name in (label, weights)), None)
     if unknown is not None:
         others = [known for known in header if known not in (label, weights)]
-        raise DataError(f"{path} has no such column to drop: {unknown_name('column', unknown, others)} Mend --drop.")
+        raise DataError(f"{path} has no such column to drop: {unknown_name('column', unknown, others)} Mend drop=...")
     at, left_out = place(path, header, label), {label, *dropped}
     names = [name for name in header if name not in left_out]
     columns = places(path, header, names)
@@ -388,7 +408,7 @@ def _csv(path: Path, label: str, weights: str | None, drop: Sequence[str]) -> tu
     return tuple(names), np.delete(table, of_weights, axis=1), labels, c
 
 
-_ENCODE = " Encode it, or leave it out with --drop."
+_ENCODE = " Encode it, or leave it out with drop=..."
 
 
 def _warn_of_index(path: Path, names: Sequence[str]) -> None:
@@ -553,10 +573,11 @@ def _two_classes(
     classes = sorted(set(keys.tolist()), key=lambda key: (isinstance(key, str), key))
     said = [f"{q} ({name})" if name != str(q) else name for q, name in enumerate(names)] or list(map(str, classes))
     if positive is not None:
-        wanted = float(names.index(positive)) if positive in names else _key(positive)
+        given = _label("positive", positive)
+        wanted = float(names.index(positive)) if given in names else _key(given)
         if wanted not in classes:
-            known = ", ".join(said) if names else listed(said)
-            raise DataError(f"{source}: unknown class {positive!r}.{nearest(positive, names or said)} Known: {known}.")
+            known, near = ", ".join(said) if names else listed(said), nearest(positive, names or said)
+            raise DataError(f"{source}: unknown class {shown(positive)}.{near} Known: {known}.")
         y = np.where(keys == wanted, 1, -1).astype(np.int8)
     else:
         y = np.where(keys == classes[-1], 1, -1).astype(np.int8)
@@ -564,7 +585,7 @@ def _two_classes(
         some = ", ".join(said[:6]) + (", ..." if len(said) > 6 else "")
         raise DataError(
             f"{source} must have exactly two classes; it has {len(classes)} ({some}). "
-            "Set one against the others with --positive."
+            "Set one against the others with positive=..."
         )
     if len(np.unique(y)) != 2:
         raise DataError(f"{source} must have exactly two classes; all its examples are of one.")

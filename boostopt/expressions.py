@@ -3,12 +3,48 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
+from boostopt.arguments import number
+from boostopt.errors import BoostoptError, ProblemError
 from boostopt.shapes import Array, Float
+
+NO_EXPRESSION = "Write it with CVXPY's functions, cp.sum, cp.log, cp.power and the like: NumPy's know no variables."
+"""What to do where a function makes no expression."""
+
+
+def made_of(name: str, make: Callable[[Any], Any], variable: Any) -> Any:
+    """Return the CVXPY expression that a function makes of a variable.
+
+    Raises
+    ------
+    ProblemError
+        It makes none: it raises, or returns something else.
+    """
+    import cvxpy as cp
+
+    made = called_with(name, make, variable, "a CVXPY expression")
+    if not isinstance(made, cp.Expression):
+        made = number(f"what {name} makes", made, "a CVXPY expression", advice=NO_EXPRESSION, error=ProblemError)
+    expression: Any = cp.Constant(0.0) + made
+    return cp.sum(expression) if expression.size == 1 and expression.ndim else expression
+
+
+def called_with(name: str, make: Callable[[Any], Any], variable: Any, expected: str) -> Any:
+    """Return what a function of the caller's makes of a variable; what it raises is a ProblemError."""
+    try:
+        return make(variable)
+    except BoostoptError:
+        raise
+    except Exception as failure:
+        said = " ".join(str(failure).split()).rstrip(".")[:200]
+        raise ProblemError(
+            f"{name} must make {expected} of its argument; got {type(failure).__name__}: {said}. {NO_EXPRESSION}"
+        ) from failure
 
 
 def cones_of(problem: Any) -> frozenset[str]:

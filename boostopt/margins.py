@@ -305,7 +305,7 @@ def as_array(name: str, values: Any) -> Array:
     try:
         return np.asarray(values)
     except ValueError:
-        raise ProblemError(f"{name} must be an array; got rows of unequal length. Fill them up.") from None
+        raise ProblemError(f"{name} must be an array; got rows of unequal length. Make them equally long.") from None
 
 
 def compressed_rows(name: str, matrix: Any) -> Any:
@@ -365,7 +365,7 @@ def _stored(U: Any) -> Any:
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise ProblemError(
             f"U must have shape (N, t) with at least one example and one hypothesis; got shape {matrix.shape}. "
-            "Rows are examples, columns are hypotheses."
+            "Pass a matrix whose rows are examples and whose columns are hypotheses."
         )
     _check_entries(matrix.data if sparse else matrix, matrix)
     if matrix.dtype.kind == "f":

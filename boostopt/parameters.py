@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from boostopt.arguments import flag, number
+from boostopt.arguments import choice, flag, instance, maker, number, text
 from boostopt.errors import ProblemError
 from boostopt.margins import as_array
 from boostopt.program import Examples
@@ -38,6 +38,16 @@ class Domain:
     contains: Callable[[Any, Examples], bool]
     kind: Literal["number", "flag", "per example"] = "number"
     typical: float = 1.0
+
+    def __post_init__(self) -> None:
+        text("text", self.text, "the values in words")
+        maker("contains", self.contains, "a function of a value and the examples")
+        choice("kind of parameter", self.kind, KINDS)
+        number("typical", self.typical, "a number", lambda value: not math.isnan(value))
+
+
+KINDS = ("number", "flag", "per example")
+"""What a parameter may hold: see `Domain.kind`."""
 
 
 SMALLEST, LARGEST = 1e-100, 1e100
@@ -92,7 +102,19 @@ class Parameter:
 
 
 def parameter(meaning: str, domain: Domain, default: Any = dataclasses.MISSING) -> Any:
-    """Declare a field of a parameter record; the default `CANONICAL` leaves it to `Formulation.canonical`."""
+    """Declare a field of a parameter record; the default `CANONICAL` leaves it to `Formulation.canonical`.
+
+    Raises
+    ------
+    OptionError
+        The meaning is no text, or the domain none of `Domain`.
+    """
+    text("meaning", meaning, "a text that says what the parameter does")
+    words = (
+        "a Domain",
+        "Take one of boostopt.authoring: POSITIVE, COUNT, FRACTION, ..., or make one: Domain(text, contains).",
+    )
+    instance("domain", domain, Domain, *words)
     return dataclasses.field(default=default, metadata={"meaning": meaning, "domain": domain})
 
 

@@ -171,8 +171,7 @@ class Program:
         ----------
         Glocer 2009, sections 3.1.2, 3.2.4 and appendix A.
         """
-        vector = _vector("d", d, self.margins.N, "N")
-        assert vector is not None
+        vector = _given("d", d, self.margins.N, "N")
         return recover(self.margins, self.regularizer, self.edge_function, vector, method, within)
 
     def example_weights(self, w: npt.ArrayLike) -> Float[Array, " N"]:
@@ -185,8 +184,7 @@ class Program:
         ProblemError
             w has another shape or does not hold real numbers, or none of it is meaningful.
         """
-        vector = _vector("w", w, self.margins.t, "t")
-        assert vector is not None
+        vector = _given("w", w, self.margins.t, "t")
         feasible = self.edge_function.project(vector)
         if feasible is None:
             raise ProblemError("w must have a positive finite weight; got none. Pass hypothesis weights.")
@@ -264,8 +262,11 @@ def made_by_page(page: str, what: str, make: Callable[[], Any], kind: type[T]) -
 
 def _vector(name: str, values: npt.ArrayLike | None, length: int, size: str) -> Float[Array, " n"] | None:
     """Return an answer's array as float64, checked for its shape only."""
-    if values is None:
-        return None
+    return None if values is None else _given(name, values, length, size)
+
+
+def _given(name: str, values: npt.ArrayLike, length: int, size: str) -> Float[Array, " n"]:
+    """Return an array that must be there as float64, checked for its shape only."""
     array = as_array(name, values)
     if array.dtype.kind not in "biuf" or array.shape != (length,):
         raise ProblemError(

@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from importlib import import_module
 from typing import Any
 
+from boostopt.arguments import maker, text
 from boostopt.edges.base import EdgeFunction
 from boostopt.edges.maximum import MaximumEdge
-from boostopt.errors import ProblemError
+from boostopt.errors import ProblemError, shown
 from boostopt.formulation import Formulation
 from boostopt.program import Examples
 from boostopt.regularizers.base import Regularizer
@@ -41,6 +42,8 @@ def prototype(
 
     Raises
     ------
+    OptionError
+        The name is no text, or F or G is not made by a function.
     ProblemError
         A parameter is not made by `parameter`, or the name is the path of a page.
 
@@ -48,12 +51,16 @@ def prototype(
     -----
     It is pickled by where it stands, as a function is: in its page, or under a name in a module.
     """
+    text("name", name, "the name of the formulation")
+    maker("regularizer", regularizer, "a function of the parameters and the examples")
+    maker("edge_function", edge_function, "a function of the parameters")
     if name.endswith(".py"):
         raise ProblemError(f"a prototype must have a name of its own; got {name!r}, the path of a page. Leave out .py.")
     for key, field in parameters.items():
         if not isinstance(field, dataclasses.Field) or "domain" not in field.metadata:
             raise ProblemError(
-                f"the parameter {key} of {name} must be made by parameter(meaning, domain, default); got {field!r}."
+                f"the parameter {key} of {name} must be made by parameter(meaning, domain, default); got "
+                f"{shown(field)}. Make it so."
             )
     fields = [(key, Any, field) for key, field in parameters.items()]
     record = dataclasses.make_dataclass("Parameters", fields, frozen=True, kw_only=True)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import functools
 import inspect
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from typing import Any
 
 import jaxtyping
@@ -17,6 +18,21 @@ from beartype import BeartypeConf, beartype
 
 ALWAYS, EVERY = 100, 25
 """How many first calls of each function are checked, and which of the later ones."""
+
+checking = True
+"""Whether anything is checked; not where a test does what users do, who have no such checker."""
+
+
+@contextmanager
+def unchecked() -> Generator[None]:
+    """Check nothing: what comes of wrong arguments is then what users see."""
+    global checking
+    checking = False
+    try:
+        yield
+    finally:
+        checking = True
+
 
 check = beartype(conf=BeartypeConf(is_pep484_tower=True))
 
@@ -27,17 +43,35 @@ def sampled(jaxtyped: Callable[..., Any]) -> Callable[..., Any]:
     def decorate(function: Any = None, *, typechecker: Any) -> Any:
         if function is None:
             return functools.partial(decorate, typechecker=typechecker)
+        if inspect.isclass(function):
+            return checked_class(function, typechecker)
         checked = jaxtyped(function, typechecker=typechecker)
-        if not inspect.isfunction(function) or inspect.isgeneratorfunction(function):
-            return checked
+        # A generator is checked whenever it is, and one that begins is not checked again.
+        always = not inspect.isfunction(function) or inspect.isgeneratorfunction(function)
         calls = itertools.count()
 
         @functools.wraps(function)
         def call(*arguments: Any, **options: Any) -> Any:
             n = next(calls)
-            return (checked if n < ALWAYS or n % EVERY == 0 else function)(*arguments, **options)
+            sample = always or n < ALWAYS or n % EVERY == 0
+            return (checked if checking and sample else function)(*arguments, **options)
 
         return call
+
+    def checked_class(cls: Any, typechecker: Any) -> Any:
+        """Return a class whose fields are checked when an object of it is made."""
+        plain = cls.__init__
+        made = jaxtyped(cls, typechecker=typechecker)
+        checked = made.__init__
+        if checked is plain:
+            return made
+
+        @functools.wraps(plain)
+        def init(self: Any, *arguments: Any, **options: Any) -> None:
+            (checked if checking else plain)(self, *arguments, **options)
+
+        made.__init__ = init
+        return made
 
     return decorate
 

@@ -22,18 +22,11 @@ from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Trace
 from boostopt.errors import DataError, OptionError
 from boostopt.oracles.base import Oracle
+from boostopt.oracles.given import AN_EDGE
 from boostopt.threads import one_thread
 
 LONG = 1000
 """Rounds beyond which a corrective run does not keep the weights of each, unless it is told to."""
-
-
-AN_EDGE = (
-    "an edge, a number in [-1, 1]",
-    lambda edge: -1.0 <= edge <= 1.0,
-    "Pass an edge that every answer reaches.",
-)
-"""What a guarantee must be, in words and as a test, and what to do."""
 
 
 @one_thread()

@@ -16,12 +16,12 @@ from boostopt.boosting.problem import Problem
 from boostopt.boosting.projection import make
 from boostopt.boosting.rules import RULES, Rule, Schedule
 from boostopt.boosting.run import AtZero, Run
-from boostopt.boosting.settings import Settings, carried_out, check_keywords, check_oracle
+from boostopt.boosting.settings import Settings, carried_out, check_keywords
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.trace import Row
 from boostopt.catalogue import get_formulation, list_formulations
 from boostopt.errors import OptionError, unknown_name
-from boostopt.oracles.base import Oracle
+from boostopt.oracles.base import Oracle, check_oracle
 
 EPSILON = 0.01
 """The accuracy of the soft margin where none is given."""

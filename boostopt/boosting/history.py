@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from boostopt.arguments import whole
 from boostopt.boosting.classifier import combined
 from boostopt.boosting.state import Bounds, State
 from boostopt.certificate import Certificate
@@ -166,8 +167,10 @@ class History:
             raise OptionError(
                 "the rounds of this run were not kept: corrective runs may have too many. Pass history=True to boost."
             )
-        if not 1 <= k <= len(self.rounds):
-            raise OptionError(f"there are rounds 1 to {len(self.rounds)}; got {k}.")
+        last = len(self.rounds)
+        k = whole("k", k, None, f"the number of a round, 1 to {last}")
+        if not 1 <= k <= last:
+            raise OptionError(f"k must be the number of a round, 1 to {last}; got {k}. Pass one of them.")
         kept, problem = self.rounds[k - 1], record.problem
         w = kept.w.full
         U = record.collected.margins.take_columns(np.arange(kept.t))

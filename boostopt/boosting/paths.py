@@ -17,11 +17,11 @@ from boostopt.boosting.goal import ClassCertificate
 from boostopt.boosting.interrupts import Interrupts
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.run import Run
-from boostopt.boosting.settings import check_keywords, check_oracle
+from boostopt.boosting.settings import check_keywords
 from boostopt.catalogue import get_formulation
 from boostopt.errors import OptionError
 from boostopt.margins import as_array
-from boostopt.oracles.base import Hypothesis, Oracle
+from boostopt.oracles.base import Hypothesis, Oracle, check_oracle
 from boostopt.shapes import Array, Float, Int
 from boostopt.words import html_table, interval
 

@@ -22,7 +22,7 @@ from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Trace
 from boostopt.certificate import Certificate
 from boostopt.errors import OptionError
-from boostopt.oracles.base import Hypothesis, Oracle, Query
+from boostopt.oracles.base import Hypothesis, Oracle, Query, check_oracle
 from boostopt.oracles.base import State as OracleState
 from boostopt.program import Program
 from boostopt.shapes import Array, Float, Int8
@@ -187,6 +187,7 @@ class Run:
         OptionError
             The oracle has other examples or another class; or the program is none of a soft margin.
         """
+        check_oracle(oracle)
         record = self.record
         if oracle.digest != record.digest:
             raise OptionError(

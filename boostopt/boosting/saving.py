@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from boostopt.arguments import file_path
 from boostopt.backends import get_backend
 from boostopt.backends.base import Start
 from boostopt.boosting.collected import Collected
@@ -60,7 +61,7 @@ def save(record: Record, path: str | PathLike[str], run: Run | None = None) -> N
     final = None if run is None else {"weights": run.final_weights, "w": writer.plain(run.w)}
     about |= {"kind": KIND, "format": FORMAT, "final": final}
     writer.arrays[META] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-    replace_file(Path(path), lambda file: np.savez(file, allow_pickle=False, **writer.arrays))
+    replace_file(file_path("path", path), lambda file: np.savez(file, allow_pickle=False, **writer.arrays))
 
 
 def sweep(path: str | PathLike[str]) -> None:
@@ -103,7 +104,7 @@ def load(path: str | PathLike[str], formulation: Any = None) -> tuple[Record, tu
     DataError
         The file is not there, is no saved run, was made by another version, or is damaged.
     """
-    source = Path(path)
+    source = file_path("path", path, DataError)
     if not os.path.isfile(source):  # False also of what is no path: too long, or with a letter that none has
         raise DataError(f"expected the file of a run; there is no file {str(source)!r}. Check the path.")
     try:

@@ -26,7 +26,7 @@ from boostopt.arguments import (
     whole,
 )
 from boostopt.backends.base import Deadline
-from boostopt.boosting.beginning import AN_EDGE, begun
+from boostopt.boosting.beginning import begun
 from boostopt.boosting.classifier import AT_ZERO
 from boostopt.boosting.driver import Limits, Loop
 from boostopt.boosting.goal import Goal
@@ -43,6 +43,7 @@ from boostopt.formulation import Formulation
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.examples import signs
 from boostopt.oracles.features import Features
+from boostopt.oracles.given import AN_EDGE
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.threads import one_thread
@@ -162,18 +163,13 @@ def check_keywords(function: str, given: Iterable[str], own: Iterable[str], page
             )
 
 
-def check_oracle(oracle: object) -> None:
-    """Raise OptionError unless it is an oracle."""
-    if not isinstance(oracle, Oracle):
-        raise OptionError(f"expected an oracle; got {type(oracle).__name__}. Make one: boostopt.oracles has several.")
-
-
 def _check_end(problem: Problem, max_rounds: int | None, time_limit: float | None) -> None:
     """Raise OptionError where nothing need ever stop the run."""
     endless = problem.update == "projection" and not math.isfinite(problem.most_rounds)
     if endless and max_rounds is None and time_limit is None:
         raise OptionError(
-            f"{problem.page.name} may go on for ever: no rule need ever hold. Pass max_rounds or time_limit."
+            f"{problem.page.name} may go on for ever: it needs a limit, and got none, for no rule need ever hold. Pass "
+            "max_rounds or time_limit."
         )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from boostopt.arguments import seed, whole
 from boostopt.checks.measuring import (
     FEASIBLE,
     ROUNDING,
@@ -32,7 +33,7 @@ from boostopt.checks.modelling import cones_used, curvature_faults, minimum, mod
 from boostopt.checks.points import AskedEdges, beyond
 from boostopt.checks.report import Check, CheckReport
 from boostopt.edges.base import Active, EdgeFunction
-from boostopt.errors import OptionError
+from boostopt.errors import OptionError, shown
 
 OFF = 0.05
 """Residual from which hypothesis weights count as outside the domain of G*: their supremum grows by as much."""
@@ -66,9 +67,9 @@ def check_edge(G: object, t: int = 3, random_state: int = 0) -> CheckReport:
         G is no `EdgeFunction`, or t is less than 1.
     """
     if not isinstance(G, EdgeFunction):
-        raise OptionError(f"expected an EdgeFunction; got {G!r}. Subclass boostopt.authoring.EdgeFunction.")
-    if t < 1:
-        raise OptionError(f"expected at least one edge; got t = {t}.")
+        raise OptionError(f"expected an EdgeFunction; got {shown(G)}. Subclass boostopt.authoring.EdgeFunction.")
+    t = whole("t", t, 1, "a whole number of edges", "Ask for one or more.")
+    random_state = seed("random_state", random_state)
     return CheckReport(f"{type(G).__name__} of {t} edges", edge_checks(G, t, random_state, SOLVES))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from boostopt.arguments import seed
 from boostopt.catalogue import get_formulation
 from boostopt.checks import printed
 from boostopt.checks.drawing import bound, draw_instances
@@ -29,6 +30,7 @@ from boostopt.checks.regularizers import REGULARIZER_CHECKS
 from boostopt.checks.report import Check, CheckReport
 from boostopt.errors import ProblemError, unknown_name
 from boostopt.formulation import Formulation
+from boostopt.parameters import read
 from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
 
@@ -59,12 +61,18 @@ def check_formulation(which: object, random_state: int = 0, **parameters: Any) -
     ------
     OptionError
         The formulation is unknown, or it has no such parameter.
+    ProblemError
+        A value is no number, or no flag.
     """
     page = get_formulation(which)
     for name in parameters:
         if name not in page.parameters:
             raise unknown_name(f"parameter of {page.name}", name, page.parameters)
-    return CheckReport(page.name, _checks(page, random_state, parameters))
+    for name, value in parameters.items():
+        # What is out of range is the report's to say: an instance may have room for it, or none.
+        if page.parameters[name].domain.kind != "per example" and value is not None:
+            read(page.parameters[name], value, 1)
+    return CheckReport(page.name, _checks(page, seed("random_state", random_state), parameters))
 
 
 def _checks(page: Formulation[Any], random_state: int, parameters: dict[str, Any]) -> tuple[Check, ...]:

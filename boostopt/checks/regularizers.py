@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import nnls
 
+from boostopt.arguments import seed
 from boostopt.checks.domains import domain, mass, residuals, room, span, support
 from boostopt.checks.measuring import (
     FEASIBLE,
@@ -32,7 +33,7 @@ from boostopt.checks.measuring import (
 from boostopt.checks.modelling import cones_used, curvature_faults, minimum, modelled, violation
 from boostopt.checks.points import FAR, AskedRegularizer
 from boostopt.checks.report import Check, CheckReport
-from boostopt.errors import OptionError
+from boostopt.errors import OptionError, shown
 from boostopt.regularizers.base import Regularizer, Stationarity
 
 STEP = 1e-6
@@ -77,8 +78,10 @@ def check_regularizer(F: object, random_state: int = 0) -> CheckReport:
         F is no `Regularizer`.
     """
     if not isinstance(F, Regularizer):
-        raise OptionError(f"expected a Regularizer; got {F!r}. Subclass boostopt.authoring.Regularizer or Separable.")
-    return CheckReport(type(F).__name__, regularizer_checks(F, random_state, SOLVES))
+        raise OptionError(
+            f"expected a Regularizer; got {shown(F)}. Subclass boostopt.authoring.Regularizer or Separable."
+        )
+    return CheckReport(type(F).__name__, regularizer_checks(F, seed("random_state", random_state), SOLVES))
 
 
 def regularizer_checks(F: Regularizer, random_state: int, solves: int) -> tuple[Check, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 import warnings
 from collections.abc import Generator, Iterable
@@ -74,6 +75,11 @@ def say(text: str) -> None:
     typer.echo("\n".join(map(printable, text.split("\n"))), err=True)
 
 
+def as_flags(text: str) -> str:
+    """Return a message with the arguments of a data set as the command line has them: `label=...` as `--label`."""
+    return re.sub(r"\b(label|positive|weights|drop)=\.\.\.", r"--\1", text)
+
+
 def say_unwritten(failure: OSError) -> None:
     """Say that the standard output cannot be written."""
     say(f"error: the output cannot be written: {failure}.")
@@ -105,7 +111,7 @@ def _warnings_in_words() -> Generator[None]:
 
 def _said(message: Warning | str, *place: Any) -> None:
     """Say a warning on the standard error."""
-    say(f"warning: {message}")
+    say(f"warning: {as_flags(str(message))}")
 
 
 @contextlib.contextmanager
@@ -115,7 +121,7 @@ def errors() -> Generator[None]:
         with _warnings_in_words():
             yield
     except BoostoptError as error:
-        say(f"error: {error}")
+        say(f"error: {as_flags(str(error))}")
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
         say("interrupted")

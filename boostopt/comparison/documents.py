@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from boostopt.arguments import file_path
 from boostopt.comparison import fields
 from boostopt.comparison.benchmarks import Benchmark, Settings
 from boostopt.comparison.comparing import Comparison
@@ -82,7 +83,7 @@ def load(path: str | os.PathLike[str]) -> Document:
         The file cannot be read, is none of these, or holds a value of a wrong type, a number that is not finite or
         contradicts another one.
     """
-    path = Path(path)
+    path = file_path("path", path, DataError)
     if path.exists() and not path.is_file():  # to read a pipe might be to wait for ever
         raise DataError(f"{path} cannot be read: it is no regular file. Save what comes out of it, and report on that.")
     try:

@@ -17,9 +17,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt.arguments import maker
 from boostopt.edges.base import Active, EdgeFunction, finite, violations
 from boostopt.errors import ProblemError
-from boostopt.expressions import cones_of, gradient, solve_roughly
+from boostopt.expressions import cones_of, gradient, made_of, solve_roughly
 from boostopt.shapes import Array, Float
 
 
@@ -43,6 +44,9 @@ class DescribedEdges(EdgeFunction):
     G: Callable[[Any], Any]
 
     exact: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        maker("G", self.G, "a function of the edges", ProblemError)
 
     _models: dict[int, tuple[Any, Any]] = field(default_factory=dict[int, tuple[Any, Any]], init=False, repr=False)
 
@@ -104,10 +108,11 @@ class DescribedEdges(EdgeFunction):
 
         if t not in self._models:
             e = cp.Variable(t, name="e")
-            G = cp.Constant(0.0) + self.G(e)
+            G = made_of("the edge function", self.G, e)
             if G.size != 1 or not G.is_convex():
                 raise ProblemError(
-                    f"an edge function must be a convex scalar expression; got shape {G.shape}, {G.curvature}: {G}."
+                    f"an edge function must be a convex scalar expression; got shape {G.shape}, {G.curvature}: {G}. "
+                    "Write it with atoms whose convexity CVXPY knows."
                 )
             self._models[t] = e, G
         return self._models[t]

@@ -9,10 +9,11 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
+from boostopt.arguments import choice
 from boostopt.boosting.run import Run
 from boostopt.ensembles.hypotheses import Constant, Member, Recoded, ScaledTree, check_values, quietly
 from boostopt.ensembles.members import Members
-from boostopt.errors import OptionError, ProblemError, unknown_name
+from boostopt.errors import OptionError, ProblemError, shown
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.fitted import VALUES, name_of
 from boostopt.shapes import Array, Float, Int
@@ -50,13 +51,14 @@ def members_of(ensemble: Any, values: str | None = None, weights: npt.ArrayLike 
     OptionError
         Unknown values, values or weights where the ensemble has its own.
     """
-    if values is not None and values not in VALUES:
-        raise unknown_name("kind of values", values, VALUES)
+    if values is not None:
+        values = choice("kind of values", values, VALUES)
     if isinstance(ensemble, list | tuple):
         return _of_list(list(cast(Sequence[Any], ensemble)), values, weights)
     if weights is not None:
         raise OptionError(
-            f"weights belong to a list of classifiers; {name_of(ensemble)} has its own. Leave them out, or pass a list."
+            f"weights must belong to a list of classifiers; {name_of(ensemble)} has its own. Leave them out, or pass a "
+            "list."
         )
     if isinstance(ensemble, Run):
         return _of_hypotheses(ensemble.hypotheses, values, ensemble.w)
@@ -101,7 +103,7 @@ def _maker(ensemble: Any) -> Maker:
     for kind, make in makers:
         if isinstance(ensemble, kind):
             return make
-    raise ProblemError(f"expected a fitted ensemble: {KNOWN}; got {ensemble!r}. Put single classifiers in a list.")
+    raise ProblemError(f"expected a fitted ensemble: {KNOWN}; got {shown(ensemble)}. Put single classifiers in a list.")
 
 
 def _labels(classifier: Any) -> Array:
@@ -198,7 +200,7 @@ def _known(model: Any) -> Array:
     """Return the labels that a classifier of a list knows: two, or one that its sample held."""
     if not hasattr(model, "predict"):
         raise ProblemError(
-            f"a list must hold fitted classifiers, or hypotheses alone; got {model!r}. Leave out what is none."
+            f"a list must hold fitted classifiers, or hypotheses alone; got {shown(model)}. Leave out what is none."
         )
     classes = getattr(model, "classes_", None)
     if isinstance(classes, np.ndarray) and classes.shape == (1,):

@@ -12,10 +12,10 @@ import numpy.typing as npt
 from boostopt.boosting.collected import OUTSIDE
 from boostopt.ensembles.hypotheses import Negation, Rows, quietly
 from boostopt.errors import ProblemError
-from boostopt.margins import Margins, check_unmasked
+from boostopt.margins import Margins, as_array
 from boostopt.oracles.base import Hypothesis, as_stored
 from boostopt.oracles.examples import signs
-from boostopt.oracles.features import evaluate
+from boostopt.oracles.features import Features, evaluate
 from boostopt.shapes import Array, Float, Int, Int8
 
 
@@ -55,7 +55,7 @@ class Members:
         ProblemError
             There is no hypothesis, or other than one finite weight for each, not all 0.
         """
-        w = np.asarray(weights)
+        w = as_array("weights", weights)
         if not hypotheses:
             raise ProblemError("an ensemble must have at least one member; got none. Fit it, or put members in.")
         numbers = w.shape == (len(hypotheses),) and w.dtype.kind in "biuf"
@@ -88,7 +88,7 @@ class Members:
             The features have other names than those that the ensemble was fitted to, or X cannot be transformed, or
             has no row, which the estimators of ensembles refuse.
         """
-        shape = np.shape(X) if hasattr(X, "shape") else (len(X),)
+        shape = (Features(X).n,)
         if not self.own and shape[:1] == (0,):
             raise ProblemError(f"X must have at least one row; got shape {shape}. Pass the examples.")
         given = getattr(X, "columns", None)
@@ -111,8 +111,7 @@ class Members:
         """
         if self.labels is not None:
             return self
-        check_unmasked("y", y)
-        given = np.asarray(y)
+        given = as_array("y", y)
         try:
             labels = np.unique(given)
         except TypeError as unlike:
@@ -131,11 +130,10 @@ class Members:
         ProblemError
             y is no vector of the ensemble's two labels.
         """
-        check_unmasked("y", y)
         if self.labels is None:
             coded = signs(y)
         else:
-            given = np.asarray(y)
+            given = as_array("y", y)
             positive = np.asarray(given == self.labels[1])
             strange = ~(positive | np.asarray(given == self.labels[0]))
             if strange.shape == given.shape and strange.any():

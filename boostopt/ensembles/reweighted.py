@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from operator import index
 from typing import Any
 
 import numpy as np
 
+from boostopt.arguments import whole
 from boostopt.boosting.classifier import AtZero, combined, decided
 from boostopt.boosting.goal import Goal
 from boostopt.certificate import Certificate
 from boostopt.ensembles.members import Members
 from boostopt.ensembles.thinning import Thinning
-from boostopt.errors import OptionError
 from boostopt.margins import Margins
 from boostopt.oracles.base import Hypothesis
 from boostopt.program import Program
@@ -163,12 +162,11 @@ class Reweighted:
         SolverFailed
             No solver left an answer.
         """
-        if isinstance(k, bool) or not hasattr(k, "__index__") or index(k) < 1:
-            raise OptionError(f"k must be a whole number of members, at least 1; got {k!r}. Keep one or more.")
+        k = whole("k", k, 1, "a whole number of members", "Keep one or more.")
         active = np.flatnonzero(self.w)
         if len(active) <= k:
             return self._taken(active)
-        choice = Thinning(self.goal, self.U, self.solution.tol).best(active, index(k))
+        choice = Thinning(self.goal, self.U, self.solution.tol).best(active, k)
         return replace(
             self._taken(choice.columns),
             w=choice.w,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from boostopt.arguments import flag
 from boostopt.backends.base import Backend
 from boostopt.boosting.goal import Goal
+from boostopt.boosting.settings import check_keywords
 from boostopt.catalogue import get_formulation
 from boostopt.certificate import Certificate
 from boostopt.edges.base import EdgeFunction
@@ -18,7 +21,7 @@ from boostopt.ensembles.reweighted import OF_PROGRAM, Reweighted
 from boostopt.ensembles.thinning import certified, trimmed
 from boostopt.errors import OptionError, ProblemError
 from boostopt.formulation import Formulation
-from boostopt.margins import Margins
+from boostopt.margins import Margins, as_array
 from boostopt.oracles.examples import multiplicities
 from boostopt.program import Program
 from boostopt.regularizers.base import Regularizer
@@ -27,7 +30,7 @@ from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.regularizers.hinge import Hinge
 from boostopt.shapes import Array, Float
 from boostopt.solution import Solution
-from boostopt.solving import solve
+from boostopt.solving import check_limits, solve
 
 TWO_SIDED = "two_sided"
 """The parameter by which pages let weights have either sign."""
@@ -112,6 +115,8 @@ def reweight(
             f"re-weighting needs a program over all hypotheses; {page.name} states one update, of "
             f"{page.columns} column{'s' if page.columns > 1 else ''}. Choose another formulation."
         )
+    check_keywords("reweight", parameters, REWEIGHT, page)
+    reflexive, (tol, _) = flag("reflexive", reflexive), check_limits(tol)
     members = members_of(ensemble, values, weights).labelled(y)
     signs = members.coded(y)
     rows, c = multiplicities(sample_weight, len(signs))
@@ -145,7 +150,7 @@ def reweight(
 
 def _of_rows(d0: npt.ArrayLike, rows: Array, N: int) -> Array:
     """Return the reference distribution of the examples that count; other shapes are refused when it is bound."""
-    given = np.asarray(d0)
+    given = as_array("d0", d0)
     return given[rows] if given.shape == (N,) else given
 
 
@@ -222,3 +227,7 @@ def _weights(solution: Solution, goal: Goal, best: Certificate, t: int) -> tuple
     # Inside the ball of the 1-norm weights are left alone: scaled up they would be others.
     inside = isinstance(solution.program.edge_function, AbsoluteEdge) and total <= 1.0
     return (w if inside else w / total), OF_PROGRAM
+
+
+REWEIGHT = tuple(name for name, its in signature(reweight).parameters.items() if its.kind is its.KEYWORD_ONLY)
+"""The keywords of `reweight` that are of no formulation."""

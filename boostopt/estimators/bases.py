@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from boostopt import oracles
-from boostopt.errors import OptionError, unknown_name
+from boostopt.errors import OptionError, shown, unknown_name
 from boostopt.oracles import Oracle
 from boostopt.oracles.estimators import FittingOracle
 from boostopt.shapes import Array, Float, Int8
@@ -85,8 +85,8 @@ def _kind(base: Any) -> type[Any]:
     if isinstance(base, type) or not (hasattr(base, "fit") and hasattr(base, "get_params")):
         raise OptionError(
             f"base must be one of {', '.join(BASES)}, a classifier that is not fitted, such as "
-            f"DecisionTreeClassifier(max_depth=2), or a function of (X, y, c) that returns an oracle; got {base!r}. "
-            "Pass one of them."
+            "DecisionTreeClassifier(max_depth=2), or a function of (X, y, c) that returns an oracle; got "
+            f"{shown(base)}. Pass one of them."
         )
     from sklearn.utils.validation import has_fit_parameter
 
@@ -110,13 +110,13 @@ def _own(
         inspect.signature(made).bind(X, y, c)
     except (TypeError, ValueError) as fault:
         raise OptionError(
-            f"base must be a function of (X, y, c) that returns an oracle; {made!r} does not take these: {fault}. "
-            "Wrap it: lambda X, y, c: ..."
+            f"base must be a function of (X, y, c) that returns an oracle; got {shown(made)}, which does not take "
+            f"these: {fault}. Wrap it: lambda X, y, c: ..."
         ) from fault
     oracle = made(X, y, c)
     if not isinstance(oracle, Oracle) or oracle.N != len(y):
         raise OptionError(
-            f"base must return an oracle of the {len(y)} examples that it is given; got {oracle!r}. "
+            f"base must return an oracle of the {len(y)} examples that it is given; got {shown(oracle)}. "
             "Make one of X, y and c: boostopt.oracles has several."
         )
     return oracle

@@ -7,20 +7,21 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from numbers import Integral, Real
+from numbers import Integral
 from os import PathLike
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from boostopt.arguments import LARGEST, is_number
 from boostopt.backends.base import Backend
 from boostopt.boosting.boosts import boost
 from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, TIME
 from boostopt.boosting.problem import set_anew
 from boostopt.boosting.run import Run
 from boostopt.boosting.stabilization import COLUMNS, MEASURED
-from boostopt.errors import OptionError, ProblemError, unknown_name
+from boostopt.errors import OptionError, ProblemError, shown, unknown_name
 from boostopt.estimators.bases import check_stored, oracle_of
 from boostopt.estimators.examples import merged
 from boostopt.estimators.intercept import WithConstants
@@ -103,13 +104,14 @@ class Plan:
             ("checkpoint", _path(self.checkpoint), "a path, or None"),
             (
                 "verbose",
-                isinstance(self.verbose, bool | int | np.bool_) or callable(self.verbose),
+                isinstance(self.verbose, bool | int | np.bool_)
+                or (callable(self.verbose) and not isinstance(self.verbose, type)),
                 "True, False, or a function of a label and a row of a trace",
             ),
         )
         for name, holds, words in expected:
             if not holds:
-                raise OptionError(f"{name} must be {words}; got {getattr(self, name)!r}. Pass such a value.")
+                raise OptionError(f"{name} must be {words}; got {shown(getattr(self, name))}. Pass such a value.")
         if rounds is None and seconds is None and self.page.update == "projection":
             raise OptionError(
                 f"{self.page.name} needs a limit, for no rule need ever hold; got max_iter=None and time_limit=None. "
@@ -296,7 +298,7 @@ def _path(value: Any) -> bool:
 
 def _real(value: Any) -> bool:
     """Whether it is a number and no flag."""
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_)
+    return is_number(value) and abs(value) <= LARGEST
 
 
 def _whole(value: Any) -> bool:

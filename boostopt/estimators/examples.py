@@ -13,7 +13,7 @@ import scipy.sparse
 from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_array
 
-from boostopt.errors import OptionError, ProblemError
+from boostopt.errors import OptionError, ProblemError, shown
 from boostopt.parameters import LARGEST, SMALLEST
 from boostopt.shapes import Array, Float, Int
 
@@ -132,7 +132,7 @@ def class_factors(
         return _of_mapping(cast(Mapping[Any, Any], class_weight), classes)
     if not (isinstance(class_weight, str) and class_weight == BALANCED):
         raise OptionError(
-            f'class_weight must be None, "{BALANCED}" or a mapping from labels to weights; got {class_weight!r}. '
+            f'class_weight must be None, "{BALANCED}" or a mapping from labels to weights; got {shown(class_weight)}. '
             "Pass one of them."
         )
     found: Any = compute_class_weight(class_weight, classes=classes, y=classes[codes], sample_weight=weights)

@@ -24,7 +24,7 @@ from boostopt.boosting.classifier import decided
 from boostopt.boosting.goal import ClassCertificate
 from boostopt.boosting.run import Run
 from boostopt.catalogue import default_formulation, get_formulation
-from boostopt.errors import OptionError
+from boostopt.errors import OptionError, shown
 from boostopt.estimators.binary import Plan
 from boostopt.estimators.examples import checked_weights, class_factors, classes_of, merged, multiplied
 from boostopt.estimators.importances import importances
@@ -377,7 +377,7 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
     def _plan(self) -> Plan:
         """Return the parameters, checked."""
         if not isinstance(self.warm_start, bool | np.bool_):
-            raise OptionError(f"warm_start must be True or False; got {self.warm_start!r}. Pass one of them.")
+            raise OptionError(f"warm_start must be True or False; got {shown(self.warm_start)}. Pass one of them.")
         return Plan(
             page=get_formulation(self.formulation),
             nu=self.nu,
@@ -498,7 +498,7 @@ def _told(classes: npt.NDArray[Any], label: Any) -> int:
         return 1
     if label not in known or (len(known) == 2 and label != known[1]):
         told = known if len(known) > 2 else known[1:]
-        raise OptionError(f"expected the label of a class that is told apart, of {told}; got {label!r}. Pass label=.")
+        raise OptionError(f"expected the label of a class that is told apart, of {told}; got {shown(label)}. Pass it.")
     return known.index(label)
 
 

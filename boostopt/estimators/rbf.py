@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import index
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from boostopt.estimators.examples import checked_weights, classes_of, merged
-from boostopt.learners.rbf import fit_rbf
+from boostopt.learners.rbf import fit_rbf, rbf_options
 from boostopt.shapes import Array, Float
 
 
@@ -75,6 +74,7 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             X, y or the weights are no examples, or a parameter is out of its range.
         """
+        options = rbf_options(self.K, self.iterations, self.ridge, "ridge")
         features: Any
         labels: Any
         features, labels = validate_data(self, X, y, dtype=np.float64)
@@ -87,7 +87,6 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
         own = codes == 1 if len(self.classes_) == 2 else codes[:, np.newaxis] == np.arange(len(self.classes_))
         targets = np.where(own, 1.0, -1.0)
         seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
-        options = index(self.K), index(self.iterations), float(self.ridge)
         self.network_ = fit_rbf(points, targets, weights, *options, seed)
         return self
 

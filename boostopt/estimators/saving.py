@@ -14,12 +14,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from boostopt.arguments import file_path
 from boostopt.boosting.goal import ClassCertificate
 from boostopt.boosting.saving import MALFORMED, META, Writer, restored_hypothesis, with_arrays
 from boostopt.catalogue import is_path
@@ -118,7 +118,7 @@ def save(model: Any, parts: Sequence[Part], path: str | PathLike[str]) -> None:
         _restored(with_arrays(json.loads(said), writer.arrays), list(model.get_params(deep=False)))
     except UNREADABLE as failure:
         raise OptionError(WITHOUT_FUNCTION.format(what=f"this model ({_in_words(failure)})")) from failure
-    replace_file(Path(path), lambda file: write_npz(file, writer.arrays))
+    replace_file(file_path("path", path), lambda file: write_npz(file, writer.arrays))
 
 
 def _said(about: Mapping[str, Any]) -> bytes:
@@ -144,7 +144,7 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> Loaded:
     DataError
         The file is not there, is no model file, was made by another version, or is damaged.
     """
-    source = Path(path)
+    source = file_path("path", path, DataError)
     if not os.path.isfile(source):  # False also of what is no path: too long, or with a letter that none has
         raise DataError(f"expected a model file; there is no file {str(source)!r}. Check the path.")
     try:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
-from boostopt.errors import OptionError, unknown_name
+from boostopt.arguments import choice, file_path
+from boostopt.errors import OptionError
 from boostopt.exporting.cbf import write_cbf
 from boostopt.exporting.conic import ConicProgram, conic_program
 from boostopt.exporting.heading import heading
@@ -14,6 +14,7 @@ from boostopt.exporting.mps import write_mps
 from boostopt.files import replace_file
 from boostopt.forms import Side
 from boostopt.program import Program
+from boostopt.solving import check_program
 
 ENDINGS = (".mps", ".cbf", ".npz")
 """The endings of the files that can be written."""
@@ -46,8 +47,8 @@ def export(program: Program, path: str | os.PathLike[str], side: str = "primal")
     Columns are named d_1, ..., d_N (w_1, ..., w_t) and e_q (m_n) in MPS; in CBF they are the first ones. The first
     rows are e - U'd = 0, named w_q (Uw - m = 0, named d_n); their multipliers are the other side's variables.
     """
-    target = Path(path)
-    side = _known(side)
+    check_program(program)
+    target, side = file_path("path", path), _known(side)
     ending = target.suffix.lower()
     if ending == ".npz":
         arrays = instance_arrays(program)
@@ -62,16 +63,13 @@ def export(program: Program, path: str | os.PathLike[str], side: str = "primal")
     else:
         raise OptionError(
             f"expected a path that ends in {', '.join(ENDINGS)}; got {str(path)!r}. "
-            "MPS is for linear and quadratic programs, CBF for cones, npz for the instance."
+            "Take MPS for linear and quadratic programs, CBF for cones, npz for the instance."
         )
 
 
 def _known(side: str) -> Side:
     """Return a side that there is."""
-    for known in SIDES:
-        if side == known:
-            return known
-    raise unknown_name("side", side, SIDES)
+    return SIDES[SIDES.index(choice("side", side, SIDES))]  # pyright: ignore[reportArgumentType]
 
 
 def _linear_or_quadratic(program: Program, side: Side) -> ConicProgram:

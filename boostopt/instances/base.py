@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from boostopt.arguments import number, whole
 from boostopt.errors import ProblemError
 from boostopt.shapes import Array, Float
 
@@ -98,17 +99,13 @@ def _text(value: Any) -> str:
 
 def checked_count(name: str, value: object, least: int, advice: str) -> int:
     """Return a whole number that is at least `least`, or raise ProblemError."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise ProblemError(f"{name} must be a whole number, at least {least}; got {value!r}. {advice}")
-    return int(value)
+    return whole(name, value, least, advice=advice, error=ProblemError)
 
 
 def checked_between(name: str, value: object, low: float, high: float, advice: str) -> float:
     """Return a number strictly between two others, or raise ProblemError."""
-    number = value if isinstance(value, int | float | np.integer | np.floating) else np.nan
-    if not low < number < high:
-        raise ProblemError(f"{name} must lie strictly between {low:.10g} and {high:.10g}; got {value!r}. {advice}")
-    return float(number)
+    expected = f"a number strictly between {low:.10g} and {high:.10g}"
+    return number(name, value, expected, lambda x: low < x < high, advice, ProblemError)
 
 
 def checked_generator(random_state: object) -> np.random.Generator:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from boostopt.arguments import number
 from boostopt.datasets import Dataset
 from boostopt.errors import ProblemError
 from boostopt.instances.base import checked_between, checked_count, checked_generator
@@ -56,10 +57,10 @@ def softboost_synthetic(
     ----------
     Warmuth, Glocer, Raetsch 2007, section 5.
     """
-    checked_count("N", N, 2, "Ask for an example of each class.")
-    checked_count("informative", informative, 1, "One feature at least must tell the classes apart.")
-    checked_count("dimension", dimension, informative, "Raise it, or lower informative.")
-    rng = checked_generator(random_state)
+    N = checked_count("N", N, 2, "Ask for an example of each class.")
+    informative = checked_count("informative", informative, 1, "Take one at least to tell the classes apart.")
+    dimension = checked_count("dimension", dimension, informative, "Raise it, or lower informative.")
+    rng, noise = checked_generator(random_state), _checked_noise(noise)
     X = rng.uniform(size=(N, dimension))
     y = np.where(np.arange(N) < (N + 1) // 2, 1, -1).astype(np.int8)
     # Raised by 1/2 the values of class 1 lie in [1/2, 3/2]: all are divided by 3/2.
@@ -101,8 +102,8 @@ def hypercube(
     ProblemError
         An argument lies outside its range.
     """
-    rng = checked_generator(random_state)
-    _check_majority(N, dimension, relevant)
+    rng, noise = checked_generator(random_state), _checked_noise(noise)
+    N, dimension, relevant = _checked_majority(N, dimension, relevant)
     return _majority(N, dimension, np.arange(relevant), noise, rng)
 
 
@@ -148,11 +149,12 @@ def banana(
     ----------
     Raetsch, Onoda, Mueller 2001, sections 3 and 5.1, for the input noise.
     """
-    checked_count("N", N, 2, "Ask for an example of each class.")
-    checked_between("spread", spread, 0, 10, "Try 0.15.")
-    if input_noise != 0:
-        checked_between("input_noise", input_noise, 0, 100, "Pass 0 for points that stay where they are.")
-    rng = checked_generator(random_state)
+    N = checked_count("N", N, 2, "Ask for an example of each class.")
+    spread = checked_between("spread", spread, 0, 10, "Try 0.15.")
+    rng, noise = checked_generator(random_state), _checked_noise(noise)
+    stay = "Pass 0 for points that stay where they are."
+    below = "a number of at least 0 and below 100"
+    input_noise = number("input_noise", input_noise, below, lambda x: 0.0 <= x < 100.0, stay, ProblemError)
     angle = rng.uniform(0, np.pi, size=N)
     y = rng.permutation(np.where(np.arange(N) < (N + 1) // 2, 1, -1)).astype(np.int8)
     arcs = np.where(
@@ -168,12 +170,21 @@ def banana(
     return Dataset(f"banana, label noise {noise:g}{moved}", points, y)
 
 
-def _check_majority(N: int, dimension: int, relevant: int) -> None:
-    """Raise ProblemError unless there are examples and an odd number of coordinates decides."""
-    checked_count("N", N, 1, "Ask for one example or more.")
-    if checked_count("relevant", relevant, 1, "One coordinate at least must decide.") % 2 == 0:
-        raise ProblemError(f"relevant must be odd; got {relevant}. An even number of coordinates may be tied.")
-    checked_count("dimension", dimension, relevant, "Raise it, or lower relevant.")
+def _checked_noise(noise: object) -> float:
+    """Return a fraction of wrong labels, or raise ProblemError."""
+    advice = "Pass 0 for right labels only."
+    return number(
+        "noise", noise, "a number of at least 0 and below 1/2", lambda x: 0.0 <= x < 0.5, advice, ProblemError
+    )
+
+
+def _checked_majority(N: int, dimension: int, relevant: int) -> tuple[int, int, int]:
+    """Return the three numbers, or raise ProblemError unless an odd number of coordinates decides."""
+    N = checked_count("N", N, 1, "Ask for one example or more.")
+    relevant = checked_count("relevant", relevant, 1, "Take one at least to decide.")
+    if relevant % 2 == 0:
+        raise ProblemError(f"relevant must be odd; got {relevant}. Take one more: an even number may be tied.")
+    return N, checked_count("dimension", dimension, relevant, "Raise it, or lower relevant."), relevant
 
 
 def _majority(
@@ -189,8 +200,6 @@ def _majority(
 
 def _with_noise(y: Int8[Array, " N"], noise: float, rng: np.random.Generator) -> Int8[Array, " N"]:
     """Turn over the labels of a fraction of the examples."""
-    if noise != 0:
-        checked_between("noise", noise, 0, 0.5, "Pass 0 for right labels only.")
     wrong = rng.permutation(len(y))[: round(noise * len(y))]
     signs = np.ones(len(y), dtype=np.int8)
     signs[wrong] = -1

@@ -86,7 +86,8 @@ def cycle_mxm(m: int) -> Instance:
     ----------
     Rudin, Daubechies, Schapire 2004, the m x m case.
     """
-    if checked_count("m", m, 3, "With 2 all edges are 0 at once.") > LARGEST:
+    m = checked_count("m", m, 3, "Take 3 or more: with 2 all edges are 0 at once.")
+    if m > LARGEST:
         raise ProblemError(
             f"m must be at most {LARGEST}; got {m}. Take a smaller one: its edges would be 1 to rounding."
         )

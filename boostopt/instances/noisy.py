@@ -49,16 +49,16 @@ def long_servedio(gamma: float = 0.1, noise: Literal["none", "flipped"] | float 
     Glocer 2009, section 2.6, on points that are given in Long and Servedio 2010. That section has no cap help at all,
     which is so for "flipped" alone. The answers for all nu and for symmetric noise are ours.
     """
-    checked_between("gamma", gamma, 0, 1 / 6, "Try 0.1.")
+    gamma = checked_between("gamma", gamma, 0, 1 / 6, "Try 0.1.")
     clean = np.array([[1, 0], [gamma, -gamma], [gamma, -gamma], [gamma, 5 * gamma]])
-    if noise == "none":
+    if isinstance(noise, str) and noise == "none":
         return _points(
             clean,
             "four points that the first hypothesis alone separates with the margin gamma.",
             {"nu": 1.0},
             {"LPBoost optimum": gamma, "LPBoost w": np.array([1.0, 0.0])},
         )
-    if noise == "flipped":
+    if isinstance(noise, str) and noise == "flipped":
         low = gamma / (1 + 2 * gamma)
         return _points(
             np.vstack([[-1, 0], clean[1:]]),
@@ -117,10 +117,11 @@ def outliers(N: int, bad: int = 1, gamma: float = 0.2) -> Instance:
     ----------
     Shalev-Shwartz and Singer 2008, the remark on the soft margin with outliers.
     """
-    checked_count("bad", bad, 1, "Without a bad example every margin is gamma.")
-    checked_between("gamma", gamma, 0, 1, "Try 0.2.")
+    bad = checked_count("bad", bad, 1, "Take one or more: without any every margin is gamma.")
+    gamma = checked_between("gamma", gamma, 0, 1, "Try 0.2.")
     nu = 2 * bad * (1 + gamma) / gamma
-    if checked_count("N", N, 1, "Take more examples.") < nu:
+    N = checked_count("N", N, 1, "Take more examples.")
+    if N < nu:
         raise ProblemError(f"N must be at least 2 bad (1 + gamma) / gamma = {nu:.10g}; got {N}. Take more examples.")
     U = np.full((N, 1), gamma)
     U[:bad] = -1.0

@@ -37,8 +37,8 @@ def pivot(N: int, t: int, random_state: int | np.random.Generator = 0) -> Instan
     ----------
     Glocer 2009, definition 2.3, lemma 2.4.
     """
-    checked_count("N", N, 1, "Ask for one example or more.")
-    checked_count("t", t, 1, "Ask for one hypothesis or more.")
+    N = checked_count("N", N, 1, "Ask for one example or more.")
+    t = checked_count("t", t, 1, "Ask for one hypothesis or more.")
     rng = checked_generator(random_state)
     U = rng.uniform(-1, 1, size=(N, t))
     i, j, value = int(rng.integers(N)), int(rng.integers(t)), float(rng.uniform(-0.5, 0.5))
@@ -89,14 +89,15 @@ def iteration_lower_bound(N: int, delta: float | None = None, repeat: int = 1) -
     ----------
     Glocer 2009, theorem 2.5, figure 2.8; Warmuth, Glocer, Raetsch 2007, theorem 1.
     """
-    if checked_count("N", N, 4, "Take 4: the construction starts there.") % 2:
+    N = checked_count("N", N, 4, "Take 4: the construction starts there.")
+    if N % 2:
         raise ProblemError(f"N must be even; got {N}. Take {N + 1}: one half of the examples has the pivots.")
-    repeat = checked_count("repeat", repeat, 1, "Each row stands there once at least.")
+    repeat = checked_count("repeat", repeat, 1, "Take 1 for each row once.")
     largest = 2 / (2 * N + 1)
     delta = (
         1 / (2 * N)
         if delta is None
-        else checked_between("delta", delta, 0, largest, "From 2 / (2N + 1) on columns are tied.")
+        else checked_between("delta", delta, 0, largest, "Take a smaller one: from 2 / (2N + 1) on columns are tied.")
     )
     half = N // 2
     t = np.arange(1, half + 1)  # the column's number, and the round that takes it
@@ -155,7 +156,7 @@ def bad_example_and_hypothesis(U: npt.ArrayLike | None = None, delta: float = 1 
     ----------
     Glocer 2009, section 2.5, figure 2.9.
     """
-    checked_between("delta", delta, 0, 1 / 11 if U is None else 1 / 3, "Try 1/16.")
+    delta = checked_between("delta", delta, 0, 1 / 11 if U is None else 1 / 3, "Try 1/16.")
     good = iteration_lower_bound(8, delta).U if U is None else Margins(U).to_array()
     N, t = good.shape
     spoilt = np.full((N + 1, t + 1), -delta)

@@ -55,8 +55,11 @@ def stalled_criterion(rounds: int = 8171, random_state: int | np.random.Generato
     ----------
     Glocer 2009, lemma 3.11, theorem 3.12; lemma 3.22 and theorem 3.23 fail likewise.
     """
-    if checked_count("rounds", rounds, 2, "The first shows nothing yet.") > LARGEST:
-        raise ProblemError(f"rounds must be at most {LARGEST}; got {rounds}. The bound is exceeded from 8121 on.")
+    rounds = checked_count("rounds", rounds, 2, "Take more: the first shows nothing yet.")
+    if rounds > LARGEST:
+        raise ProblemError(
+            f"rounds must be at most {LARGEST}; got {rounds}. Take 8121: the bound is exceeded from there."
+        )
     subsets = _subsets(rounds - 1, checked_generator(random_state))
     U = np.full((N, rounds), -1.0)
     U[:, 0] = np.repeat([0.0, 1.0], [HALF, N - HALF])

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from numbers import Integral, Real
-from typing import cast
 
 import numpy as np
 
-from boostopt.errors import OptionError, ProblemError
+from boostopt.arguments import positive, whole
+from boostopt.errors import ProblemError
 from boostopt.learners.conjugate_gradients import conjugate_gradients
 from boostopt.learners.kmeans import kmeans
 from boostopt.learners.rbf_network import LARGEST, RBFNetwork
@@ -17,7 +16,7 @@ from boostopt.learners.reduced_error import ReducedError
 from boostopt.shapes import Array, Float, Num
 from boostopt.threads import one_thread
 
-__all__ = ["RBFNetwork", "check_rbf_options", "fit_rbf"]
+__all__ = ["RBFNetwork", "fit_rbf", "rbf_options"]
 
 WIDTHS = 1e-5, 1e3
 """Smallest and largest width in a fit, in half ranges of the features.
@@ -80,7 +79,7 @@ def fit_rbf(
     ----------
     Raetsch, Onoda, Mueller 2001, appendix D and figure 15, corrected as `reduced_error` says.
     """
-    check_rbf_options(K, iterations, lambda_)
+    K, iterations, lambda_ = rbf_options(K, iterations, lambda_)
     points, targets, s = _counting(X, y, weights)
     N = float(s.sum())
     if not math.isfinite(lambda_ / N / N):
@@ -165,23 +164,8 @@ def _counting(
     return X[rows], targets[rows], s[rows]
 
 
-def check_rbf_options(K: object, iterations: object, lambda_: object) -> None:
-    """Raise an OptionError where an option of `fit_rbf` is not of its kind or out of its range."""
-    for name, value, kind, words in (
-        ("K", K, Integral, "a whole number of centres"),
-        ("iterations", iterations, Integral, "a whole number of steps"),
-        ("lambda_", lambda_, Real, "a positive number"),
-    ):
-        if isinstance(value, bool) or not isinstance(value, kind):
-            raise OptionError(f"{name} must be {words}; got {value!r}. Pass such a number.")
-    _check_ranges(int(cast(int, K)), int(cast(int, iterations)), float(cast(float, lambda_)))
-
-
-def _check_ranges(K: int, iterations: int, lambda_: float) -> None:
-    """Raise an OptionError where an option of `fit_rbf` is out of its range."""
-    if K < 1:
-        raise OptionError(f"K must be at least 1 centre; got {K}. Ask for one or more.")
-    if iterations < 0:
-        raise OptionError(f"iterations must be 0 or more; got {iterations}. Pass how many steps may be taken.")
-    if not 0 < lambda_ < math.inf:
-        raise OptionError(f"lambda_ must be positive and finite; got {lambda_}. The paper has 1e-6.")
+def rbf_options(K: object, iterations: object, lambda_: object, called: str = "lambda_") -> tuple[int, int, float]:
+    """Return the options of `fit_rbf`, of their kinds and in their ranges, or raise OptionError; lambda_ as called."""
+    K = whole("K", K, 1, "a whole number of centres", "Ask for one or more.")
+    iterations = whole("iterations", iterations, 0, "a whole number of steps", "Pass how many steps may be taken.")
+    return K, iterations, positive(called, lambda_, advice="Take the paper's, 1e-6.")

@@ -14,7 +14,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.errors import OptionError
+from boostopt.arguments import whole
+from boostopt.errors import OptionError, shown
 from boostopt.shapes import Array, Float, Num
 
 State = Mapping[str, Any]
@@ -107,8 +108,7 @@ class Query:
     gain: Callable[[Float[Array, " N"]], float] | None = None
 
     def __post_init__(self) -> None:
-        if self.count < 1:
-            raise OptionError(f"the count must be at least 1 column; got {self.count}. Ask for one or more.")
+        whole("count", self.count, 1, "a whole number of columns", "Ask for one or more.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,3 +188,9 @@ class Oracle(ABC):
 
     def restore(self, state: State) -> None:  # noqa: B027 most oracles have nothing to restore
         """Go on from a state."""
+
+
+def check_oracle(oracle: object) -> None:
+    """Raise OptionError unless it is an oracle."""
+    if not isinstance(oracle, Oracle):
+        raise OptionError(f"expected an oracle; got {shown(oracle)}. Make one: boostopt.oracles has several.")

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from boostopt.arguments import flag
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Column, Hypothesis, Query, State
 from boostopt.oracles.examples import OracleOfExamples, labelled
@@ -107,10 +108,10 @@ class DecisionStumps(OracleOfExamples):
     """
 
     def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None, reflexive: bool = True) -> None:
+        self.reflexive = flag("reflexive", reflexive)
         self._examples = labelled(X, y, c)
         self._features: int = self._examples.X.shape[1]
         self._sorted = presorted(self._examples.X)
-        self.reflexive = reflexive
 
     def __str__(self) -> str:
         directions = "both directions" if self.reflexive else "one direction"

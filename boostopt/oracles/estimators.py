@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostopt.errors import OptionError, ProblemError, unknown_name
+from boostopt.arguments import choice, flag, optional, whole
+from boostopt.arguments import seed as read_seed
+from boostopt.errors import ProblemError, shown
 from boostopt.oracles.base import Answer, Column, Query, State, as_stored
 from boostopt.oracles.examples import OracleOfExamples, labelled
 from boostopt.oracles.fitted import VALUES, Fitted, hypothesis_values, name_of
@@ -28,16 +30,14 @@ class FittingOracle(OracleOfExamples):
     ) -> None:
         from sklearn.base import clone
 
-        if values not in VALUES:
-            raise unknown_name("kind of values", values, VALUES)
-        if seed < 0:
-            raise OptionError(f"random_state must be 0 or larger; got {seed}.")
+        values, reflexive = choice("kind of values", values, VALUES), flag("reflexive", reflexive)
+        seed = read_seed("random_state", seed)
         self._examples = labelled(X, y, c)
         try:
             self._estimator: Any = clone(estimator)
         except TypeError as failure:
             raise ProblemError(
-                f"the estimator must be an object of scikit-learn's kind; got {estimator!r}: {failure}. "
+                f"the estimator must be an object of scikit-learn's kind; got {shown(estimator)}. "
                 "Pass an instance, such as DecisionTreeClassifier(max_depth=1)."
             ) from failure
         if not hasattr(self._estimator, values):
@@ -204,9 +204,8 @@ class Resampled(FittingOracle):
         reflexive: bool = True,
     ) -> None:
         super().__init__(estimator, X, y, c, values, reflexive, random_state)
-        if size is not None and size < 2:
-            raise OptionError(f"a sample must have a size of at least 2, one example of each class; got {size}.")
-        self._size = size or self.N
+        words = 2, "a whole number of examples, one of each class,", "Pass two or more."
+        self._size = optional(whole, "size", size, *words) or self.N
 
     def _fitted(self, model: Any, d: Float[Array, " N"], rng: np.random.Generator) -> Any:
         for _ in range(DRAWS):

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt.errors import ProblemError
-from boostopt.margins import check_unmasked
+from boostopt.errors import ProblemError, shown
+from boostopt.margins import as_array, check_unmasked
 from boostopt.oracles.base import Hypothesis, Oracle
 from boostopt.oracles.features import Features, checked_features, evaluate
 from boostopt.shapes import Array, Float, Int, Int8, Num
@@ -108,7 +108,10 @@ def multiplicities(c: npt.ArrayLike | None, N: int) -> tuple[Int[Array, " rows"]
             raise TypeError(f"they are {given.dtype}")
         counts = given.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as failure:
-        raise ProblemError(f"the multiplicities c must be {N} numbers: {failure}. Pass one for each row.") from failure
+        raise ProblemError(
+            f"the multiplicities c must be {N} numbers; got {shown(c)}: {str(failure).rstrip('.')}. Pass one for each "
+            "row."
+        ) from failure
     with np.errstate(over="ignore"):  # refused here
         total = counts.sum()
     if counts.shape != (N,) or not (counts >= 0).all() or not 0 < total < np.inf:
@@ -122,16 +125,12 @@ def multiplicities(c: npt.ArrayLike | None, N: int) -> tuple[Int[Array, " rows"]
 
 def signs(y: npt.ArrayLike) -> Int8[Array, "*shape"]:
     """Return labels as -1 and 1, in the shape that they have."""
-    check_unmasked("y", y)
-    try:
-        labels = np.asarray(y)
-    except ValueError as failure:
-        raise ProblemError(f"y must be an array of labels: {failure}. Pass one label for each row.") from failure
+    labels = as_array("y", y)
     if labels.dtype.kind == "O" and all(isinstance(label, (int, float)) for label in labels.flat):
         labels = np.asarray(labels.tolist())  # a column of a table, say
     known = labels.dtype.kind in "biuf" and np.isin(labels, (-1, 0, 1)).all()
     if not known or np.isin((-1, 0), labels).all():
-        first = list(dict.fromkeys(map(repr, labels.ravel()[:1000].tolist())))[:5]
+        first = list(dict.fromkeys(map(shown, labels.ravel()[:1000].tolist())))[:5]
         raise ProblemError(f"y must hold -1 and 1, or 0 and 1; got {', '.join(first)}. Code the two classes so.")
     return np.where(labels == 1, 1, -1).astype(np.int8)
 

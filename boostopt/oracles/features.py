@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from boostopt.errors import ProblemError
+from boostopt.arguments import instance, listed
+from boostopt.errors import ProblemError, shown
 from boostopt.margins import check_unmasked, compressed_rows
 from boostopt.oracles.base import Hypothesis
 from boostopt.shapes import Array, Float
@@ -36,7 +37,7 @@ class Features:
             return int(shape[0]) if shape else len(self.given)
         except TypeError as failure:
             raise ProblemError(
-                f"X must have one row for each example; got {type(self.given).__name__}: {failure}. Pass a matrix."
+                f"X must have one row for each example; got {shown(self.given)}: {failure}. Pass a matrix."
             ) from failure
 
     def checked(self, count: int) -> Any:
@@ -49,7 +50,8 @@ class Features:
         """
         if self._checked.shape[1] != count:
             raise ProblemError(
-                f"X must have the {count} features that were learned from; got shape {self._checked.shape}."
+                f"X must have the {count} features that were learned from; got shape {self._checked.shape}. "
+                "Pass those features."
             )
         return self._checked
 
@@ -110,7 +112,9 @@ def evaluate(hypotheses: Iterable[Hypothesis], X: Any) -> Iterator[Float[Array, 
         X is not as a hypothesis takes it, or one of one's own returns other than one finite number for each row.
     """
     features = X if isinstance(X, Features) else Features(X)
-    for hypothesis in hypotheses:
+    for hypothesis in listed("hypotheses", hypotheses, "hypotheses"):
+        advice = "Pass hypotheses, such as run.hypotheses."
+        instance("hypotheses", hypothesis, Hypothesis, "hypotheses", advice, ProblemError)
         if isinstance(hypothesis, HypothesisOfFeatures):
             yield hypothesis.on(features)
         else:
@@ -140,7 +144,9 @@ def checked_features(X: Any) -> Any:
     sparse = scipy.sparse.issparse(X)
     features: Any = _compressed(X) if sparse else _float64(X)
     if features.ndim != 2 or 0 in features.shape:
-        raise ProblemError(f"X must have shape (N, features), not empty; got {features.shape}.")
+        raise ProblemError(
+            f"X must have shape (N, features), not empty; got {features.shape}. Pass a row for each example."
+        )
     entries: Any = features.data if sparse else features
     if np.isfinite(entries).all():
         return features
@@ -163,7 +169,9 @@ def _float64(X: Any) -> Array:
         with np.errstate(over="ignore"):  # of longer floats: refused as infinite
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as failure:
-        raise ProblemError(f"X must be an array of numbers: {failure}. Encode text, fill up rows.") from failure
+        raise ProblemError(
+            f"X must be an array of numbers; got {shown(X)}: {str(failure).rstrip('.')}. Encode text, fill up rows."
+        ) from failure
 
 
 def _compressed(X: Any) -> Any:

@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from boostopt.errors import OptionError, ProblemError, unknown_name
-from boostopt.margins import Margins
+from boostopt.arguments import flag, number, optional, seed
+from boostopt.errors import OptionError, ProblemError, shown, unknown_name
+from boostopt.margins import Margins, as_array
 from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, State, as_stored
 from boostopt.oracles.examples import multiplicities
 from boostopt.oracles.features import Features, HypothesisOfFeatures
@@ -21,6 +22,14 @@ from boostopt.shapes import Array, Float, Int, Num
 
 CHOICES = ("best", "weakest", "random", "largest_increase")
 """How GivenMargins chooses, besides by an order."""
+
+
+AN_EDGE = (
+    "an edge, a number in [-1, 1]",
+    lambda edge: -1.0 <= edge <= 1.0,
+    "Pass an edge that every answer reaches.",
+)
+"""What a guarantee must be, in words and as a test, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -128,15 +137,13 @@ class GivenMargins(Oracle):
     ) -> None:
         if isinstance(choose, str) and choose not in CHOICES:
             raise unknown_name("choice", choose, CHOICES)
-        if guarantee is not None and not -1 <= guarantee <= 1:
-            raise OptionError(f"the guarantee must be an edge, a number in [-1, 1]; got {guarantee!r}.")
+        guarantee = optional(number, "guarantee", guarantee, *AN_EDGE)
         if guarantee is None and isinstance(choose, str) and choose == "weakest":
             raise OptionError(
                 'choose="weakest" takes the smallest edge that reaches the guarantee; got no guarantee. '
                 "Pass guarantee=g, an edge that some column reaches whatever the weights."
             )
-        if random_state < 0:
-            raise OptionError(f"random_state must be 0 or larger; got {random_state}.")
+        random_state, reflexive = seed("random_state", random_state), flag("reflexive", reflexive)
         margins = Margins(U)
         rows, self._c = multiplicities(c, margins.N)
         self._U = margins if len(rows) == margins.N else margins.take(rows)
@@ -272,18 +279,15 @@ class GivenMargins(Oracle):
 
 def _order(choose: npt.ArrayLike, t: int) -> tuple[int, ...]:
     """Return the column numbers of an order, checked."""
-    try:
-        order = np.asarray(choose)
-    except ValueError as failure:
-        raise OptionError(f"an order must be a list of column numbers: {failure}.") from failure
+    order = as_array("choose", choose)
     if order.size == 0:
         return ()
     if order.ndim != 1 or order.dtype.kind not in "iu":
         raise OptionError(
-            f"choose must be one of {', '.join(CHOICES)} or a list of column numbers; got {choose!r}, "
-            f"shape {order.shape} of {order.dtype}."
+            f"choose must be one of {', '.join(CHOICES)} or a list of column numbers; got {shown(choose)}. "
+            "Pass one of these names, or such a list."
         )
     bad = order[(order < 0) | (order >= t)]
     if len(bad):
-        raise OptionError(f"an order must hold column numbers from 0 to {t - 1}; got {bad[0]}.")
+        raise OptionError(f"an order must hold column numbers from 0 to {t - 1}; got {bad[0]}. Leave it out.")
     return tuple(order.tolist())

@@ -13,14 +13,14 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator
-from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt.errors import OptionError, ProblemError, unknown_name
+from boostopt.arguments import choice, flag, number, positive, whole
+from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Column, Hypothesis, Query, as_stored
 from boostopt.oracles.examples import OracleOfExamples, labelled
 from boostopt.oracles.kernel import KERNELS, LARGEST_DEGREE, Kernel, KernelColumn, row_norms, squares
@@ -81,12 +81,12 @@ class KernelColumns(OracleOfExamples):
         coef0: Any = 1.0,
     ) -> None:
         # Not str and float: classifiers hand on what they were given, and it is looked at here.
-        _check(kernel, gamma, degree, coef0)
+        gamma, degree, coef0 = _read(kernel, gamma, degree, coef0)
+        self.reflexive = flag("reflexive", reflexive)
         self._examples = examples = labelled(X, y, c)
         if gamma is None and kernel in ("polynomial", "rbf"):
             gamma = _default_gamma(examples.X, examples.c)
-        self.kernel = _kernel(kernel, None if gamma is None else float(gamma), int(degree), float(coef0))
-        self.reflexive = reflexive
+        self.kernel = _kernel(kernel, gamma, degree, coef0)
         self._first, self._group = _distinct(examples.X)
         self._points = examples.X if len(self._first) == examples.N else examples.X[self._first]
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
@@ -228,19 +228,14 @@ class KernelColumns(OracleOfExamples):
         return hashlib.sha256(f"{self._examples.digest} {self.kernel!r} {self.reflexive}".encode()).hexdigest()
 
 
-def _check(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> None:
-    """Raise OptionError where a parameter is not of its kind or out of its range, whether the kernel has it or not."""
-    if not isinstance(kernel, str) or kernel not in KERNELS:
-        raise unknown_name("kernel", kernel, KERNELS)
-    expected = (
-        ("gamma", gamma, Real, "a positive number, or None for 1 / (features * variance)"),
-        ("degree", degree, Integral, f"a whole number from 1 to {LARGEST_DEGREE}"),
-        ("coef0", coef0, Real, "a finite number"),
-    )
-    for name, value, kind, words in expected:
-        if (isinstance(value, bool) or not isinstance(value, kind)) and (name != "gamma" or value is not None):
-            raise OptionError(f"{name} must be {words}; got {value!r}. Pass such a value.")
-    Kernel("polynomial", 1.0 if gamma is None else float(gamma), int(degree), float(coef0))
+def _read(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> tuple[float | None, int, float]:
+    """Return gamma, degree and coef0, of their kinds and in their ranges, whether the kernel has them or not."""
+    choice("kernel", kernel, KERNELS)
+    if gamma is not None:
+        gamma = positive("gamma", gamma, "a positive number, or None for 1 / (features * variance)")
+    degree = whole("degree", degree, None, f"a whole number from 1 to {LARGEST_DEGREE}")
+    read = Kernel("polynomial", gamma or 1.0, degree, number("coef0", coef0))
+    return gamma, read.degree, read.coef0
 
 
 def _kernel(name: str, gamma: float | None, degree: int, coef0: float) -> Kernel:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from boostopt.arguments import flag
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Column, Hypothesis, Query, State, as_stored
 from boostopt.oracles.examples import OracleOfExamples, labelled
@@ -101,8 +102,8 @@ class RawFeatures(OracleOfExamples):
     """
 
     def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None, reflexive: bool = True) -> None:
+        self.reflexive = flag("reflexive", reflexive)
         self._examples = labelled(X, y, c)
-        self.reflexive = reflexive
         features = self._examples.X
         sparse = scipy.sparse.issparse(features)
         self._features: int = features.shape[1]

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt.errors import OptionError, ProblemError, unknown_name
-from boostopt.learners.rbf import RBFNetwork, check_rbf_options, fit_rbf
+from boostopt.arguments import choice, flag, seed
+from boostopt.errors import ProblemError, unknown_name
+from boostopt.learners.rbf import RBFNetwork, fit_rbf, rbf_options
 from boostopt.oracles.base import Answer, Column, Query, State, as_stored
 from boostopt.oracles.examples import OracleOfExamples, labelled
 from boostopt.oracles.features import Features, HypothesisOfFeatures
@@ -150,14 +151,12 @@ class RBFNetworks(OracleOfExamples):
         values: str = "sign",
         reflexive: bool = True,
     ) -> None:
-        if values not in VALUES:
-            raise unknown_name("kind of values", values, VALUES)
-        if random_state < 0:
-            raise OptionError(f"random_state must be 0 or larger; got {random_state}. Pass such a seed.")
-        check_rbf_options(K, iterations, lambda_)
+        values = choice("kind of values", values, VALUES)
+        options = rbf_options(K, iterations, lambda_)
+        random_state, reflexive = seed("random_state", random_state), flag("reflexive", reflexive)
         self._examples = labelled(X, y, c)
         self._X = dense(self._examples.X)
-        self._options = K, iterations, lambda_
+        self._options = options
         self._values, self.reflexive, self._seed, self._calls = values, reflexive, random_state, 0
 
     def best(self, query: Query) -> Answer:

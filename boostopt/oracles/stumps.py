@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
-from boostopt.errors import OptionError, ProblemError
+from boostopt.arguments import seed, whole
+from boostopt.errors import ProblemError
 from boostopt.oracles.examples import signs
+from boostopt.oracles.features import checked_features
 from boostopt.shapes import Array, Float, Int8
 
 
@@ -43,10 +46,9 @@ def stump_matrix(
         t is smaller than 1, or the seed is negative.
     """
     features, labels = _checked(X, y)
-    if t < 1:
-        raise OptionError(f"t must be at least 1 column; got {t}.")
-    if isinstance(random_state, int) and random_state < 0:
-        raise OptionError(f"random_state must be 0 or larger; got {random_state}.")
+    t = whole("t", t, 1, "a whole number of columns", "Ask for one or more.")
+    if random_state is not None and not isinstance(random_state, np.random.Generator):
+        random_state = seed("random_state", random_state)
     rng = np.random.default_rng(random_state)
     stumps = [features[:, j] > threshold for j, threshold in _draw(features, -(-t // 2), rng)]
     if not stumps:
@@ -89,17 +91,12 @@ def threshold_between(
 
 def _checked(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Float[Array, "N features"], Int8[Array, " N"]]:
     """Return X as float64 and y as -1 and 1."""
-    try:
-        features = np.asarray(X, dtype=np.float64)
-    except (TypeError, ValueError) as failure:
-        raise ProblemError(f"X must be an array of numbers: {failure}. Encode text, fill up rows.") from failure
-    labels = signs(y)
-    if features.ndim != 2 or 0 in features.shape or labels.shape != features.shape[:1]:
+    features, labels = checked_features(X), signs(y)
+    if scipy.sparse.issparse(features):
+        features = features.toarray()
+    if labels.shape != features.shape[:1]:
         raise ProblemError(
-            "X must have shape (N, features) and y shape (N,), both not empty; "
-            f"got {features.shape} and {labels.shape}."
+            "X must have shape (N, features) and y shape (N,); "
+            f"got {features.shape} and {labels.shape}. Pass one label for each row."
         )
-    if not np.isfinite(features).all():
-        n, j = np.argwhere(~np.isfinite(features))[0]
-        raise ProblemError(f"X must be finite; got {features[n, j]} at row {n}, feature {j}. Impute or drop it.")
     return features, labels

@@ -11,6 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
+from boostopt.arguments import flag
 from boostopt.comparison.benchmarks import Benchmark
 from boostopt.comparison.comparing import Comparison
 from boostopt.comparison.scores import Run, Score
@@ -134,7 +135,8 @@ def intervals(comparison: Comparison | Sequence[Run], axes: Where = None, brief:
         No answer in it has an interval with finite ends: there is nothing to measure distances from.
     """
     runs = comparison.runs if isinstance(comparison, Comparison) else comparison
-    if not isinstance(runs, Sequence) or not all(isinstance(run, Run) for run in runs):  # pyright: ignore[reportUnnecessaryIsInstance]
+    brief = flag("brief", brief)
+    if not isinstance(runs, Sequence) or not runs or not all(isinstance(run, Run) for run in runs):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(f"expected what compare returns; got {type(comparison).__name__}. Pass that.")
     low, high = together(run for run in runs if run.answered)
     if not (math.isfinite(low) and math.isfinite(high)):

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 
+from boostopt.arguments import optional, positive
 from boostopt.boosting.goal import Goal
 from boostopt.boosting.run import Run
 from boostopt.errors import OptionError, ProblemError
-from boostopt.margins import check_unmasked
+from boostopt.margins import as_array
 from boostopt.pictures.style import by_label
 from boostopt.program import Examples
 from boostopt.regularizers.cap import Cap
@@ -59,11 +59,7 @@ def real_array(name: str, values: Any, dimensions: int) -> Array:
     ProblemError
         They are no such numbers.
     """
-    check_unmasked(name, values)
-    try:
-        array = np.asarray(values)
-    except ValueError as ragged:
-        raise ProblemError(f"{name} must be an array of numbers: {ragged}. Make its rows equally long.") from ragged
+    array = as_array(name, values)
     if array.dtype.kind not in "biuf" or array.ndim != dimensions or array.size == 0:
         raise ProblemError(
             f"{name} must be real numbers with {dimensions} dimension(s), one at least; got {array.dtype} of shape "
@@ -102,6 +98,4 @@ def nu_of(goal: Goal | None) -> float | None:
 
 def check_nu(nu: Any) -> None:
     """Raise OptionError unless nu is a positive number, or None. Its upper end is the cap's to check."""
-    number = float(nu) if isinstance(nu, Real) and not isinstance(nu, bool | np.bool_) else np.nan
-    if nu is not None and not 0.0 < number < np.inf:
-        raise OptionError(f"nu must be a positive count of examples; got {nu!r}. Pass as many as are to share.")
+    optional(positive, "nu", nu, "a positive count of examples", "Pass as many as are to share.")

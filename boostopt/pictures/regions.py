@@ -11,8 +11,10 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from boostopt.arguments import whole
 from boostopt.boosting.classifier import ZERO
 from boostopt.errors import OptionError, ProblemError
+from boostopt.margins import as_array
 from boostopt.pictures.read import real_array
 from boostopt.pictures.style import BLACK, BLUE, RED, Panels, Where, panels
 from boostopt.shapes import Array, Bool, Float
@@ -83,8 +85,9 @@ def decision_regions(
     """
     if not isinstance(classifier, Decides):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(f"expected something with decision_function; got {type(classifier).__name__}. Fit one first.")
-    if not COARSEST <= resolution <= FINEST:
-        raise OptionError(f"resolution must lie between {COARSEST} and {FINEST}; got {resolution!r}.")
+    resolution = whole("resolution", resolution, COARSEST, advice="Pass how many points there are along an axis.")
+    if resolution > FINEST:
+        raise OptionError(f"resolution must be at most {FINEST}; got {resolution}. Lower it.")
     points = _points(X)
     larger, labels = _larger(y, len(points))
     sizes = _sizes(weights, len(points))
@@ -112,7 +115,7 @@ def _points(X: Any) -> Float[Array, "N 2"]:
 
 def _larger(y: npt.ArrayLike, N: int) -> tuple[Bool[Array, " N"], list[Any]]:
     """Return which examples have the larger of the two labels, and the labels."""
-    given = np.asarray(y)
+    given = as_array("y", y)
     try:
         labels = np.unique(given)
     except TypeError as unlike:

@@ -8,8 +8,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from boostopt.arguments import choice
 from boostopt.boosting.run import Run
-from boostopt.errors import OptionError, ProblemError, unknown_name
+from boostopt.errors import OptionError, ProblemError
 from boostopt.pictures.read import runs_by_label
 from boostopt.pictures.style import GREY, Look, Where, look, panels
 from boostopt.shapes import Array, Float
@@ -48,8 +49,7 @@ def bounds(runs: Any, against: str = "rounds", axes: Where = None) -> Figure:
     ProblemError
         A run has no rounds.
     """
-    if against not in AGAINST:
-        raise unknown_name("scale", against, AGAINST)
+    against = choice("scale", against, AGAINST)
     named = runs_by_label(runs)
     for label, run in named.items():
         _check(label, run)

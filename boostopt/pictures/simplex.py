@@ -112,7 +112,7 @@ def _distributions(name: str, given: Any, N: int | None = None) -> Float[Array, 
     d = real_array(name, given, 2)
     if N is not None and d.shape[1] != N:
         raise ProblemError(
-            f"{name} must have {N} examples; got {d.shape[1]}. Draw any number of them over the rounds with `cycles`."
+            f"{name} must have {N} examples; got {d.shape[1]}. Pass such, or any number of them to `cycles`."
         )
     off = float(max(-d.min(), np.abs(d.sum(axis=1) - 1).max()))
     if off > ON_SIMPLEX:

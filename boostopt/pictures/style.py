@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
+import numpy as np
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -139,7 +140,7 @@ def panels(
         for axis in made.flat:
             axis.spines[["top", "right"]].set_visible(False)
         return Panels(figure, made.ravel().tolist(), True)
-    given: list[Any] = list(cast(Iterable[Any], axes)) if isinstance(axes, Iterable) else [axes]
+    given: list[Any] = np.ravel(np.asarray(axes, dtype=object)).tolist()
     if len(given) != wanted or not all(isinstance(axis, Axes) for axis in given):
         kinds = ", ".join(type(axis).__name__ for axis in given) or "none"
         raise OptionError(

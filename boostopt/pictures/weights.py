@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from boostopt.arguments import flag
 from boostopt.boosting.run import Run
 from boostopt.errors import OptionError, ProblemError
 from boostopt.pictures.read import check_nu, counts, counts_of, nu_of, real_array, run_of, title
@@ -54,6 +55,7 @@ def example_weights(
         Weights are negative, not finite, all 0, or do not fit c.
     """
     check_nu(nu)
+    ordered = flag("ordered", ordered)
     label = title(one) if isinstance(one := run_of(weights), Run) else "weights"
     named = {name: _weights(name, one, nu, c) for name, one in by_label(weights, "a run", label).items()}
     on = panels(axes)

@@ -11,6 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt.arguments import instance
+from boostopt.errors import ProblemError
 from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.regularizers.separable import Separable
 from boostopt.shapes import Array, Float
@@ -23,6 +25,11 @@ class Cap(Separable):
     domain: CappedSimplex
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+
+    def __post_init__(self) -> None:
+        instance(
+            "domain", self.domain, CappedSimplex, "a CappedSimplex", "Make one: CappedSimplex(c, nu).", ProblemError
+        )
 
     @property
     def N(self) -> int:

@@ -14,7 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostopt.errors import ProblemError, unknown_name
+from boostopt.arguments import choice, number, positive
+from boostopt.errors import ProblemError
+from boostopt.margins import as_array
 from boostopt.shapes import Array, Bool, Float
 
 FULL_SUPPORT = 1e-12
@@ -32,6 +34,10 @@ GROWING_ROUNDS = 30
 
 GROWING_UNDERFLOW = 1e-150
 """Total of the free shares, relative to the largest share of all, below which their logarithms are needed."""
+
+
+A_CAPPED_SIMPLEX = "a CappedSimplex", "Make one: CappedSimplex(c, nu)."
+"""What the domain of a regularizer must be, in words, and what to do."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +65,11 @@ class CappedSimplex:
     """The last margins asked for and their quantile: an entropy and the soft margin ask for the same one in turn."""
 
     def __post_init__(self) -> None:
-        total = float(self.c.sum())
+        c = _weights("c", self.c)
+        object.__setattr__(self, "c", c)
+        expected, advice = "a positive number", "Pass how many examples must at least share the weight."
+        object.__setattr__(self, "nu", positive("nu", self.nu, expected, advice, ProblemError))
+        total = float(c.sum())
         if total < self.nu * (1 - FULL_SUPPORT):
             raise ProblemError(
                 f"the capped simplex is empty: the multiplicities of the examples that may have weight sum to "
@@ -302,20 +312,37 @@ def project_capped_simplex(
     Glocer 2009, algorithm 4.2 (printed with nu where the cap 1 / nu belongs); Shalev-Shwartz and Singer 2008,
     figure 2 (where nu stands for the cap itself).
     """
-    if method not in ("auto", "select", "sort"):
-        raise unknown_name("method", method, ("auto", "select", "sort"))
-    q = np.asarray(q, dtype=np.float64)
-    c = np.ones(len(q)) if c is None and q.ndim == 1 else np.asarray(c, dtype=np.float64)
-    if q.ndim != 1 or len(q) == 0 or c.shape != q.shape:
-        raise ProblemError(f"q and c must have one common shape (N,) with N >= 1; got {q.shape} and {c.shape}.")
-    if not (np.isfinite(q).all() and (q >= 0).all()):
-        raise ProblemError(f"q must be finite and non-negative; got {float(q[_first_bad(q)])} at {_first_bad(q)}.")
-    if not (np.isfinite(c).all() and (c > 0).all()):
-        raise ProblemError("the multiplicities c must be finite and positive.")
-    if not 1 <= nu <= c.sum() * (1 + FULL_SUPPORT):
-        raise ProblemError(f"nu must lie in [1, sum of c] = [1, {c.sum():.6g}]; got {nu}.")
+    method = choice("method", method, ("auto", "select", "sort"))
+    q = _weights("q", q)
+    c = np.ones(len(q)) if c is None else _weights("c", c)
+    if len(q) == 0 or c.shape != q.shape:
+        raise ProblemError(
+            f"q and c must have one common shape (N,) with N >= 1; got {q.shape} and {c.shape}. Pass one of each for "
+            "every example."
+        )
+    if (c == 0).any():
+        raise ProblemError(
+            f"the multiplicities c must be finite and positive; got 0 at {int(np.argmin(c))}. Leave that example out."
+        )
+    expected, advice = f"a number in [1, sum of c] = [1, {c.sum():.6g}]", "Pass how many must share the weight."
+    most = float(c.sum()) * (1 + FULL_SUPPORT)
+    nu = number("nu", nu, expected, lambda count: 1.0 <= count <= most, advice, ProblemError)
     simplex = CappedSimplex(np.where(q > 0, c, 0.0), nu)  # raises where the support of q is too small
     return simplex.normalized(capped_softmax(logarithm(q), c, nu, method).d)
+
+
+def _weights(name: str, values: npt.ArrayLike) -> Float[Array, " n"]:
+    """Return finite non-negative weights."""
+    array = as_array(name, values)
+    if array.dtype.kind not in "biuf" or array.ndim != 1:
+        raise ProblemError(
+            f"{name} must be real numbers of shape (N,); got shape {array.shape} of {array.dtype}. Pass such an array."
+        )
+    weights = array.astype(np.float64)
+    if not (np.isfinite(weights).all() and (weights >= 0).all()):
+        n = _first_bad(weights)
+        raise ProblemError(f"{name} must be finite and non-negative; got {weights[n]:.6g} at {n}. Correct it.")
+    return weights
 
 
 def _first_bad(q: Float[Array, " N"]) -> int:

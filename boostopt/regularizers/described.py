@@ -20,8 +20,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.errors import ProblemError
-from boostopt.expressions import cones_of, gradient, solve_roughly
+from boostopt.arguments import instance, maker, positive
+from boostopt.errors import ProblemError, shown
+from boostopt.expressions import called_with, cones_of, gradient, made_of, solve_roughly
+from boostopt.margins import as_array
 from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
@@ -96,9 +98,10 @@ class DescribedRegularizer(Regularizer):
     def __post_init__(self) -> None:
         import cvxpy as cp
 
+        self._read()
         d = cp.Variable(len(self.domain.c), name="d")
-        f = cp.Constant(0.0) + self.f(d)
-        stated = [left_side(constraint) for constraint in self.constraints(d)]
+        f = made_of("f", self.f, d)
+        stated = [left_side(constraint) for constraint in self._constraints_on(d)]
         if f.size != 1:
             raise ProblemError(f"f must be a scalar expression; got one of shape {f.shape}. Sum it over the examples.")
         if not f.is_convex():
@@ -116,10 +119,34 @@ class DescribedRegularizer(Regularizer):
         object.__setattr__(self, "_natural", Inequalities(natural, d, self.inside))
         self._check_inside()
 
+    def _read(self) -> None:
+        """Read what was passed as what it should be; what comes out of the functions is looked at when it does."""
+        instance(
+            "domain", self.domain, CappedSimplex, "a CappedSimplex", "Make one: CappedSimplex(c, nu).", ProblemError
+        )
+        for name in ("f", "constraints"):
+            maker(name, getattr(self, name), "a function of d", ProblemError)
+        object.__setattr__(self, "rate", positive("rate", self.rate, error=ProblemError))
+        inside = as_array("inside", self.inside)
+        if inside.shape != (self.N,) or inside.dtype.kind not in "biuf" or not np.isfinite(inside).all():
+            raise ProblemError(
+                f"inside must be {self.N} finite numbers; got shape {inside.shape} of {inside.dtype}. Pass a point "
+                "with one weight for each example: c / sum c often is one."
+            )
+        object.__setattr__(self, "inside", inside.astype(np.float64))
+
+    def _constraints_on(self, d: Any) -> Sequence[Any]:
+        """Return the further constraints."""
+        made = called_with("constraints", self.constraints, d, "a list of CVXPY inequalities")
+        if not isinstance(made, list | tuple):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise ProblemError(
+                f"constraints must make a list of CVXPY inequalities of d; got {shown(made)}. Make it a list, [] for "
+                "none."
+            )
+        return made
+
     def _check_inside(self) -> None:
         inside = self.inside
-        if inside.shape != (self.N,) or not np.isfinite(inside).all():
-            raise ProblemError(f"inside must be {self.N} finite numbers; got shape {inside.shape}.")
         violated = max(Cap(self.domain).residuals(inside).values())
         if violated > ROUNDING:
             raise ProblemError(

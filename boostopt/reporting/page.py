@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from boostopt.arguments import file_path
 from boostopt.comparison.benchmarks import Benchmark
 from boostopt.comparison.comparing import Comparison
 from boostopt.comparison.documents import Document, document
@@ -58,9 +59,10 @@ def report(result: Comparison | Benchmark | Document, path: str | os.PathLike[st
     DataError
         The file cannot be written.
     """
-    check_place(path)
+    target = file_path("path", path)
+    check_place(target)
     page = to_html(result).encode()
-    replace_file(Path(path), lambda file: file.write(page))
+    replace_file(target, lambda file: file.write(page))
 
 
 @cache

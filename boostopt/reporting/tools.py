@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from importlib.util import find_spec
 from tempfile import NamedTemporaryFile
 
+from boostopt.arguments import file_path, listed
 from boostopt.errors import BoostoptError, DataError
 from boostopt.files import same_place, written
 
@@ -48,8 +49,10 @@ def check_place(path: str | os.PathLike[str], read: Iterable[str | os.PathLike[s
     DataError
         It cannot be written, or it would replace what is read.
     """
-    for other in read:
-        if other is not None and same_place(path, other):
+    path = file_path("path", path, DataError)
+    several = [read] if isinstance(read, str | os.PathLike) else listed("read", read, "paths of files")
+    for other in several:
+        if other is not None and same_place(path, file_path("read", other, DataError)):
             raise DataError(f"expected a file of its own for the report; {path} is read. Choose another name.")
     target = written(path)
     try:

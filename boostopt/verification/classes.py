@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from boostopt.arguments import instance
 from boostopt.boosting.run import Run
 from boostopt.errors import BoostoptError, OptionError, ProblemError
 from boostopt.margins import Margins
@@ -77,6 +78,7 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
     DataError
         The file cannot be written.
     """
+    run = instance("run", run, Run, "a run, what boost returns", "Pass the run itself.")
     certificate, goal = run.verify_class(oracle), run.record.problem.goal
     if goal is None or not run.w.any():
         raise OptionError("expected a run with weights that have a soft margin; got none. Use run.certificate.")

@@ -6,15 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
+from boostopt.arguments import file_path, flag
 from boostopt.errors import OptionError, ProblemError
 from boostopt.formulation import summing_to_one
-from boostopt.margins import check_unmasked, compressed_rows
+from boostopt.margins import as_array, compressed_rows
 from boostopt.verification.arithmetic import Floats, Numbers
 from boostopt.verification.checking import Bounds, check_shape, recompute
 from boostopt.verification.parsing import Rejected, fail
@@ -118,7 +118,7 @@ def verify(
         python-flint is needed and not installed; or an exact proof is asked for of a class.
     """
     try:
-        document = read(Path(path))
+        exact, document = flag("exact", exact), read(file_path("path", path))
     except Rejected as rejected:
         return Verification(False, str(rejected))
     try:
@@ -133,7 +133,7 @@ def verify(
 def subject(path: str | PathLike[str]) -> str:
     """Return what a certificate file is about, "program" or "class"; "" where it cannot be read."""
     try:
-        return read(Path(path)).subject
+        return read(file_path("path", path)).subject
     except Rejected:
         return ""
 
@@ -197,11 +197,7 @@ def claimed_ends(document: Document) -> str:
 
 def _vector(name: str, values: Any) -> np.ndarray:
     """Return the caller's own multiplicities or reference weights as floats."""
-    check_unmasked(name, values)
-    try:
-        given = np.asarray(values)
-    except ValueError as failure:
-        raise ProblemError(f"{name} must be a vector of numbers: {failure}. Pass one for each example.") from None
+    given = as_array(name, values)
     if given.ndim != 1 or given.dtype.kind not in "biuf":
         raise ProblemError(
             f"{name} must be a vector of real numbers; got shape {given.shape} of {given.dtype}. Pass one for each "
@@ -246,12 +242,8 @@ def arithmetic(document: Document, exact: bool) -> Numbers:
 def matrix(data: Any) -> Any:
     """Return the caller's data as a matrix that the checker takes: an array, or sparse rows."""
     rows: Any = data.for_modelling() if hasattr(data, "for_modelling") else data
-    check_unmasked("U", rows)
     sparse = scipy.sparse.issparse(rows)
-    try:
-        rows = rows if sparse else np.asarray(rows)
-    except ValueError as failure:
-        raise ProblemError(f"the data must be a margin matrix, shape (N, t); {failure}.") from None
+    rows = rows if sparse else as_array("the data", rows)
     if rows.ndim != 2 or rows.dtype.kind not in "iuf" or rows.dtype.itemsize > 8:
         raise ProblemError(
             "the data must be a margin matrix of real numbers of at most 64 bits, shape (N, t); got shape "

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from boostopt.arguments import file_path, instance, refused
 from boostopt.certificate import Certificate
 from boostopt.errors import ProblemError
 from boostopt.files import replace_file
@@ -71,7 +72,12 @@ def save(
     DataError
         The file cannot be written.
     """
-    program, certificate = (what.program, what.certificate) if isinstance(what, Solution) else what
+    pair = (what.program, what.certificate) if isinstance(what, Solution) else what
+    expected, advice = "a solution, or a program with a certificate of it", "Pass what solve returns."
+    if not isinstance(pair, tuple | list) or len(pair) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise refused("what", expected, what, advice)
+    program = instance("what", pair[0], Program, expected, advice)
+    certificate = instance("what", pair[1], Certificate, expected, advice)
     sizes, wanted = (len(certificate.d), len(certificate.w)), (program.margins.N, program.margins.t)
     if sizes != wanted:
         raise ProblemError(
@@ -155,7 +161,7 @@ def with_claim(
 
 def write(path: str | PathLike[str], document: dict[str, Any], arrays: dict[str, Array]) -> None:
     """Write a file, with the file of arrays beside it where they are long; each whole at any moment."""
-    target = Path(path)
+    target = file_path("path", path)
     if sum(len(array) for array in arrays.values()) <= LONGEST_LIST:
         lists = {name: array.tolist() for name, array in arrays.items()}
         _write(target, _readable(_text({**document, "arrays": lists})))

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 from wrong_values import (
-    ANYTHING,
     ARRAY,
-    EMPTY,
     FLAG,
     FUNCTION,
     NAMES,
@@ -24,7 +22,7 @@ from wrong_values import (
 )
 
 import boostopt
-from boostopt.authoring import CappedSimplex, Cap, MaximumEdge
+from boostopt.authoring import Cap, CappedSimplex, MaximumEdge
 from boostopt.boosting import Schedule, Stabilization
 from boostopt.oracles import DecisionStumps, GivenMargins
 
@@ -91,7 +89,7 @@ BOOST = {
     "checkpoint_seconds": LIMIT,
     "progress": FLAG | FUNCTION,
     "nu": LIMIT,
-    "max_round": NOTHING,
+    "max_round": NONE,
 }
 CLASSES = {
     "schedule": {"the class": lambda: Schedule, "a stabilization": Stabilization},
@@ -141,7 +139,7 @@ ENTRANCES = (
             "epsilon": NUMBER,
             "columns": WHOLE,
             "start": NOTHING,
-            "max_round": NOTHING,
+            "max_round": NONE,
         },
     ),
     Attack(
@@ -199,28 +197,28 @@ ENTRANCES = (
             "tol": NUMBER,
             "d0": NONE,
             "nu": LIMIT,
-            "max_round": NOTHING,
+            "max_round": NONE,
         },
     ),
     Attack(
         "check_edge",
         boostopt.check_edge,
         lambda: {"G": MaximumEdge(), "t": 1},
-        {"G": NOTHING, "t": WHOLE - {"2", "2.0", "array 2.0", "numpy 3", "10**400"}},
+        {"G": NOTHING, "t": WHOLE - {"10**400"}, "random_state": WHOLE},
         {"G": {"the class": lambda: MaximumEdge}},
     ),
     Attack(
         "check_regularizer",
         boostopt.check_regularizer,
         lambda: {"F": Cap(CappedSimplex(np.ones(2), 1.0))},
-        {"F": NOTHING},
+        {"F": NOTHING, "random_state": WHOLE},
         {"F": {"the class": lambda: Cap}},
     ),
     Attack(
         "check_formulation",
         boostopt.check_formulation,
-        lambda: {"which": "lpboost"},
-        {"which": PATH, "nu": NONE},
+        lambda: {"which": "lpboost", "nu": -1},
+        {"which": PATH, "nu": NUMBER | NONE, "random_state": WHOLE},
     ),
     Attack("get_backend", boostopt.get_backend, dict, {"which": TEXT}),
     Attack("get_formulation", boostopt.get_formulation, dict, {"which": PATH}),
@@ -232,7 +230,7 @@ ENTRANCES = (
         {
             "source": PATH,
             "label": TEXT,
-            "positive": TEXT | NUMBER | NONE,
+            "positive": TEXT | NUMBER | FLAG | NONE,
             "weights": NONE,
             "drop": NAMES,
         },
@@ -247,7 +245,7 @@ ENTRANCES = (
         "stump_matrix",
         boostopt.stump_matrix,
         lambda: {"X": X, "y": y, "t": 2},
-        {"X": NOTHING, "y": NOTHING, "t": WHOLE, "random_state": WHOLE | NONE},
+        {"X": frozenset({"sparse"}), "y": NOTHING, "t": WHOLE, "random_state": WHOLE | NONE},
     ),
     Attack(
         "bind",
@@ -257,19 +255,26 @@ ENTRANCES = (
     ),
     Attack("Margins", boostopt.Margins, lambda: {"U": U}, {"U": ARRAY}),
     Attack("append", boostopt.Margins(U).append, dict, {"column": NOTHING}),
-    Attack("certify", lambda **given: program().certify(**given), dict, {"d": NONE, "w": NONE | {"series", "frame"}}),
+    Attack(
+        "certify", lambda **given: program().certify(**given), dict, {"d": NONE, "w": NONE | {"series", "[0.5, nan]"}}
+    ),
     Attack(
         "recover",
         lambda **given: program().recover(**given),
         lambda: {"d": np.full(3, 1 / 3)},
         {"d": NOTHING, "method": TEXT, "within": NUMBER},
     ),
-    Attack("example_weights", lambda **given: program().example_weights(**given), dict, {"w": frozenset({"series"})}),
+    Attack(
+        "example_weights",
+        lambda **given: program().example_weights(**given),
+        dict,
+        {"w": frozenset({"series", "[0.5, nan]"})},
+    ),
     Attack("cvxpy", lambda **given: program().cvxpy(**given), lambda: {"side": "primal"}, {"side": TEXT, "form": TEXT}),
     Attack("polish", lambda **given: solution().polish(**given), dict, {"tol": NUMBER, "time_limit": LIMIT}),
-    Attack("Solution.save", lambda **given: solution().save(**given), dict, {"path": EMPTY & NOTHING}),
-    Attack("Run.save", lambda **given: run().save(**given), dict, {"path": NOTHING}),
-    Attack("Run.load", boostopt.Run.load, dict, {"path": PATH, "formulation": NONE}),
+    Attack("Solution.save", lambda **given: solution().save(**given), dict, {"path": PATH}),
+    Attack("Run.save", lambda **given: run().save(**given), dict, {"path": PATH}),
+    Attack("Run.load", boostopt.Run.load, dict, {"path": PATH}),
     Attack(
         "Run.predict",
         lambda **given: run().predict(**given),

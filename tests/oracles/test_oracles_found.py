@@ -9,7 +9,7 @@ import pytest
 
 from boostopt import get_formulation
 from boostopt.errors import OptionError, ProblemError, unknown_name
-from boostopt.learners.rbf import check_rbf_options
+from boostopt.learners.rbf import rbf_options
 from boostopt.oracles import KernelColumns
 
 X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]]), np.array([1, -1, 1])
@@ -29,8 +29,8 @@ X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]]), np.array([1, -1, 1])
 )
 def test_options_of_networks_are_numbers(options: tuple[Any, Any, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
-        check_rbf_options(*options)
-    check_rbf_options(np.int64(2), 0, np.float64(1e-6))
+        rbf_options(*options)
+    rbf_options(np.int64(2), 0, np.float64(1e-6))
 
 
 @pytest.mark.parametrize("kernel", ["linear", "polynomial", "rbf"])

@@ -19,19 +19,20 @@ from typing import Any, ClassVar, TypedDict, cast
 import numpy as np
 import numpy.typing as npt
 
+from boostopt.arguments import instance
 from boostopt.boosting.classifier import AtZero
 from boostopt.boosting.collected import Collected
 from boostopt.boosting.driver import Loop
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.rules import RULES, View
 from boostopt.boosting.run import Record, Run
-from boostopt.boosting.settings import Settings, carried_out, check_keywords, check_oracle
+from boostopt.boosting.settings import Settings, carried_out, check_keywords
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Row
 from boostopt.boosting.updates import Move, Update, alone
 from boostopt.edges.maximum import MaximumEdge
 from boostopt.formulation import Formulation
-from boostopt.oracles.base import Answer, Oracle
+from boostopt.oracles.base import Answer, Oracle, check_oracle
 from boostopt.parameters import CANONICAL, COUNT, Domain, parameter
 from boostopt.program import Examples
 from boostopt.regularizers.cap import Cap
@@ -125,6 +126,7 @@ def inside(problem: Problem, d: Float[Array, " N"]) -> bool:
 
 def outside(run: Run) -> int:
     """Return the number of rounds of a booster whose d lay outside C_nu: their edges bound nothing."""
+    run = instance("run", run, Run, "a run of a booster", "Pass what the booster returned.")
     return int(cast(float, run.record.state.memory.get(OUTSIDE, 0.0)))
 
 

@@ -35,12 +35,13 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfc, erfcinv
 
+from boostopt.arguments import number
 from boostopt.boosting.boosters.base import Booster, Options, Reweighting, boosted, certified_nu
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.run import Run
 from boostopt.boosting.state import State
 from boostopt.boosting.updates import Move
-from boostopt.errors import OptionError
+from boostopt.errors import OptionError, shown
 from boostopt.oracles.base import Oracle
 from boostopt.parameters import Domain, parameter
 from boostopt.shapes import Array, Float
@@ -220,9 +221,11 @@ def brownboost(
     Freund 2001.
     """
     if (c is None) == (kappa is None):
-        raise OptionError(f"exactly one of c and kappa must be given; got c={c!r}, kappa={kappa!r}. Leave one out.")
+        raise OptionError(
+            f"exactly one of c and kappa must be given; got c={shown(c)}, kappa={shown(kappa)}. Leave one out."
+        )
     if kappa is not None:
-        if not 0.0 < kappa < 1.0:
-            raise OptionError(f"kappa must lie in (0, 1); got {kappa!r}. It is the training error that is aimed at.")
+        advice = "Pass the training error that is aimed at."
+        kappa = number("kappa", kappa, "a number in (0, 1)", lambda error: 0.0 < error < 1.0, advice)
         c = float(erfcinv(kappa)) ** 2
     return boosted(BrownBoost(), oracle, {"time": c, "nu": nu}, options)

@@ -25,13 +25,14 @@ from typing import Any, Unpack
 
 import numpy as np
 
+from boostopt.arguments import number, optional
 from boostopt.boosting.boosters.base import Booster, Options, Reweighting, boosted, certified_nu, count_or_hard
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.run import Run
 from boostopt.boosting.state import State
 from boostopt.boosting.updates import Move
 from boostopt.errors import OptionError
-from boostopt.oracles.base import Oracle
+from boostopt.oracles.base import Oracle, check_oracle
 from boostopt.parameters import CANONICAL, FRACTION, Domain, parameter
 from boostopt.program import Examples
 from boostopt.shapes import Array, Float
@@ -141,6 +142,8 @@ def smoothboost(
     ----------
     Servedio 2003, figure 1.
     """
+    check_oracle(oracle)
+    gamma, theta = number("gamma", gamma), optional(number, "theta", theta)
     if theta is not None and theta > gamma:
         raise OptionError(f"theta must be at most gamma = {gamma:g}; got {theta:g}. Lower it, or leave it out.")
     known = 2.0 * gamma if oracle.guarantee is None else max(2.0 * gamma, oracle.guarantee)

@@ -1,0 +1,426 @@
+"""Right calls of what users take from the sub-packages: oracles, instances, estimators, files, pictures."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from attacks_entrances import BACKEND, LIMIT, OBJECTS, U, X, comparison, program, run, solution, y
+from sklearn.dummy import DummyClassifier
+from sklearn.exceptions import ConvergenceWarning
+from wrong_values import (
+    ANYTHING,
+    ARRAY,
+    EMPTY,
+    FLAG,
+    FUNCTION,
+    NAMES,
+    NONE,
+    NOTHING,
+    NUMBER,
+    NUMBERS,
+    PATH,
+    TEXT,
+    WHOLE,
+    Attack,
+)
+
+import boostopt
+from boostopt import exporting, instances, pictures, reporting, verification
+from boostopt.boosting import Schedule, Stabilization, boosters, dynamics
+from boostopt.ensembles import members_of
+from boostopt.estimators import MarginBoostClassifier, RBFNetworkClassifier
+from boostopt.oracles import (
+    DecisionStumps,
+    Estimators,
+    GivenMargins,
+    KernelColumns,
+    Query,
+    RawFeatures,
+    RBFNetworks,
+    Resampled,
+    evaluate,
+)
+
+DATA = {"X": frozenset({"sparse"}), "y": NOTHING, "c": NONE}
+CYCLE = np.array([[-1.0, 1.0, 1.0], [1.0, -1.0, 1.0], [1.0, 1.0, -1.0]])
+UNIFORM = np.full(3, 1 / 3)
+
+
+def data(**more: Any) -> Any:
+    return lambda: {"X": X, "y": y, **more}
+
+
+@cache
+def benchmarked() -> Any:
+    return boostopt.benchmark(program(), "interior", 1e-3, 1)
+
+
+@cache
+def along() -> Any:
+    return boostopt.path("lpboost", DecisionStumps(X, y), nu=[2.0, 1.5], epsilon=0.5)
+
+
+@cache
+def fitted() -> Any:
+    return MarginBoostClassifier(max_iter=5).fit(X, y)
+
+
+@cache
+def reweighted() -> Any:
+    return boostopt.reweight(run(), X, y, "lpboost", nu=2, backend="interior")
+
+
+@cache
+def trajectory() -> Any:
+    return dynamics.iterate(CYCLE, UNIFORM, 12)
+
+
+def certificate() -> Path:
+    """A certificate in a file of the folder that the test works in."""
+    path = Path("certificate.json")
+    if not path.exists():
+        solution().save(path)
+    return path
+
+
+OF_BOOSTERS = {
+    "oracle": NOTHING,
+    "epsilon": LIMIT,
+    "max_rounds": WHOLE | NONE,
+    "time_limit": LIMIT,
+    "final_weights": TEXT | NONE,
+    "history": FLAG | NONE,
+    "nus": NUMBERS,
+    "test": NONE,
+    "at_zero": TEXT,
+    "checkpoint": PATH | NONE,
+    "checkpoint_rounds": WHOLE,
+    "checkpoint_seconds": LIMIT,
+    "progress": FLAG | FUNCTION,
+    "nu": LIMIT,
+    "max_round": NOTHING,
+}
+AXES = {"axes": NONE}
+
+
+def boosting() -> dict[str, Any]:
+    return {"oracle": DecisionStumps(X, y), "max_rounds": 2}
+
+
+ORACLES = (
+    Attack("DecisionStumps", DecisionStumps, data(), {**DATA, "reflexive": FLAG}),
+    Attack("RawFeatures", RawFeatures, data(), {**DATA, "reflexive": FLAG}),
+    Attack(
+        "KernelColumns",
+        KernelColumns,
+        data(kernel="polynomial"),
+        {**DATA, "kernel": TEXT, "reflexive": FLAG, "gamma": LIMIT, "degree": WHOLE, "coef0": NUMBER},
+    ),
+    Attack(
+        "GivenMargins",
+        GivenMargins,
+        lambda: {"U": U},
+        {
+            "U": ARRAY,
+            "choose": TEXT | EMPTY,
+            "guarantee": LIMIT,
+            "c": NONE,
+            "reflexive": FLAG,
+            "random_state": WHOLE,
+        },
+    ),
+    Attack(
+        "Estimators",
+        Estimators,
+        data(estimator=DummyClassifier()),
+        {"estimator": NOTHING, **DATA, "values": TEXT, "reflexive": FLAG, "random_state": WHOLE | NONE},
+        {"estimator": {"the class": lambda: DummyClassifier}},
+    ),
+    Attack(
+        "Resampled",
+        Resampled,
+        data(estimator=DummyClassifier()),
+        {
+            "estimator": NOTHING,
+            **DATA,
+            "size": WHOLE | NONE,
+            "values": TEXT,
+            "reflexive": FLAG,
+            "random_state": WHOLE,
+        },
+        {"estimator": {"the class": lambda: DummyClassifier}},
+    ),
+    Attack(
+        "RBFNetworks",
+        RBFNetworks,
+        data(),
+        {
+            **DATA,
+            "K": WHOLE,
+            "iterations": WHOLE,
+            "lambda_": NUMBER,
+            "random_state": WHOLE,
+            "values": TEXT,
+            "reflexive": FLAG,
+        },
+    ),
+    Attack("Query", Query, lambda: {"d": UNIFORM}, {"count": WHOLE}),
+    Attack(
+        "evaluate",
+        lambda **given: list(evaluate(**given)),
+        lambda: {"hypotheses": run().hypotheses, "X": X},
+        {"hypotheses": EMPTY | {"{}"}, "X": frozenset({"sparse"})},
+    ),
+)
+
+BOOSTING = (
+    Attack("Stabilization", Stabilization, dict, {"inner": NUMBER, "previous": NUMBER, "idle": NUMBER}),
+    Attack("Schedule", Schedule, dict, {"share": NUMBER, "shift": NUMBER, "loosest": NUMBER, "finest": NUMBER}),
+    Attack("madaboost", boosters.madaboost, boosting, {**OF_BOOSTERS, "kappa": LIMIT}),
+    Attack(
+        "adaboost_reg",
+        boosters.adaboost_reg,
+        lambda: {**boosting(), "C": 1.0},
+        {"oracle": NOTHING, "C": NUMBER, "p": WHOLE | NONE, "reach": LIMIT, "nu": LIMIT},
+    ),
+    Attack(
+        "brownboost",
+        boosters.brownboost,
+        lambda: {**boosting(), "c": 1.0},
+        {"oracle": NOTHING, "c": LIMIT, "kappa": LIMIT, "nu": LIMIT},
+    ),
+    Attack(
+        "smoothboost",
+        boosters.smoothboost,
+        lambda: {**boosting(), "kappa": 0.2, "gamma": 0.1},
+        {"oracle": NOTHING, "kappa": NUMBER, "gamma": NUMBER, "theta": LIMIT, "nu": LIMIT},
+    ),
+    Attack("outside", boosters.outside, dict, {"run": NOTHING}),
+)
+
+INSTANCES = (
+    Attack(
+        "bad_example_and_hypothesis", instances.bad_example_and_hypothesis, dict, {"U": ARRAY | NONE, "delta": NUMBER}
+    ),
+    Attack(
+        "banana",
+        instances.banana,
+        lambda: {"N": 4},
+        {"N": WHOLE, "noise": NUMBER, "random_state": WHOLE, "spread": NUMBER},
+    ),
+    Attack("cycle_mxm", instances.cycle_mxm, dict, {"m": WHOLE}),
+    Attack(
+        "hypercube",
+        instances.hypercube,
+        lambda: {"N": 4},
+        {"N": WHOLE, "dimension": WHOLE, "random_state": WHOLE, "noise": NUMBER, "relevant": WHOLE},
+    ),
+    Attack(
+        "iteration_lower_bound",
+        instances.iteration_lower_bound,
+        lambda: {"N": 4},
+        {"N": WHOLE, "delta": LIMIT, "repeat": WHOLE},
+    ),
+    Attack("long_servedio", instances.long_servedio, dict, {"gamma": NUMBER, "noise": NUMBER | TEXT}),
+    Attack("outliers", instances.outliers, lambda: {"N": 20}, {"N": WHOLE, "bad": WHOLE, "gamma": NUMBER}),
+    Attack("pivot", instances.pivot, lambda: {"N": 4, "t": 2}, {"N": WHOLE, "t": WHOLE, "random_state": WHOLE}),
+    Attack(
+        "softboost_synthetic",
+        instances.softboost_synthetic,
+        lambda: {"N": 4},
+        {
+            "N": WHOLE,
+            "random_state": WHOLE,
+            "noise": NUMBER,
+            "dimension": WHOLE,
+            "informative": WHOLE,
+        },
+    ),
+    Attack(
+        "stalled_criterion",
+        instances.stalled_criterion,
+        lambda: {"rounds": 3},
+        {"rounds": WHOLE, "random_state": WHOLE},
+    ),
+)
+
+
+def classifier(fit: Any = None, **options: Any) -> Any:
+    return MarginBoostClassifier(**{"max_iter": 2, "epsilon": 0.5, **options}).fit(X, y)
+
+
+def network(**options: Any) -> Any:
+    return RBFNetworkClassifier(**{"K": 2, "iterations": 1, **options}).fit(X, y)
+
+
+SKLEARN = (ValueError, TypeError, OverflowError, UserWarning)
+"""What scikit-learn's own validation raises, and what it warns of where warnings are errors."""
+
+ESTIMATORS = (
+    Attack(
+        "MarginBoostClassifier",
+        classifier,
+        dict,
+        {
+            "formulation": PATH,
+            "nu": NUMBER,
+            "epsilon": NUMBER,
+            "eta": LIMIT,
+            "base": TEXT,
+            "reflexive": FLAG,
+            "final_weights": TEXT | NONE,
+            "backend": BACKEND,
+            "max_iter": WHOLE | NONE,
+            "random_state": WHOLE | FLAG | NONE,
+            "class_weight": NONE | {"{}"},
+            "warm_start": FLAG,
+            "n_jobs": WHOLE | NONE,
+            "checkpoint": PATH | NONE,
+            "parameters": NONE | {"{}"},
+            "base_options": NONE | {"{}"},
+            "intercept": FLAG,
+            "verbose": FLAG | WHOLE | FUNCTION,
+        },
+        errors=(ValueError, ConvergenceWarning),
+    ),
+    Attack(
+        "MarginBoostClassifier.fit",
+        MarginBoostClassifier(max_iter=2, epsilon=0.5).fit,
+        data(),
+        {"X": NOTHING, "y": NOTHING, "sample_weight": NONE | NUMBER},
+        errors=SKLEARN,
+    ),
+    Attack("predict", lambda **given: fitted().predict(**given), dict, {"X": frozenset({"sparse"})}, errors=SKLEARN),
+    Attack(
+        "decision_function",
+        lambda **given: fitted().decision_function(**given),
+        dict,
+        {"X": frozenset({"sparse"})},
+        errors=SKLEARN,
+    ),
+    Attack("MarginBoostClassifier.save", lambda **given: fitted().save(**given), dict, {"path": PATH}),
+    Attack("MarginBoostClassifier.load", MarginBoostClassifier.load, dict, {"path": PATH}),
+    Attack(
+        "RBFNetworkClassifier",
+        network,
+        dict,
+        {"K": WHOLE, "iterations": WHOLE, "ridge": NUMBER, "random_state": WHOLE | FLAG | NONE},
+        errors=SKLEARN,
+    ),
+    Attack(
+        "members_of",
+        members_of,
+        lambda: {"ensemble": run()},
+        {"ensemble": NOTHING, "values": TEXT | NONE, "weights": NONE},
+    ),
+    Attack("thinned", lambda **given: reweighted().thinned(**given), dict, {"k": WHOLE}),
+    Attack(
+        "Reweighted.predict",
+        lambda **given: reweighted().predict(**given),
+        lambda: {"X": X},
+        {"X": frozenset({"sparse"}), "at_zero": TEXT},
+    ),
+)
+
+FILES = (
+    Attack(
+        "verify",
+        verification.verify,
+        lambda: {"path": certificate(), "data": program()},
+        {
+            "path": PATH,
+            "data": ARRAY,
+            "c": ARRAY | NONE,
+            "d0": ARRAY | NONE,
+            "U": ANYTHING,
+            "formulation": PATH | NONE,
+            "exact": FLAG,
+        },
+        {"data": OBJECTS},
+    ),
+    Attack(
+        "verification.save",
+        verification.save,
+        lambda: {"what": solution(), "path": "s.json"},
+        {"what": NOTHING, "path": PATH},
+        {"what": {"a program": program}},
+    ),
+    Attack(
+        "save_class",
+        verification.save_class,
+        lambda: {"run": run(), "oracle": DecisionStumps(X, y), "path": "c.json"},
+        {"run": NOTHING, "oracle": NOTHING, "path": PATH},
+    ),
+    Attack("subject", verification.subject, dict, {"path": PATH}),
+    Attack(
+        "Certificate.save",
+        lambda **given: solution().certificate.save(**given),
+        lambda: {"path": "k.json", "program": program()},
+        {"path": PATH, "program": NOTHING},
+    ),
+    Attack(
+        "export",
+        exporting.export,
+        lambda: {"program": program(), "path": "p.mps"},
+        {"program": NOTHING, "path": PATH, "side": TEXT},
+        {"program": OBJECTS},
+    ),
+    Attack(
+        "report",
+        reporting.report,
+        lambda: {"result": comparison(), "path": "r.html"},
+        {"result": NOTHING, "path": PATH},
+        {"result": {"a run": run}},
+    ),
+    Attack("to_html", reporting.to_html, dict, {"result": NOTHING}),
+    Attack(
+        "check_place",
+        reporting.check_place,
+        lambda: {"path": "r.html"},
+        {"path": PATH, "read": NAMES | PATH | {"[None]"}},
+    ),
+)
+
+PICTURES = (
+    Attack("bounds", pictures.bounds, lambda: {"runs": run()}, {"runs": NOTHING, "against": TEXT, **AXES}),
+    Attack(
+        "cycles", pictures.cycles, lambda: {"trajectory": trajectory()[0]}, {"trajectory": ARRAY, "cycle": NONE, **AXES}
+    ),
+    Attack(
+        "triangle",
+        pictures.triangle,
+        lambda: {"trajectory": trajectory()[0]},
+        {"trajectory": ARRAY, "cycle": NONE, **AXES},
+    ),
+    Attack(
+        "decision_regions",
+        pictures.decision_regions,
+        lambda: {"classifier": run(), "X": X, "y": y, "resolution": 2},
+        {"classifier": NOTHING, "X": NOTHING, "y": NOTHING, "weights": NONE, "resolution": WHOLE, **AXES},
+    ),
+    Attack(
+        "example_weights",
+        pictures.example_weights,
+        lambda: {"weights": [0.5, 0.5]},
+        {"weights": NUMBERS, "nu": LIMIT, "c": NONE | {"series"}, "ordered": FLAG, **AXES},
+    ),
+    Attack(
+        "margin_distributions",
+        pictures.margin_distributions,
+        lambda: {"classifiers": [0.5, 0.25]},
+        {"classifiers": NUMBERS, "nu": LIMIT, "c": NONE | {"series"}, **AXES},
+    ),
+    Attack(
+        "intervals",
+        pictures.intervals,
+        lambda: {"comparison": comparison()},
+        {"comparison": NOTHING, "brief": FLAG, **AXES},
+    ),
+    Attack("path_of_runs", pictures.path_of_runs, lambda: {"path": along()}, {"path": NOTHING, **AXES}),
+    Attack("profiles", pictures.profiles, lambda: {"benchmark": benchmarked()}, {"benchmark": NOTHING}),
+)
+
+TOOLS = (*ORACLES, *BOOSTING, *INSTANCES, *ESTIMATORS, *FILES, *PICTURES)

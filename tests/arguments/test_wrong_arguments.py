@@ -1,0 +1,80 @@
+"""Public functions called with plausible wrong arguments: a named error in three parts comes out, or a right answer.
+
+The attack in full takes minutes: `python tests/arguments/test_wrong_arguments.py`. Here each function gets a share of
+it, the same in every run.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+import tempfile
+import warnings
+from pathlib import Path
+
+import pytest
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).parents[1]))
+
+import typechecker
+from attacks_authoring import AUTHORING
+from attacks_entrances import ENTRANCES
+from attacks_tools import TOOLS
+from wrong_values import VALUES, Attack
+
+import boostopt
+
+ATTACKS: tuple[Attack, ...] = (*ENTRANCES, *TOOLS, *AUTHORING)
+SHARE = 20
+"""Wrong calls of each function that a run of the tests makes."""
+
+SLOW = {"check_formulation": 4, "check_regularizer": 4, "check_edge": 6, "report": 4}
+"""Fewer of those that take long where nothing is wrong with what came."""
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_a_wrong_argument_is_refused_in_three_parts(
+    attack: Attack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    trials = attack.trials()
+    some = random.Random(attack.name).sample(trials, min(SLOW.get(attack.name, SHARE), len(trials)))
+    with typechecker.unchecked():
+        found = [fault for argument, value in some if (fault := attack.fault(argument, value))]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.name)
+def test_what_is_attacked_is_right_before(attack: Attack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    if attack.valid() and attack.name not in SLOW:
+        attack.call(**attack.valid())
+
+
+def test_every_public_function_is_attacked() -> None:
+    functions = {name for name in boostopt.__all__ if type(getattr(boostopt, name)).__name__ == "function"}
+    attacked = {attack.name for attack in ATTACKS}
+    assert functions - attacked == {"list_backends", "list_formulations"}  # which take no argument
+    assert len(VALUES) >= 30
+
+
+def main() -> None:
+    """Make every wrong call, and print what is wrong with the answers."""
+    count = bad = 0
+    warnings.simplefilter("error")
+    for attack in ATTACKS:
+        for argument, value in attack.trials():
+            fault, count = attack.fault(argument, value), count + 1
+            if fault:
+                bad += 1
+                print(fault, flush=True)  # noqa: T201
+    print(f"{count} wrong calls of {len(ATTACKS)} functions, {bad} answers that are wrong")  # noqa: T201
+    raise SystemExit(bad > 0)
+
+
+if __name__ == "__main__":
+    import contextlib
+
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        main()
