@@ -5,6 +5,9 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class BoostoptError(Exception):
@@ -46,6 +49,19 @@ MOST_COMPARED = 10_000
 
 LONGEST = 100
 """Characters of a value that is shown in a message."""
+
+
+def needed(value: T | None, what: str) -> T:
+    """Return what boostopt itself has seen to, as what it is.
+
+    Raises
+    ------
+    ProblemError
+        It is not there.
+    """
+    if value is None:
+        raise ProblemError(f"expected {what}; got none. That is a fault of boostopt: please report what was called.")
+    return value
 
 
 def shown(value: object) -> str:

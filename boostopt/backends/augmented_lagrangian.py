@@ -30,7 +30,7 @@ from boostopt.backends.base import NEEDS_CLOSED_SUM, Attempt, Backend, Capabilit
 from boostopt.backends.best import Best
 from boostopt.backends.lagrangian import Dual, Eliminated, Lagrangian, duals, row_multipliers
 from boostopt.edges.base import LARGEST_WEIGHT
-from boostopt.errors import unknown_name
+from boostopt.errors import needed, unknown_name
 from boostopt.program import Program
 from boostopt.shapes import Array, Float
 
@@ -135,8 +135,7 @@ class _Run:
     """The outer iteration in one form."""
 
     def __init__(self, task: Task, dual: Dual, best: Best, w: Float[Array, " t"]) -> None:
-        G = task.program.edge_function.epigraph(task.program.margins.t)
-        assert G is not None
+        G = needed(task.program.edge_function.epigraph(task.program.margins.t), "a program that this backend takes")
         self.task, self.dual, self.best = task, dual, best
         self.evaluations, self.outer, self.violation = 0, 0, np.inf
         self._lagrangian = Lagrangian(task.program.margins, G, dual, np.zeros(len(G.g)), FIRST_MU)

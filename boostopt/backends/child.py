@@ -31,6 +31,7 @@ import numpy as np
 from boostopt.backends.base import Attempt, Deadline, Start, Task
 from boostopt.backends.guarded import Guarded
 from boostopt.backends.pickled import NotPortable, unpacked
+from boostopt.errors import needed
 from boostopt.program import Program
 from boostopt.quiet import stdout_to_stderr
 from boostopt.threads import one_thread
@@ -132,18 +133,18 @@ class _Worker:
         return ("ready",)
 
     def _open(self, data: bytes) -> tuple[Any, ...]:
-        assert self._program is not None
+        program = needed(self._program, "a program before a backend")
         try:
             self._backend = Guarded(unpacked(data))
         except NotPortable as why:
             return "cannot", str(why)
-        able = self._backend.takes(self._program)
+        able = self._backend.takes(program)
         return "able", able.able, able.reason
 
     def _run(self, tol: float, seconds: float | None, d: Any, w: Any, backend: str, key: int | None) -> tuple[Any, ...]:
-        assert self._program is not None and self._backend is not None
+        program, backed_by = needed(self._program, "a program"), needed(self._backend, "a backend")
         start = None if d is None and w is None else Start(d, w, backend, self._states.get(key or 0))
-        self._attempts = self._backend.attempts(Task(self._program, tol, Deadline.after(seconds), start))
+        self._attempts = backed_by.attempts(Task(program, tol, Deadline.after(seconds), start))
         return self._next()
 
     def _next(self) -> tuple[Any, ...]:

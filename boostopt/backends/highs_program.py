@@ -9,9 +9,12 @@ import numpy as np
 import scipy.sparse
 
 from boostopt.edges.base import Epigraph
+from boostopt.errors import needed
 from boostopt.margins import Margins
 from boostopt.program import Program
 from boostopt.shapes import Array, Bool, Float
+
+TAKEN = "a linear program, as `unfit` finds it"
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +45,8 @@ class LinearProgram:
     @classmethod
     def of(cls, program: Program) -> LinearProgram:
         """Return the linear program that a program is; `unfit` says for which there is none."""
-        F, G = program.regularizer.pointwise(), program.edge_function.epigraph(program.margins.t)
-        assert F is not None and G is not None
+        F = needed(program.regularizer.pointwise(), TAKEN)
+        G = needed(program.edge_function.epigraph(program.margins.t), TAKEN)
         cost = F.derivatives(0.5 * (F.lower + F.upper))
         if G.slope.any():
             cost = cost + program.margins.margins(G.slope)

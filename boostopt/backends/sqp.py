@@ -30,7 +30,7 @@ from boostopt.backends.foreign import Failed, called, hand_on_interrupt
 from boostopt.backends.isolated import isolated
 from boostopt.backends.quadratic import DEFAULT, SOLVERS, Answer, QuadraticProgram, Solver
 from boostopt.edges.base import Epigraph
-from boostopt.errors import SolverNotFound, unknown_name
+from boostopt.errors import SolverNotFound, needed, unknown_name
 from boostopt.program import Program
 from boostopt.regularizers.base import Pointwise
 from boostopt.shapes import Array, Float
@@ -200,9 +200,8 @@ class _Run:
 
     def __init__(self, task: Task, solve: Solver) -> None:
         program = task.program
-        F, G = program.regularizer.pointwise(), program.edge_function.epigraph(program.margins.t)
-        assert F is not None
-        assert G is not None
+        F = needed(program.regularizer.pointwise(), "a program that this backend takes")
+        G = needed(program.edge_function.epigraph(program.margins.t), "a program that this backend takes")
         self.program, self.task, self.solve = program, task, solve
         self.accuracy = max(ACCURACY * task.tol, FINEST)
         self.best, self.steps, self._penalty = Best(task), 0, 0.0

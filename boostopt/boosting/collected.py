@@ -6,7 +6,7 @@ import hashlib
 
 import numpy as np
 
-from boostopt.errors import ProblemError
+from boostopt.errors import ProblemError, needed
 from boostopt.margins import Margins
 from boostopt.oracles.base import Column, Hypothesis
 from boostopt.shapes import Array, Float
@@ -33,8 +33,7 @@ class Collected:
     @property
     def margins(self) -> Margins:
         """U, shape (N, t); there must be a hypothesis."""
-        assert self._margins is not None
-        return self._margins
+        return needed(self._margins, "a hypothesis before its margins are asked for")
 
     def place(self, column: Column) -> int | None:
         """Return which hypothesis a column is, by name or by its margins; None for a new one."""

@@ -89,7 +89,6 @@ MALFORMED = (
     ValueError,
     AttributeError,
     OverflowError,
-    AssertionError,
     RecursionError,
     MemoryError,
 )
@@ -145,9 +144,16 @@ def _final(final: Mapping[str, Any], record: Record) -> tuple[Float[Array, " t"]
     from boostopt.boosting.run import FINAL_WEIGHTS
 
     w = np.asarray(final["w"], dtype=np.float64)
-    assert w.shape == (record.collected.t,) and np.isfinite(w).all(), "final weights of another number"
-    assert final["weights"] in FINAL_WEIGHTS, "final weights of an unknown kind"
+    _require(w.shape == (record.collected.t,), "final weights of another number")
+    _require(np.isfinite(w).all(), "final weights that are not finite")
+    _require(final["weights"] in FINAL_WEIGHTS, "final weights of an unknown kind")
     return w, final["weights"]
+
+
+def _require(holds: object, otherwise: str) -> None:
+    """Raise DataError, which says what a file holds otherwise, unless something holds."""
+    if not holds:
+        raise DataError(f"it holds {otherwise}")
 
 
 def _in_words(failure: Exception) -> str:
@@ -206,7 +212,7 @@ def _record(about: Mapping[str, Any], formulation: Any) -> Record:
     if about["U"] is not None:
         U = Margins.of_arrays(about["U"])
         hypotheses = [restored_hypothesis(state) for state in about["hypotheses"]]
-        assert U.shape == (collected.N, len(hypotheses)), "margins and hypotheses do not belong together"
+        _require(U.shape == (collected.N, len(hypotheses)), "margins and hypotheses that do not belong together")
         collected.restore(hypotheses, U)
     _check_said(about)
     return Record(
@@ -247,19 +253,22 @@ def _state(about: Mapping[str, Any], problem: Problem, collected: Collected) -> 
     saved, start = dict(about["state"]), about["start"]
     answer = saved.pop("answer")
     numbers = saved["round"], saved["value"], saved["soft_margin"], saved["repeated"], saved["still"]
-    assert all(isinstance(number, int | float) for number in numbers), "what should be numbers"
-    assert isinstance(saved["round"], int) and saved["round"] >= 0, "a number of rounds"
+    _require(all(isinstance(number, int | float) for number in numbers), "other things where numbers should be")
+    _require(isinstance(saved["round"], int) and saved["round"] >= 0, "a number of rounds that is none")
     state = State(**saved, bounds=_bounds(about["bounds"], problem, collected))
     N, t = collected.N, len(state.w)
-    assert state.m.shape == state.d.shape == (N,) and t <= collected.t, "weights of another size"
-    assert all(np.isfinite(part).all() for part in (state.w, state.m, state.d)), "weights that are not finite"
+    _require(state.m.shape == state.d.shape == (N,) and t <= collected.t, "weights of another size")
+    _require(all(np.isfinite(part).all() for part in (state.w, state.m, state.d)), "weights that are not finite")
     for part in state.memory.values():
-        assert np.shape(part) in ((), (N,)) and np.isfinite(part).all(), "a memory of another size, or not finite"
+        _require(np.shape(part) in ((), (N,)) and np.isfinite(part).all(), "a memory of another size, or not finite")
     active = state.active
-    assert active is None or (active.dtype.kind == "i" and np.isin(active, np.arange(t)).all()), "hypotheses unknown"
+    _require(
+        active is None or (active.dtype.kind == "i" and np.isin(active, np.arange(t)).all()),
+        "active hypotheses that are unknown",
+    )
     if t:
         m = collected.margins.take_columns(np.arange(t)).margins(state.w)
-        assert np.abs(m - state.m).max() <= CLAIM * (1.0 + state.total), "margins of other weights"
+        _require(np.abs(m - state.m).max() <= CLAIM * (1.0 + state.total), "margins of other weights")
     if answer is not None:
         U = collected.margins.take_columns(np.arange(len(answer["w"])))
         program = problem.program(U, state.as_solved.progress(problem, U.column(U.t - 1)))
@@ -273,14 +282,16 @@ def _state(about: Mapping[str, Any], problem: Problem, collected: Collected) -> 
 def _bounds(saved: Mapping[str, Any], problem: Problem, collected: Collected) -> Bounds:
     """Return the bounds that were saved, if the hypotheses collected do not contradict that of the class."""
     numbers = [value for name, value in saved.items() if name != "d"]
-    assert all(isinstance(number, int | float) for number in numbers), "bounds that are no numbers"
+    _require(all(isinstance(number, int | float) for number in numbers), "bounds that are no numbers")
     bounds, goal = Bounds(**saved), problem.goal
     if bounds.d is None or goal is None:
         return replace(bounds, upper=math.inf, d=None)
-    assert bounds.d.shape == (collected.N,), "a distribution of another size"
+    _require(bounds.d.shape == (collected.N,), "a distribution of another size")
     d = goal.F0.project(bounds.d)
     least = goal.F0.value(d) + goal.G.value(collected.margins.edges(d))
-    assert bounds.upper >= least - CLAIM * max(1.0, abs(least)), "a bound of the class that its hypotheses contradict"
+    _require(
+        bounds.upper >= least - CLAIM * max(1.0, abs(least)), "a bound of the class that its hypotheses contradict"
+    )
     return bounds
 
 

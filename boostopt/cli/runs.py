@@ -22,7 +22,7 @@ from boostopt.boosting.saving import sweep
 from boostopt.cli.options import check_required
 from boostopt.comparison.records import bounds
 from boostopt.datasets import Dataset
-from boostopt.errors import OptionError, ProblemError, unknown_name
+from boostopt.errors import OptionError, ProblemError, needed, unknown_name
 from boostopt.files import replace_file, same_place, written
 from boostopt.formulation import Formulation
 from boostopt.oracles import Feature, GivenMargins, Hypothesis, Oracle, Stump
@@ -69,9 +69,9 @@ def oracle_of_data(
     check_options(name or "stump", options, "--oracle")
     base = _tree(options) if name == TREE else name or "stump"
     rest = {key: value for key, value in options.items() if key not in TREE_OPTIONS[:3]} if name == TREE else options
-    assert dataset.y is not None
-    c = np.ones(len(dataset.y)) if dataset.c is None else np.asarray(dataset.c, dtype=np.float64)
-    return oracle_of(base, rest, reflexive is not False, random_state, dataset.X, dataset.y, c), d0
+    y = needed(dataset.y, "a data set with classes")
+    c = np.ones(len(y)) if dataset.c is None else np.asarray(dataset.c, dtype=np.float64)
+    return oracle_of(base, rest, reflexive is not False, random_state, dataset.X, y, c), d0
 
 
 def _tree(options: dict[str, Any]) -> Any:

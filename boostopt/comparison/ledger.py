@@ -13,7 +13,7 @@ from typing import IO, Any, cast
 
 from boostopt.comparison.records import plain
 from boostopt.comparison.scores import Run
-from boostopt.errors import DataError
+from boostopt.errors import DataError, needed
 from boostopt.files import replace_file, written
 
 KIND = "boostopt benchmark"
@@ -106,7 +106,7 @@ class Ledger:
 
     def _go_on(self, content: bytes, head: Mapping[str, Any], aside: Mapping[str, Any]) -> None:
         """Remember the runs of a file, and bring its end and its first line up to date once all of it is good."""
-        assert self._path is not None
+        path = needed(self._path, "the file of a ledger that goes on")
         whole = content[: content.rfind(b"\n") + 1]
         lines = whole.decode(errors="replace").splitlines()
         if not lines:
@@ -118,9 +118,9 @@ class Ledger:
             self._take(number, line)
         if set(head.get(PROGRAMS, ())) - set(there.get(PROGRAMS, ())):
             first, rest = _line(_grown(there, {**aside, **head})), whole.partition(b"\n")[2]
-            replace_file(self._path, lambda file: file.write(first + rest))
+            replace_file(path, lambda file: file.write(first + rest))
         elif len(whole) < len(content):
-            os.truncate(self._path, len(whole))
+            os.truncate(path, len(whole))
 
     def _checked(self, line: str, head: Mapping[str, Any]) -> dict[str, Any]:
         """Return what the first line says, if it is of this comparison."""

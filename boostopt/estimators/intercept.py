@@ -8,6 +8,7 @@ from operator import index
 
 import numpy as np
 
+from boostopt.errors import needed
 from boostopt.oracles import Answer, Column, Hypothesis, Oracle, Query, Stump
 from boostopt.oracles.base import State
 from boostopt.oracles.weights import EPSILON
@@ -47,9 +48,7 @@ class WithConstants(Oracle):
 
     @property
     def y(self) -> Num[Array, " N"]:
-        labels = self._oracle.y
-        assert labels is not None  # made of examples
-        return labels
+        return needed(self._oracle.y, "the classes of an oracle that was made of examples")
 
     @property
     def digest(self) -> str:

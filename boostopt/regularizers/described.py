@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.arguments import instance, maker, positive
-from boostopt.errors import ProblemError, shown
+from boostopt.errors import ProblemError, needed, shown
 from boostopt.expressions import called_with, cones_of, gradient, made_of, solve_roughly
 from boostopt.margins import as_array
 from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
@@ -180,8 +180,7 @@ class DescribedRegularizer(Regularizer):
     @cached_property
     def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """As large as f and its slope are inside; CVXPY's values are taken to be right to rounding of that."""
-        slope = self._slope(self.inside)
-        assert slope is not None
+        slope = needed(self._slope(self.inside), "a slope of f inside of its domain")
         return 1.0 + abs(self.value(self.inside)) + float(np.abs(slope).max())
 
     @property
@@ -294,7 +293,11 @@ class DescribedRegularizer(Regularizer):
         return np.clip(at + step, 0.5 * at, np.maximum(at, 0.5 * (at + upper)))
 
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
-        assert isinstance(at, _Linearized)
+        if not isinstance(at, _Linearized):
+            raise ProblemError(
+                f"the gaps of a described regularizer need a point of its own conjugate; got {type(at).__name__}. "
+                "Take it from conjugate_at."
+            )
         bregman = max(self.value(d) - self.value(at.at) - float(at.slope @ (d - at.at)), 0.0)
         slack = np.asarray(at.multipliers["lambda"]) @ np.maximum(at.b - at.A @ d, 0.0)
         return Cap(self.domain).gaps(d, at.y, at) + (bregman + float(slack)) * self.inside

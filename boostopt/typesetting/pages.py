@@ -131,9 +131,8 @@ def parse_page(docstring: str) -> PageText:
     if len(read) + any(name == "Symbols" for name, _ in blocks) < len(blocks):
         raise OptionError(f"expected each block of {title} once; got {', '.join(n for n, _ in blocks)}. Rename one.")
     primal, dual, kkt = (_called(title, name, read) for name in ("Primal", "Dual", "KKT"))
-    assert (
-        isinstance(primal, Problem) and isinstance(dual, Problem) and isinstance(kkt, Statements)
-    )  # `_read` sees to it
+    if not (isinstance(primal, Problem) and isinstance(dual, Problem) and isinstance(kkt, Statements)):
+        raise OptionError(f"expected two problems and conditions in {title}; got others. Mend its blocks.")
     further = tuple(block for block in read.values() if block not in (primal, dual, kkt))
     symbols = _meanings(title, dict(blocks).get("Symbols", ""))
     return PageText(title, summary, primal, dual, kkt, further, symbols, prose, sources)

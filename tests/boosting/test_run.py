@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import logging
 import pickle
+import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -283,6 +286,43 @@ def test_weights_that_are_not_those_of_the_run_are_refused(name: str, saved: Pat
 
     with pytest.raises(DataError, match="expected a whole run in"):
         Run.load(forged(saved, too_short))
+
+
+def test_python_o_believes_a_file_no_more_than_python_does(saved: Path) -> None:
+    """`python -O` leaves assertions out: nothing that a file claims may rest on one."""
+    contradicting: list[Callable[[dict[str, Any], dict[str, np.ndarray]], None]] = [
+        lambda about, arrays: arrays[about["state"]["w"]["array"]].fill(np.nan),
+        lambda about, arrays: arrays[about["final"]["w"]["array"]].fill(np.nan),
+        lambda about, arrays: arrays[about["state"]["m"]["array"]].fill(0.5),
+        lambda about, arrays: about["bounds"].update(upper=-1.0),
+        lambda about, arrays: about["final"].update(weights="best"),
+    ]
+    copies = [saved.with_name(f"{k}.npz") for k in range(len(contradicting))]
+    for path, change in zip(copies, contradicting, strict=True):
+        shutil.copy(saved, path)
+        forged(path, change)
+    result = subprocess.run(
+        [sys.executable, "-O", "-c", READ_ALL, *map(str, [saved, *copies])],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert result.stdout.splitlines() == ["read", *["refused"] * len(copies)], result.stdout + result.stderr
+
+
+READ_ALL = """
+import sys
+from boostopt import DataError
+from boostopt.boosting.run import Run
+
+for path in sys.argv[1:]:
+    try:
+        Run.load(path)
+        print("read")
+    except DataError as why:
+        print("refused" if "expected a whole run in" in str(why) and "Make the run anew" in str(why) else why)
+"""
 
 
 def test_margins_of_other_weights_are_refused(saved: Path) -> None:

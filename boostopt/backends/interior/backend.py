@@ -17,7 +17,7 @@ from boostopt.backends.interior.loop import Iteration, iterate
 from boostopt.backends.interior.newton import Point
 from boostopt.backends.interior.problem import Problem
 from boostopt.backends.interior.start import Track, centred, followed, mixed, of_one_row
-from boostopt.errors import SolverNotFound
+from boostopt.errors import needed
 from boostopt.program import Program
 from boostopt.shapes import Array
 
@@ -77,12 +77,7 @@ class InteriorBackend(Backend):
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
         began = time.perf_counter()
-        problem = Problem.of(task.program)
-        if problem is None:
-            raise SolverNotFound(
-                f"interior was asked to solve {task.program.formulation.name}, which it does not take. "
-                "Ask whether it takes a program first."
-            )
+        problem = needed(Problem.of(task.program), "a program that this backend takes")
         prepared = time.perf_counter() - began
         if not problem.free.any():
             d0 = task.program.regularizer.project(None)

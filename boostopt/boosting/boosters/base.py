@@ -31,6 +31,7 @@ from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Row
 from boostopt.boosting.updates import Move, Update, alone
 from boostopt.edges.maximum import MaximumEdge
+from boostopt.errors import needed
 from boostopt.formulation import Formulation
 from boostopt.oracles.base import Answer, Oracle, check_oracle
 from boostopt.parameters import CANONICAL, COUNT, Domain, parameter
@@ -196,9 +197,7 @@ class Reweighting(Update):
 
     def _at(self, move: Move, w: Float[Array, " t"], m: Float[Array, " N"], d: Float[Array, " N"]) -> State:
         """Return the state at weights w, not negative, whose value is their soft margin."""
-        goal = self.problem.goal
-        assert goal is not None
-        value = goal.soft_margin(m, float(w.sum()))
+        value = needed(self.problem.goal, "the soft margin of a booster").soft_margin(m, float(w.sum()))
         return replace(move.state, round=move.state.round + 1, w=w, m=m, d=d, value=value)
 
 
