@@ -275,6 +275,11 @@ def _state(about: Mapping[str, Any], problem: Problem, collected: Collected) -> 
         state = replace(state, certificate=program.certify(answer["d"], answer["w"]))
     if start is None:
         return state
+    for part, longest in ((start["d"], N), (start["w"], collected.t)):
+        if part is None:
+            continue
+        if not (isinstance(part, np.ndarray) and part.ndim == 1 and len(part) <= longest and np.isfinite(part).all()):
+            raise ValueError("a start of another size, or not finite")
     unpacked = _unpacked(start["backend"], start["state"])
     return replace(state, start=Start(start["d"], start["w"], start["backend"], unpacked))
 

@@ -168,3 +168,9 @@ def test_rounds_whose_weights_do_not_fit_are_refused(tmp_path: Path, part: str, 
 def test_a_record_that_says_something_else_is_refused(tmp_path: Path, name: str, value: Any) -> None:
     with pytest.raises(DataError, match="expected a whole run"):
         Run.load(edit_of(tmp_path, lambda about, arrays: about.update({name: value})))
+
+
+@pytest.mark.parametrize("value", [float("inf"), [0.5], "x"], ids=str)
+def test_a_start_that_is_none_is_refused(tmp_path: Path, value: Any) -> None:
+    with pytest.raises(DataError, match="a start of another size, or not finite"):
+        Run.load(edit_of(tmp_path, lambda about, arrays: about["start"].update(d=value)))
