@@ -225,6 +225,8 @@ class _System:
         if active.total is not None and not active.at_most:
             self.extra.append((np.where(np.arange(self.matrix.shape[1]) < self.k, 1.0, 0.0), active.total))
 
+    # The squares of huge slopes overflow, in SciPy too; what comes of it is measured like any other answer.
+    @np.errstate(all="ignore")
     def by_nnls(self) -> tuple[Float[Array, " t"], float, Float[Array, " N"]]:
         """Least squares over the equations and the violated inequalities, until these no longer change."""
         lower = np.full(self.matrix.shape[1], -np.inf)

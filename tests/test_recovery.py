@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -12,7 +13,7 @@ import pytest
 from problems import REFERENCE_NU, REFERENCE_U, draw, reference_erlpboost
 from twins import junk, program
 
-from boostopt import OptionError, ProblemError, Program
+from boostopt import OptionError, ProblemError, Program, get_formulation
 from boostopt.edges.base import EdgeFunction
 from boostopt.edges.bounded import BoundedEdges, FixedEdges
 from boostopt.edges.described import DescribedEdges
@@ -311,3 +312,13 @@ def test_any_junk_is_recovered_from() -> None:
 def test_bad_arguments_are_refused(arguments: dict[str, object], error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         reference_erlpboost().recover(**({"d": np.full(6, 1 / 6)} | arguments))  # pyright: ignore[reportArgumentType]
+
+
+def test_no_warning_of_scipy_leaks_from_huge_slopes() -> None:
+    """The squares of residuals overflow in its active-set method."""
+    page, d = get_formulation("norm_penalty"), [1e-30, 5e-24, 1.4e-15, 1.3e-11, 2.7e-19, 3.75e-11]
+    bound = page.bind([[-1.0], [1.0], [-1.0], [-1.0], [-1.0], [1.0]], c=[1e-100] * 6, p=70.79712109649928, r=4.35e93)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        certificate = bound.certify(d)
+    assert certificate.lower <= certificate.upper
