@@ -13,9 +13,13 @@ import scipy.sparse
 from boostopt.errors import OptionError, ProblemError, unknown_name
 from boostopt.oracles.base import State
 from boostopt.oracles.features import Features, HypothesisOfFeatures
+from boostopt.oracles.weights import EPSILON
 from boostopt.shapes import Array, Float, Int
 
 KERNELS = ("linear", "polynomial", "rbf")
+
+WHOLE = 2.0**53
+"""Whole numbers below it are added without rounding, so that they cancel without loss."""
 
 LARGEST_DEGREE = 1000
 """Of a polynomial kernel: each power is a product over the examples, and a degree may come from a file."""
@@ -75,6 +79,22 @@ class Kernel:
         for _ in range(self.degree - 1):  # a third of the time of a power
             value *= base
         return value
+
+    def lost(self, X: Any, Z: Float[Array, "k features"], values: Float[Array, "n k"]) -> Float[Array, " k"]:
+        """Bound the rounding error of `values`, K(x, z) for the rows of X and Z, relative to the largest of each z.
+
+        Of kernels that are functions of <x, z>: (b + error)^degree for a base b that may have cancelled.
+        """
+        products: Any = abs(X) @ np.abs(Z).T
+        sizes = self.gamma * products + abs(self.coef0)
+        entries = X.data if scipy.sparse.issparse(X) else X
+        if float(sizes.max()) < WHOLE and not any(np.any(x % 1.0) for x in (entries, Z, self.gamma, self.coef0)):
+            return np.full(len(Z), self.degree * EPSILON)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # a column of zeros has lost all
+            bases, errors = np.abs(values) ** (1.0 / self.degree), EPSILON * (longest_row(X) + 4) * sizes
+            largest = bases.max(axis=0)
+            shares = ((bases + errors) / largest) ** (self.degree - 1) * (self.degree * errors / largest)
+        return np.where(np.isnan(shares), np.inf, shares).max(axis=0)
 
     def column(self, X: Any, z: Float[Array, " features"]) -> Float[Array, " n"]:
         """Return K(x, z) for the rows of X."""
@@ -189,6 +209,11 @@ class KernelColumn(HypothesisOfFeatures):
         values = np.array([value for _, value in z], dtype=np.float64)
         row, sign, features = index(state["row"]), index(state["sign"]), index(state["features"])
         return cls(row, sign, kernel, float(state["scale"]), features, indices, values)
+
+
+def longest_row(X: Any) -> int:
+    """Return the largest number of terms in a product of two rows, dense or CSR."""
+    return int(np.diff(X.indptr).max()) if scipy.sparse.issparse(X) else X.shape[1]
 
 
 def row_norms(X: Any) -> Float[Array, " n"]:

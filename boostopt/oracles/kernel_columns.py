@@ -33,6 +33,9 @@ BLOCK_BYTES = 20_000_000
 SMALLEST = 1e-280
 """The smallest bound on the kernel values of an example: what is much smaller has lost digits to underflow."""
 
+LARGEST_LOSS = 1e-8
+"""What a column may have lost to cancellation, relative to its scale: ordinary kernels lose 1e-14."""
+
 TIE_DIGITS = 12
 """Edges that agree in so many decimals of the total weight are equal up to rounding: the first example is taken."""
 
@@ -40,7 +43,10 @@ TIE_DIGITS = 12
 class KernelColumns(OracleOfExamples):
     """Choose among the columns of a kernel matrix, scaled into [-1, 1].
 
-    Exact. Equal examples give one hypothesis, named after the first of them; an example without nonzero features
+    Exact up to the rounding of kernel values, which the bound of the edges includes. Where the base of a polynomial
+    kernel cancels, gamma x·z being nearly -coef0, its columns would be rounding alone: such a kernel is refused.
+
+    Equal examples give one hypothesis, named after the first of them; an example without nonzero features
     gives none where its kernel values are 0 throughout (linear, and polynomial with coef0 = 0).
 
     Parameters
@@ -64,7 +70,8 @@ class KernelColumns(OracleOfExamples):
     Raises
     ------
     ProblemError
-        X, y or c are no examples, all features are 0 where that leaves no hypothesis, or kernel values overflow.
+        X, y or c are no examples, all features are 0 where that leaves no hypothesis, or kernel values overflow or
+        cancel.
     OptionError
         An unknown kernel, or a parameter out of its range.
     """
@@ -113,6 +120,9 @@ class KernelColumns(OracleOfExamples):
         self._lower, self._upper = diagonal, self._bound.copy()
         self._known = np.full(len(norms), kernel == "rbf")
         self._visit(np.array([np.argmax(norms)]))
+        # Before a run and not amid it, where a kernel may cancel at all.
+        for k in self._blocks(len(norms)) if self.kernel.coef0 < 0 else ():
+            self._visit(k)
 
     def _diagonal(self, norms: Float[Array, " k"]) -> Float[Array, " k"]:
         """Return K(x_k, x_k) of a polynomial kernel, the linear one included."""
@@ -175,11 +185,28 @@ class KernelColumns(OracleOfExamples):
         """Compute the scales of some examples."""
         if self._known[k].all():
             return
-        sizes = np.abs(self.kernel.block(self._points, self._rows(k)))
+        values = self.kernel.block(self._points, self._rows(k))
+        sizes = np.abs(values)
         scales = sizes.max(axis=0)
+        self._check_kept(k, values, scales)
         self._lower = np.where(self._known, self._lower, np.maximum(self._lower, sizes.max(axis=1)))
         self._lower[k] = self._upper[k] = np.where(scales > 0, scales, 1)
         self._known[k] = True
+
+    def _check_kept(self, k: Int[Array, " count"], values: Float[Array, "n count"], scales: Array) -> None:
+        """Raise ProblemError where columns have cancelled: they would be rounding, and none of the kernel's."""
+        # By the norms first, which is enough for nearly all kernels.
+        doubtful = ~(EPSILON * self._error[k] <= LARGEST_LOSS * scales) & self._exists[k]
+        if not doubtful.any():
+            return
+        lost = self.kernel.lost(self._points, self._rows(k[doubtful]), values[:, doubtful])
+        worst = int(np.argmax(lost))
+        if lost[worst] > LARGEST_LOSS:
+            row, share = self._examples.rows[self._first[k[doubtful][worst]]], min(float(lost[worst]), 1.0)
+            raise ProblemError(
+                f"the {self.kernel} must not cancel on the examples; of its values at example {row} a share of up to "
+                f"{share:.1g} is rounding, for gamma x·z is nearly -coef0. Change gamma or coef0."
+            )
 
     def _column(self, k: int, sign: int, weights: Float[Array, " N"], exponent: int) -> Column:
         """Return the hypothesis of the k-th different example, its edge under scaled weights."""

@@ -345,3 +345,39 @@ def test_other_features_and_other_weights_are_refused() -> None:
         oracle.best(Query(d[:-1]))
     with pytest.raises(ProblemError, match=r"d must be 40 finite numbers.* with others"):
         oracle.best(Query(np.full(40, np.nan)))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("degree", [1, 3, 50])
+def test_a_kernel_that_cancels_is_refused(degree: int, sparse: bool) -> None:
+    """Its columns would be rounding: a class of them is none of the kernel."""
+    X = np.full((30, 3), 0.1) + 1e-16 * np.random.default_rng(0).integers(-3, 4, (30, 3))
+    features = scipy.sparse.csr_array(X) if sparse else X
+    with pytest.raises(ProblemError, match=r"must not cancel on the examples; of its values at example \d+ .* Change"):
+        KernelColumns(features, np.resize([1, -1], 30), "polynomial", gamma=1.0, degree=degree, coef0=-0.03)
+
+
+def test_one_column_that_cancels_is_found_before_a_run() -> None:
+    X = np.random.default_rng(1).uniform(-1, 1, (9, 2))
+    X[:, 1], X[4, 0] = 0.1, 0.0  # <x, x_4> = 0.1^2 for all x
+    with pytest.raises(ProblemError, match="of its values at example 4 "):
+        KernelColumns(X, np.resize([1, -1], 9), "polynomial", gamma=1.0, degree=2, coef0=-0.01)
+
+
+def test_kernels_that_keep_their_digits_are_not_refused() -> None:
+    """Rows of norms from 1e-6 to 1e6, differences of coef0 that lose little, whole numbers, many features."""
+    rng = np.random.default_rng(2)
+    X, y = rng.normal(size=(40, 6)), np.resize([1, -1], 40)
+    wide = X * 10.0 ** rng.uniform(-6, 6, (40, 1))
+    tried: tuple[tuple[Any, dict[str, Any]], ...] = (
+        (wide, {"kernel": "linear"}),
+        (wide, {"kernel": "polynomial", "degree": 7}),
+        (X, {"kernel": "polynomial", "coef0": -1.0}),
+        (X, {"kernel": "polynomial", "gamma": 0.01, "degree": 12}),
+        (np.round(3 * X), {"kernel": "polynomial", "gamma": 1.0, "coef0": -9.0}),
+        (scipy.sparse.random_array((40, 50_000), density=0.01, rng=rng, format="csr"), {"kernel": "polynomial"}),
+    )
+    for features, options in tried:
+        oracle = KernelColumns(features, y, **options)
+        answer = oracle.best(Query(np.full(40, 1 / 40)))
+        assert answer.largest is not None and answer.largest <= answer.columns[0].edge + 1e-8
