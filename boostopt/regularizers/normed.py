@@ -27,6 +27,9 @@ from boostopt.regularizers.powers import Curve, bracket, root
 from boostopt.regularizers.relative_entropy import RelativeEntropy
 from boostopt.shapes import Array, Float
 
+NORM_ROUNDING = 4.4e-16
+"""Relative rounding error of a norm for each step of its pairwise sum, and for each unit of a logarithm in a power."""
+
 
 @dataclass(frozen=True)
 class Normed(Regularizer):
@@ -75,6 +78,18 @@ class Normed(Regularizer):
         """The point of smallest norm: proportional to c where there may be weight."""
         live = np.where(self.base.domain.c > 0, self.c, 0.0)
         return live / live.sum()
+
+    @cached_property
+    def largest_log(self) -> float:
+        """The largest logarithm, in absolute value, of a sum of multiplicities: what is raised to a power 1/p."""
+        return max(abs(float(np.log(self.c.min()))), abs(float(np.log(self.c.sum()))))
+
+    def power_rounding(self, exponent: float) -> float:
+        """Bound what a norm loses, relative to its size, because its exponent is rounded: much where c is far from 1.
+
+        A sum S to the power 1/p changes by ln(S) / p times a relative change of p.
+        """
+        return NORM_ROUNDING * self.largest_log / exponent
 
     @property
     def magnitude(self) -> float:

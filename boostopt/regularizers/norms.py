@@ -20,7 +20,7 @@ from boostopt.errors import ProblemError
 from boostopt.regularizers.base import ConjugatePoint, Stationarity
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
-from boostopt.regularizers.normed import Normed
+from boostopt.regularizers.normed import NORM_ROUNDING, Normed
 from boostopt.regularizers.powers import ROOT, Curve, bracket, root
 from boostopt.regularizers.relative_entropy import RelativeEntropy
 from boostopt.regularizers.touching import beyond_smallest, reach
@@ -31,9 +31,6 @@ SHRINK = 4e-16
 
 NARROW = 1e-6
 """Relative distance to the smallest radius from which on the common part of ball and simplex is computed with."""
-
-NORM_ROUNDING = 4.4e-16
-"""Relative rounding error of a norm for each step of its pairwise sum."""
 
 LARGEST_LOG = 600.0
 """Logarithm beyond which a root counts as lying at 0 or at infinity."""
@@ -81,7 +78,7 @@ class NormBall(Normed):
     @property
     def rounding(self) -> float:
         """Relative rounding error of a norm."""
-        return NORM_ROUNDING * (8.0 + float(np.log2(self.N)))
+        return NORM_ROUNDING * (8.0 + float(np.log2(self.N))) + self.power_rounding(self.p)
 
     @cached_property
     def beyond(self) -> float:
@@ -162,8 +159,8 @@ class NormBall(Normed):
         return reach(self.center[live], y[live], self.beyond, self.p)
 
     def _cancelled(self, s: Float[Array, " N"]) -> float:
-        """Bound the rounding error that B*(z - s) + r ||s||_q has because s is large."""
-        return CANCELLED * float(np.abs(s).max())
+        """Bound the rounding error that B*(z - s) + r ||s||_q has because s is large, or c far from 1."""
+        return CANCELLED * float(np.abs(s).max()) + self.power_rounding(self.q) * self.r * self.dual_norm(s)
 
     def _answer(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         inside = self.base.conjugate_at(z).d
@@ -224,7 +221,8 @@ class NormPenalty(Normed):
         return self.r * float(self._vertices.max())
 
     def value(self, d: Float[Array, " N"]) -> float:
-        return self.base.value(d) + self.r * self.norm(d)
+        # Never below: what the rounding of 1/p may lose of the norm grows with the logarithm of c.
+        return self.base.value(d) + self.r * self.norm(d) * (1.0 + self.power_rounding(self.p))
 
     def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         return self.base.room(d)
@@ -254,7 +252,8 @@ class NormPenalty(Normed):
     def _answer(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         d, s = self._unscaled(z)
         # Whatever the accuracy of the root, s must lie in the dual ball.
-        return d, s * min(1.0, self.r * (1.0 - self.N * 1e-16) / max(self.dual_norm(s), LEAST))
+        inner = self.r * (1.0 - self.N * 1e-16 - self.power_rounding(self.q))
+        return d, s * min(1.0, inner / max(self.dual_norm(s), LEAST))
 
     def _unscaled(self, z: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         if not isinstance(self.base, RelativeEntropy):
