@@ -137,7 +137,8 @@ class Ball:
 
     def __mul__(self, other: Any) -> Ball:
         other = _ball(other)
-        rad = np.abs(self.mid) * other.rad + self.rad * np.abs(other.mid) + self.rad * other.rad
+        # One product for both terms of self.rad: where nothing is known, inf * 0 would be NaN.
+        rad = np.abs(self.mid) * other.rad + self.rad * (np.abs(other.mid) + other.rad)
         return Ball.rounded(self.mid * other.mid, rad)
 
     def __truediv__(self, other: Any) -> Ball:

@@ -36,6 +36,9 @@ from boostopt.verification.reading import Document
 ROUNDED = 1e-13
 """By how much edges of an infeasible program must be beyond what is allowed, so that it is no matter of rounding."""
 
+FREE = 2.0
+"""The cap of a weight that needs none: clear of the 1 that weights may reach."""
+
 
 @dataclass(frozen=True)
 class Bounds:
@@ -152,7 +155,8 @@ def _box(document: Document, A: Numbers, F: Any, c: np.ndarray, d0: np.ndarray) 
     by = A.total(A.vector(counted)) if short else A.number(nu)
     u = A.vector(of) if nu == 1.0 and not short else A.vector(of) / by
     if F["kind"] == "cap":
-        return cap(A, u)
+        # Weights that sum to 1 never reach 2: any cap of 1 or more is as good, and a huge one would multiply rounding.
+        return cap(A, A.choose((of >= nu) & (not short), A.vector(np.full(len(c), FREE)), u))
     if F["kind"] != "binary entropy":
         return entropy(A, u, F["eta"], d0, F["kind"] != "relative entropy")
     if not (d0 <= plain * (1 + 1e-11)).all():
@@ -202,6 +206,8 @@ def _excess(A: Numbers, document: Document, U: Any, F: Regularizer, G: Edge) -> 
     beta = A.number(document.beta if F.box.on_simplex else 0.0)
     y = -A.margins(U, weights) - beta
     lower, upper = F.box.lower, F.box.upper
+    if F.box.on_simplex:
+        upper = A.choose(A.low(upper) >= 1.0, A.vector(np.ones(document.N)), upper)
     support = A.total(lower * y) + A.total((upper - lower) * A.positive(y)) + beta
     return -support - G.conjugate(weights)
 
@@ -229,7 +235,7 @@ def _hypothesis_weights(A: Numbers, G: Edge, given: np.ndarray) -> Vector:
 
 def _primal(A: Numbers, document: Document, U: Any, F: Regularizer, G: Edge) -> Any:
     """Return F(d') + G(U'd') for a point d' that is feasible and near d; None where none can be told."""
-    d = example_weights(A, F.box, document.arrays["d"])
+    d = example_weights(A, F.box, document.arrays["d"], in_proportion=F.norm is not None)
     ball = F.norm if F.norm is not None and F.norm.ball else None
     if ball is not None:
         d = into_ball(A, ball, d, F.box)

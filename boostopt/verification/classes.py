@@ -152,7 +152,7 @@ def verified(document: Document, oracle: Any, U: Any, formulation: Any) -> Verif
 
 def _feasible(A: Floats, F: Checked, d: Float[Array, " N"]) -> Vector:
     """Return a point of the domain of F near d; Rejected where there is none."""
-    point = example_weights(A, F.box, d)
+    point = example_weights(A, F.box, d, in_proportion=F.norm is not None)
     if F.norm is not None and F.norm.ball:
         point = into_ball(A, F.norm, point, F.box)
     return fail("that d lies in the ball of its norm cannot be told") if point is None else point

@@ -26,6 +26,9 @@ from boostopt.verification.arithmetic import TINY, ZERO, Numbers
 Vector = Any
 """A vector of numbers of some type."""
 
+FAR = 1e100
+"""Factor up to which the quotient of two numbers is computed with."""
+
 
 @dataclass(frozen=True)
 class Box:
@@ -113,7 +116,10 @@ def entropy(A: Numbers, u: Vector, eta: float, d0: np.ndarray, unnormalized: boo
         mean = (log_u - log_d0) / rate  # f(u) / u
         if unnormalized:
             below, mean = below - constant, mean - one / rate + constant / ends
-        return A.choose(free, below, A.choose(live, u, nothing) * (y - mean))
+        plain = A.choose(free, below, A.choose(live, u, nothing) * (y - mean))
+        # u [y]_+ + max -f, and no weight exceeds 1: for exponents so large that their rounding says nothing.
+        rough = A.choose(live & (A.high(u) > 1.0), ones, u) * A.positive(y)
+        return no_more(A, plain, rough if unnormalized else rough + constant * A.number(0.368))
 
     return Box(nothing, A.choose(live, u, nothing), True, values, conjugates)
 
@@ -132,9 +138,11 @@ def binary(A: Numbers, u: Vector, eta: float, d0: np.ndarray, rest: Vector, free
         return (xlog(A, A.choose(free, d, nothing), reference) + xlog(A, A.choose(free, u - d, nothing), rest)) / rate
 
     def conjugates(y: Vector) -> Vector:
-        a, x = A.log(rest), A.log(reference) + A.choose(free, y, nothing) * rate
+        ends = A.choose(free, u, ones)
+        a = log_quotient(A, rest, ends)
+        x = log_quotient(A, reference, ends) + A.choose(free, y, nothing) * rate
         largest = A.vector(np.maximum(A.high(a), A.high(x)))
-        softened = largest + A.log(A.exp(a - largest) + A.exp(x - largest)) - A.log(A.choose(free, u, ones))
+        softened = largest + no_more(A, A.log(A.exp(a - largest) + A.exp(x - largest)), ones)  # at most ln 2
         return A.choose(free, u * softened / rate, fixed * y)
 
     return Box(fixed, u, simplex, values, conjugates)
@@ -149,7 +157,18 @@ def xlog(A: Numbers, x: Vector, y: Vector) -> Vector:
     some = np.where(high > 0, high, 1.0)
     size = high * np.maximum(np.abs(np.log(some / below)), np.abs(np.log(some / above)))
     range_ = np.where(high > 0, np.maximum(1.001 * size, np.where(high < above / 3, 0.0, above / 2)), 0.0)
-    return A.choose(sure, x * (A.log(safe) - A.log(y)), A.within(range_))
+    return A.choose(sure, x * log_quotient(A, safe, y), A.within(range_))
+
+
+def log_quotient(A: Numbers, x: Vector, y: Vector) -> Vector:
+    """Return ln(x / y) for x, y > 0: logarithms of huge or tiny numbers cancel, so of the quotient where it is none."""
+    near = (A.high(x) < FAR * A.low(y)) & (FAR * A.low(x) > A.high(y))
+    return A.choose(near, A.log(A.choose(near, x, y) / y), A.log(x) - A.log(y))
+
+
+def no_more(A: Numbers, x: Vector, bound: Vector) -> Vector:
+    """Return x, but a number that bounds it where of x too little is known."""
+    return A.choose(A.high(x) <= A.high(bound), x, bound)
 
 
 def power(A: Numbers, x: Vector, p: Any) -> Vector:

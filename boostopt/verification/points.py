@@ -19,6 +19,9 @@ from boostopt.verification.parsing import fail
 FEASIBLE = 1e-11
 """By how much weights in a file may miss their conditions and still count as rounded."""
 
+TOUCHING = 4e-13
+"""By how much a radius may miss the smallest norm and still mean it: (sum c)^(1/p - 1) in floats, c up to 1e100."""
+
 SHRINK = 4e-16
 """By how much a factor is taken smaller, so that what it scales is certainly not too large."""
 
@@ -26,17 +29,18 @@ Terms = tuple[np.ndarray, np.ndarray]
 """An equation sum d_n (a_n - b_n) = 0, as (a, b)."""
 
 
-def example_weights(A: Numbers, box: Box, given: np.ndarray) -> Vector:
+def example_weights(A: Numbers, box: Box, given: np.ndarray, in_proportion: bool = False) -> Vector:
     """Return a point of the box, on the simplex where it must be; Rejected if d is none but for rounding.
 
-    d is scaled by a factor of at most 1, and what is then missing is shared in proportion to the room below the caps.
+    d is scaled by a factor of at most 1, and what is then missing is shared in proportion to the room below the caps;
+    or to d itself, where that is asked for and the caps allow it: a norm counts a small weight by its multiplicity.
     """
     given = np.where(np.abs(given) < 1e10 * ZERO, 0.0, given)
     ends, lower = A.low(box.upper), A.high(box.lower)
     beyond = np.maximum(np.maximum(given - A.high(box.upper), A.low(box.lower) - given), 0.0)
     if not (beyond <= FEASIBLE * np.maximum(1.0, ends)).all():
         n = int(np.argmax(beyond))
-        fail(f"d must lie between 0 and its caps; at example {n} it is {given[n]!r}")
+        fail(f"d must lie between 0 and its caps; at example {n} it is {float(given[n])!r}")
     movable = ends > lower
     d = A.choose(movable, A.vector(np.clip(given, 0.0, np.maximum(ends, 0.0))), box.upper)
     if not box.on_simplex:
@@ -58,6 +62,12 @@ def example_weights(A: Numbers, box: Box, given: np.ndarray) -> Vector:
     missing, room = wanted - A.total(x), A.choose(movable, box.upper - x, nothing)
     if A.high(missing) <= 0:
         return A.choose(movable, x, d)
+    if in_proportion:
+        scaled = x * (wanted / A.total(x))
+        # What sums to 1 is below a cap of 1, though it may seem above by rounding.
+        within = (A.high(scaled) <= ends) | (A.high(one - box.upper) <= ZERO)
+        if within[movable].all():
+            return A.choose(movable, scaled, d)
     support = movable & (A.high(x) > ZERO)
     used = A.choose(support, room, nothing)
     # Where the cap of one example with weight is large enough, those with weight can take what is missing.
@@ -83,7 +93,7 @@ def into_ball(A: Numbers, norm: Norm, d: Vector, box: Box) -> Vector | None:
     if A.certain(r - size):
         return d
     if not A.high(size) <= norm.r * (1 + 1e-10):
-        fail(f"the norm of d must be at most {norm.r!r}; it is {A.high(size)!r}")
+        fail(f"the norm of d must be at most {norm.r!r}; it is {float(A.high(size))!r}")
     center = smallest_in(A, norm, live)
     if not (norm.central or (A.high(center) <= A.low(box.upper)).all()):
         return None
@@ -97,7 +107,7 @@ def into_ball(A: Numbers, norm: Norm, d: Vector, box: Box) -> Vector | None:
         if A.certain(r - norm.of(A, mixed)):
             return mixed
     # A radius that is the smallest norm but for rounding stands for the one point of that norm.
-    touching = abs(float(A.high(smallest)) / norm.r - 1.0) <= 1e-13
+    touching = abs(float(A.high(smallest)) / norm.r - 1.0) <= TOUCHING
     return center if touching and not A.exact else None
 
 

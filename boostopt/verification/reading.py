@@ -77,6 +77,12 @@ EDGES: Mapping[str, tuple[str, ...]] = {
 }
 """The kinds of G, each with its numbers."""
 
+LARGEST_SUM = 1e112
+"""A nu, which may be the sum of the multiplicities of as many examples as a file can have."""
+
+LARGEST_ENTRY = 1e150
+"""An entry of a vector."""
+
 LARGEST_BETA = 1e250
 """A beta beyond it would overflow: the other numbers are of at most 1e150."""
 
@@ -187,6 +193,8 @@ def document(said: Any, arrays: Mapping[str, np.ndarray]) -> Document:
     for name, array in arrays.items():
         if array.shape != ((t,) if name == "w" else (N,)):
             fail(f"the array {name} must have {t if name == 'w' else N} numbers; it has {array.size}")
+        if not (np.abs(array) <= LARGEST_ENTRY).all():
+            fail(f"the array {name} must hold finite numbers of at most {LARGEST_ENTRY:g}")
     for name in {"c", "d0", "caps"} & set(arrays):
         if not ((arrays[name] >= (1e-100 if name == "c" else 0.0)) & (arrays[name] <= LARGEST_NUMBER)).all():
             fail(f"{name} must be {'positive' if name == 'c' else 'non-negative'} numbers of at most 1e100")
@@ -266,7 +274,8 @@ def _numbers(stated: dict[str, Any], names: set[str]) -> dict[str, Any]:
     """Return a statement with its numbers checked."""
     read = dict(stated)
     for name in names:
-        read[name] = math.inf if name == "p" and stated[name] == "inf" else number(stated[name], name)
+        largest = LARGEST_SUM if name == "nu" else LARGEST_NUMBER
+        read[name] = math.inf if name == "p" and stated[name] == "inf" else number(stated[name], name, largest)
         if name in POSITIVE and not read[name] >= (1.01 if name == "p" else 1.0 / LARGEST_NUMBER):
             fail(f"{name} must be positive, p at least 1.01; it is {read[name]!r}")
     return read
@@ -283,7 +292,7 @@ def _arrays(about: dict[str, Any], path: Path) -> dict[str, np.ndarray]:
     read = dict[str, np.ndarray]()
     for name, given in stated.items():
         entries = listed(given, f"the array {name}"[:100])
-        read[name] = np.array([number(entry, f"the array {name}"[:100], 1e150) for entry in entries])
+        read[name] = np.array([number(entry, f"the array {name}"[:100], LARGEST_ENTRY) for entry in entries])
     return read
 
 
@@ -304,6 +313,6 @@ def _beside(path: Path, digest: str, most: int) -> dict[str, np.ndarray]:
     except Exception as failure:  # zipfile and NumPy raise nearly anything on a damaged file
         raise Rejected(f"{path.name} is no npz file of plain arrays: {failure}"[:300]) from failure
     for name, array in read.items():
-        if not (isinstance(array, np.ndarray) and array.dtype == np.float64 and (np.abs(array) <= 1e150).all()):  # pyright: ignore[reportUnnecessaryIsInstance]
+        if not (isinstance(array, np.ndarray) and array.dtype == np.float64 and (np.abs(array) <= LARGEST_ENTRY).all()):  # pyright: ignore[reportUnnecessaryIsInstance]
             fail(f"the array {name} must hold finite float64 numbers")
     return read

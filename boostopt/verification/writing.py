@@ -39,6 +39,9 @@ WIDENED = 4.0
 WIDE = 1e-5
 """By how much of its size an end may be weaker than the certificate's, before that counts as a fault."""
 
+ROUNDED = 16.0
+"""And by how many times the certificate's own bound of its rounding: the checker, which knows less, allows for more."""
+
 CONSTANT = 1e7
 """How large s is taken where only an infinite one is best: a ball that touches the simplex in one point."""
 
@@ -141,14 +144,15 @@ def with_claim(
     document = {**statement, "claim": claim, "proof": proof, "made": dict(made)}
     bounds = _proved(document, arrays, program)
     if certificate.infeasible:
-        claim["excess"] = _outward(min(certificate.excess, bounds.excess), bounds.lost[0], -1)
+        claim["excess"] = _outward(min(certificate.excess, _outward(bounds.excess, bounds.lost[0], -1)), 0.0, -1)
         sound = claim["excess"] > 0.0
     else:
-        lower = _outward(min(certificate.lower, bounds.lower), bounds.lost[0], -1)
-        upper = _outward(max(certificate.upper, bounds.upper), bounds.lost[1], 1)
+        # What is proved is moved outward; a certificate that is weaker has that room for rounding already.
+        lower = _outward(min(certificate.lower, _outward(bounds.lower, bounds.lost[0], -1)), 0.0, -1)
+        upper = _outward(max(certificate.upper, _outward(bounds.upper, bounds.lost[1], 1)), 0.0, 1)
         claim |= {"lower": lower, "upper": upper}
         arrays = arrays if math.isfinite(upper) else {name: x for name, x in arrays.items() if name != "d"}
-        allowed = WIDE * certificate.scale if math.isfinite(certificate.scale) else WIDE
+        allowed = WIDE * (certificate.scale if math.isfinite(certificate.scale) else 1.0) + ROUNDED * certificate.slack
         sound = not (certificate.lower - lower > allowed or upper - certificate.upper > allowed)
     if not sound:
         raise ProblemError(
