@@ -29,8 +29,8 @@ LARGEST = 2**63 - 1
 
 
 def refused(name: str, expected: str, value: object, advice: str, error: Raised = OptionError) -> BoostoptError:
-    """Return the error for a value that is not what was expected."""
-    return error(f"{name} must be {expected}; got {shown(value)}. {advice}")
+    """Return the error for a value that is not what was expected, or does not "lie" where it should."""
+    return error(f"{name} must {'' if expected.startswith('lie ') else 'be '}{expected}; got {shown(value)}. {advice}")
 
 
 def is_number(value: object) -> bool:
@@ -82,9 +82,15 @@ def whole(
     return int(plain)
 
 
+def tolerance(name: str, value: object, error: Raised = OptionError) -> float:
+    """Return the scaled gap that is wanted of a solve."""
+    advice = "It is the gap over max(1, |lower|, |upper|): pass one such as 1e-8."
+    return number(name, value, "lie in (0, 1)", lambda gap: 0.0 < gap < 1.0, advice, error)
+
+
 def seconds(name: str, value: object, error: Raised = OptionError) -> float | None:
     """Return a number of seconds, None for no limit."""
-    expected = "a positive number of seconds, or None"
+    expected = "a positive number of seconds or None"
     if value is None:
         return None
     return number(name, value, expected, lambda x: x > 0.0, "Pass how many seconds there are.", error)
@@ -194,10 +200,8 @@ def optional(read: Callable[..., T], name: str, value: object, *more: Any) -> T 
 
 def file_path(name: str, value: object, error: Raised = OptionError) -> Path:
     """Return the path of a file, whether it is there or not."""
-    if isinstance(value, str | PathLike):
-        text = os.fspath(value)
-        if isinstance(text, str) and text and "\0" not in text:
-            return Path(text)
+    if isinstance(value, str | PathLike) and isinstance(os.fspath(value), str):
+        return Path(os.fspath(value))
     raise refused(name, "the path of a file", value, 'Pass one such as "results.json".', error)
 
 

@@ -48,6 +48,8 @@ def written(path: str | os.PathLike[str]) -> Path:
     DataError
         What is there is no regular file: a folder, a pipe, a device, or a link that leads in a circle.
     """
+    if "\0" in str(path):
+        raise DataError(f"{str(path)!r} cannot be written: a path has no NUL. Choose another place.")
     target = Path(os.path.realpath(path)) if os.path.islink(path) else Path(path)
     if os.path.lexists(target) and not target.is_file():
         what = "it is a directory" if target.is_dir() else "what is there is no regular file"

@@ -147,8 +147,8 @@ def recover(
         Unknown method, or a tolerance outside (0, 0.1].
     """
     method = choice("method of recovery", method, METHODS)
-    advice = "Pass the tolerance for an active constraint, such as 1e-6."
-    within = number("within", within, "a number in (0, 0.1]", lambda tol: 0.0 < tol <= 0.1, advice)
+    advice = "It is the tolerance for an active constraint: pass one such as 1e-6."
+    within = number("within", within, "lie in (0, 0.1]", lambda tol: 0.0 < tol <= 0.1, advice)
     d = F.project(d)
     e = U.edges(d)
     conditions = F.stationarity(d, within if method == "nnls" else 1e-300)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import Enum
 from os import PathLike
 
+from boostopt.arguments import seconds, tolerance
 from boostopt.backends.base import Attempt, Start
 from boostopt.certificate import Certificate
 from boostopt.errors import SolverFailed
@@ -151,9 +152,7 @@ class Solution:
         SolverNotFound
             The program is not one that the solver takes.
         """
-        from boostopt.solving import check_limits
-
-        tol, time_limit = check_limits(tol, time_limit)
+        tol, time_limit = tolerance("tol", tol), seconds("time_limit", time_limit)
         if self.certificate.scaled_gap <= tol:
             return self
         return self.program.solve(POLISHER, tol, time_limit, start=self)

@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from boostopt.arguments import flag, instance, number
+from boostopt.arguments import flag, instance, tolerance
 from boostopt.arguments import seconds as limit_of
 from boostopt.backends import AUTO, check_backend, get_backend, list_backends
 from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Start, Task
@@ -194,9 +194,7 @@ def _start(program: Program, start: Solution | Start | None) -> Start | None:
 
 def check_limits(tol: object, time_limit: object = None) -> tuple[float, float | None]:
     """Return a tolerance and a time limit, read; OptionError unless 0 < tol < 1 and the limit is positive or None."""
-    advice = "Pass the gap over max(1, |lower|, |upper|) that is wanted, such as 1e-8."
-    read = number("tol", tol, "a number in (0, 1)", lambda gap: 0.0 < gap < 1.0, advice)
-    return read, limit_of("time_limit", time_limit)
+    return tolerance("tol", tol), limit_of("time_limit", time_limit)
 
 
 def check_program(program: object) -> None:

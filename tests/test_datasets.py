@@ -91,7 +91,7 @@ def test_breast_cancer_comes_by_name() -> None:
     ],
 )
 def test_a_set_of_more_classes_needs_the_positive_one(name: str, classes: str) -> None:
-    expected = f"{name} must have exactly two classes; it has {classes}. Set one against the others with --positive."
+    expected = f"{name} must have exactly two classes; it has {classes}. Set one against the others with positive=..."
     refused(re.escape(expected), load_dataset, name)
 
 
@@ -329,13 +329,13 @@ def test_an_unknown_positive_class_is_an_error_with_the_near_ones(tmp_path: Path
 def test_a_label_column_that_is_not_there_is_an_error_with_the_near_ones(tmp_path: Path) -> None:
     source = write(tmp_path, "data.csv", CSV)
     expected = f"{source} has no label column: unknown column 'lable'. Did you mean 'label'? Known: a, b, label. "
-    with pytest.raises(DataError, match=re.escape(expected + "Name it with --label.")):
+    with pytest.raises(DataError, match=re.escape(expected + "Name it with label=...")):
         load_dataset(source, label="lable")
 
 
 def test_names_with_commas_or_spaces_are_listed_in_quotes(tmp_path: Path) -> None:
     source = write(tmp_path, "data.csv", '"blood pressure, systolic",age,"a b"\n1,2,3\n')
-    known = re.escape("Known: 'blood pressure, systolic', age, 'a b'. Name it with --label.")
+    known = re.escape("Known: 'blood pressure, systolic', age, 'a b'. Name it with label=...")
     # No name is near "label": "age" is not meant.
     refused(rf"none is called 'label'\. {known}$", load_dataset, source)
 
@@ -476,7 +476,7 @@ IMPUTE = "It is a missing value: impute it (scikit-learn's SimpleImputer), or le
         ("  ", "there is none in column 'b'.", IMPUTE),
         ("NA", "could not convert string to float: 'NA' in column 'b'.", IMPUTE),
         ("?", "could not convert string to float: '?' in column 'b'.", IMPUTE),
-        ("red", "could not convert string to float: 'red' in column 'b'.", "Encode it, or leave it out with --drop."),
+        ("red", "could not convert string to float: 'red' in column 'b'.", "Encode it, or leave it out with drop=..."),
     ],
 )
 def test_a_missing_value_is_to_be_imputed_and_text_to_be_encoded(
@@ -503,7 +503,7 @@ def test_a_feature_that_is_not_finite_is_an_error_with_its_place(tmp_path: Path,
 )
 def test_other_than_two_classes_are_an_error(tmp_path: Path, labels: list[str], classes: str) -> None:
     source = write(tmp_path, "data.csv", "a,label\n" + "".join(f"0,{label}\n" for label in labels))
-    expected = f"{source} must have exactly two classes; it has {classes}. Set one against the others with --positive."
+    expected = f"{source} must have exactly two classes; it has {classes}. Set one against the others with positive=..."
     refused(re.escape(expected), load_dataset, source)
 
 
@@ -549,12 +549,12 @@ def test_a_column_of_csv_may_hold_the_weights_and_is_no_feature_then(tmp_path: P
 @pytest.mark.parametrize(
     "name, content, weights, message",
     [
-        ("a.csv", CSV, "c", r"has no such column: unknown column 'c'\. .*Known: a, b, label\. Mend --weights\."),
+        ("a.csv", CSV, "c", r"has no such column: unknown column 'c'\. .*Known: a, b, label\. Mend weights=\.\.\."),
         ("a.csv", CSV, "label", "expected one column for the class and one for the weights; got 'label' for both"),
         ("a.csv", b"a,c,c,label\n1,1,1,x\n2,1,1,y\n", "c", "has 2 columns 'c'"),
         ("a.csv", b"a,c,label\n1,,x\n2,1,y\n", "c", "line 2: every column but 'label' must be a number"),
         ("a.svm", SVMLIGHT, "c", r"expected a CSV file for weights in a column; got .*a\.svm"),
-        ("a.npz", npz(X=X, y=y), "c", "An npz file holds them as an array c"),
+        ("a.npz", npz(X=X, y=y), "c", "an npz file holds them as an array c"),
     ],
 )
 def test_weights_that_are_in_no_column_are_an_error(

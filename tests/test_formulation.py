@@ -58,7 +58,7 @@ def bind(name: str, U: object = REFERENCE_U, **parameters: object) -> object:
         ("erlpboost", {"nu": 2, "epsilon": 1e-100}, "eta must lie in .*; got"),
         ("lpboost", {"nu": 0.5}, r"If 0\.5 is a fraction, pass 3\."),
         ("lpboost", {"nu": 0.1}, "is one of the sum of c and means 0.6, fewer than one .*; the smallest .* is 0.1667"),
-        ("lpboost", {"nu": 0.5, "c": [0.1] * 6}, r"got 0\.5\. It is .* the cap is c / nu\.$"),
+        ("lpboost", {"nu": 0.5, "c": [0.1] * 6}, r"got 0\.5\. It is .* the cap is c / nu: pass one that lies there\.$"),
         ("lpboost", {"nu": 2, "c": MASKED[0]}, r"c must have no masked entries; got 2, the first at \(1\)\. Drop"),
         ("erlpboost", {"nu": 2, "d0": MASKED[0]}, r"d0 must have no masked entries; got 2, the first at \(1\)\. Drop"),
         ("lpboost", {"nu": 2, "c": [1e308] * 6}, "got 1e.308 at 0"),

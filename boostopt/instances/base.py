@@ -104,7 +104,7 @@ def checked_count(name: str, value: object, least: int, advice: str) -> int:
 
 def checked_between(name: str, value: object, low: float, high: float, advice: str) -> float:
     """Return a number strictly between two others, or raise ProblemError."""
-    expected = f"a number strictly between {low:.10g} and {high:.10g}"
+    expected = f"lie strictly between {low:.10g} and {high:.10g}"
     return number(name, value, expected, lambda x: low < x < high, advice, ProblemError)
 
 

@@ -324,7 +324,7 @@ def project_capped_simplex(
         raise ProblemError(
             f"the multiplicities c must be finite and positive; got 0 at {int(np.argmin(c))}. Leave that example out."
         )
-    expected, advice = f"a number in [1, sum of c] = [1, {c.sum():.6g}]", "Pass how many must share the weight."
+    expected, advice = f"lie in [1, sum of c] = [1, {c.sum():.6g}]", "Pass how many must share the weight."
     most = float(c.sum()) * (1 + FULL_SUPPORT)
     nu = number("nu", nu, expected, lambda count: 1.0 <= count <= most, advice, ProblemError)
     simplex = CappedSimplex(np.where(q > 0, c, 0.0), nu)  # raises where the support of q is too small

@@ -205,7 +205,7 @@ def test_a_guarantee_broken_later_is_a_stated_stop() -> None:
 
 @pytest.mark.parametrize("guarantee", [-1.5, 2.0, math.nan])
 def test_a_guarantee_is_an_edge(guarantee: float) -> None:
-    with pytest.raises(OptionError, match=r"guarantee must be an edge, in \[-1, 1\]"):
+    with pytest.raises(OptionError, match=r"guarantee must be an edge, a number in \[-1, 1\]"):
         boost("lpboost", GivenMargins(np.ones((2, 1))), nu=1, guarantee=guarantee)
 
 

@@ -133,7 +133,7 @@ def test_a_row_is_a_row() -> None:
     [
         ({"inner": -0.1}, "shares"),
         ({"inner": 0.6, "previous": 0.4}, "less than 1"),
-        ({"inner": math.nan}, "shares"),
+        ({"inner": math.nan}, "inner must be a finite number; got nan"),
         ({"idle": 0.0}, "positive multiple"),
         ({"idle": math.nan}, "positive multiple"),
     ],

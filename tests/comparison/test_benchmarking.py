@@ -540,10 +540,10 @@ def test_the_digest_of_a_program_is_of_all_that_makes_it() -> None:
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"profiles": []}, r"profiles must be one or more different gaps; got \[\]\."),
+        ({"profiles": []}, r"profiles must be one or more different gaps in \(0, 1\); got \[\]\."),
         ({"profiles": [1e-3, 1e-3]}, r"profiles must be one or more different gaps"),
-        ({"profiles": [2.0]}, r"tol must lie in \(0, 1\); got 2\.0"),
-        ({"repeats": 0}, r"repeats must be at least 1; got 0\."),
+        ({"profiles": [2.0]}, r"profiles must be one or more different gaps in \(0, 1\); got 2\.0"),
+        ({"repeats": 0}, r"repeats must be a whole number of at least 1; got 0\."),
         ({"budget": -1.0}, r"budget must be a positive number of seconds or None; got -1\.0\."),
         ({"time_limit": 0.0}, r"time_limit must be a positive number"),
         ({"programs": []}, r"expected one or more programs; got none\."),

@@ -226,6 +226,6 @@ def brownboost(
         )
     if kappa is not None:
         advice = "Pass the training error that is aimed at."
-        kappa = number("kappa", kappa, "a number in (0, 1)", lambda error: 0.0 < error < 1.0, advice)
+        kappa = number("kappa", kappa, "lie in (0, 1)", lambda error: 0.0 < error < 1.0, advice)
         c = float(erfcinv(kappa)) ** 2
     return boosted(BrownBoost(), oracle, {"time": c, "nu": nu}, options)
