@@ -47,7 +47,8 @@ def prototyped() -> dict[str, Any]:
 
 
 def described(**given: Any) -> float:
-    return DescribedRegularizer(**{"domain": DOMAIN, "f": squares, "inside": INSIDE, **given}).value(INSIDE)
+    arguments: dict[str, Any] = {"domain": DOMAIN, "f": squares, "inside": INSIDE, **given}
+    return DescribedRegularizer(**arguments).value(INSIDE)
 
 
 def with_expression(made: Any) -> float:
