@@ -1,6 +1,6 @@
 """Everything that is claimed about speed, measured in one run: ratios first, as a Markdown table and as JSON.
 
-Seconds depend on the machine, ratios much less. With --quick a part of it, in three minutes.
+Seconds depend on the machine, ratios much less. With --quick a part of it, in four minutes.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks import boosting, classifier, columns, masters
+from benchmarks import boosting, busy, classifier, columns, masters
 from benchmarks.masters import Line
 from boostopt.comparison.machine import machine
 
@@ -94,17 +94,28 @@ def report_classifier() -> list[classifier.Line]:
     return kept
 
 
+def report_busy(quick: bool) -> list[busy.Line]:
+    """Print the table of threads as it grows; return what was measured."""
+    print(f"\n{busy.HEADER}\n{'|---' * (busy.HEADER.count('|') - 1)}|", flush=True)
+    kept = list[busy.Line]()
+    for line in busy.lines(quick):
+        kept.append(line)
+        print(busy.row(line), flush=True)
+    return kept
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    options.add_argument("--quick", action="store_true", help="a part of it, in three minutes")
+    options.add_argument("--quick", action="store_true", help="a part of it, in four minutes")
     options.add_argument("--json", type=Path, help="where the figures go as JSON")
     given = options.parse_args()
     began = time.perf_counter()
     made_on = machine() | {name: version(name) for name in PACKAGES}
     print(", ".join(f"{name}: {value}" for name, value in made_on.items()), "\n")
     found, boosted, searched = report(lines(given.quick)), report_boosting(given.quick), report_classifier()
+    threads = report_busy(given.quick)
     seconds = time.perf_counter() - began
-    met = [line.met for line in (*found, *boosted, *searched)]
+    met = [line.met for line in (*found, *boosted, *searched, *threads)]
     print(f"\n{sum(met)} of {len(met)} as they were meant to be, in {seconds:.0f} s.")
     if given.json:
         document = {
@@ -113,6 +124,7 @@ def main() -> None:
             "lines": [asdict(line) for line in found],
             "boosting": [asdict(line) for line in boosted],
             "classifier": [asdict(line) for line in searched],
+            "threads": [asdict(line) for line in threads],
         }
         unfinished = given.json.with_suffix(".unfinished")
         unfinished.write_text(json.dumps(document, indent=2))
