@@ -57,7 +57,8 @@ class Formulation(ABC, Generic[P]):
     largest soft margin over the hypotheses, "scaled" divided by their sum."""
     update: ClassVar[str] = "total"
     """How boosting moves when a hypothesis has come: "total" solves the program over all hypotheses; "step",
-    "line_search" and "program" mix the newest one in; "projection" adds a step of it."""
+    "line_search" and "program" mix the newest one in, or raise its weight where edges are bounded; "projection" adds a
+    step of it."""
 
     pickled_as: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
     """How pickle makes the page again, a function and its arguments: that of a file is stated anew."""

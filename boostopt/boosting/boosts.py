@@ -70,7 +70,8 @@ def boost(
         What solves the programs, as in `solve`.
     update
         How the weights move: "total" (the program over all hypotheses), or a corrective "step", "line_search" or
-        "program" (over the mixture and the newest hypothesis). As the formulation says by default.
+        "program" (over the mixture and the newest hypothesis; not where edges are bounded). As the formulation says by
+        default.
     rules
         Names of stopping rules, one or several, from `boostopt.boosting.RULES`, or of formulations whose rules are
         meant; those of the formulation itself by default. Where eta is too small for a rule to promise a soft margin it

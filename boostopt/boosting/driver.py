@@ -17,6 +17,7 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
 
@@ -31,7 +32,7 @@ from boostopt.boosting.stabilization import ASKED, Stabilization
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.updates import Total
 from boostopt.boosting.watch import Watch
-from boostopt.certificate import Certificate
+from boostopt.edges.bounded import BoundedEdges
 from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Oracle, Query
@@ -42,13 +43,13 @@ REPEATS = 4
 """Rounds in a row without a new hypothesis and without a rise of D after which a run has converged."""
 
 RISE = 1e-12
-"""Rise of D below which a round has changed nothing; of a program that was solved, it is `FINEST`."""
+"""Rise of D below which a round has changed nothing; of a program that was solved, it is `ROUGH`."""
 
 TIGHTER = 1e-2
 """Factor of the tolerance with every round in a row that brought no new hypothesis: the solve was too rough."""
 
-FINEST = 1e-10
-"""The finest tolerance that is asked of a solver."""
+ROUGH, FINEST = 1e-10, 1e-14
+"""The finest tolerance that is asked of a solver as a rule, and where edges need more: rounding is not below that."""
 
 GAIN_TOL = 1e-7
 """Scaled gap to which the gain of a hypothesis is found, for oracles that choose by it."""
@@ -67,6 +68,9 @@ CONVERGED = "converged: the oracle returns hypotheses that are known, and the pr
 
 BEST = 1e-12
 """By how much an edge may fall short of the largest of the class by rounding."""
+
+KNOWN = "the oracle returns hypotheses that are known"
+"""What is said of the oracle where the program should rise and does not."""
 
 LYING = 1e-9
 """By how much of the sum of d an edge may exceed by rounding what an oracle says is the largest."""
@@ -222,12 +226,14 @@ class Loop:
         """Take the columns of an answer in and move."""
         state, collected = view.state, record.collected
         t, value = collected.t, state.value
-        tol = max(self.schedule.tolerance(view) * TIGHTER**state.repeated, FINEST)
+        tol = max(self.schedule.tolerance(view) * TIGHTER**state.repeated, finest(self.problem))
         state = self.update(self._move(state, collected, answer, tol)).judged(self.problem.goal, collected)
         repeated = 0 if collected.t > t else state.repeated + 1
-        rise = FINEST if isinstance(self.update, Total) else RISE
+        rise = (ROUGH if isinstance(self.update, Total) else RISE) * max(1.0, abs(value))
+        if isinstance(self.problem.edges, BoundedEdges):
+            rise = min(rise, 0.25 * self.problem.epsilon**2)  # theory promises twice that
         # A step towards an edge below 0 lowers the potential, and rightly: it ends by its own conditions.
-        risen = self.problem.update == "projection" or state.value > value + rise * max(1.0, abs(value))
+        risen = self.problem.update == "projection" or state.value > value + rise
         still = 0 if risen or repeated == 0 else state.still + 1
         state = replace(state, repeated=repeated, still=still, solved_edge=state.bounds.smallest_edge)
         return replace(record, state=state, oracle_state=self.oracle.state())
@@ -289,7 +295,7 @@ class Loop:
         if state.stuck:
             return state.stuck
         if state.still >= REPEATS:
-            return standstill(state.certificate, self.problem.epsilon)
+            return standstill(self.problem, state)
         if interrupted:
             return INTERRUPTED
         if self.limits.deadline.passed:
@@ -308,11 +314,42 @@ class Loop:
         return gain
 
 
-def standstill(certificate: Certificate | None, epsilon: float) -> str:
-    """Return why a run ends whose program no longer rises: because it need not, or because no solver raises it."""
-    if certificate is None or not epsilon < certificate.scaled_gap < math.inf:
+def finest(problem: Problem) -> float:
+    """Return the finest tolerance that is asked of a solver.
+
+    Where d(w) is unique, weights within g of the optimum have it within sqrt(2 g / s) of the optimal distribution in
+    the 1-norm, s the modulus of strong convexity [theorem 9], and edges as far off: that is to be within epsilon / 2.
+    """
+    s = problem.F.strong_convexity
+    if problem.goal is None or s == 0.0 or isinstance(problem.edges, BoundedEdges):
+        return ROUGH
+    return min(max(s * problem.epsilon**2 / 8.0, FINEST), ROUGH)
+
+
+def standstill(problem: Problem, state: State) -> str:
+    """Return why a run ends whose program no longer rises: because it need not, or because nothing raises it."""
+    certificate, epsilon, s = state.certificate, problem.epsilon, problem.F.strong_convexity
+    if certificate is not None and epsilon < certificate.scaled_gap < math.inf:
+        return f"the solver is stuck: {KNOWN}, and the program was solved to a gap of {certificate.gap:.2g} only"
+    left = _left(problem, state)
+    if left <= 0.5 * epsilon * (1.0 + BROKEN):
         return CONVERGED
+    apart = f"its bounds over the class are {left:.2g} apart, epsilon / 2 is {0.5 * epsilon:.2g}"
+    if problem.update != "total":
+        return f"the steps are stuck: {KNOWN}, and none raises the program by more than {RISE:g}, while {apart}"
+    if certificate is None or s == 0.0:
+        return f"the solver is stuck: {KNOWN}, and the program no longer rises, while {apart}"
     return (
-        "the solver is stuck: the oracle returns hypotheses that are known, and the program was solved to a gap of "
-        f"{certificate.gap:.2g} only"
+        f"the solver is stuck: {KNOWN}, and the program no longer rises, while {apart}: solved to a gap of "
+        f"{certificate.gap:.2g} it leaves edges that may be off by {math.sqrt(2.0 * certificate.gap / s):.2g}"
     )
+
+
+def _left(problem: Problem, state: State) -> float:
+    """Return what is between the program over the hypotheses collected and that over the class; 0 if not known."""
+    G, bounds = problem.edges, state.bounds
+    if isinstance(G, BoundedEdges):
+        now = cast(BoundedEdges, problem.edges_in(state.progress(problem, state.m)))
+        met = bounds.edge <= max(now.gamma, -1.0) + 0.5 * problem.epsilon
+        return 0.0 if met else bounds.smallest_target - state.soft_margin
+    return bounds.smallest_value - state.value if isinstance(G, MaximumEdge | AbsoluteEdge) else 0.0

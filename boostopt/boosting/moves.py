@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import cast
 
 import numpy as np
+from scipy.optimize import brentq
 
 from boostopt.backends.base import Deadline
 from boostopt.boosting.collected import Collected
@@ -17,8 +20,11 @@ from boostopt.shapes import Array, Float
 INFEASIBLE = "the program is infeasible: the weights prove a soft margin above the bound of the edges"
 """Why no further update is possible where edges are bounded: that is what such a run is after."""
 
-LINE_SEARCH = 1e-9
-"""Accuracy of the weight that a line search finds."""
+LINE_SEARCH, SHARE = 1e-9, 1e-3
+"""Accuracy of the weight that a line search finds: absolute, and as a share of the closed step, which it must not lose.
+
+Where eta is large steps are tiny; the share of the step loses its square of the gain that theory promises.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,3 +86,8 @@ def alone(t: int, q: int) -> Float[Array, " t"]:
     w = np.zeros(t)
     w[q] = 1.0
     return w
+
+
+def root_beyond(slope: Callable[[float], float], low: float, high: float) -> float:
+    """Return the root of the slope of D along a weight, between the closed step and a weight too large."""
+    return cast(float, brentq(slope, low, high, xtol=min(LINE_SEARCH, SHARE * low)))

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
-from scipy.optimize import brentq
 
-from boostopt.boosting.moves import INFEASIBLE, LINE_SEARCH, Move, Update
+from boostopt.boosting.moves import INFEASIBLE, Move, Update, root_beyond
 from boostopt.boosting.state import State
 from boostopt.edges.bounded import BoundedEdges
 from boostopt.shapes import Array, Float
@@ -83,4 +82,4 @@ class RaisingFurther(Raising):
             if goal is not None and goal.soft_margin(at.m + high * u, total + high) > gamma:
                 return high
             high *= 2.0
-        return cast(float, brentq(slope, low, high, xtol=LINE_SEARCH)) if high > low and slope(high) < 0.0 else high
+        return root_beyond(slope, low, high) if high > low and slope(high) < 0.0 else high

@@ -11,15 +11,13 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import replace
-from typing import cast
 
 import numpy as np
-from scipy.optimize import brentq
 
 from boostopt.backends import get_backend
 from boostopt.backends.base import Backend, Deadline, Start
 from boostopt.boosting.collected import Collected
-from boostopt.boosting.moves import INFEASIBLE, LINE_SEARCH, Move, Update, alone
+from boostopt.boosting.moves import INFEASIBLE, Move, Update, alone, root_beyond
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.raising import Raising
 from boostopt.boosting.stabilization import Working, working
@@ -106,7 +104,7 @@ class LineSearch(Weighing):
         low = corrective_weight(self.problem, move)
         if low == 0.0 or low == 1.0 or slope(low) <= 0.0:
             return low
-        return 1.0 if slope(1.0) >= 0.0 else cast(float, brentq(slope, low, 1.0, xtol=LINE_SEARCH))
+        return 1.0 if slope(1.0) >= 0.0 else root_beyond(slope, low, 1.0)
 
 
 class PairProgram(Mixing):

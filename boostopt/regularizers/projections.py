@@ -193,7 +193,7 @@ def _root(function: Callable[[float], tuple[float, float, float]], x: float) -> 
     """Return the root of a decreasing function (value, slope, rounding of the value); +-inf if it is beyond all floats.
 
     Newton's method in a bracket, halved wherever Newton leaves it or does not halve the value. Until there is one, a
-    step that does not halve the value is followed by the longest: Newton's is lost in the rounding of large numbers.
+    step that does not halve the value is followed by the longest: beside large numbers Newton's is lost in rounding.
 
     Raises
     ------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +16,7 @@ from random_classes import (
     SEEDS,
     Noted,
     RandomClass,
+    Reckless,
     assert_bounds,
     assert_stopped,
     drawn,
@@ -25,38 +25,15 @@ from random_classes import (
 )
 
 from boostopt import boost
-from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.boosting.rules import Schedule
 from boostopt.boosting.run import Run
 from boostopt.instances import stalled_criterion
-from boostopt.program import Program
 
 COARSE = 0.5
 """The accuracy here: corrective runs are long."""
 
 every_class = pytest.mark.parametrize("seed", SEEDS)
 both_oracles = pytest.mark.parametrize("choose", ORACLES)
-
-
-@dataclass(frozen=True)
-class Reckless(Backend):
-    """A solver that draws the weights: as inaccurate as can be."""
-
-    @property
-    def name(self) -> str:
-        return "reckless"
-
-    @property
-    def version(self) -> str:
-        return "1"
-
-    def takes(self, program: Program) -> Capability:
-        return Capability(True)
-
-    def attempts(self, task: Task) -> Iterator[Attempt]:
-        t = task.program.margins.t
-        w = np.random.default_rng(t).dirichlet(np.full(t, 0.3))
-        yield Attempt(form="dual", options={}, status="drawn", claims=True, w=w)
 
 
 LOOSE = Schedule(share=1.0, shift=10.0, loosest=0.5, finest=0.3)

@@ -6,16 +6,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from boostopt import get_formulation
+from boostopt import boost
 from boostopt.boosting.driver import CONVERGED, standstill
+from boostopt.oracles import GivenMargins
 
 
 def test_a_program_that_no_solver_raises_is_told_from_one_that_need_not_rise() -> None:
-    fine = get_formulation("lpboost").bind(np.eye(4) * 2 - 1, nu=2).solve(tol=1e-9).certificate
-    rough = replace(fine, upper=fine.lower + 0.3)
-    assert standstill(fine, 0.05) == CONVERGED
-    assert standstill(rough, 0.05).startswith("the solver is stuck")
-    assert standstill(rough, 0.05).endswith("a gap of 0.3 only")
-    assert standstill(rough, 0.5) == CONVERGED
-    assert standstill(replace(fine, upper=np.inf), 0.05) == CONVERGED  # at the limit of what edges may be
-    assert standstill(None, 0.05) == CONVERGED
+    run = boost("lpboost", GivenMargins(np.eye(4) * 2 - 1), nu=2, epsilon=0.05)
+    problem, state, fine = run.record.problem, run.record.state, run.record.state.certificate
+    assert fine is not None
+    rough = replace(state, certificate=replace(fine, upper=fine.lower + 0.3))
+    assert standstill(problem, state) == CONVERGED
+    assert standstill(problem, rough).startswith("the solver is stuck")
+    assert standstill(problem, rough).endswith("a gap of 0.3 only")
+    assert standstill(replace(problem, epsilon=0.5), rough) == CONVERGED
+    # At the limit of what edges may be there is no upper end, and where a step was made there is no certificate.
+    assert standstill(problem, replace(state, certificate=replace(fine, upper=np.inf))) == CONVERGED
+    assert standstill(problem, replace(state, certificate=None)) == CONVERGED

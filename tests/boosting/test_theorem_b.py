@@ -1,0 +1,120 @@
+"""Theorem B for every update that it covers: SoftBoost and its kin raise one weight, and no sum holds the weights."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+from random_classes import EPSILON, ORACLES, ROUNDING, Reckless, assert_bounds, assert_stopped, drawn, row
+
+from boostopt import OptionError, boost
+from boostopt.authoring import BoundedEdges, EdgeFunction, FixedEdges, TiedEdges
+from boostopt.boosting.run import Run
+from boostopt.formulations.softboost import SoftBoost
+from boostopt.oracles import GivenMargins
+
+UPDATES: dict[str, dict[str, Any]] = {
+    "step": {"update": "step"},
+    "line search": {"update": "line_search"},
+    "total, reckless": {"backend": Reckless()},
+}
+
+SEEDS = (0, 1, 5, 8)
+"""Signs and real entries, the hard margin and the soft one, even and uneven multiplicities."""
+
+every_class = pytest.mark.parametrize("seed", SEEDS)
+both_oracles = pytest.mark.parametrize("choose", ORACLES)
+every_page = pytest.mark.parametrize("name", ["softboost", "binary_softboost", "totalboost"])
+
+
+def smallest_end(of: Any, name: str) -> float:
+    """floor(2 C / epsilon^2) + 1."""
+    C = of.binary_range if name == "binary_softboost" else of.entropy_range
+    return math.floor(2.0 * C / EPSILON**2 + ROUNDING) + 1
+
+
+def duals(run: Run, of: Any, name: str) -> list[float]:
+    """F_min and D(w^t; gamma_t) of all rounds but the last, by sums over the examples."""
+    entropy = of.binary_entropy if name == "binary_softboost" else of.entropy
+    gamma, found = row(run.trace, "smallest_edge") - EPSILON, [0.0]
+    for k in range(1, run.rounds):
+        at = run.at(k)
+        m = at.program.margins.to_array() @ at.w
+        found.append(entropy(at.d) + float(at.d @ m) - gamma[k - 1] * float(at.w.sum()))
+        assert (at.w >= 0.0).all()
+        assert found[-1] == pytest.approx(float(run.trace[k - 1].value), abs=1e-9)
+    return found
+
+
+@every_class
+@both_oracles
+@every_page
+@pytest.mark.parametrize("how", UPDATES)
+def test_theorem_b_bounds_the_rounds_of_every_update(how: str, name: str, choose: str, seed: int) -> None:
+    """D rises by epsilon^2 / 2 a round, until w proves that no distribution has edges below gamma."""
+    of = drawn(seed).hard if name == "totalboost" else drawn(seed)
+    options: dict[str, Any] = UPDATES[how] if name == "totalboost" else {**UPDATES[how], "nu": of.nu}
+    run = boost(name, of.oracle(choose), epsilon=EPSILON, rules=("infeasible",), history=True, **options)
+    assert run.reason.startswith("infeasible")
+    assert run.record.state.certificate is not None and run.record.state.certificate.infeasible
+    assert len(run.hypotheses) <= run.rounds <= smallest_end(of, name) == run.most_rounds
+    assert_stopped(of, run, choose)
+    assert_bounds(of, run)
+    D = duals(run, of, name)
+    assert (np.diff(D) >= EPSILON**2 / 2 - ROUNDING).all()
+    assert max(D) <= (of.binary_range if name == "binary_softboost" else of.entropy_range) + ROUNDING
+    # No linear program: w over its sum has a soft margin above the smallest edge less epsilon.
+    assert of.soft_margin(run.w, run.program.margins.to_array()) > row(run.trace, "smallest_edge")[-1] - EPSILON
+
+
+def test_the_sum_of_the_weights_is_free() -> None:
+    """On the simplex, where print has them, the weights would end at a gap of 0.4 after any number of rounds."""
+    of = drawn(1)
+    run = boost("softboost", of.oracle("best"), nu=of.nu, epsilon=0.1, update="step", history=True)
+    assert run.reason.startswith("direct") and run.rounds <= run.most_rounds
+    assert run.class_certificate.gap <= 0.1
+    sums = [float(run.at(k).w.sum()) for k in range(1, run.rounds + 1)]
+    assert max(sums) > 2.0 and (np.diff(sums[:-1]) > 0.0).all()
+
+
+@pytest.mark.parametrize("how", UPDATES)
+def test_a_run_that_begins_with_weights_that_are_no_good_takes_one_hypothesis_more_at_most(how: str) -> None:
+    of = drawn(3)
+    bad = boost("corrective_erlpboost", of.oracle("weakest"), nu=1.0, epsilon=1.9, max_rounds=3)
+    run = boost("softboost", of.oracle("best"), nu=of.nu, epsilon=EPSILON, start=bad, **UPDATES[how])
+    assert run.reason.startswith("direct")
+    assert run.rounds <= run.most_rounds + 1
+    assert_stopped(of, run, "best")
+
+
+def test_a_bound_below_every_edge_ends_the_run_at_once() -> None:
+    """The bound is -1 at least, and every w has a soft margin of at least that."""
+    oracle = GivenMargins(np.array([[-1.0], [-1.0]]))
+    run = boost("softboost", oracle, nu=1.0, epsilon=0.5, update="step")
+    assert run.rounds == 1 and run.reason.startswith("direct")
+    assert run.class_certificate.lower == pytest.approx(-1.0)
+
+
+@every_page
+def test_a_mixture_of_weights_without_a_sum_is_refused(name: str) -> None:
+    oracle = GivenMargins(np.random.default_rng(0).uniform(-1, 1, (12, 8)))
+    given: dict[str, Any] = {} if name == "totalboost" else {"nu": 3.0}
+    with pytest.raises(OptionError, match=rf'mixture so far.*; {name} bounds the edges.*Take update="step", "line'):
+        boost(name, oracle, update="program", **given)
+
+
+@pytest.mark.parametrize("update", ["step", "line_search", "program"])
+@pytest.mark.parametrize("G", [FixedEdges(0.1), TiedEdges()])
+def test_edges_without_a_bound_or_a_maximum_have_no_corrective_update(update: str, G: EdgeFunction) -> None:
+    class Fixed(SoftBoost):
+        name: ClassVar[str] = "fixed"
+
+        def edge_function(self, p: Any) -> Any:
+            return G
+
+    oracle = GivenMargins(np.random.default_rng(0).uniform(-1, 1, (12, 2)))
+    with pytest.raises(OptionError, match=r'fixed has neither with a soft margin\. Take update="total"'):
+        boost(Fixed(), oracle, update=update, nu=3.0, epsilon=0.1)
+    assert not isinstance(G, BoundedEdges)
