@@ -75,7 +75,7 @@ def solve(
     time_limit
         Seconds after which no attempt is started; what is left is passed on to the solvers. None for no limit. Solvers
         that may run past it, as all of other packages do on large programs, run in a process of their own and are
-        killed when a tenth more is over; a RuntimeWarning names one that cannot be handed to another process.
+        killed when a twentieth more is over; a RuntimeWarning names one that cannot be handed to another process.
     start
         The solution of a program with the same examples and the first hypotheses of this one, for instance before a
         column was appended or a parameter was moved: backends that can begin there.

@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from problems import reference_erlpboost, reference_lpboost
+from problems import Fake, attempt, reference_erlpboost, reference_lpboost
 
 from boostopt.explanation import explain
 from boostopt.margins import Margins
+from boostopt.words import interval
 
 
 def test_the_worst_are_named_with_their_weights_and_what_they_cost() -> None:
@@ -52,3 +53,20 @@ def test_nobody_is_looked_up_where_every_condition_holds(monkeypatch: pytest.Mon
     explanation = explain(program, certificate, 1e-9)
     assert explanation.headline.startswith("Optimal: ")
     assert [condition.where for condition in explanation.conditions[-2:]] == ["", ""]
+
+
+LICENCE = "Error: rescode.err_missing_license_file(1008): License cannot be located."
+
+
+def test_no_answer_is_said_with_the_solvers_own_words() -> None:
+    silent = Fake("cvxpy:mosek", (attempt(form="primal", status="raised", claims=False, error=LICENCE),) * 2)
+    solution = reference_lpboost().solve(silent)
+    explanation = solution.explain()
+    assert explanation.headline == f"No answer: cvxpy:mosek left none (primal: {LICENCE})."
+    assert explanation.conditions == ()
+    (fact,) = explanation.facts
+    c = solution.certificate
+    assert fact == f"Without one the optimum is known to lie in {interval(c.lower, c.upper)}."
+    assert LICENCE in str(explanation)
+    nothing = reference_lpboost().solve(Fake("nothing"))
+    assert nothing.explain().headline == "No answer: nothing left none (no attempt was made)."

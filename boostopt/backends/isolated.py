@@ -22,7 +22,7 @@ from boostopt.program import Program
 
 PREFIX = "isolated:"
 
-GRACE, LEAST_GRACE, MOST_GRACE = 0.1, 0.1, 5.0
+GRACE, LEAST_GRACE, MOST_GRACE = 0.05, 0.1, 5.0
 """How long after the time limit a solver is killed, as a share of it, and the least and the most of it in seconds: most
 solvers look at the clock between iterations only."""
 
@@ -42,7 +42,7 @@ def isolated(backend: Backend, grace: float | None = None, otherwise_here: bool 
     backend
         Which one; it must be importable (not from a script or a notebook).
     grace
-        Seconds after the time limit when the process is killed; a tenth of the limit, 0.1 at least and 5 at most, by
+        Seconds after the time limit when the process is killed; a twentieth of it, 0.1 at least and 5 at most, by
         default.
     otherwise_here
         Run the attempts in this process where the backend or the program cannot be handed to another one, and say so

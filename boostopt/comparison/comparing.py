@@ -65,9 +65,11 @@ class Comparison:
                 rows.append((row.backend, "not run", row.reason, "", "", ""))
                 continue
             s, c = row.solution, row.solution.certificate
-            verdict = s.verdict.name.lower()
-            proved = (c.words, f"{c.gap:.1e}") if s.outcome is not Outcome.FAILED else (NO_ANSWER, row.error)
-            rows.append((row.backend, verdict, *proved, s.times["total"], s.solver_status))
+            verdict, seconds = s.verdict.name.lower(), s.times["total"]
+            if s.outcome is Outcome.FAILED:
+                rows.append((row.backend, verdict, NO_ANSWER, "", seconds, row.error or s.solver_status))
+            else:
+                rows.append((row.backend, verdict, c.words, f"{c.gap:.1e}", seconds, s.solver_status))
         header = ("backend", "verdict", "certified about the optimum", "gap", "seconds", "the solver says")
         return html_table(self.program.headline, rows, header)
 
@@ -179,7 +181,7 @@ def compare(
         Take every solver behind CVXPY once for each of these forms, pinned to it: "primal", "density", "rated",
         "density-rated", "dual", "dual-rated", or "ladder" for the solver as it is, which is the default.
     isolate
-        Run each backend in a child process, which is killed when a tenth more than the time limit is over: a crash or a
+        Run each backend in a child process, which is killed when a twentieth more than the time limit is over: a crash or a
         hang is then a row too, and what is printed is kept with it.
     origin
         What is to be said of how it came about; by default the versions that are installed.

@@ -81,6 +81,14 @@ def test_a_fit_that_is_cut_short_exits_with_1_and_writes_the_model(tmp_path: Pat
     assert MarginBoostClassifier.load(out).n_iter_ == 1
 
 
+def test_a_time_limit_reaches_the_classifier(tmp_path: Path) -> None:
+    data, out = write_examples(tmp_path / "data.npz"), tmp_path / "model.npz"
+    result = run("fit", "--data", data, "--out", out, "--epsilon", "1e-6", "--time-limit", "1e-9")
+    assert result.exit_code == 1 and out.exists()
+    assert "warning: time_limit = 1e-09 seconds were over" in result.stderr
+    assert MarginBoostClassifier.load(out).time_limit is None  # it is of the machine
+
+
 @pytest.mark.parametrize(
     "base, options", [("feature", ()), ("kernel", ("kernel=rbf",)), ("rbf", ("K=3", "iterations=1"))]
 )
@@ -259,6 +267,7 @@ def test_whole_numbers_numbers_and_words_stay_what_they_are(tmp_path: Path) -> N
         ("a,label\n1,x\n2,y\n", ("--nu", "x"), "--nu must be a number; got 'x'"),
         ("a,label\n1,x\n2,y\n", ("--nu", "1.5"), r"nu must be a float in \(0, 1\]"),
         ("a,label\n1,x\n2,y\n", ("--epsilon", "-1"), "epsilon must be a positive number"),
+        ("a,label\n1,x\n2,y\n", ("--time-limit", "0"), "time_limit must be a positive number"),
         ("a,label\n1,x\n2,y\n", ("--max-iter", "0"), "max_iter must be a whole number"),
         ("a,label\n1,x\n2,y\n", ("--set", "C=1"), "unknown parameter of erlpboost 'C'"),
         ("a,label\n1,x\n2,y\n", ("--formulation", "nonsense"), "unknown formulation 'nonsense'"),

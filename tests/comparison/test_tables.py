@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from problems import Fake, reference_erlpboost, reference_lpboost
+from problems import Fake, attempt, reference_erlpboost, reference_lpboost
 from rich.console import Console, RenderableType
 
-from boostopt import Certificate, Comparison, Solution, Verdict, get_backend, get_formulation, solve
+from boostopt import Certificate, Comparison, Solution, Verdict, compare, get_backend, get_formulation, solve
 from boostopt.backends.base import Backend, Capability
 from boostopt.comparison.rows import Row
 from boostopt.comparison.tables import BLAMED, STYLES, ComparisonTable, certificate_table, support_table
@@ -377,3 +377,14 @@ def test_brackets_in_the_name_of_a_backend_are_shown() -> None:
     text = shown(support_table([page], {page.name: {backend.name: Capability(False, "not [now]")}}, [backend]))
     assert "mine[fast]" in text and "1[/x]" in text
     assert "(1) not [now]" in text
+
+
+def test_no_answer_is_no_interval_in_a_table() -> None:
+    silent = Fake("cvxpy:mosek", (attempt(status="raised", claims=False, error="Error: no licence"),))
+    both, alone = compare(reference_lpboost(), ["interior", silent]), compare(reference_lpboost(), [silent])
+    row = next(line for line in str(both).splitlines() if "cvxpy:mosek" in line and "none" in line)
+    assert "no answer" in row and "[" not in row and "yes" not in row
+    assert 'cvxpy:mosek says "raised"; no answer; Error: no licence' in " ".join(str(both).split())
+    assert "No backend left an answer." in str(alone) and "the optimum lies" not in str(alone)
+    html = both._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert "no answer" in html and "Error: no licence" in html

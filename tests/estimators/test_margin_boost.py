@@ -26,9 +26,11 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import Run, boost, stump_matrix
+from boostopt.boosting.driver import TIME
 from boostopt.boosting.stabilization import COLUMNS, MEASURED
 from boostopt.errors import DataError, OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
+from boostopt.estimators.binary import Plan
 from boostopt.oracles import DecisionStumps, Oracle, Query
 from boostopt.oracles.base import Answer
 
@@ -169,6 +171,28 @@ def test_stages_end_with_the_classifier_and_begin_with_a_hypothesis() -> None:
     long = fitted(X, y, formulation="corrective_erlpboost", max_iter=None, epsilon=0.3)
     with pytest.raises(OptionError, match=r"stages need the weights of every round.*Set max_iter to 1000 at most"):
         list(long.staged_predict(X))
+
+
+def test_a_time_limit_ends_the_fit_and_says_what_is_proved() -> None:
+    with pytest.warns(ConvergenceWarning, match=r"time_limit = 1e-09 seconds were over before a stopping rule held: "):
+        short = MarginBoostClassifier(epsilon=1e-6, time_limit=1e-9).fit(X, y)
+    assert (short.run_.reason, short.n_iter_) == (TIME, 1)
+    assert fitted(X, y, time_limit=1000).n_iter_ == fitted(X, y).n_iter_
+    endless = fitted(X, y, formulation="adaboost", max_iter=None, time_limit=0.05)
+    assert endless.run_.reason == TIME
+
+
+def test_the_time_limit_is_shared_by_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    told, run = list[Any](), Plan.run
+
+    def noted(self: Plan, *arguments: Any) -> Run:
+        told.append(self.time_limit)
+        return run(self, *arguments)
+
+    monkeypatch.setattr(Plan, "run", noted)
+    fitted(WINE, CULTIVAR, epsilon=0.4, time_limit=3000)
+    fitted(X, y, epsilon=0.4, time_limit=3000)
+    assert told == [1000, 1000, 1000, 3000]
 
 
 def test_importances_are_shares_of_the_weights() -> None:
@@ -447,6 +471,10 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"parameters": {"C": 2}}, "unknown parameter of erlpboost 'C'. Known: two_sided"),
     ({"formulation": "erlpbost"}, "unknown formulation 'erlpbost'. Did you mean 'erlpboost'"),
     ({"formulation": "l1_adaboost"}, "l1_adaboost needs C"),
+    *(
+        ({"time_limit": bad}, "time_limit must be a positive number of seconds, or None")
+        for bad in (0, -1.0, "x", True)
+    ),
     ({"formulation": "adaboost", "max_iter": None}, "adaboost needs a limit.*max_iter=None and time_limit=None"),
     ({"reflexive": 1}, "reflexive must be True or False; got 1"),
     ({"intercept": "yes"}, "intercept must be True or False; got 'yes'"),

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from problems import reference_erlpboost, reference_lpboost
+from problems import Fake, attempt, reference_erlpboost, reference_lpboost
 from rendered import legend_of, line, rendered, size, xy
 
 from boostopt import ProblemError, benchmark, compare
@@ -174,3 +174,20 @@ def test_where_nothing_is_finite_there_is_nothing_to_measure_from() -> None:
     with pytest.raises(ProblemError, match="some interval must be finite"):
         intervals(replace(its, rows=its.rows[1:2]))
     assert segments(intervals(replace(its, rows=its.rows[:1])))
+
+
+UNLICENSED = Fake("cvxpy:mosek", (attempt(status="raised", claims=False, error="Error: no licence"),))
+
+
+def test_no_answer_is_no_interval_and_says_why() -> None:
+    its = compare(reference_erlpboost(), ["interior", UNLICENSED])
+    failed = its.rows[1]
+    assert failed.solution is not None and np.isfinite(failed.solution.certificate.gap)
+    figure = intervals(its)
+    assert len(segments(figure)) == 1
+    texts = [text.get_text() for text in figure.axes[0].texts]
+    assert "no answer: Error: no licence" in texts and sum("gap" in text for text in texts) == 1
+    brief = [text.get_text() for text in intervals(its, brief=True).axes[0].texts]
+    assert brief == ["no answer"]
+    with pytest.raises(ProblemError, match="must be finite"):
+        intervals(compare(reference_erlpboost(), [UNLICENSED]))
