@@ -181,8 +181,8 @@ def compare(
         Take every solver behind CVXPY once for each of these forms, pinned to it: "primal", "density", "rated",
         "density-rated", "dual", "dual-rated", or "ladder" for the solver as it is, which is the default.
     isolate
-        Run each backend in a child process, which is killed when a twentieth more than the time limit is over: a crash or a
-        hang is then a row too, and what is printed is kept with it.
+        Run each backend in a child process, which is killed when a twentieth more than the time limit is over: a crash
+        or a hang is then a row too, and what is printed is kept with it.
     origin
         What is to be said of how it came about; by default the versions that are installed.
 
