@@ -84,7 +84,7 @@ def load(path: str | os.PathLike[str]) -> Document:
         contradicts another one.
     """
     path = file_path("path", path, DataError)
-    if path.exists() and not path.is_file():  # to read a pipe might be to wait for ever
+    if os.path.exists(path) and not os.path.isfile(path):  # to read a pipe might be to wait for ever
         raise DataError(f"{path} cannot be read: it is no regular file. Save what comes out of it, and report on that.")
     try:
         with path.open("rb") as file:

@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+from edited_files import edit_description, edited, packed, unpacked
+from problems import reference_lpboost
 
 from boostopt import BoostoptError, DataError, boost
 from boostopt.boosting.run import Run
@@ -19,8 +21,6 @@ from boostopt.comparison.documents import load as load_document
 from boostopt.comparison.ledger import Ledger
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.oracles import DecisionStumps, GivenMargins
-from tests.edited import edit_description, edited, packed, unpacked
-from tests.problems import reference_lpboost
 
 rng = np.random.default_rng(0)
 X = rng.normal(size=(12, 2)).round(2)

@@ -16,6 +16,7 @@ from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
 import boostopt.estimators.saving
+import boostopt.files
 from boostopt import DataError, OptionError
 from boostopt.estimators import MarginBoostClassifier
 
@@ -342,9 +343,9 @@ def test_an_archive_that_would_fill_the_memory_is_refused(
     with zipfile.ZipFile(tmp_path / "m.npz", "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("meta.npy", bytes(1 << 24))
     assert (tmp_path / "m.npz").stat().st_size < 1 << 16
-    monkeypatch.setattr(boostopt.estimators.saving, "LIMIT", 1 << 20)
+    monkeypatch.setattr(boostopt.files, "LIMIT", 1 << 20)
     load(saved)
-    with pytest.raises(DataError, match="its arrays would take 16,777,216 bytes, and a model at most 1,048,576"):
+    with pytest.raises(DataError, match="arrays of at most 1,048,576 bytes together; they would take 16,777,216"):
         load(tmp_path / "m.npz")
 
 
