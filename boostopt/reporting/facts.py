@@ -79,6 +79,7 @@ def provenance(of: Document) -> tuple[tuple[str, str], ...]:
     b = of.benchmark
     settings, machine = b.settings, b.machine
     solvers = {run.backend: run.version for run in b.runs if run.version}
+    shared = "one for all" + ("" if settings.time_limit is None else " backends that keep the time limit")
     limit = "none" if settings.time_limit is None else f"{settings.time_limit:g} s for a solve"
     threads = ", ".join(f"{name}={value}" for name, value in machine.get("threads", {}).items())
     measured = {
@@ -97,7 +98,7 @@ def provenance(of: Document) -> tuple[tuple[str, str], ...]:
             "Threads": threads or "not limited by the environment",
             "System": machine.get("system", ""),
             **(measured if of.measured else {}),
-            "Processes": "each backend in one of its own" if settings.isolate else "one for all",
+            "Processes": "each backend in one of its own" if settings.isolate else shared,
             "Gaps asked for": ", ".join(f"{tol:g}" for tol in settings.profiles),
         }
     )
