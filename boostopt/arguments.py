@@ -13,13 +13,14 @@ from decimal import Decimal
 from numbers import Integral, Real
 from os import PathLike
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from boostopt.errors import BoostoptError, OptionError, shown, unknown_name
 
 T = TypeVar("T")
+Name = TypeVar("Name", bound=str)
 Raised = type[BoostoptError]
 
 PASS = "Pass such a number."
@@ -72,14 +73,14 @@ def whole(
     advice: str = PASS,
     error: Raised = OptionError,
 ) -> int:
-    """Return a whole number, of at least `least`; 1e4 is one."""
+    """Return a whole number, of at least `least`; a float is none, 1e4 neither."""
     plain: Any = _plain(value)
-    wanted = expected if least is None else f"{expected} of at least {least}"
-    if not is_number(plain) or not (isinstance(plain, Integral) or (math.isfinite(plain) and plain == int(plain))):
-        raise refused(name, wanted, value, advice, error)
-    if not (-LARGEST if least is None else least) <= int(plain) <= LARGEST:
-        raise refused(name, wanted, value, advice, error)
-    return int(plain)
+    if isinstance(plain, Integral) and not isinstance(plain, bool):
+        if (-LARGEST if least is None else least) <= int(plain) <= LARGEST:
+            return int(plain)
+    elif isinstance(plain, float) and plain.is_integer():
+        advice = f"Write {int(plain)}."
+    raise refused(name, expected if least is None else f"{expected} of at least {least}", value, advice, error)
 
 
 def tolerance(name: str, value: object, error: Raised = OptionError) -> float:
@@ -109,11 +110,11 @@ def flag(name: str, value: object, advice: str = "Pass one of the two.", error: 
     return bool(plain)
 
 
-def choice(kind: str, value: object, known: Collection[str]) -> str:
+def choice(kind: str, value: object, known: Collection[Name]) -> Name:
     """Return one of the known names."""
     if not isinstance(value, str) or value not in known:
         raise unknown_name(kind, value, known)
-    return value
+    return cast(Name, value)
 
 
 def text(name: str, value: object, expected: str = "a text", advice: str = "Put it in quotes.") -> str:

@@ -241,6 +241,7 @@ def load_table(source: str, label: str = DEFAULT_LABEL, weights: str | None = No
     UserWarning
         As `load_dataset`.
     """
+    drop = listed_names("drop", drop)
     path, known = Path(source), _found(source)
     if known != TABLE and weights is not None:
         raise DataError(f"expected a CSV file for weights in a column; got {source!r}. Leave out weights=...")

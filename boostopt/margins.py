@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt.errors import ProblemError
+from boostopt.errors import BoostoptError, ProblemError
 from boostopt.shapes import Array, Bool, Float, Int
 
 BLOCK_ROWS = 2_000
@@ -299,13 +299,13 @@ def check_unmasked(name: str, values: Any) -> None:
     )
 
 
-def as_array(name: str, values: Any) -> Array:
+def as_array(name: str, values: Any, error: type[BoostoptError] = ProblemError) -> Array:
     """Return values as an array without masked entries, whatever their kind and their shape."""
     check_unmasked(name, values)
     try:
         return np.asarray(values)
     except ValueError:
-        raise ProblemError(f"{name} must be an array; got rows of unequal length. Make them equally long.") from None
+        raise error(f"{name} must be an array; got rows of unequal length. Make them equally long.") from None
 
 
 def compressed_rows(name: str, matrix: Any) -> Any:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -164,7 +164,7 @@ def recover(
     rank, unknowns = system.rank()
     tiny, big = G.active(e, within / DOUBTFUL), G.active(e, within * DOUBTFUL)
     return Recovery(
-        method=cast("Method", method),
+        method=method,
         within=within,
         w=w,
         beta=beta,

@@ -176,7 +176,7 @@ def _of_name(name: str) -> tuple[str, ...]:
     if name in RULES:
         return (name,)
     if name in list_formulations():
-        return get_formulation(name).stopping_rules
+        return listed_names("stopping_rules", get_formulation(name).stopping_rules)
     raise unknown_name("stopping rule", name, RULES)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from boostopt.arguments import choice, positive
+from boostopt.arguments import choice, names, positive
 from boostopt.boosting.goal import Goal
 from boostopt.edges.base import EdgeFunction
 from boostopt.edges.bounded import BoundedEdges
@@ -144,7 +144,8 @@ class Problem:
     @property
     def rules(self) -> tuple[str, ...]:
         """Names of the formulation's stopping rules; where it names none, what serves any program of its kind."""
-        return self.page.stopping_rules or (("direct",) if self.goal is not None else ("priced",))
+        own = names("stopping_rules", self.page.stopping_rules)
+        return own or (("direct",) if self.goal is not None else ("priced",))
 
     @property
     def most_rounds(self) -> float:

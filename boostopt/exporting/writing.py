@@ -69,7 +69,7 @@ def export(program: Program, path: str | os.PathLike[str], side: str = "primal")
 
 def _known(side: str) -> Side:
     """Return a side that there is."""
-    return SIDES[SIDES.index(choice("side", side, SIDES))]  # pyright: ignore[reportArgumentType]
+    return choice("side", side, SIDES)
 
 
 def _linear_or_quadratic(program: Program, side: Side) -> ConicProgram:

@@ -57,12 +57,12 @@ def softboost_synthetic(
     ----------
     Warmuth, Glocer, Raetsch 2007, section 5.
     """
-    N = checked_count("N", N, 2, "Ask for an example of each class.")
+    rows = checked_count("N", N, 2, "Ask for an example of each class.")
     informative = checked_count("informative", informative, 1, "Take one at least to tell the classes apart.")
     dimension = checked_count("dimension", dimension, informative, "Raise it, or lower informative.")
     rng, noise = checked_generator(random_state), _checked_noise(noise)
-    X = rng.uniform(size=(N, dimension))
-    y = np.where(np.arange(N) < (N + 1) // 2, 1, -1).astype(np.int8)
+    X = rng.uniform(size=(rows, dimension))
+    y = np.where(np.arange(rows) < (rows + 1) // 2, 1, -1).astype(np.int8)
     # Raised by 1/2 the values of class 1 lie in [1/2, 3/2]: all are divided by 3/2.
     X[:, :informative] = (X[:, :informative] + 0.5 * (y == 1)[:, np.newaxis]) / 1.5
     name = f"{informative} informative features of {dimension}, label noise {noise:g}"
@@ -103,8 +103,8 @@ def hypercube(
         An argument lies outside its range.
     """
     rng, noise = checked_generator(random_state), _checked_noise(noise)
-    N, dimension, relevant = _checked_majority(N, dimension, relevant)
-    return _majority(N, dimension, np.arange(relevant), noise, rng)
+    rows, dimension, relevant = _checked_majority(N, dimension, relevant)
+    return _majority(rows, dimension, np.arange(relevant), noise, rng)
 
 
 def banana(
@@ -149,24 +149,24 @@ def banana(
     ----------
     Raetsch, Onoda, Mueller 2001, sections 3 and 5.1, for the input noise.
     """
-    N = checked_count("N", N, 2, "Ask for an example of each class.")
+    rows = checked_count("N", N, 2, "Ask for an example of each class.")
     spread = checked_between("spread", spread, 0, 10, "Try 0.15.")
     rng, noise = checked_generator(random_state), _checked_noise(noise)
     stay = "Pass 0 for points that stay where they are."
     below = "a number of at least 0 and below 100"
     input_noise = number("input_noise", input_noise, below, lambda x: 0.0 <= x < 100.0, stay, ProblemError)
-    angle = rng.uniform(0, np.pi, size=N)
-    y = rng.permutation(np.where(np.arange(N) < (N + 1) // 2, 1, -1)).astype(np.int8)
+    angle = rng.uniform(0, np.pi, size=rows)
+    y = rng.permutation(np.where(np.arange(rows) < (rows + 1) // 2, 1, -1)).astype(np.int8)
     arcs = np.where(
         y[:, np.newaxis] == 1,
         np.column_stack([np.cos(angle), np.sin(angle)]),
         np.column_stack([1 - np.cos(angle), 0.5 - np.sin(angle)]),
     )
-    points = arcs + spread * rng.normal(size=(N, 2))
+    points = arcs + spread * rng.normal(size=(rows, 2))
     y = _with_noise(y, noise, rng)
     moved = f", input noise {input_noise:g}" if input_noise else ""
     # Drawn last, so that nothing else depends on it.
-    points = points + np.sqrt(3 * input_noise) * rng.uniform(-1, 1, size=(N, 2))
+    points = points + np.sqrt(3 * input_noise) * rng.uniform(-1, 1, size=(rows, 2))
     return Dataset(f"banana, label noise {noise:g}{moved}", points, y)
 
 
@@ -180,11 +180,11 @@ def _checked_noise(noise: object) -> float:
 
 def _checked_majority(N: int, dimension: int, relevant: int) -> tuple[int, int, int]:
     """Return the three numbers, or raise ProblemError unless an odd number of coordinates decides."""
-    N = checked_count("N", N, 1, "Ask for one example or more.")
+    rows = checked_count("N", N, 1, "Ask for one example or more.")
     relevant = checked_count("relevant", relevant, 1, "Take one at least to decide.")
     if relevant % 2 == 0:
         raise ProblemError(f"relevant must be odd; got {relevant}. Take one more: an even number may be tied.")
-    return N, checked_count("dimension", dimension, relevant, "Raise it, or lower relevant."), relevant
+    return rows, checked_count("dimension", dimension, relevant, "Raise it, or lower relevant."), relevant
 
 
 def _majority(

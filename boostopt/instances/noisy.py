@@ -120,10 +120,10 @@ def outliers(N: int, bad: int = 1, gamma: float = 0.2) -> Instance:
     bad = checked_count("bad", bad, 1, "Take one or more: without any every margin is gamma.")
     gamma = checked_between("gamma", gamma, 0, 1, "Try 0.2.")
     nu = 2 * bad * (1 + gamma) / gamma
-    N = checked_count("N", N, 1, "Take more examples.")
-    if N < nu:
-        raise ProblemError(f"N must be at least 2 bad (1 + gamma) / gamma = {nu:.10g}; got {N}. Take more examples.")
-    U = np.full((N, 1), gamma)
+    rows = checked_count("N", N, 1, "Take more examples.")
+    if rows < nu:
+        raise ProblemError(f"N must be at least 2 bad (1 + gamma) / gamma = {nu:.10g}; got {rows}. Take more examples.")
+    U = np.full((rows, 1), gamma)
     U[:bad] = -1.0
     return Instance(
         name="outliers",

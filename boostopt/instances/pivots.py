@@ -37,13 +37,13 @@ def pivot(N: int, t: int, random_state: int | np.random.Generator = 0) -> Instan
     ----------
     Glocer 2009, definition 2.3, lemma 2.4.
     """
-    N = checked_count("N", N, 1, "Ask for one example or more.")
+    rows = checked_count("N", N, 1, "Ask for one example or more.")
     t = checked_count("t", t, 1, "Ask for one hypothesis or more.")
     rng = checked_generator(random_state)
-    U = rng.uniform(-1, 1, size=(N, t))
-    i, j, value = int(rng.integers(N)), int(rng.integers(t)), float(rng.uniform(-0.5, 0.5))
+    U = rng.uniform(-1, 1, size=(rows, t))
+    i, j, value = int(rng.integers(rows)), int(rng.integers(t)), float(rng.uniform(-0.5, 0.5))
     U[i] = value - (1 + value) * rng.uniform(0.05, 1, size=t)
-    U[:, j] = value + (1 - value) * rng.uniform(0.05, 1, size=N)
+    U[:, j] = value + (1 - value) * rng.uniform(0.05, 1, size=rows)
     U[i, j] = value
     return Instance(
         name="pivot",
@@ -54,7 +54,7 @@ def pivot(N: int, t: int, random_state: int | np.random.Generator = 0) -> Instan
         known={
             "pivot": (i, j),
             "LPBoost optimum": value,
-            "LPBoost d": _unit(N, i),
+            "LPBoost d": _unit(rows, i),
             "LPBoost w": _unit(t, j),
         },
     )
@@ -89,19 +89,19 @@ def iteration_lower_bound(N: int, delta: float | None = None, repeat: int = 1) -
     ----------
     Glocer 2009, theorem 2.5, figure 2.8; Warmuth, Glocer, Raetsch 2007, theorem 1.
     """
-    N = checked_count("N", N, 4, "Take 4: the construction starts there.")
-    if N % 2:
-        raise ProblemError(f"N must be even; got {N}. Take {N + 1}: one half of the examples has the pivots.")
+    rows = checked_count("N", N, 4, "Take 4: the construction starts there.")
+    if rows % 2:
+        raise ProblemError(f"N must be even; got {rows}. Take {rows + 1}: one half of the examples has the pivots.")
     repeat = checked_count("repeat", repeat, 1, "Take 1 for each row once.")
-    largest = 2 / (2 * N + 1)
+    largest = 2 / (2 * rows + 1)
     delta = (
-        1 / (2 * N)
+        1 / (2 * rows)
         if delta is None
         else checked_between("delta", delta, 0, largest, "Take a smaller one: from 2 / (2N + 1) on columns are tied.")
     )
-    half = N // 2
+    half = rows // 2
     t = np.arange(1, half + 1)  # the column's number, and the round that takes it
-    U = np.tile(np.append(-1 + (2 * t + 1) * delta, 1 - delta), (N, 1))
+    U = np.tile(np.append(-1 + (2 * t + 1) * delta, 1 - delta), (rows, 1))
     U[:half, 0] = 1
     U[:half, half] = -1 + delta
     U[half + t - 1, t - 1] = -1 + 2 * t * delta
@@ -118,7 +118,7 @@ def iteration_lower_bound(N: int, delta: float | None = None, repeat: int = 1) -
             "example with all the weight after t = 1, ..., N / 2 rounds, not counting copies": half + t - 1,
             "LPBoost optimum after t = 1, ..., N / 2 rounds": -1 + 2 * t * delta,
             "LPBoost optimum is at least": delta / 2,
-            "what is missing to it after N / 2 rounds is at least": 1 - (N - 0.5) * delta,
+            "what is missing to it after N / 2 rounds is at least": 1 - (rows - 0.5) * delta,
         },
     )
 

@@ -79,14 +79,14 @@ def fit_rbf(
     ----------
     Raetsch, Onoda, Mueller 2001, appendix D and figure 15, corrected as `reduced_error` says.
     """
-    K, iterations, lambda_ = rbf_options(K, iterations, lambda_)
+    centres, iterations, lambda_ = rbf_options(K, iterations, lambda_)
     points, targets, s = _counting(X, y, weights)
     N = float(s.sum())
     if not math.isfinite(lambda_ / N / N):
         raise ProblemError(f"the weights must not sum to almost 0; got {N:.6g}. Pass N times a distribution.")
     origin, unit = _frame(points)
     scaled = (points - origin) / unit
-    first = kmeans(scaled, s, K, None if random_state is None else np.random.default_rng(random_state))
+    first = kmeans(scaled, s, centres, None if random_state is None else np.random.default_rng(random_state))
     widths = np.clip(_first_widths(scaled, first), *WIDTHS)
     problem = ReducedError(scaled, targets.reshape(len(s), -1), s, lambda_)
     start = np.concatenate([np.zeros(first.size), np.log(widths)])
@@ -166,6 +166,6 @@ def _counting(
 
 def rbf_options(K: object, iterations: object, lambda_: object, called: str = "lambda_") -> tuple[int, int, float]:
     """Return the options of `fit_rbf`, of their kinds and in their ranges, or raise OptionError; lambda_ as called."""
-    K = whole("K", K, 1, "a whole number of centres", "Ask for one or more.")
+    centres = whole("K", K, 1, "a whole number of centres", "Ask for one or more.")
     iterations = whole("iterations", iterations, 0, "a whole number of steps", "Pass how many steps may be taken.")
-    return K, iterations, positive(called, lambda_, advice="Take the paper's, 1e-6.")
+    return centres, iterations, positive(called, lambda_, advice="Take the paper's, 1e-6.")

@@ -109,7 +109,7 @@ def multiplicities(c: npt.ArrayLike | None, N: int) -> tuple[Int[Array, " rows"]
         counts = given.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as failure:
         raise ProblemError(
-            f"the multiplicities c must be {N} numbers; got {shown(c)}: {str(failure).rstrip('.')}. Pass one for each "
+            f"the multiplicities c must be {N} numbers: {str(failure).rstrip('.')}; got {shown(c)}. Pass one for each "
             "row."
         ) from failure
     with np.errstate(over="ignore"):  # refused here

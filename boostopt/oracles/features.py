@@ -170,7 +170,7 @@ def _float64(X: Any) -> Array:
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as failure:
         raise ProblemError(
-            f"X must be an array of numbers; got {shown(X)}: {str(failure).rstrip('.')}. Encode text, fill up rows."
+            f"X must be an array of numbers: {str(failure).rstrip('.')}; got {shown(X)}. Encode text, fill up rows."
         ) from failure
 
 

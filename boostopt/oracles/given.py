@@ -279,13 +279,13 @@ class GivenMargins(Oracle):
 
 def _order(choose: npt.ArrayLike, t: int) -> tuple[int, ...]:
     """Return the column numbers of an order, checked."""
-    order = as_array("choose", choose)
+    order = as_array("choose", choose, OptionError)
     if order.size == 0:
         return ()
     if order.ndim != 1 or order.dtype.kind not in "iu":
         raise OptionError(
-            f"choose must be one of {', '.join(CHOICES)} or a list of column numbers; got {shown(choose)}. "
-            "Pass one of these names, or such a list."
+            f"choose must be one of {', '.join(CHOICES)} or a list of column numbers; got {shown(choose)}, "
+            f"shape {order.shape} of {order.dtype}. Pass one of these names, or such a list."
         )
     bad = order[(order < 0) | (order >= t)]
     if len(bad):

@@ -310,7 +310,7 @@ def test_options_that_do_not_fit_are_refused() -> None:
         members_of(fitted("gradient boosting"), "predict")
     with pytest.raises(OptionError, match="hypotheses have values of their own"):
         members_of([Given(0)], "predict")
-    with pytest.raises(OptionError, match="weights belong to a list of classifiers; AdaBoostClassifier has its own"):
+    with pytest.raises(OptionError, match="weights must belong to a list of classifiers; AdaBoostClassifier has"):
         members_of(fitted("adaboost"), weights=np.ones(15))
     with pytest.raises(ProblemError, match="DecisionTreeClassifier must have the method decision_function"):
         values(members_of(fitted("forest"), "decision_function"), Z)

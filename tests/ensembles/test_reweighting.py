@@ -239,7 +239,7 @@ def test_what_gradient_boosting_refuses_its_trees_do_not_take() -> None:
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(OptionError, match="unknown formulation 'lpbost'"):
         reweight(ADABOOST, X, Y, "lpbost")
-    with pytest.raises(OptionError, match="unknown parameter of lpboost 'eta'"):
+    with pytest.raises(OptionError, match="unknown keyword 'eta' of reweight"):
         reweight(ADABOOST, X, Y, "lpboost", nu=NU, eta=3.0)
     with pytest.raises(OptionError, match="unknown backend"):
         reweight(ADABOOST, X, Y, "lpboost", nu=NU, backend="nonsense")

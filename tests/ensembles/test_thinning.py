@@ -109,7 +109,7 @@ def test_negations_may_be_among_the_few() -> None:
 
 @pytest.mark.parametrize("k", [0, -1, 2.0, True, "3", None])
 def test_k_must_be_a_whole_number_of_members(k: Any) -> None:
-    with pytest.raises(OptionError, match="k must be a whole number of members, at least 1; got"):
+    with pytest.raises(OptionError, match="k must be a whole number of members of at least 1; got"):
         forest().thinned(k)
 
 

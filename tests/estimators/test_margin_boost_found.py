@@ -113,7 +113,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     (kernel(kernel=3), "unknown kernel 3. Known: linear, polynomial, rbf"),
     (kernel(kernel=len), "unknown kernel <built-in function len>"),
     (kernel(kernel="rbf", gamma="auto"), "gamma must be a positive number, or None.*got 'auto'"),
-    (kernel(kernel="linear", gamma=-1), "gamma must be positive and finite; got -1"),
+    (kernel(kernel="linear", gamma=-1), "gamma must be a positive number, or None for 1 / .*; got -1"),
     (kernel(kernel="rbf", degree=2.5), "degree must be a whole number from 1 to 1000; got 2.5"),
     (kernel(kernel="polynomial", coef0="x"), "coef0 must be a finite number; got 'x'"),
     ({"formulation": "svm", "parameters": {"C": "1"}}, "C must be a real number; got '1'"),

@@ -102,7 +102,7 @@ def test_what_it_cannot_take_is_an_error() -> None:
         RBFNetworkClassifier().fit(np.where(X > 1, np.nan, X), y)
     with pytest.raises(ProblemError, match=r"200 weights of at least 0, not all zero; got shape \(200,\), smallest -1"):
         RBFNetworkClassifier().fit(X, y, sample_weight=-np.ones(200))
-    with pytest.raises(OptionError, match="K must be at least 1 centre; got 0"):
+    with pytest.raises(OptionError, match="K must be a whole number of centres of at least 1; got 0"):
         RBFNetworkClassifier(K=0).fit(X, y)
     with pytest.raises(NotFittedError):
         RBFNetworkClassifier().predict(X)

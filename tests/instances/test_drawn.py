@@ -169,18 +169,30 @@ def test_stumps_can_be_drawn_on_them(data: Dataset) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: hypercube(0), "N must be a whole number, at least 1; got 0. Ask for one example"),
-        (lambda: hypercube(10, relevant=4), "relevant must be odd; got 4. An even number of coordinates may be tied."),
-        (lambda: hypercube(10, relevant=-1), "relevant must be a whole number, at least 1; got -1. One coordinate"),
-        (lambda: hypercube(10, 3), "dimension must be a whole number, at least 5; got 3. Raise it, or lower relevant."),
-        (lambda: hypercube(10, noise=0.5), "noise must lie strictly between 0 and 0.5; got 0.5. Pass 0 for right"),
-        (lambda: softboost_synthetic(10, -3), "random_state must be a whole number, at least 0; got -3. Pass a seed"),
-        (lambda: softboost_synthetic(10, noise=-0.1), "noise must lie strictly between 0 and 0.5; got -0.1."),
-        (lambda: softboost_synthetic(1), "N must be a whole number, at least 2; got 1."),
-        (lambda: softboost_synthetic(10, dimension=5), "dimension must be a whole number, at least 10; got 5."),
-        (lambda: banana(1), "N must be a whole number, at least 2; got 1. Ask for an example of each class."),
-        (lambda: banana(10, float("nan")), "noise must lie strictly between 0 and 0.5; got nan."),
-        (lambda: banana(10, input_noise=-0.1), "input_noise must lie strictly between 0 and 100; got -0.1. Pass 0 for"),
+        (lambda: hypercube(0), "N must be a whole number of at least 1; got 0. Ask for one example"),
+        (lambda: hypercube(10, relevant=4), "relevant must be odd; got 4. Take one more: an even number may be tied."),
+        (
+            lambda: hypercube(10, relevant=-1),
+            "relevant must be a whole number of at least 1; got -1. Take one",
+        ),
+        (
+            lambda: hypercube(10, 3),
+            "dimension must be a whole number of at least 5; got 3. Raise it",
+        ),
+        (
+            lambda: hypercube(10, noise=0.5),
+            "noise must be a number of at least 0 and below 1/2; got 0.5. Pass 0",
+        ),
+        (lambda: softboost_synthetic(10, -3), "random_state must be a whole number of at least 0; got -3. Pass a seed"),
+        (lambda: softboost_synthetic(10, noise=-0.1), "noise must be a number of at least 0 and below 1/2; got -0.1."),
+        (lambda: softboost_synthetic(1), "N must be a whole number of at least 2; got 1."),
+        (lambda: softboost_synthetic(10, dimension=5), "dimension must be a whole number of at least 10; got 5."),
+        (lambda: banana(1), "N must be a whole number of at least 2; got 1. Ask for an example of each class."),
+        (lambda: banana(10, float("nan")), "noise must be a number of at least 0 and below 1/2; got nan."),
+        (
+            lambda: banana(10, input_noise=-0.1),
+            "input_noise must be a number of at least 0 and below 100; got -0.1. Pass 0 for",
+        ),
         (lambda: banana(10, spread=0.0), "spread must lie strictly between 0 and 10; got 0.0. Try 0.15."),
     ],
 )

@@ -184,7 +184,7 @@ def test_the_maximum_margin_is_that_of_the_linear_program_and_w_is_unique(proble
 @pytest.mark.parametrize(
     ("m", "message"),
     [
-        (2, "m must be a whole number, at least 3; got 2. With 2 all edges are 0"),
+        (2, "m must be a whole number of at least 3; got 2. Take 3 or more: with 2 all edges are 0"),
         (51, "m must be at most 50; got 51. Take a smaller one"),
     ],
 )

@@ -99,7 +99,7 @@ def test_the_soft_margin_with_outliers_reaches_half_of_gamma_and_exceeds_it_with
         (lambda: long_servedio(1 / 6), "gamma must lie strictly between 0 and 0.1666666667; got 0.16"),
         (lambda: long_servedio(0.1, 0.5), 'noise must lie strictly between 0 and 0.5; got 0.5. Or pass "none" or'),
         (lambda: outliers(11), "N must be at least 2 bad (1 + gamma) / gamma = 12; got 11. Take more examples."),
-        (lambda: outliers(30, 0), "bad must be a whole number, at least 1; got 0. Without a bad example"),
+        (lambda: outliers(30, 0), "bad must be a whole number of at least 1; got 0. Take one or more"),
         (lambda: outliers(30, 1, 1.0), "gamma must lie strictly between 0 and 1; got 1.0. Try 0.2."),
     ],
 )

@@ -190,15 +190,15 @@ def test_any_matrix_can_be_spoilt_however_well_it_separates(seed: int) -> None:
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: pivot(0, 3), "N must be a whole number, at least 1; got 0. Ask for one example"),
-        (lambda: pivot(3, 0), "t must be a whole number, at least 1; got 0. Ask for one hypothesis"),
-        (lambda: pivot(3, 3, -1), "random_state must be a whole number, at least 0; got -1. Pass a seed"),
+        (lambda: pivot(0, 3), "N must be a whole number of at least 1; got 0. Ask for one example"),
+        (lambda: pivot(3, 0), "t must be a whole number of at least 1; got 0. Ask for one hypothesis"),
+        (lambda: pivot(3, 3, -1), "random_state must be a whole number of at least 0; got -1. Pass a seed"),
         (lambda: iteration_lower_bound(7), "N must be even; got 7. Take 8"),
-        (lambda: iteration_lower_bound(2), "N must be a whole number, at least 4; got 2. Take 4"),
-        (lambda: iteration_lower_bound(8, repeat=0), "repeat must be a whole number, at least 1; got 0."),
+        (lambda: iteration_lower_bound(2), "N must be a whole number of at least 4; got 2. Take 4"),
+        (lambda: iteration_lower_bound(8, repeat=0), "repeat must be a whole number of at least 1; got 0."),
         (
             lambda: iteration_lower_bound(8, 2 / 17),
-            "delta must lie strictly between 0 and 0.1176470588; got 0.11764705882352941. From 2 / (2N + 1) on",
+            "delta must lie strictly between 0 and 0.1176470588; got 0.11764705882352941. Take a smaller one",
         ),
         (lambda: iteration_lower_bound(8, 0.0), "delta must lie strictly between 0 and 0.1176470588; got 0.0."),
         (lambda: iteration_lower_bound(8, float("nan")), "delta must lie strictly between 0 and 0.1176470588; got nan"),

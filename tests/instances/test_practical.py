@@ -133,8 +133,8 @@ def test_shorter_runs_begin_alike_and_seeds_differ() -> None:
 @pytest.mark.parametrize(
     ("rounds", "message"),
     [
-        (1, "rounds must be a whole number, at least 2; got 1. The first shows nothing yet."),
-        (10001, "rounds must be at most 10000; got 10001. The bound is exceeded from 8121 on."),
+        (1, "rounds must be a whole number of at least 2; got 1. Take more: the first shows nothing yet."),
+        (10001, "rounds must be at most 10000; got 10001. Take 8121: the bound is exceeded from there."),
     ],
 )
 def test_bad_numbers_of_rounds_are_refused(rounds: int, message: str) -> None:

@@ -306,10 +306,10 @@ def test_a_network_is_checked() -> None:
 @pytest.mark.parametrize(
     "options, message",
     [
-        ({"K": 0}, r"K must be at least 1 centre; got 0\."),
-        ({"iterations": -1}, r"iterations must be 0 or more; got -1\."),
-        ({"lambda_": 0.0}, r"lambda_ must be positive and finite; got 0\.0\."),
-        ({"lambda_": math.nan}, r"lambda_ must be positive and finite; got nan\."),
+        ({"K": 0}, r"K must be a whole number of centres of at least 1; got 0\."),
+        ({"iterations": -1}, r"iterations must be a whole number of steps of at least 0; got -1\."),
+        ({"lambda_": 0.0}, r"lambda_ must be a positive number; got 0\.0\."),
+        ({"lambda_": math.nan}, r"lambda_ must be a positive number; got nan\."),
     ],
 )
 def test_options_out_of_range_are_errors(options: dict[str, Any], message: str) -> None:

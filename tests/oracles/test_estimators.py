@@ -281,9 +281,9 @@ def test_what_is_no_such_estimator_is_refused() -> None:
     ("kind", "options", "message"),
     [
         (Estimators, {"values": "proba"}, "unknown kind of values 'proba'. Did you mean 'predict_proba'"),
-        (Estimators, {"random_state": -1}, "random_state must be 0 or larger; got -1"),
-        (Resampled, {"random_state": -2}, "random_state must be 0 or larger; got -2"),
-        (Resampled, {"size": 1}, "a size of at least 2, one example of each class; got 1"),
+        (Estimators, {"random_state": -1}, "random_state must be a seed, a whole number of at least 0; got -1"),
+        (Resampled, {"random_state": -2}, "random_state must be a seed, a whole number of at least 0; got -2"),
+        (Resampled, {"size": 1}, "size must be a whole number of examples, one of each class, of at least 2; got 1"),
         (Resampled, {"size": 0}, "got 0"),
     ],
 )

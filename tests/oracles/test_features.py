@@ -197,7 +197,7 @@ def test_a_thousand_stumps_on_thirty_thousand_examples_take_less_than_two_second
 def test_without_weight_all_values_are_0_and_rows_are_counted_of_anything() -> None:
     for stored in (X, X.tolist(), Table(X), scipy.sparse.csr_array(X)):
         np.testing.assert_array_equal(combined([Stump(0, 0.0, 1, 3)], np.zeros(1), stored), np.zeros(40))
-    with pytest.raises(ProblemError, match=r"X must have one row for each example; got int: .*Pass a matrix\."):
+    with pytest.raises(ProblemError, match=r"X must have one row for each example; got 3: .*Pass a matrix\."):
         combined([Stump(0, 0.0, 1, 3)], np.zeros(1), 3)
 
 
@@ -233,7 +233,7 @@ def with_index(index: int) -> Any:
         (with_index(-3), "X must be a sparse matrix with indices in its shape: .*Make it anew"),
         (scipy.sparse.csr_array(X + 0j), "X must be a matrix of real numbers; got complex128. Convert it"),
         (X + 0j, "X must be an array of numbers: its entries are complex128"),
-        (X.astype(str), "X must be an array of numbers: its entries are <U32. Encode text"),
+        (X.astype(str), "X must be an array of numbers: its entries are <U32; got .*. Encode text"),
         (np.full((40, 3), np.datetime64("2020-01-01")), "X must be an array of numbers: its entries are datetime64"),
         ([[10**400, 1, 1]] * 40, "X must be an array of numbers: int too large to convert to float"),
         (np.full((40, 3), np.longdouble("1e400")), "X must be finite; got inf at row 0, feature 0"),

@@ -304,11 +304,11 @@ def test_examples_that_do_not_vary_have_gamma_1() -> None:
     ("options", "message"),
     [
         ({"kernel": "rbff"}, "unknown kernel 'rbff'. Did you mean 'rbf'"),
-        ({"kernel": "rbf", "gamma": 0.0}, "gamma must be positive and finite; got 0.0"),
-        ({"kernel": "polynomial", "gamma": math.inf}, "gamma must be positive and finite; got inf"),
+        ({"kernel": "rbf", "gamma": 0.0}, "gamma must be a positive number, or None for 1 / .*; got 0.0"),
+        ({"kernel": "polynomial", "gamma": math.inf}, "gamma must be a positive number, or None for 1 / .*; got inf"),
         ({"kernel": "polynomial", "degree": 0}, "degree must be a whole number from 1 to 1000; got 0"),
         ({"kernel": "polynomial", "degree": 1001}, "degree must be a whole number from 1 to 1000; got 1001"),
-        ({"kernel": "polynomial", "coef0": math.nan}, "coef0 must be finite; got nan"),
+        ({"kernel": "polynomial", "coef0": math.nan}, "coef0 must be a finite number; got nan"),
     ],
 )
 def test_options_out_of_range_are_refused(options: dict[str, Any], message: str) -> None:

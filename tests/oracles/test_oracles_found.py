@@ -18,13 +18,13 @@ X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]]), np.array([1, -1, 1])
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((None, 10, 1e-6), "K must be a whole number of centres; got None"),
-        (("a", 10, 1e-6), "K must be a whole number of centres; got 'a'"),
-        ((2.0, 10, 1e-6), "K must be a whole number of centres; got 2.0"),
-        ((True, 10, 1e-6), "K must be a whole number of centres; got True"),
-        ((2, "ten", 1e-6), "iterations must be a whole number of steps; got 'ten'"),
+        ((None, 10, 1e-6), "K must be a whole number of centres of at least 1; got None"),
+        (("a", 10, 1e-6), "K must be a whole number of centres of at least 1; got 'a'"),
+        ((2.0, 10, 1e-6), "K must be a whole number of centres of at least 1; got 2.0"),
+        ((True, 10, 1e-6), "K must be a whole number of centres of at least 1; got True"),
+        ((2, "ten", 1e-6), "iterations must be a whole number of steps of at least 0; got 'ten'"),
         ((2, 10, "small"), "lambda_ must be a positive number; got 'small'"),
-        ((0, 10, 1e-6), "K must be at least 1 centre; got 0"),
+        ((0, 10, 1e-6), "K must be a whole number of centres of at least 1; got 0"),
     ],
 )
 def test_options_of_networks_are_numbers(options: tuple[Any, Any, Any], message: str) -> None:
@@ -37,10 +37,10 @@ def test_options_of_networks_are_numbers(options: tuple[Any, Any, Any], message:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"gamma": -1.0}, "gamma must be positive and finite; got -1.0"),
+        ({"gamma": -1.0}, "gamma must be a positive number, or None for 1 / .*; got -1.0"),
         ({"gamma": "scale"}, "gamma must be a positive number, or None"),
         ({"degree": 0}, "degree must be a whole number from 1 to 1000; got 0"),
-        ({"coef0": np.inf}, "coef0 must be finite; got inf"),
+        ({"coef0": np.inf}, "coef0 must be a finite number; got inf"),
     ],
 )
 def test_options_of_kernels_are_looked_at_whatever_the_kernel(kernel: str, options: Any, message: str) -> None:

@@ -141,7 +141,7 @@ def test_what_is_out_of_range_is_an_error() -> None:
         RBFNetworks(X, y, values="step")
     with pytest.raises(OptionError, match="K must be at least 1"):
         RBFNetworks(X, y, K=0)
-    with pytest.raises(OptionError, match="random_state must be 0 or larger; got -1"):
+    with pytest.raises(OptionError, match="random_state must be a seed, a whole number of at least 0; got -1"):
         RBFNetworks(X, y, random_state=-1)
     with pytest.raises(ProblemError, match="the weights d of a fit must be at least 0, and not all 0"):
         RBFNetworks(X, y).best(Query(-D))

@@ -1,0 +1,165 @@
+"""What is read in one place: numbers, flags, names; and the calls that a plausible hand types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import typechecker
+
+import boostopt
+from boostopt import DataError, OptionError, ProblemError, arguments, benchmark, boost, compare, load_dataset, path
+from boostopt.authoring import Cap, CappedSimplex, DescribedRegularizer, Formulation, MaximumEdge, Regularizer
+from boostopt.boosting import Stabilization
+from boostopt.oracles import DecisionStumps
+
+X = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 3.0], [3.0, 1.0]])
+y = np.array([-1, 1, -1, 1])
+PROGRAM = boostopt.get_formulation("lpboost").bind([[1.0, -0.5], [-0.5, 1.0]], nu=1)
+
+
+def stumps() -> DecisionStumps:
+    return DecisionStumps(X, y)
+
+
+@pytest.fixture
+def as_users() -> Any:
+    with typechecker.unchecked():
+        yield
+
+
+@pytest.mark.usefixtures("as_users")
+class TestWhatIsRead:
+    """Values become Python's own; what is none is refused."""
+
+    @pytest.mark.parametrize("value", [2, np.int8(2), np.array(2)])
+    def test_a_whole_number(self, value: object) -> None:
+        assert type(arguments.whole("n", value, 1)) is int and arguments.whole("n", value, 1) == 2
+
+    @pytest.mark.parametrize("value", [2, 2.0, np.float32(2), np.array(2.0)])
+    def test_a_number(self, value: object) -> None:
+        assert type(arguments.number("x", value)) is float and arguments.number("x", value) == 2.0
+
+    @pytest.mark.parametrize(("value", "read"), [(True, True), (np.False_, False), (1, True), (0.0, False)])
+    def test_a_flag(self, value: object, read: bool) -> None:
+        assert arguments.flag("f", value) is read
+
+    def test_one_name_is_a_list_of_one(self) -> None:
+        assert arguments.names("n", "direct") == ("direct",)
+        assert arguments.names("n", np.array(["a", "b"])) == ("a", "b")
+        assert arguments.numbers("n", 0.5) == (0.5,)
+
+    def test_a_float_that_is_whole_is_told_how_to_be_written(self) -> None:
+        with pytest.raises(OptionError, match=r"max_rounds must be .*; got 10000\.0\. Write 10000\."):
+            boost("lpboost", stumps(), nu=2, max_rounds=1e4)  # pyright: ignore[reportArgumentType]
+
+
+@pytest.mark.usefixtures("as_users")
+@pytest.mark.parametrize(
+    ("option", "says"),
+    [
+        ({"stabilization": True}, r"stabilization must be a Stabilization; got True\. Make one with .*Stabilization\("),
+        ({"stabilization": Stabilization}, "stabilization must be a Stabilization; got <class"),
+        ({"schedule": 1e-3}, r"schedule must be a Schedule; got 0\.001\. Make one"),
+        ({"start": "x"}, "start must be a run, what boost returns; got 'x'"),
+        ({"columns": 1.5}, r"columns must be a whole number of at least 1; got 1\.5"),
+        ({"epsilon": "0.1"}, r"epsilon must be a positive number; got '0\.1'"),
+        ({"time_limit": "x"}, "time_limit must be a positive number of seconds or None; got 'x'"),
+        ({"max_rounds": 2.5}, r"max_rounds must be None, or a whole number of at least 1; got 2\.5"),
+        (
+            {"max_round": 3},
+            r"unknown keyword 'max_round' of boost\. Did you mean 'max_rounds'.*Known: its own at_zero.*nu",
+        ),
+    ],
+)
+def test_options_of_boost_are_refused_in_words(option: dict[str, Any], says: str) -> None:
+    with pytest.raises(OptionError, match=says):
+        boost("lpboost", stumps(), **{"nu": 2, **option})
+    with pytest.raises(OptionError, match=says.replace("of boost", "of path")):
+        if "start" not in option:
+            path("lpboost", stumps(), **{"nu": [2.0], **option})
+        else:
+            boost("lpboost", stumps(), **{"nu": 2, **option})
+
+
+@pytest.mark.usefixtures("as_users")
+def test_one_rule_is_a_list_of_one() -> None:
+    one = boost("lpboost", stumps(), nu=2, epsilon=0.1, rules="direct")
+    assert one.reason == boost("lpboost", stumps(), nu=2, epsilon=0.1, rules=["direct"]).reason
+    assert one.reason.startswith("direct: ")
+
+
+class Lettered(Formulation[Any]):
+    """A page that names its one rule without a comma."""
+
+    name = "lettered"
+    Parameters = type(PROGRAM.parameters)
+    stopping_rules = "direct"  # pyright: ignore[reportAssignmentType]
+
+    def regularizer(self, p: Any, examples: Any) -> Regularizer:
+        return Cap(CappedSimplex(examples.c, p.nu))
+
+    def edge_function(self, p: Any) -> MaximumEdge:
+        return MaximumEdge()
+
+
+@pytest.mark.usefixtures("as_users")
+def test_one_rule_of_a_page_is_a_list_of_one() -> None:
+    assert boost(Lettered(), stumps(), nu=2, epsilon=0.1, max_rounds=5).reason.startswith("direct: ")
+
+
+@pytest.mark.usefixtures("as_users")
+def test_one_form_is_a_list_of_one() -> None:
+    assert [row.backend for row in compare(PROGRAM, "cvxpy:clarabel", forms="primal").rows] == ["cvxpy:clarabel:primal"]
+
+
+@pytest.mark.usefixtures("as_users")
+def test_one_profile_is_a_list_of_one() -> None:
+    assert benchmark(PROGRAM, "interior", profiles=1e-3, repeats=1).settings.profiles == (1e-3,)
+    with pytest.raises(OptionError, match=r"repeats must be a whole number of at least 1; got 1\.5"):
+        benchmark(PROGRAM, "interior", repeats=1.5)  # pyright: ignore[reportArgumentType]
+
+
+def test_one_column_to_drop_is_a_list_of_one(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("region,a,label\nnorth,1,x\nsouth,2,y\n")
+    assert load_dataset(str(table), drop="region").features == ("a",)
+    with pytest.raises(DataError, match=r"'region'.* leave it out with drop=\.\.\."):
+        load_dataset(str(table))
+
+
+def test_python_names_its_arguments() -> None:
+    with pytest.raises(DataError, match=r"Set one against the others with positive=\.\.\.$"):
+        load_dataset("wine")
+
+
+@pytest.mark.usefixtures("as_users")
+def test_progress_of_comparisons_is_said_on_the_standard_error(capsys: pytest.CaptureFixture[str]) -> None:
+    compare(PROGRAM, "interior", progress=True)
+    assert capsys.readouterr().err.startswith("interior ...\ninterior: bounded, gap ")
+    benchmark(PROGRAM, "interior", 1e-3, 1, progress=True)
+    assert capsys.readouterr().err.startswith("[1/1] interior to 0.001: reached in ")
+    compare(PROGRAM, "interior")
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.usefixtures("as_users")
+def test_a_program_is_no_start() -> None:
+    with pytest.raises(OptionError, match="start must be a solution, what solve returns; got Program"):
+        PROGRAM.solve("interior", start=PROGRAM)
+
+
+@pytest.mark.usefixtures("as_users")
+def test_a_list_is_an_inner_point() -> None:
+    domain, inside = CappedSimplex([1, 1], 1), [0.5, 0.5]  # pyright: ignore[reportArgumentType]
+    F = DescribedRegularizer(domain, cp.sum_squares, inside)  # pyright: ignore[reportArgumentType]
+    assert F.value(np.array(inside)) == pytest.approx(0.5)
+    with pytest.raises(ProblemError, match=r"c must be real numbers of shape \(N,\); got shape \(\) of int64"):
+        CappedSimplex(100, 20)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ProblemError, match=r"constraints must be a function of d; got \[\]"):
+        DescribedRegularizer(domain, cp.sum_squares, np.array(inside), [])  # pyright: ignore[reportArgumentType]
+    with pytest.raises(ProblemError, match=r"f must make a CVXPY expression.*NumPy's know no variables"):
+        DescribedRegularizer(domain, lambda d: np.log(d).sum(), np.array(inside))
