@@ -167,7 +167,7 @@ def _rules(problem: Problem, names: Sequence[str] | None) -> tuple[Rule, ...]:
             if obstacle := RULES[name].obstacle(problem):
                 raise OptionError(f"the rule {name!r} cannot hold for {problem.page.name}: {obstacle}.")
         return tuple(RULES[name] for name in names)
-    own = [RULES[name] for name in problem.rules]
+    own = [RULES[rule] for name in problem.rules for rule in _of_name(name)]
     return tuple(rule for rule in own if not (rule.obstacle(problem) or rule.doubt(problem)))
 
 
