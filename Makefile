@@ -5,7 +5,20 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 DEMO := --data breast_cancer --nu 0.1 --columns 100 --backends interior,highs,cvxpy:clarabel,cvxpy:scs --time-limit 15
 
-.PHONY: demo test lint types bench bench-quick ida wheel docs clean
+# The oldest versions that pyproject.toml allows, in an environment of their own, and what is tried with them: a file of
+# tests for each package. Old libraries call each other by names that newer ones call deprecated.
+OLDEST := build/oldest
+OLDEST_UV := $(OLDEST)/bin/uv pip
+OLDEST_TOOLS := hypothesis|pytest|pytest-xdist
+OLDEST_TESTS := $(addprefix tests/, \
+  test_certificate.py backends/test_conformance.py boosting/test_standstill.py checks/test_check_command.py \
+  cli/test_fit_command.py comparison/test_tables.py edges/test_described_edges.py ensembles/test_ensembles_found.py \
+  errata/test_errata_dynamics.py estimators/test_margin_boost_found.py exporting/test_programs_exported.py \
+  formulations/test_lpboost.py instances/test_drawn.py learners/test_rbf.py oracles/test_stumps.py \
+  pictures/test_margins_drawn.py regularizers/test_described.py reporting/test_report_pages.py \
+  verification/test_exact.py)
+
+.PHONY: demo test oldest lint types bench bench-quick ida wheel docs clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/boostopt compare lpboost $(DEMO)
@@ -13,6 +26,12 @@ demo: $(VENV)/.runtime
 
 test: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+oldest: $(OLDEST)/.made
+	$(OLDEST)/bin/boostopt --help > build/help.txt
+	$(OLDEST)/bin/boostopt compare lpboost $(DEMO)
+	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal -o addopts=-rs \
+	  -W default::DeprecationWarning $(OLDEST_TESTS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
@@ -45,6 +64,16 @@ $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("boostopt needs Python 3.11 or newer; " + \
 	  sys.executable + " is " + sys.version.split()[0] + ". Run: make PYTHON=/path/to/python3.11")'
 	$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(OLDEST)/.made: pyproject.toml constraints.txt
+	$(PYTHON) -m venv --clear $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
+	$(OLDEST_UV) compile --quiet --python $(OLDEST)/bin/python --only-binary :all: --resolution lowest-direct \
+	  --no-header --no-annotate --extra exact --extra report pyproject.toml > build/oldest.txt
+	$(OLDEST_UV) install --quiet --python $(OLDEST)/bin/python --requirement build/oldest.txt \
+	  $$(grep -E '^($(OLDEST_TOOLS))==' constraints.txt)
+	$(OLDEST_UV) install --quiet --python $(OLDEST)/bin/python --no-deps --editable .
 	@touch $@
 
 $(VENV)/.runtime: $(VENV)/.python pyproject.toml constraints.txt

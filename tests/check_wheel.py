@@ -1,11 +1,16 @@
-"""Build sdist and wheel, install the wheel away from the repository, and open every formulation from there."""
+"""Build sdist and wheel, install the wheel away from the repository, and open every formulation from there.
+
+Then import an editable install from the folder that a clone lies in, where the clone itself has the package's name.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
+import venv
 import zipfile
 from pathlib import Path
 
@@ -21,6 +26,13 @@ comparison = boostopt.compare(boostopt.get_formulation(names[-1]).smallest(), ['
 assert 'bounded' in boostopt.reporting.to_html(comparison)
 print('wheel:', ', '.join(names))
 """
+
+BESIDE = """
+import boostopt, boostopt.formulations, sys
+assert boostopt.__file__ == sys.argv[1], boostopt.__file__
+print('editable:', boostopt.__version__)
+"""
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", "boostopt", "formulations")
 
 
 def run(*command: str, cwd: Path = ROOT, **environment: str) -> None:
@@ -42,6 +54,23 @@ def main() -> None:
         assert not any(name.startswith(("tests/", "formulations/")) for name in names), names
         run(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(site), str(wheel))
         run(sys.executable, "-c", OPEN_ALL, str(site), ",".join(pages), cwd=Path(scratch), PYTHONPATH=str(site))
+        check_beside(Path(scratch))
+
+
+def check_beside(scratch: Path) -> None:
+    """Import an editable install of a copy from beside it."""
+    clone = scratch / "boostopt"
+    clone.mkdir()
+    for name in SOURCES:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, clone / name, symlinks=True)
+        else:
+            shutil.copy(source, clone)
+    venv.create(scratch / "env", with_pip=True)
+    python = str(scratch / "env" / "bin" / "python")
+    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--editable", str(clone))
+    run(python, "-c", BESIDE, str(clone / "boostopt" / "__init__.py"), cwd=scratch, PYTHONPATH="")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,35 @@
+"""What `make oldest` tries: every bound of pyproject.toml, with a file of tests for every package."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+WITHOUT = {"benchmarks", "prototypes"}
+"""Folders that hold no tests of their own."""
+
+
+@pytest.fixture
+def tried() -> list[str]:
+    """The files of tests in the Makefile."""
+    text = (ROOT / "Makefile").read_text()
+    found = re.search(r"^OLDEST_TESTS := \$\(addprefix tests/,(.*?)\)$", text, re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found.group(1).replace("\\\n", " ").split()
+
+
+def test_every_package_has_a_file_that_is_there(tried: list[str]) -> None:
+    folders = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir() and not path.name.startswith("_")}
+    assert {Path(file).parent.name for file in tried} - {""} == folders - WITHOUT
+    assert all((ROOT / "tests" / file).is_file() for file in tried)
+
+
+def test_everything_that_users_install_has_a_bound() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = project["optional-dependencies"]
+    for requirement in (*project["dependencies"], *extras["exact"], *extras["report"]):
+        assert re.fullmatch(r"[\w-]+>=[\d.]+", requirement), requirement
