@@ -31,7 +31,7 @@ oldest: $(OLDEST)/.made
 	$(OLDEST)/bin/boostopt --help > build/help.txt
 	$(OLDEST)/bin/boostopt compare lpboost $(DEMO)
 	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal -o addopts=-rs \
-	  -W default::DeprecationWarning $(OLDEST_TESTS)
+	  -W ignore::DeprecationWarning $(OLDEST_TESTS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
