@@ -25,9 +25,9 @@ from boostopt.verification.points import (
     FEASIBLE,
     Terms,
     at_most_one,
-    example_weights,
     held,
     into_ball,
+    normed_weights,
     on_equations,
     smallest_in,
 )
@@ -36,8 +36,8 @@ from boostopt.verification.reading import Document
 ROUNDED = 1e-13
 """By how much edges of an infeasible program must be beyond what is allowed, so that it is no matter of rounding."""
 
-FREE = 2.0
-"""The cap of a weight that needs none: clear of the 1 that weights may reach."""
+HUGE = 1e3
+"""Caps beyond it count as 2; smaller ones, which lose little, as they always have: a proof stays what it was."""
 
 
 @dataclass(frozen=True)
@@ -155,8 +155,8 @@ def _box(document: Document, A: Numbers, F: Any, c: np.ndarray, d0: np.ndarray) 
     by = A.total(A.vector(counted)) if short else A.number(nu)
     u = A.vector(of) if nu == 1.0 and not short else A.vector(of) / by
     if F["kind"] == "cap":
-        # Weights that sum to 1 never reach 2: any cap of 1 or more is as good, and a huge one would multiply rounding.
-        return cap(A, A.choose((of >= nu) & (not short), A.vector(np.full(len(c), FREE)), u))
+        # Weights that sum to 1 never reach 2: a huge cap says no more, and would multiply the rounding beside it.
+        return cap(A, A.choose((plain > HUGE) & (not short), A.vector(np.full(len(c), 2.0)), u))
     if F["kind"] != "binary entropy":
         return entropy(A, u, F["eta"], d0, F["kind"] != "relative entropy")
     if not (d0 <= plain * (1 + 1e-11)).all():
@@ -235,7 +235,7 @@ def _hypothesis_weights(A: Numbers, G: Edge, given: np.ndarray) -> Vector:
 
 def _primal(A: Numbers, document: Document, U: Any, F: Regularizer, G: Edge) -> Any:
     """Return F(d') + G(U'd') for a point d' that is feasible and near d; None where none can be told."""
-    d = example_weights(A, F.box, document.arrays["d"], in_proportion=F.norm is not None)
+    d = normed_weights(A, F.box, F.norm, document.arrays["d"])
     ball = F.norm if F.norm is not None and F.norm.ball else None
     if ball is not None:
         d = into_ball(A, ball, d, F.box)

@@ -31,7 +31,7 @@ from boostopt.verification.checking import Bounds, recompute, regularizer
 from boostopt.verification.checking import Regularizer as Checked
 from boostopt.verification.pairs import Vector
 from boostopt.verification.parsing import Rejected, fail
-from boostopt.verification.points import example_weights, into_ball
+from boostopt.verification.points import into_ball, normed_weights
 from boostopt.verification.reading import LARGEST_ARRAYS, Document
 from boostopt.verification.verifying import BOTH, NO_MORE, Verification, claimed_ends, compare, matrix, verdict
 from boostopt.verification.writing import plain, read_back, stated, with_claim, write
@@ -152,7 +152,7 @@ def verified(document: Document, oracle: Any, U: Any, formulation: Any) -> Verif
 
 def _feasible(A: Floats, F: Checked, d: Float[Array, " N"]) -> Vector:
     """Return a point of the domain of F near d; Rejected where there is none."""
-    point = example_weights(A, F.box, d, in_proportion=F.norm is not None)
+    point = normed_weights(A, F.box, F.norm, d)
     if F.norm is not None and F.norm.ball:
         point = into_ball(A, F.norm, point, F.box)
     return fail("that d lies in the ball of its norm cannot be told") if point is None else point

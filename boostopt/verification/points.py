@@ -33,7 +33,7 @@ def example_weights(A: Numbers, box: Box, given: np.ndarray, in_proportion: bool
     """Return a point of the box, on the simplex where it must be; Rejected if d is none but for rounding.
 
     d is scaled by a factor of at most 1, and what is then missing is shared in proportion to the room below the caps;
-    or to d itself, where that is asked for and the caps allow it: a norm counts a small weight by its multiplicity.
+    or to d itself, where that is asked for and the caps allow it.
     """
     given = np.where(np.abs(given) < 1e10 * ZERO, 0.0, given)
     ends, lower = A.low(box.upper), A.high(box.lower)
@@ -81,6 +81,19 @@ def example_weights(A: Numbers, box: Box, given: np.ndarray, in_proportion: bool
     half = np.full(len(given), 0.5)
     share = A.vector(half) + A.within(half)
     return A.choose(movable, x + (used if enough else room) * share, d)
+
+
+def normed_weights(A: Numbers, box: Box, norm: Norm | None, given: np.ndarray) -> Vector:
+    """Return the same where there may be a norm.
+
+    It counts a weight by its multiplicity, and where these are far apart the rounding of a sum, shared by the room, may
+    be worth more than all weights: then it is shared in proportion to them.
+    """
+    d = example_weights(A, box, given)
+    if norm is None:
+        return d
+    scaled = example_weights(A, box, given, in_proportion=True)
+    return scaled if A.high(norm.of(A, scaled)) * (1.0 + FEASIBLE) < A.high(norm.of(A, d)) else d
 
 
 def into_ball(A: Numbers, norm: Norm, d: Vector, box: Box) -> Vector | None:
