@@ -75,7 +75,7 @@ def whole(
 ) -> int:
     """Return a whole number, of at least `least`; a float is none, 1e4 neither."""
     plain: Any = _plain(value)
-    if isinstance(plain, Integral) and not isinstance(plain, bool):
+    if is_number(plain) and isinstance(plain, Integral):
         if (-LARGEST if least is None else least) <= int(plain) <= LARGEST:
             return int(plain)
     elif isinstance(plain, float) and plain.is_integer():

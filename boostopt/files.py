@@ -58,7 +58,9 @@ def written(path: str | os.PathLike[str]) -> Path:
 
 
 def same_place(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
-    """Return whether two paths stand for one file, be it there yet or not."""
+    """Return whether two paths stand for one file, be it there yet or not; one with a NUL stands for none."""
+    if "\0" in f"{path}{other}":
+        return False
     if os.path.exists(path) and os.path.exists(other):
         return os.path.samefile(path, other)
     return os.path.realpath(path) == os.path.realpath(other)

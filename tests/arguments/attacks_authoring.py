@@ -47,8 +47,8 @@ def prototyped() -> dict[str, Any]:
 
 
 def described(**given: Any) -> float:
-    right: dict[str, Any] = {"domain": DOMAIN, "f": squares, "inside": INSIDE}
-    return DescribedRegularizer(**{**right, **given}).value(INSIDE)
+    arguments: dict[str, Any] = {"domain": DOMAIN, "f": squares, "inside": INSIDE, **given}
+    return DescribedRegularizer(**arguments).value(INSIDE)
 
 
 def with_expression(made: Any) -> float:

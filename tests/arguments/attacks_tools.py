@@ -209,7 +209,7 @@ INSTANCES = (
         "banana",
         instances.banana,
         lambda: {"N": 4},
-        {"N": WHOLE, "noise": NUMBER, "random_state": WHOLE, "spread": NUMBER},
+        {"N": WHOLE, "noise": NUMBER, "random_state": WHOLE, "spread": NUMBER, "input_noise": NUMBER},
     ),
     Attack("cycle_mxm", instances.cycle_mxm, dict, {"m": WHOLE}),
     Attack(
@@ -274,6 +274,7 @@ ESTIMATORS = (
             "final_weights": TEXT | NONE,
             "backend": BACKEND,
             "max_iter": WHOLE | NONE,
+            "time_limit": LIMIT,
             "random_state": WHOLE | FLAG | NONE,
             "class_weight": NONE | {"{}"},
             "warm_start": FLAG,
