@@ -48,6 +48,8 @@ class Formulation(ABC, Generic[P]):
     """The record of its parameters."""
     takes_reference: ClassVar[bool] = False
     """Whether the program depends on a reference distribution d0."""
+    added: ClassVar[tuple[str, ...]] = ()
+    """Parameters that files written before the page had them do not state: there they have their defaults."""
     columns: ClassVar[int | None] = None
     """The number of columns that the margin matrix must have; None for any."""
     stopping_rules: ClassVar[tuple[str, ...]] = ()

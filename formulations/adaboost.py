@@ -53,6 +53,7 @@ class AdaBoost(EntropyProjection):
     sources = ("Freund and Schapire 1997", "Kivinen and Warmuth 1999", "Glocer 2009, sections 6.1, 6.4")
     Parameters = Parameters
     columns = 1
+    added = ("keep_faultless",)
 
     def target(self, p: Parameters) -> float:
         return 0.0

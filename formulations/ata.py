@@ -53,6 +53,7 @@ class ATA(EntropyProjection):
     sources = ("Raetsch, Onoda, Mueller 2001, figure 1, (1)-(6)",)
     Parameters = Parameters
     columns = 1
+    added = ("Delta", "keep_faultless")
 
     def target(self, p: Parameters) -> float:
         return 1.0 - 2.0 * p.phi

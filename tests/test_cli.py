@@ -413,7 +413,7 @@ def test_data_that_are_none_are_an_error(source: str, expected: str) -> None:
     "arrays, expected",
     [
         ({"U": 2 * REFERENCE_U}, r"U must have entries in \[-1, 1\]; got max \|U\| = 2 at"),
-        ({"U": REFERENCE_U[0]}, r".*U must have shape \(N, t\); got \(3,\)"),
+        ({"U": REFERENCE_U[0]}, r".*U must have shape \(N, t\) and not be empty; got \(3,\)"),
         ({"U": REFERENCE_U, "c": np.float64(1)}, r".*c must be one number for each example, shape \(6,\); got \(\)"),
         ({"U": REFERENCE_U, "c": np.array(["a"] * 6)}, r".*c must be one number for each example, .* of <U1"),
         ({"U": REFERENCE_U, "c": np.zeros(6)}, "the multiplicities c must be positive; got 0"),
@@ -432,7 +432,7 @@ def test_arrays_that_describe_no_problem_are_an_error(
 @pytest.mark.parametrize(
     "options, expected",
     [
-        (["--random-state", "-1"], "random_state must be 0 or larger; got -1"),
+        (["--random-state", "-1"], "random_state must be a seed, a whole number of at least 0; got -1"),
         (["--tol", "0"], r"tol must lie in \(0, 1\); got 0\.0"),
         (["--tol", "1"], r"tol must lie in \(0, 1\); got 1\.0"),
         (["--tol", "nan"], r"tol must lie in \(0, 1\); got nan"),
@@ -705,7 +705,7 @@ def test_on_a_narrow_terminal_the_list_keeps_every_word_whole(monkeypatch: pytes
     words = " ".join(" ".join(lines).split())
     solvers = ", ".join(name for name in list_backends() if get_backend(name).takes(_smallest("erlpboost")))
     assert f" erlpboost parameters nu, [epsilon], [eta], [two_sided] solved by {solvers} " in words
-    assert f" adaboost solved by {solvers} " in words  # it has no parameters
+    assert f" adaboost parameters [keep_faultless] solved by {solvers} " in words
     assert "HIGHS does not take exponential cones, which the program needs." in words
 
 
@@ -888,7 +888,7 @@ def test_a_benchmark_that_does_not_reach_its_finest_gap_exits_with_1(data: Path)
     [
         (["--profiles", "1e-3", "--tol", "1e-4"], r"--tol and --profiles exclude each other; choose one\."),
         (["--profiles", "fine"], r"--profiles takes gaps with commas between, or all; got 'fine'\."),
-        (["--repeats", "0"], r"repeats must be at least 1; got 0\."),
+        (["--repeats", "0"], r"repeats must be a whole number of at least 1; got 0\."),
         (["--resume", "/"], r"expected the path of a file|/ cannot be written: it is a directory"),
     ],
 )

@@ -128,8 +128,8 @@ def boost(
     page = get_formulation(formulation)
     check_oracle(oracle)
     check_backend(backend)
-    check_keywords("boost", parameters, BOOST, page)
     given = {name: value for name, value in parameters.items() if value is not None}
+    check_keywords("boost", given, BOOST, page)
     problem = Problem.of(page, oracle.c, d0, epsilon, update, given)
     if problem.edges.even and not oracle.reflexive:
         remedy = ", or leave out two_sided." if problem.two_sided else "."

@@ -68,6 +68,8 @@ def _page(name: str, formulation: Any) -> Formulation[Any]:
 def _record(page: Formulation[Any], given: Mapping[str, Any], examples: Examples) -> Any:
     """Return the record of parameters."""
     known = page.parameters
+    # A file that was written before the page had a parameter means its default: the pair that it states is compared.
+    given = {**{name: known[name].default for name in page.added}, **given}
     if set(known) != set(given):
         fail(f"{page.name} has the parameters {', '.join(sorted(known))}; the file states {', '.join(sorted(given))}")
     for name, value in given.items():

@@ -139,7 +139,7 @@ def _any(options: Any) -> Any:
 def test_what_is_out_of_range_is_an_error() -> None:
     with pytest.raises(OptionError, match="unknown kind of values 'step'"):
         RBFNetworks(X, y, values="step")
-    with pytest.raises(OptionError, match="K must be at least 1"):
+    with pytest.raises(OptionError, match="K must be a whole number of centres of at least 1; got 0"):
         RBFNetworks(X, y, K=0)
     with pytest.raises(OptionError, match="random_state must be a seed, a whole number of at least 0; got -1"):
         RBFNetworks(X, y, random_state=-1)

@@ -129,7 +129,7 @@ def linear(X: np.ndarray) -> np.ndarray:
         ({"weights": np.ones(3)}, ProblemError, "weights must be 60 numbers.*got 3"),
         ({"weights": -np.ones(60)}, ProblemError, "smallest -1"),
         ({"weights": np.full(60, np.nan)}, ProblemError, "weights must be finite"),
-        ({"resolution": 1}, OptionError, "resolution must lie between 2 and 4000; got 1"),
+        ({"resolution": 1}, OptionError, "resolution must be a whole number of at least 2; got 1"),
         ({"classifier": Says(lambda X: np.zeros((len(X), 3)))}, ProblemError, r"a number for each.*shape \(\d+, 3\)"),
         ({"classifier": Says(lambda X: np.full(len(X), np.nan))}, ProblemError, "finite numbers; got nan"),
     ],
