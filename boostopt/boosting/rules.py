@@ -6,12 +6,13 @@ strongest first; `RULES` has them all.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
-from boostopt.arguments import positive
+from boostopt.arguments import number, positive
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.state import State
 from boostopt.edges.bounded import BoundedEdges
@@ -215,8 +216,10 @@ class Schedule:
     finest: float = 1e-8
 
     def __post_init__(self) -> None:
-        """Raise OptionError for what is no positive number, or ends the wrong way round."""
-        for name in ("share", "shift", "loosest", "finest"):
+        """Raise OptionError for negative numbers, ends that are not positive, or ends the wrong way round."""
+        for name in ("share", "shift"):  # with 0 every solve is as fine as it may be
+            number(name, getattr(self, name), "a number of at least 0", lambda x: 0.0 <= x < math.inf)
+        for name in ("loosest", "finest"):
             positive(name, getattr(self, name))
         if not self.finest <= self.loosest < 1.0:
             raise OptionError(

@@ -75,5 +75,5 @@ def test_other_values_of_these_options_are_refused() -> None:
         boost("ata", of_error(0.2), phi=0.3, Delta=1.0, max_rounds=1)
     with pytest.raises(ProblemError, match="keep_faultless"):
         boost("adaboost", of_error(0.2), keep_faultless="no", max_rounds=1)
-    with pytest.raises(OptionError, match="unknown parameter of adaboost 'Delta'"):
+    with pytest.raises(OptionError, match=r"unknown keyword 'Delta' of boost.*of adaboost keep_faultless"):
         boost("adaboost", of_error(0.2), Delta=0.1, max_rounds=1)

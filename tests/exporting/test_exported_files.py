@@ -243,7 +243,7 @@ def test_a_sparse_matrix_that_is_too_large_is_refused(tmp_path: Path, monkeypatc
 @pytest.mark.parametrize("name", ["model.lp", "model", "model.mps.gz", ".mps"])
 def test_an_ending_that_says_no_format_is_refused(tmp_path: Path, name: str) -> None:
     path = tmp_path / name
-    expected = f"expected a path that ends in .mps, .cbf, .npz; got {str(path)!r}. MPS is for linear"
+    expected = f"expected a path that ends in .mps, .cbf, .npz; got {str(path)!r}. Take MPS for linear"
     with pytest.raises(OptionError, match=f"^{re.escape(expected)}"):
         export(awkward(), path)
 
