@@ -36,8 +36,10 @@ class Projection(Update):
             return self._faultless(move, low, page.keeps_faultless(p))
         excess = page.least_excess(p)
         if excess > 0.0 and state.bounds.edge <= target.rho + excess:
-            within = f"at most {excess:.6g} more than its target {target.rho:.6g}"
-            return replace(state, stuck=f"the newest hypothesis has the edge {state.bounds.edge:.6g}, {within}")
+            by = f"by more than {excess:.6g}, but {state.bounds.edge:.6g}"
+            return replace(
+                state, stuck=f"the newest hypothesis has no larger edge than its target {target.rho:.6g} {by}"
+            )
         if not low < target.rho < high:
             return replace(state, stuck=f"no step gives the newest hypothesis the edge {target.rho:.6g}")
         # Not the logarithm of d: weights that underflow are alive all the same.
