@@ -95,7 +95,7 @@ def test_weights_without_edges_are_an_error(kind: str, d: Any, message: str) -> 
 
 @pytest.mark.parametrize("count", [0, -3])
 def test_fewer_columns_than_one_cannot_be_asked_for(count: int) -> None:
-    with pytest.raises(OptionError, match=f"count must be a whole number of columns of at least 1; got {count}. Ask for one or more"):
+    with pytest.raises(OptionError, match=f"a whole number of columns of at least 1; got {count}. Ask for one or more"):
         Query(np.ones(N), count)
 
 
