@@ -203,7 +203,7 @@ def _values(given: dict[str, npt.ArrayLike | None]) -> tuple[str, Float[Array, "
     for name, value in given.items():
         if value is None:
             continue
-        array = as_array(name, value)
+        array = as_array(name, value, OptionError)
         if array.size and array.dtype.kind not in "iuf":
             raise refused(name, "a list of numbers, or one", value, "Pass such a list.")
         arrays[name] = array.astype(np.float64)

@@ -298,7 +298,7 @@ def _path(value: Any) -> bool:
 
 def _real(value: Any) -> bool:
     """Whether it is a number and no flag."""
-    return is_number(value) and abs(value) <= LARGEST
+    return is_number(value) and bool(abs(value) <= LARGEST)
 
 
 def _whole(value: Any) -> bool:

@@ -381,7 +381,7 @@ def test_a_round_is_the_run_that_was_stopped_there(name: str, options: dict[str,
 def test_rounds_that_are_not_there() -> None:
     run = boost("lpboost", stumps(), nu=4, max_rounds=3)
     for k in (0, 4, -1):
-        with pytest.raises(OptionError, match=f"there are rounds 1 to 3; got {k}"):
+        with pytest.raises(OptionError, match=f"k must be the number of a round, 1 to 3; got {k}"):
             run.at(k)
     with pytest.raises(OptionError, match=r"were not kept.*Pass history=True"):
         boost("corrective_erlpboost", stumps(), nu=4, max_rounds=3, history=False).at(1)

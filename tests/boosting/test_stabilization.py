@@ -109,7 +109,7 @@ def test_a_saved_run_whose_active_hypotheses_do_not_exist_is_refused(tmp_path: P
     run = boost("lpboost", stumps(60), nu=6, max_rounds=10, stabilization=Stabilization(idle=0.1))
     broken = replace(run.record, state=replace(run.record.state, active=np.array([10_000])))
     save(broken, tmp_path / "run.npz", run)
-    with pytest.raises(DataError, match="hypotheses unknown"):
+    with pytest.raises(DataError, match="active hypotheses that are unknown"):
         Run.load(tmp_path / "run.npz")
 
 

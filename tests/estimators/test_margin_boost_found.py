@@ -98,7 +98,7 @@ def kernel(**options: Any) -> dict[str, Any]:
 REFUSED: list[tuple[dict[str, Any], str]] = [
     (
         {"class_weight": np.array([1, 2])},
-        r'None, "balanced" or a mapping from labels to weights; got array\(\[1, 2\]\)',
+        r'None, "balanced" or a mapping from labels to weights; got ndarray of shape \(2,\)',
     ),
     ({"class_weight": Series()}, "a mapping from labels to weights; got Series"),
     ({"class_weight": {0: "a", 1: 1}}, "class_weight must give each class a positive number in .*; got 'a' for 0"),
