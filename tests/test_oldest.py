@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-WITHOUT = {"benchmarks", "prototypes"}
-"""Folders that hold no tests of their own."""
+WITHOUT = {"arguments", "benchmarks", "prototypes", "saved"}
+"""Folders that hold no tests of their own, or those of a module that is no package."""
 
 
 @pytest.fixture
