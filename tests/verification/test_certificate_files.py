@@ -97,9 +97,11 @@ def test_any_storage_of_the_data_will_do(tmp_path: Path) -> None:
     assert verify(str(path), scipy.sparse.coo_array(U))
     with pytest.raises(ProblemError, match="finite"):
         verify(path, np.full((40, 5), np.nan))
-    for data in ("U.npz", 3, [[1.0], [1.0, 2.0]], [["a"]], None):
-        with pytest.raises(ProblemError, match=r"margin matrix|rows of unequal length"):
+    for data in ("U.npz", 3, [["a"]], None):
+        with pytest.raises(ProblemError, match="margin matrix"):
             verify(path, data)
+    with pytest.raises(ProblemError, match="the data must be an array; got rows of unequal length"):
+        verify(path, [[1.0], [1.0, 2.0]])
 
 
 def test_the_file_says_all_that_it_should(tmp_path: Path) -> None:
