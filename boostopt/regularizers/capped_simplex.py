@@ -36,10 +36,6 @@ GROWING_UNDERFLOW = 1e-150
 """Total of the free shares, relative to the largest share of all, below which their logarithms are needed."""
 
 
-A_CAPPED_SIMPLEX = "a CappedSimplex", "Make one: CappedSimplex(c, nu)."
-"""What the domain of a regularizer must be, in words, and what to do."""
-
-
 @dataclass(frozen=True)
 class CappedSimplex:
     """The set C_nu for given multiplicities.
