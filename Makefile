@@ -11,12 +11,13 @@ OLDEST := build/oldest
 OLDEST_UV := $(OLDEST)/bin/uv pip
 OLDEST_TOOLS := hypothesis|pytest|pytest-xdist
 OLDEST_TESTS := $(addprefix tests/, \
-  test_certificate.py backends/test_conformance.py boosting/test_standstill.py checks/test_check_command.py \
-  cli/test_fit_command.py comparison/test_tables.py edges/test_described_edges.py ensembles/test_ensembles_found.py \
-  errata/test_errata_dynamics.py estimators/test_margin_boost_found.py exporting/test_programs_exported.py \
-  formulations/test_lpboost.py instances/test_drawn.py learners/test_rbf.py oracles/test_stumps.py \
-  pictures/test_margins_drawn.py regularizers/test_described.py reporting/test_report_pages.py \
-  verification/test_exact.py)
+  backends/test_conformance.py boosting/test_standstill.py certificates/test_certificate.py \
+  checks/test_check_command.py classifiers/test_ensembles_found.py cli/test_fit_command.py \
+  comparison/test_tables.py data/test_answers.py edges/test_described_edges.py errata/test_errata_dynamics.py \
+  exporting/test_programs_exported.py formulations/test_lpboost.py instances/test_drawn.py oracles/test_rbf.py \
+  oracles/test_stumps.py pictures/test_margins_drawn.py programs/test_formulation.py \
+  regularizers/test_described.py reporting/test_report_pages.py solving/test_solving.py \
+  typesetting/test_typesetting.py verification/test_exact.py)
 
 .PHONY: demo test oldest lint types bench bench-quick ida wheel docs clean
 

@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from boostopt import pictures as pictures
     from boostopt import reporting as reporting
     from boostopt import verification as verification
-    from boostopt.answers import load_answer
     from boostopt.backends import get_backend, list_backends
     from boostopt.boosting import ClassCertificate, Path, Run, boost, path
-    from boostopt.catalogue import get_formulation, list_formulations
-    from boostopt.certificate import KKT, Certificate
+    from boostopt.certificates.certificate import KKT, Certificate
+    from boostopt.certificates.recovery import Recovery
     from boostopt.checks import Check, CheckReport, check_edge, check_formulation, check_regularizer
     from boostopt.comparison import Benchmark, Comparison, benchmark, compare
-    from boostopt.datasets import Dataset, load_dataset
+    from boostopt.data.answers import load_answer
+    from boostopt.data.datasets import Dataset, load_dataset
     from boostopt.ensembles import Reweighted, reweight
     from boostopt.errors import (
         BoostoptError,
@@ -47,23 +47,23 @@ if TYPE_CHECKING:
         SolverFailed,
         SolverNotFound,
     )
-    from boostopt.explanation import Explanation
-    from boostopt.formulation import Formulation
     from boostopt.margins import Margins
     from boostopt.oracles.stumps import stump_matrix
-    from boostopt.program import Program
-    from boostopt.recovery import Recovery
+    from boostopt.programs.catalogue import get_formulation, list_formulations
+    from boostopt.programs.formulation import Formulation
+    from boostopt.programs.program import Program
     from boostopt.regularizers.capped_simplex import project_capped_simplex
-    from boostopt.solution import Outcome, Solution, Verdict
-    from boostopt.solving import solve
+    from boostopt.solving.explanation import Explanation
+    from boostopt.solving.solution import Outcome, Solution, Verdict
+    from boostopt.solving.solving import solve
     from boostopt.verification import Verification, verify
 
 __version__ = "0.1.0"
 
 _HOME = {
-    "KKT": "certificate",
+    "KKT": "certificates.certificate",
     "BoostoptError": "errors",
-    "Certificate": "certificate",
+    "Certificate": "certificates.certificate",
     "ClassCertificate": "boosting",
     "Path": "boosting",
     "Run": "boosting",
@@ -75,34 +75,34 @@ _HOME = {
     "Comparison": "comparison",
     "benchmark": "comparison",
     "DataError": "errors",
-    "Dataset": "datasets",
-    "Explanation": "explanation",
-    "Formulation": "formulation",
+    "Dataset": "data.datasets",
+    "Explanation": "solving.explanation",
+    "Formulation": "programs.formulation",
     "Margins": "margins",
     "OptionError": "errors",
-    "Outcome": "solution",
+    "Outcome": "solving.solution",
     "ProblemError": "errors",
-    "Program": "program",
-    "Recovery": "recovery",
+    "Program": "programs.program",
+    "Recovery": "certificates.recovery",
     "Reweighted": "ensembles",
-    "Solution": "solution",
+    "Solution": "solving.solution",
     "SolverFailed": "errors",
     "SolverNotFound": "errors",
-    "Verdict": "solution",
+    "Verdict": "solving.solution",
     "Verification": "verification",
     "check_edge": "checks",
     "check_formulation": "checks",
     "check_regularizer": "checks",
     "compare": "comparison",
     "get_backend": "backends",
-    "get_formulation": "catalogue",
+    "get_formulation": "programs.catalogue",
     "list_backends": "backends",
-    "list_formulations": "catalogue",
-    "load_answer": "answers",
-    "load_dataset": "datasets",
+    "list_formulations": "programs.catalogue",
+    "load_answer": "data.answers",
+    "load_dataset": "data.datasets",
     "reweight": "ensembles",
     "project_capped_simplex": "regularizers.capped_simplex",
-    "solve": "solving",
+    "solve": "solving.solving",
     "stump_matrix": "oracles.stumps",
     "verify": "verification",
 }

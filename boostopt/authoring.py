@@ -8,8 +8,8 @@ from boostopt.edges.linear import LinearEdges
 from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.edges.squared import SquaredEdges, SquaredPositiveEdges
 from boostopt.edges.tied import TiedEdges
-from boostopt.formulation import Formulation
-from boostopt.parameters import (
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.parameters import (
     CANONICAL,
     COUNT,
     EDGE,
@@ -23,10 +23,10 @@ from boostopt.parameters import (
     Domain,
     parameter,
 )
-from boostopt.printed import maximize, minimize
-from boostopt.program import Examples
-from boostopt.progress import Progress
-from boostopt.prototyping import prototype
+from boostopt.programs.printed import maximize, minimize
+from boostopt.programs.program import Examples
+from boostopt.programs.progress import Progress
+from boostopt.programs.prototyping import prototype
 from boostopt.regularizers.base import ConjugatePoint, Pointwise, Regularizer
 from boostopt.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
 from boostopt.regularizers.cap import Cap

@@ -18,7 +18,7 @@ from markup import escaped, fenced, table, write_folder
 import boostopt
 from boostopt import Formulation, Program
 from boostopt.authoring import CONES, Examples
-from boostopt.parameters import Parameter
+from boostopt.programs.parameters import Parameter
 from boostopt.typesetting import PageText, markdown_page, parse_page
 
 ROOT = Path(__file__).resolve().parents[1]

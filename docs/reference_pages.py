@@ -14,7 +14,7 @@ from typing import Any
 
 from markup import escaped, fenced, table, write_folder
 
-from boostopt.parameters import Domain
+from boostopt.programs.parameters import Domain
 
 
 @dataclass(frozen=True)
@@ -53,11 +53,11 @@ PAGES = (
         "",
         "What `import boostopt` gives. Names are loaded on first use.",
         also=(
-            "answers.Answer",
+            "data.answers.Answer",
             "comparison.comparing.Row",
             "comparison.origin.Origin",
-            "explanation.Condition",
-            "parameters.Parameter",
+            "solving.explanation.Condition",
+            "programs.parameters.Parameter",
         ),
     ),
     Page(
@@ -98,7 +98,7 @@ PAGES = (
         also=(
             "boosting.rules.View",
             "boosting.problem.Problem",
-            "boosting.goal.Goal",
+            "boosting.soft_margin.Goal",
             "boosting.collected.Collected",
             "boosting.history.History",
             "boosting.history.Kept",
@@ -122,7 +122,7 @@ PAGES = (
         "boostopt.estimators",
         "",
         "Classifiers in the manner of scikit-learn.",
-        also=("learners.rbf_network.RBFNetwork",),
+        also=("oracles.rbf.network.RBFNetwork",),
     ),
     Page(
         "ensembles",

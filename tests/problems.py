@@ -15,7 +15,7 @@ import scipy.optimize
 
 import boostopt
 from boostopt.backends.base import Attempt, Backend, Capability, Task
-from boostopt.program import Program
+from boostopt.programs.program import Program
 
 # The reference instance; its optima were computed by two independent routes to ten digits.
 REFERENCE_U = np.array([[1, 0.5, -1], [0.5, -1, 1], [-1, 1, 0.5], [1, -0.5, 0.25], [-0.5, 0.75, -1], [0.25, 1, -0.75]])
@@ -267,3 +267,23 @@ def independent_bracket(program: Program) -> tuple[float, float]:
         if best[1] - best[0] < 1e-9:
             break
     return best
+
+
+def junk_answer(rng: np.random.Generator, size: int) -> np.ndarray | None:
+    """Draw what a solver may leave in place of an answer."""
+    noise = rng.normal(size=size)
+    kinds = (
+        lambda: None,
+        lambda: noise,
+        lambda: -np.abs(noise),
+        lambda: np.full(size, np.nan),
+        lambda: np.where(rng.random(size) < 0.5, np.nan, noise),
+        lambda: np.where(rng.random(size) < 0.3, np.inf, np.abs(noise)),
+        lambda: np.abs(noise) * 1e300,
+        lambda: np.abs(noise) * 1e-310,
+        lambda: np.zeros(size),
+        lambda: np.eye(size)[int(rng.integers(size))] * 7.0,
+        lambda: rng.dirichlet(np.ones(size)) + rng.normal(size=size) * 1e-7,
+        lambda: np.full(size, -0.0),
+    )
+    return kinds[int(rng.integers(len(kinds)))]()

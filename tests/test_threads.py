@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import boostopt
 from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.estimators import MarginBoostClassifier, RBFNetworkClassifier
-from boostopt.learners import rbf
+from boostopt.oracles.rbf import fitting
 from boostopt.threads import Limit, one_thread
 
 GIVEN = 3
@@ -290,13 +290,13 @@ def test_a_fit_has_one_thread_also_before_and_after_its_run(seen: list[int], mon
 
 
 def test_a_network_is_fitted_with_one_thread(seen: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    means = rbf.kmeans
+    means = fitting.kmeans
 
     def watched(*given: Any) -> Any:
         seen.extend(blas())
         return means(*given)
 
-    monkeypatch.setattr(rbf, "kmeans", watched)
+    monkeypatch.setattr(fitting, "kmeans", watched)
     RBFNetworkClassifier(K=3, iterations=2).fit(*data())
     assert seen and set(seen) == {1}
 

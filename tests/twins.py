@@ -14,7 +14,7 @@ from problems import slow_capped_softmax
 
 import boostopt
 from boostopt.edges.base import EdgeFunction
-from boostopt.program import Examples, Program
+from boostopt.programs.program import Examples, Program
 from boostopt.regularizers.base import Regularizer
 
 Value = Callable[[np.ndarray], float]

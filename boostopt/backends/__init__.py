@@ -22,10 +22,10 @@ ISOLATED = "isolated:"
 """What stands before the name of a backend that is to run in a process of its own."""
 
 FAMILIES = {
-    "augmented_lagrangian": ("boostopt.backends.augmented_lagrangian", "open_augmented_lagrangian"),
-    "cvxpy": ("boostopt.backends.cvxpy", "open_solver"),
-    "highs": ("boostopt.backends.highs", "open_highs"),
-    "sqp": ("boostopt.backends.sqp", "open_sqp"),
+    "augmented_lagrangian": ("boostopt.backends.papers.augmented_lagrangian", "open_augmented_lagrangian"),
+    "cvxpy": ("boostopt.backends.cvxpy.backend", "open_solver"),
+    "highs": ("boostopt.backends.highs.backend", "open_highs"),
+    "sqp": ("boostopt.backends.papers.sqp", "open_sqp"),
 }
 """By the part of a name before ":", the module that knows the rest, loaded when it is asked for, and its function that
 opens a name. The module's `installed()` returns the names to list."""
@@ -79,7 +79,7 @@ def get_backend(which: object) -> Backend:
             loaded = point.load()
             return loaded() if isinstance(loaded, type) else loaded
     if which.startswith(ISOLATED):
-        from boostopt.backends.isolated import isolated
+        from boostopt.backends.isolation.isolated import isolated
 
         return isolated(get_backend(which.removeprefix(ISOLATED)))
     family = which.partition(":")[0]

@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.certificate import Certificate
-from boostopt.program import Program
+from boostopt.certificates.certificate import Certificate
+from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float
 
 CONES = {

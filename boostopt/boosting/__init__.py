@@ -1,11 +1,11 @@
 """Column generation: `boost` grows a program until a stopping rule holds, and a `Run` proves how good the result is."""
 
 from boostopt.boosting.boosts import boost
-from boostopt.boosting.goal import ClassCertificate
 from boostopt.boosting.history import Round
 from boostopt.boosting.paths import Path, path
 from boostopt.boosting.rules import RULES, Rule, Schedule
 from boostopt.boosting.run import Run
+from boostopt.boosting.soft_margin import ClassCertificate
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.trace import Row, Trace
 

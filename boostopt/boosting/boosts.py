@@ -19,9 +19,9 @@ from boostopt.boosting.run import AtZero, Run
 from boostopt.boosting.settings import Settings, carried_out, check_keywords
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.trace import Row
-from boostopt.catalogue import get_formulation, list_formulations
 from boostopt.errors import OptionError, unknown_name
 from boostopt.oracles.base import Oracle, check_oracle
+from boostopt.programs.catalogue import get_formulation, list_formulations
 
 EPSILON = 0.01
 """The accuracy of the soft margin where none is given."""

@@ -22,6 +22,7 @@ from typing import cast
 import numpy as np
 
 from boostopt.backends.base import Deadline
+from boostopt.boosting.callbacks import Watch
 from boostopt.boosting.collected import Collected, checked_edge
 from boostopt.boosting.interrupts import Interrupts
 from boostopt.boosting.moves import Move, Update
@@ -31,13 +32,12 @@ from boostopt.boosting.run import Record
 from boostopt.boosting.stabilization import ASKED, Stabilization
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.updates import Total
-from boostopt.boosting.watch import Watch
 from boostopt.edges.bounded import BoundedEdges
 from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Oracle, Query
 from boostopt.shapes import Array, Float
-from boostopt.solving import solve
+from boostopt.solving.solving import solve
 
 REPEATS = 4
 """Rounds in a row without a new hypothesis and without a rise of D after which a run has converged."""

@@ -13,10 +13,10 @@ import numpy as np
 from boostopt.arguments import whole
 from boostopt.boosting.classifier import combined
 from boostopt.boosting.state import Bounds, State
-from boostopt.certificate import Certificate
+from boostopt.certificates.certificate import Certificate
 from boostopt.errors import OptionError
 from boostopt.oracles.base import Hypothesis
-from boostopt.program import Program
+from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float, Int
 
 if TYPE_CHECKING:

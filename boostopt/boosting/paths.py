@@ -13,17 +13,17 @@ import numpy.typing as npt
 from boostopt.arguments import function, optional, refused
 from boostopt.boosting.boosts import BOOST, EPSILON, boost
 from boostopt.boosting.driver import INTERRUPTED
-from boostopt.boosting.goal import ClassCertificate
 from boostopt.boosting.interrupts import Interrupts
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.run import Run
 from boostopt.boosting.settings import check_keywords
-from boostopt.catalogue import get_formulation
+from boostopt.boosting.soft_margin import ClassCertificate
 from boostopt.errors import OptionError
 from boostopt.margins import as_array
 from boostopt.oracles.base import Hypothesis, Oracle, check_oracle
+from boostopt.programs.catalogue import get_formulation
 from boostopt.shapes import Array, Float, Int
-from boostopt.words import html_table, interval
+from boostopt.text import html_table, interval
 
 DOWNWARDS = {"nu": True, "eta": False}
 """The parameters that a path may go along, and whether smaller values ask for more hypotheses."""

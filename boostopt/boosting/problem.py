@@ -10,15 +10,15 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import choice, names, positive
-from boostopt.boosting.goal import Goal
+from boostopt.boosting.soft_margin import Goal
 from boostopt.edges.base import EdgeFunction
 from boostopt.edges.bounded import BoundedEdges
 from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.errors import OptionError, ProblemError
-from boostopt.formulation import Formulation
 from boostopt.margins import Margins
-from boostopt.program import Examples, Program
-from boostopt.progress import Progress
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.program import Examples, Program
+from boostopt.programs.progress import Progress
 from boostopt.regularizers.base import ConjugatePoint, Regularizer
 from boostopt.shapes import Array, Float
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from boostopt.boosting.trace import Row
-from boostopt.words import counted
+from boostopt.text import counted
 
 SPINNER = 3
 """Columns of what turns at the beginning of the line, and of the cursor at its end."""

@@ -14,20 +14,20 @@ import numpy as np
 from boostopt.arguments import choice
 from boostopt.boosting.classifier import AtZero, combined, decided
 from boostopt.boosting.collected import Collected
-from boostopt.boosting.goal import FEASIBLE, ClassCertificate, Goal
 from boostopt.boosting.history import History, Round
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.rules import RULES
+from boostopt.boosting.soft_margin import FEASIBLE, ClassCertificate, Goal
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Trace
-from boostopt.certificate import Certificate
+from boostopt.certificates.certificate import Certificate
 from boostopt.errors import OptionError
 from boostopt.oracles.base import Hypothesis, Oracle, Query, check_oracle
 from boostopt.oracles.base import State as OracleState
-from boostopt.program import Program
+from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float, Int8
-from boostopt.solving import solve
-from boostopt.words import html_table, interval
+from boostopt.solving.solving import solve
+from boostopt.text import html_table, interval
 
 FINAL_WEIGHTS = ("program", "lp", "scaled")
 """How the weights of the classifier may be taken: see `Formulation.final_weights`."""

@@ -27,13 +27,13 @@ from boostopt.boosting.history import History
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Trace
-from boostopt.catalogue import get_formulation
 from boostopt.errors import BoostoptError, DataError, OptionError, SolverNotFound
 from boostopt.files import half_written, read_npz, replace_file
-from boostopt.formulation import Formulation
 from boostopt.margins import Margins
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.saving import from_state, to_state
+from boostopt.programs.catalogue import get_formulation
+from boostopt.programs.formulation import Formulation
 from boostopt.shapes import Array, Float
 
 if TYPE_CHECKING:

@@ -26,24 +26,24 @@ from boostopt.arguments import (
     whole,
 )
 from boostopt.backends.base import Deadline
-from boostopt.boosting.beginning import begun
+from boostopt.boosting.callbacks import Checkpoints, TestExamples, Watch
 from boostopt.boosting.classifier import AT_ZERO
 from boostopt.boosting.driver import Limits, Loop
-from boostopt.boosting.goal import Goal
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.progress_line import progress_line
+from boostopt.boosting.resume import begun
 from boostopt.boosting.rules import Rule, Schedule
 from boostopt.boosting.run import AtZero, Run, final_weights_of
+from boostopt.boosting.soft_margin import Goal
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.trace import Row
 from boostopt.boosting.updates import Update
-from boostopt.boosting.watch import Checkpoints, TestExamples, Watch
 from boostopt.errors import OptionError, listed, nearest, shown
-from boostopt.formulation import Formulation
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.examples import signs
 from boostopt.oracles.features import Features
 from boostopt.oracles.given import AN_EDGE
+from boostopt.programs.formulation import Formulation
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.threads import one_thread

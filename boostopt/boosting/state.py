@@ -11,10 +11,10 @@ import numpy as np
 
 from boostopt.backends.base import Start
 from boostopt.boosting.collected import Collected
-from boostopt.boosting.goal import Goal
 from boostopt.boosting.problem import Problem
-from boostopt.certificate import Certificate
-from boostopt.progress import Progress
+from boostopt.boosting.soft_margin import Goal
+from boostopt.certificates.certificate import Certificate
+from boostopt.programs.progress import Progress
 from boostopt.shapes import Array, Float, Int
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from boostopt.boosting.state import Bounds
 from boostopt.errors import OptionError
 from boostopt.shapes import Array, Float, Int
-from boostopt.words import html_table
+from boostopt.text import html_table
 
 
 @dataclass(frozen=True)

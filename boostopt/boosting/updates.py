@@ -24,10 +24,10 @@ from boostopt.boosting.stabilization import Working, working
 from boostopt.boosting.state import State
 from boostopt.edges.bounded import BoundedEdges
 from boostopt.margins import Margins
-from boostopt.program import Program
+from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float, Int
-from boostopt.solution import Outcome, Solution
-from boostopt.solving import solve
+from boostopt.solving.solution import Outcome, Solution
+from boostopt.solving.solving import solve
 
 NOISE = 4.0 * float(np.finfo(np.float64).eps)
 """By how much two values of D, over max(1, |D|), may differ by rounding where they are equal."""

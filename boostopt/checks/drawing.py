@@ -12,8 +12,8 @@ from scipy.optimize import linprog
 
 from boostopt.checks.measuring import PieceFailed, ask, in_words, optimum, shown
 from boostopt.errors import ProblemError
-from boostopt.formulation import Formulation
-from boostopt.parameters import (
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.parameters import (
     COUNT,
     EDGE,
     EXPONENT,
@@ -23,7 +23,7 @@ from boostopt.parameters import (
     REAL,
     Domain,
 )
-from boostopt.program import Examples, Program
+from boostopt.programs.program import Examples, Program
 from boostopt.shapes import Array, Float
 
 ATTEMPTS = 40

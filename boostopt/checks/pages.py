@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from boostopt.arguments import seed
-from boostopt.catalogue import get_formulation
 from boostopt.checks import printed
 from boostopt.checks.drawing import bound, draw_instances
 from boostopt.checks.edges import EDGE_CHECKS
@@ -29,8 +28,9 @@ from boostopt.checks.printed import AskedPage
 from boostopt.checks.regularizers import REGULARIZER_CHECKS
 from boostopt.checks.report import Check, CheckReport
 from boostopt.errors import ProblemError, unknown_name
-from boostopt.formulation import Formulation
-from boostopt.parameters import read
+from boostopt.programs.catalogue import get_formulation
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.parameters import read
 from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
 

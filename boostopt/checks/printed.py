@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.certificate import Certificate
+from boostopt.certificates.certificate import Certificate
 from boostopt.checks.conic import SIDES, dual_function, labelled, with_edges
 from boostopt.checks.drawing import Instance
 from boostopt.checks.measuring import (
@@ -30,10 +30,10 @@ from boostopt.checks.measuring import (
     scale_of,
 )
 from boostopt.checks.points import AskedEdges, AskedRegularizer
-from boostopt.formulation import Formulation
-from boostopt.program import Program
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float
-from boostopt.solving import solve
+from boostopt.solving.solving import solve
 
 SOLVES = 2
 """Arguments at which a solver is asked, for F and G of one instance."""

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from boostopt.errors import BoostoptError
-from boostopt.words import counted
+from boostopt.text import counted
 
 WORDS_WIDTH = 72
 """Columns of the words in the text table."""

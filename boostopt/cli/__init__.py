@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from boostopt.cli import boost, certify, check, compare, export, fit, listing, path, predict, report, verify
 from boostopt.cli.application import app, say_unwritten
-from boostopt.quiet import give_up_output, steady_streams
+from boostopt.streams import give_up_output, steady_streams
 
 __all__ = [
     "app",

@@ -15,7 +15,7 @@ from rich.console import Console
 from typer.core import TyperGroup
 
 from boostopt.errors import BoostoptError, listed
-from boostopt.quiet import printable
+from boostopt.streams import printable
 
 PIPE_WIDTH = 160
 """Columns of a table where the output is not a terminal."""

@@ -12,7 +12,6 @@ from rich.text import Text
 
 from boostopt.boosting.boosts import EPSILON, boost
 from boostopt.boosting.run import Run
-from boostopt.catalogue import get_formulation
 from boostopt.cli.application import app, errors, output, warn_of_unread
 from boostopt.cli.options import (
     Accuracy,
@@ -54,10 +53,11 @@ from boostopt.cli.runs import (
     weighted,
 )
 from boostopt.comparison.records import json_text
-from boostopt.datasets import load_dataset
-from boostopt.quiet import printable, stdout_to_stderr
+from boostopt.data.datasets import load_dataset
+from boostopt.programs.catalogue import get_formulation
+from boostopt.streams import printable, stdout_to_stderr
+from boostopt.text import interval
 from boostopt.verification import save_class
-from boostopt.words import interval
 
 HEAVIEST = 5
 """Hypotheses that the table shows."""

@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from boostopt.answers import load_answer
-from boostopt.catalogue import get_formulation
 from boostopt.cli.application import app, errors, output, warn_of_unread
 from boostopt.cli.options import (
     DEFAULT_COLUMNS,
@@ -30,8 +28,10 @@ from boostopt.cli.options import (
 from boostopt.cli.runs import check_outputs
 from boostopt.comparison.records import certificate_json
 from boostopt.comparison.tables import certificate_table
-from boostopt.datasets import load_dataset
-from boostopt.solving import check_limits
+from boostopt.data.answers import load_answer
+from boostopt.data.datasets import load_dataset
+from boostopt.programs.catalogue import get_formulation
+from boostopt.solving.solving import check_limits
 
 
 @app.command("certify")

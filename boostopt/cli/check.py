@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from boostopt.catalogue import get_formulation
 from boostopt.checks import check_formulation
 from boostopt.cli.application import app, errors, output
 from boostopt.cli.options import (
@@ -14,7 +13,8 @@ from boostopt.cli.options import (
     Set,
     read_setting,
 )
-from boostopt.quiet import stdout_to_stderr
+from boostopt.programs.catalogue import get_formulation
+from boostopt.streams import stdout_to_stderr
 
 
 @app.command("check")

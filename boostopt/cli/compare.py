@@ -11,7 +11,6 @@ from typing import Annotated, Any
 import typer
 from rich.console import RenderableType
 
-from boostopt.catalogue import get_formulation
 from boostopt.cli.application import app, errors, output, say, warn_of_unread
 from boostopt.cli.folders import Given, Reading, named_formulations, programs_of
 from boostopt.cli.options import (
@@ -45,12 +44,13 @@ from boostopt.comparison.benchmarks import Benchmark
 from boostopt.comparison.comparing import Comparison, compare
 from boostopt.comparison.origin import Origin
 from boostopt.comparison.tables import ComparisonTable
-from boostopt.datasets import load_dataset
+from boostopt.data.datasets import load_dataset
 from boostopt.errors import OptionError
-from boostopt.program import Program
-from boostopt.quiet import stdout_to_stderr
+from boostopt.programs.catalogue import get_formulation
+from boostopt.programs.program import Program
 from boostopt.reporting import check_place, check_tools
 from boostopt.reporting import report as write_report
+from boostopt.streams import stdout_to_stderr
 
 
 @app.command("compare")

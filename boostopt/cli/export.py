@@ -7,7 +7,6 @@ from typing import Annotated
 
 import typer
 
-from boostopt.catalogue import get_formulation
 from boostopt.cli.application import app, errors, warn_of_unread
 from boostopt.cli.options import (
     DEFAULT_COLUMNS,
@@ -27,10 +26,11 @@ from boostopt.cli.options import (
 )
 from boostopt.cli.runs import check_outputs
 from boostopt.comparison.records import facts, json_text, program_digest
-from boostopt.datasets import load_dataset
+from boostopt.data.datasets import load_dataset
 from boostopt.exporting import export
 from boostopt.exporting.heading import certify_command
-from boostopt.quiet import stdout_to_stderr
+from boostopt.programs.catalogue import get_formulation
+from boostopt.streams import stdout_to_stderr
 
 
 @app.command("export")

@@ -14,11 +14,10 @@ from rich.table import Table as Printed
 from rich.text import Text
 
 from boostopt.boosting.boosts import EPSILON
-from boostopt.boosting.goal import Goal
 from boostopt.boosting.problem import set_anew
 from boostopt.boosting.progress_line import Lines
+from boostopt.boosting.soft_margin import Goal
 from boostopt.boosting.trace import Row
-from boostopt.catalogue import default_formulation, get_formulation
 from boostopt.cli.application import app, errors, output, warn_of_unread
 from boostopt.cli.options import (
     BACKEND_HELP,
@@ -45,11 +44,12 @@ from boostopt.cli.runs import (
     reached,
 )
 from boostopt.comparison.records import json_text
-from boostopt.datasets import Table, load_table
+from boostopt.data.datasets import Table, load_table
 from boostopt.errors import BoostoptError, DataError, OptionError, unknown_name
-from boostopt.formulation import Formulation
-from boostopt.quiet import printable, stdout_to_stderr
-from boostopt.words import counted, interval
+from boostopt.programs.catalogue import default_formulation, get_formulation
+from boostopt.programs.formulation import Formulation
+from boostopt.streams import printable, stdout_to_stderr
+from boostopt.text import counted, interval
 
 MOST_IMPORTANT = 5
 """Features that the table shows."""

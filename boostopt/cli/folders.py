@@ -8,16 +8,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from boostopt.catalogue import get_formulation, list_formulations
 from boostopt.cli.application import warn_of_unread
 from boostopt.cli.options import read_names, read_program
-from boostopt.datasets import Dataset, load_dataset
+from boostopt.data.datasets import Dataset, load_dataset
+from boostopt.data.tables import SEPARATORS
 from boostopt.errors import BoostoptError, DataError, OptionError, unknown_name
 from boostopt.files import kind
-from boostopt.formulation import Formulation
 from boostopt.margins import Margins
-from boostopt.program import Program
-from boostopt.tables import SEPARATORS
+from boostopt.programs.catalogue import get_formulation, list_formulations
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.program import Program
 
 ALL = "all"
 """Among the formulations: every one that needs no parameters but those that have an option of their own."""

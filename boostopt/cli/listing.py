@@ -13,13 +13,13 @@ from rich.text import Text
 
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Backend, Capability
-from boostopt.catalogue import get_formulation, list_formulations
 from boostopt.cli.application import PIPE_WIDTH, app, errors, output
 from boostopt.cli.options import read_names
 from boostopt.comparison.records import json_text
 from boostopt.comparison.tables import MARKS, support_table
 from boostopt.errors import OptionError
-from boostopt.formulation import Formulation
+from boostopt.programs.catalogue import get_formulation, list_formulations
+from boostopt.programs.formulation import Formulation
 
 
 @app.command("list")

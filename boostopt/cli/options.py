@@ -8,11 +8,11 @@ from typing import Annotated, Any
 import typer
 
 from boostopt.comparison.benchmarking import PROFILES
-from boostopt.datasets import Dataset
+from boostopt.data.datasets import Dataset
 from boostopt.errors import OptionError, unknown_name
-from boostopt.formulation import Formulation
-from boostopt.parameters import COUNT, smallest_fraction
-from boostopt.program import Program
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.parameters import COUNT, smallest_fraction
+from boostopt.programs.program import Program
 
 DEFAULT_COLUMNS = 100
 DEFAULT_TIME_LIMIT = 60.0

@@ -13,7 +13,6 @@ from rich.text import Text
 from boostopt.boosting.boosts import EPSILON
 from boostopt.boosting.paths import Path, path
 from boostopt.boosting.run import Run
-from boostopt.catalogue import get_formulation
 from boostopt.cli.application import app, errors, output, warn_of_unread
 from boostopt.cli.options import (
     Accuracy,
@@ -53,11 +52,12 @@ from boostopt.cli.runs import (
 )
 from boostopt.comparison.records import json_text
 from boostopt.comparison.tables import fitting, halved
-from boostopt.datasets import load_dataset
+from boostopt.data.datasets import load_dataset
+from boostopt.data.tables import written_table
 from boostopt.errors import OptionError
-from boostopt.quiet import stdout_to_stderr
-from boostopt.tables import written_table
-from boostopt.words import counted, interval
+from boostopt.programs.catalogue import get_formulation
+from boostopt.streams import stdout_to_stderr
+from boostopt.text import counted, interval
 
 FIELDS = ("lower", "upper", "gap")
 """What is proved of a value, over the class or over what was collected."""

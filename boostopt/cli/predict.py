@@ -14,11 +14,11 @@ import typer
 from boostopt.cli.application import app, errors, say
 from boostopt.cli.options import Label
 from boostopt.cli.runs import check_outputs
-from boostopt.datasets import Table, load_features
+from boostopt.data.datasets import Table, load_features
+from boostopt.data.tables import written_table
 from boostopt.errors import DataError, OptionError, listed
 from boostopt.files import replace_file
-from boostopt.quiet import stdout_to_stderr
-from boostopt.tables import written_table
+from boostopt.streams import stdout_to_stderr
 
 NAMED = 6
 """Columns that a warning names."""

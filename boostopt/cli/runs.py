@@ -14,20 +14,20 @@ import numpy as np
 from rich.text import Text
 
 from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, TIME
-from boostopt.boosting.goal import Goal
 from boostopt.boosting.problem import Problem, set_anew
 from boostopt.boosting.rules import RULES
 from boostopt.boosting.run import Run
 from boostopt.boosting.saving import sweep
+from boostopt.boosting.soft_margin import Goal
 from boostopt.cli.options import check_required
 from boostopt.comparison.records import bounds
-from boostopt.datasets import Dataset
+from boostopt.data.datasets import Dataset
 from boostopt.errors import OptionError, ProblemError, needed, unknown_name
 from boostopt.files import replace_file, same_place, written
-from boostopt.formulation import Formulation
 from boostopt.oracles import Feature, GivenMargins, Hypothesis, Oracle, Stump
+from boostopt.programs.formulation import Formulation
+from boostopt.text import parameters_in_words
 from boostopt.verification.describing import described, described_edge
-from boostopt.words import parameters_in_words
 
 TREE = "tree"
 """The class of decision trees, which scikit-learn fits."""
@@ -62,7 +62,7 @@ def oracle_of_data(
                 "Leave out --oracle and --option, or pass data with X and y."
             )
         return GivenMargins(dataset.U, c=dataset.c, reflexive=bool(reflexive)), d0
-    from boostopt.estimators.bases import BASES, oracle_of
+    from boostopt.classifiers.bases import BASES, oracle_of
 
     if name is not None and name not in (*BASES, TREE):
         raise unknown_name("oracle", name, (*BASES, TREE))
@@ -85,7 +85,7 @@ def _tree(options: dict[str, Any]) -> Any:
 
 def check_options(kind: str, options: Iterable[str], flag: str) -> None:
     """Raise OptionError for an option that a class of hypotheses does not have, and say which class has it."""
-    from boostopt.estimators.bases import BASES
+    from boostopt.classifiers.bases import BASES
 
     for name in options:
         if name not in _options_of(kind):
@@ -97,7 +97,7 @@ def check_options(kind: str, options: Iterable[str], flag: str) -> None:
 def _options_of(kind: str) -> list[str]:
     """Return the names of the options of a class of hypotheses."""
     from boostopt import oracles
-    from boostopt.estimators.bases import BASES, SET_HERE
+    from boostopt.classifiers.bases import BASES, SET_HERE
 
     if kind == TREE:
         return list(TREE_OPTIONS)

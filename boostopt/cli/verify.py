@@ -12,7 +12,6 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from boostopt.catalogue import get_formulation
 from boostopt.cli.application import app, errors, output, warn_of_unread
 from boostopt.cli.options import (
     DEFAULT_COLUMNS,
@@ -30,12 +29,13 @@ from boostopt.cli.options import (
 )
 from boostopt.cli.runs import TREE, oracle_of_data
 from boostopt.comparison.records import json_text
-from boostopt.datasets import Dataset, load_dataset
+from boostopt.data.datasets import Dataset, load_dataset
 from boostopt.errors import DataError, OptionError
 from boostopt.oracles import Oracle as ClassOracle
-from boostopt.quiet import stdout_to_stderr
+from boostopt.programs.catalogue import get_formulation
+from boostopt.streams import stdout_to_stderr
+from boostopt.text import interval
 from boostopt.verification import Verification, subject, verify
-from boostopt.words import interval
 
 
 @app.command("verify")

@@ -23,7 +23,7 @@ from boostopt.comparison.wording import (
     spread,
     time_of,
 )
-from boostopt.words import counted
+from boostopt.text import counted
 
 STYLES = {"reached": "green", "failed": "red", "not run": "dim"}
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from boostopt.arguments import file_path, flag, listed, numbers, refused, seconds, seed, whole
 from boostopt.backends.base import Backend
-from boostopt.backends.isolated import Isolated
-from boostopt.backends.process import close, waiting
+from boostopt.backends.isolation.isolated import Isolated
+from boostopt.backends.isolation.process import close, waiting
 from boostopt.comparison.benchmarks import Benchmark, Settings
 from boostopt.comparison.descriptions import describe
 from boostopt.comparison.ledger import Ledger
@@ -24,8 +24,8 @@ from boostopt.comparison.records import facts, plain, program_digest
 from boostopt.comparison.rows import Opened, Row, open_backends
 from boostopt.comparison.scores import Run
 from boostopt.errors import OptionError
-from boostopt.program import Program
-from boostopt.solving import check_limits, check_program
+from boostopt.programs.program import Program
+from boostopt.solving.solving import check_limits, check_program
 
 PROFILES = (1e-3, 1e-5, 1e-7, 1e-9)
 """The scaled gaps that are asked for: rough, usual, fine, and nearly all that float64 has."""

@@ -11,7 +11,7 @@ from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import json_text, plain, table_of_records
 from boostopt.comparison.scores import Mean, Run, Score, means, scores
 from boostopt.comparison.wording import together
-from boostopt.words import html_table
+from boostopt.text import html_table
 
 TEXT_WIDTH = 120
 """Columns of a benchmark as text."""

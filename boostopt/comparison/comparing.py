@@ -10,7 +10,7 @@ from typing import Any
 
 from boostopt.arguments import flag
 from boostopt.backends.base import Backend
-from boostopt.backends.process import close
+from boostopt.backends.isolation.process import close
 from boostopt.comparison.descriptions import describe
 from boostopt.comparison.machine import boostopt_version, machine
 from boostopt.comparison.origin import Origin, check_origin
@@ -19,10 +19,10 @@ from boostopt.comparison.records import facts, json_text, plain, table_of_record
 from boostopt.comparison.rows import Row, open_backends
 from boostopt.comparison.scores import Run
 from boostopt.comparison.wording import NO_ANSWER
-from boostopt.program import Program
-from boostopt.solution import Outcome
-from boostopt.solving import check_limits, check_program
-from boostopt.words import html_table
+from boostopt.programs.program import Program
+from boostopt.solving.solution import Outcome
+from boostopt.solving.solving import check_limits, check_program
+from boostopt.text import html_table
 
 TEXT_WIDTH = 120
 """Columns of a comparison as text."""

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.formulation import Formulation
-from boostopt.program import Program
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.program import Program
 
 
 def describe(program: Program) -> dict[str, Any]:

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.certificate import Certificate
-from boostopt.program import Program
-from boostopt.tables import written_table
+from boostopt.certificates.certificate import Certificate
+from boostopt.data.tables import written_table
+from boostopt.programs.program import Program
 
 
 def certificate_json(program: Program, certificate: Certificate, tol: float) -> str:

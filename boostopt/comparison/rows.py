@@ -10,13 +10,13 @@ from boostopt.arguments import listed
 from boostopt.arguments import names as names_of
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Backend
-from boostopt.backends.guarded import Guarded
-from boostopt.backends.isolated import PREFIX, Isolated, isolated
+from boostopt.backends.isolation.guarded import Guarded
+from boostopt.backends.isolation.isolated import PREFIX, Isolated, isolated
 from boostopt.comparison.records import bounds
 from boostopt.errors import OptionError, SolverNotFound
-from boostopt.program import Program
-from boostopt.solution import PHASES, Solution
-from boostopt.solving import alone, solve
+from boostopt.programs.program import Program
+from boostopt.solving.solution import PHASES, Solution
+from boostopt.solving.solving import alone, solve
 
 AUTO = "auto"
 LADDER = "ladder"

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from boostopt.backends.base import Backend, Capability
-from boostopt.certificate import Certificate
+from boostopt.certificates.certificate import Certificate
 from boostopt.comparison.comparing import Comparison
 from boostopt.comparison.rows import AUTO
 from boostopt.comparison.scores import Run
@@ -30,10 +30,10 @@ from boostopt.comparison.wording import (
     seconds_once,
     width,
 )
-from boostopt.explanation import PROOFS
-from boostopt.formulation import Formulation
-from boostopt.program import Program
-from boostopt.words import counted
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.program import Program
+from boostopt.solving.explanation import PROOFS
+from boostopt.text import counted
 
 STYLES = {"bounded": "green", "checked": "cyan", "claimed": "yellow", "none": "red", "not run": "dim"}
 KINDS = {"known": "bold", "good": "", "warning": "yellow", "wrong": "bold red"}

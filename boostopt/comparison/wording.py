@@ -9,8 +9,8 @@ from typing import Literal
 
 from boostopt.comparison.rows import AUTO
 from boostopt.comparison.scores import Mean, Run, Score
-from boostopt.solution import PHASES
-from boostopt.words import interval
+from boostopt.solving.solution import PHASES
+from boostopt.text import interval
 
 BUG = "Whatever the solvers did, that is a bug in boostopt: please report it with the data."
 """What is said of intervals that have no point in common."""

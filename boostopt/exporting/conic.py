@@ -19,8 +19,8 @@ import numpy as np
 import scipy.sparse
 
 from boostopt.errors import OptionError
-from boostopt.forms import Side
-from boostopt.program import Program
+from boostopt.programs.derived import Side
+from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float, Int
 
 

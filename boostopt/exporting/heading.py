@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from boostopt.exporting.conic import ConicProgram
-from boostopt.formulation import Formulation
-from boostopt.program import Program
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.program import Program
 
 WIDTH = 110
 """Characters of a line: some readers take no more than 128."""

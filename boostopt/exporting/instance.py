@@ -8,11 +8,11 @@ from typing import IO, Any
 import numpy as np
 import scipy.sparse
 
-from boostopt.datasets import DENSE_LIMIT
+from boostopt.data.datasets import DENSE_LIMIT
 from boostopt.errors import DataError
 from boostopt.files import write_npz
 from boostopt.margins import Margins
-from boostopt.program import Program
+from boostopt.programs.program import Program
 
 
 def instance_arrays(program: Program) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from boostopt.exporting.heading import heading
 from boostopt.exporting.instance import instance_arrays, write_instance
 from boostopt.exporting.mps import write_mps
 from boostopt.files import replace_file
-from boostopt.forms import Side
-from boostopt.program import Program
-from boostopt.solving import check_program
+from boostopt.programs.derived import Side
+from boostopt.programs.program import Program
+from boostopt.solving.solving import check_program
 
 ENDINGS = (".mps", ".cbf", ".npz")
 """The endings of the files that can be written."""

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import number
-from boostopt.datasets import Dataset
+from boostopt.data.datasets import Dataset
 from boostopt.errors import ProblemError
 from boostopt.instances.base import checked_between, checked_count, checked_generator
 from boostopt.shapes import Array, Int8

@@ -14,10 +14,10 @@ import scipy.sparse
 
 from boostopt.arguments import choice, flag, seed
 from boostopt.errors import ProblemError, unknown_name
-from boostopt.learners.rbf import RBFNetwork, fit_rbf, rbf_options
 from boostopt.oracles.base import Answer, Column, Query, State, as_stored
 from boostopt.oracles.examples import OracleOfExamples, labelled
 from boostopt.oracles.features import Features, HypothesisOfFeatures
+from boostopt.oracles.rbf.fitting import RBFNetwork, fit_rbf, rbf_options
 from boostopt.oracles.weights import as_distribution
 from boostopt.shapes import Array, Float
 

@@ -10,9 +10,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from boostopt.boosting.run import Run
-from boostopt.ensembles.reweighted import Reweighted
+from boostopt.classifiers.reweighted import Reweighted
 from boostopt.errors import ProblemError
-from boostopt.pictures.read import check_nu, counts, counts_of, nu_of, real_array, run_of, title
+from boostopt.pictures.arguments import check_nu, counts, counts_of, nu_of, real_array, run_of, title
 from boostopt.pictures.style import GREY, Look, Where, by_label, look, panels
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex

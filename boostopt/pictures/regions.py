@@ -15,7 +15,7 @@ from boostopt.arguments import whole
 from boostopt.boosting.classifier import ZERO
 from boostopt.errors import OptionError, ProblemError
 from boostopt.margins import as_array
-from boostopt.pictures.read import real_array
+from boostopt.pictures.arguments import real_array
 from boostopt.pictures.style import BLACK, BLUE, RED, Panels, Where, panels
 from boostopt.shapes import Array, Bool, Float
 

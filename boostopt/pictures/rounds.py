@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from boostopt.arguments import choice
 from boostopt.boosting.run import Run
 from boostopt.errors import OptionError, ProblemError
-from boostopt.pictures.read import runs_by_label
+from boostopt.pictures.arguments import runs_by_label
 from boostopt.pictures.style import GREY, Look, Where, look, panels
 from boostopt.shapes import Array, Float
 

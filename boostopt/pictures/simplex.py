@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from boostopt.boosting.dynamics import Cycle, triangle_coordinates
 from boostopt.errors import ProblemError
-from boostopt.pictures.read import real_array
+from boostopt.pictures.arguments import real_array
 from boostopt.pictures.style import BLACK, BLUE, GREY, RED, Look, Panels, Where, by_label, look, panels
 from boostopt.shapes import Array, Float
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from boostopt.arguments import flag
 from boostopt.boosting.run import Run
 from boostopt.errors import OptionError, ProblemError
-from boostopt.pictures.read import check_nu, counts, counts_of, nu_of, real_array, run_of, title
+from boostopt.pictures.arguments import check_nu, counts, counts_of, nu_of, real_array, run_of, title
 from boostopt.pictures.style import GREY, Look, Where, by_label, look, panels
 from boostopt.shapes import Array, Float
 

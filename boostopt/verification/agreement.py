@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.boosting.goal import Goal, SoftMargin
-from boostopt.catalogue import get_formulation, list_formulations
+from boostopt.boosting.soft_margin import Goal, SoftMargin
 from boostopt.errors import BoostoptError
-from boostopt.formulation import Formulation
-from boostopt.parameters import check_values, read
-from boostopt.program import Examples
+from boostopt.programs.catalogue import get_formulation, list_formulations
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.parameters import check_values, read
+from boostopt.programs.program import Examples
 from boostopt.verification.describing import described, described_edge
 from boostopt.verification.parsing import fail
 from boostopt.verification.reading import Document

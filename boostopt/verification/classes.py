@@ -23,7 +23,7 @@ from boostopt.errors import BoostoptError, OptionError, ProblemError
 from boostopt.margins import Margins
 from boostopt.oracles.base import Answer, Oracle, Query
 from boostopt.oracles.saving import from_state, to_state
-from boostopt.program import Program
+from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float
 from boostopt.verification.agreement import agree
 from boostopt.verification.arithmetic import Floats

@@ -14,7 +14,7 @@ from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.edges.squared import SquaredEdges, SquaredPositiveEdges
 from boostopt.edges.tied import TiedEdges
 from boostopt.errors import ProblemError
-from boostopt.program import Examples
+from boostopt.programs.program import Examples
 from boostopt.regularizers.base import Regularizer
 from boostopt.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
 from boostopt.regularizers.cap import Cap

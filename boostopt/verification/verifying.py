@@ -13,8 +13,8 @@ import scipy.sparse
 
 from boostopt.arguments import file_path, flag
 from boostopt.errors import OptionError, ProblemError
-from boostopt.formulation import summing_to_one
 from boostopt.margins import as_array, compressed_rows
+from boostopt.programs.formulation import summing_to_one
 from boostopt.verification.arithmetic import Floats, Numbers
 from boostopt.verification.checking import Bounds, check_shape, recompute
 from boostopt.verification.parsing import Rejected, fail

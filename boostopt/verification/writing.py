@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from boostopt.arguments import file_path, instance, refused
-from boostopt.certificate import Certificate
+from boostopt.certificates.certificate import Certificate
 from boostopt.errors import ProblemError
 from boostopt.files import replace_file
-from boostopt.program import Program
+from boostopt.programs.program import Program
 from boostopt.shapes import Array
-from boostopt.solution import Solution
+from boostopt.solving.solution import Solution
 from boostopt.verification.arithmetic import Floats
 from boostopt.verification.checking import Bounds, recompute, vector_digest
 from boostopt.verification.describing import described, described_edge

@@ -13,9 +13,9 @@ from scipy.optimize import minimize
 
 import boostopt
 from boostopt import Program, get_backend, get_formulation
-from boostopt.backends.augmented_lagrangian import AugmentedLagrangian, corrective_start
 from boostopt.backends.base import Deadline, Start, Task
-from boostopt.backends.lagrangian import (
+from boostopt.backends.papers.augmented_lagrangian import AugmentedLagrangian, corrective_start
+from boostopt.backends.papers.lagrangian import (
     Dual,
     Eliminated,
     Lagrangian,

@@ -17,7 +17,7 @@ from problems import (
 )
 
 from boostopt import Program, get_backend, get_formulation, list_backends, list_formulations
-from boostopt.forms import Form, derive
+from boostopt.programs.derived import Form, derive
 
 # Scaled gap that a backend is held to, with the reason where it is not 1e-8.
 TOLERANCES = {

@@ -12,9 +12,9 @@ from problems import LEAVING, Fake, Panic, Unprintable, reference_erlpboost, ref
 
 from boostopt import Outcome, Program, Verdict, compare, get_backend, list_backends
 from boostopt.backends.base import Attempt, Capability, Task
-from boostopt.backends.foreign import Failed, called, hand_on_interrupt
-from boostopt.backends.isolated import isolated
-from boostopt.backends.quadratic import SOLVERS, QuadraticSolver
+from boostopt.backends.isolation.foreign import Failed, called, hand_on_interrupt
+from boostopt.backends.isolation.isolated import isolated
+from boostopt.backends.papers.quadratic import SOLVERS, QuadraticSolver
 
 WORDS = {
     "leave": "SystemExit: 3",

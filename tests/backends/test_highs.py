@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse
+from drawn_programs import draw_program
 from problems import REFERENCE_U, noisy_stumps, reference_erlpboost, reference_lpboost
-from programs import draw_program
 
 import boostopt
 from boostopt import (
@@ -41,10 +41,10 @@ from boostopt.authoring import (
     Regularizer,
     Tilted,
 )
-from boostopt.backends import highs
 from boostopt.backends.base import Attempt, Deadline, Start
-from boostopt.backends.highs import Handle, Rung
-from boostopt.backends.highs_program import LinearProgram
+from boostopt.backends.highs import backend as highs
+from boostopt.backends.highs.backend import Handle, Rung
+from boostopt.backends.highs.program import LinearProgram
 from boostopt.edges.base import Epigraph
 from boostopt.edges.tied import TiedEdges
 

@@ -20,9 +20,9 @@ from problems import Fake, attempt, bent, noisy_stumps, reference_erlpboost, ref
 from boostopt import Outcome, Program, Verdict, compare, get_backend, get_formulation
 from boostopt.authoring import COUNT, Cap, CappedSimplex, parameter, prototype
 from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Start, Task
-from boostopt.backends.guarded import sound
-from boostopt.backends.isolated import Isolated, Kept, isolated
-from boostopt.backends.process import Died, Process, close, waiting
+from boostopt.backends.isolation.guarded import sound
+from boostopt.backends.isolation.isolated import Isolated, Kept, isolated
+from boostopt.backends.isolation.process import Died, Process, close, waiting
 
 TSALLIS = Path(__file__).parents[1] / "prototypes" / "tsallis.py"
 
@@ -323,7 +323,7 @@ def test_a_backend_that_cannot_be_sent_says_so() -> None:
 SCRIPT = """
 import boostopt
 from boostopt.backends.base import Backend, Capability
-from boostopt.backends.isolated import isolated
+from boostopt.backends.isolation.isolated import isolated
 
 print("the script runs")
 
@@ -362,8 +362,8 @@ INTERRUPTED = """
 import sys
 sys.path.insert(0, {tests!r})
 from problems import Fake, reference_lpboost
-from boostopt.backends.isolated import isolated
-from boostopt.backends.process import waiting
+from boostopt.backends.isolation.isolated import isolated
+from boostopt.backends.isolation.process import waiting
 
 backend = isolated(Fake("hanging", then="hang"))
 assert backend.prepare(reference_lpboost())
@@ -396,8 +396,8 @@ sys.path.insert(0, {tests!r})
 from problems import reference_lpboost
 from boostopt import get_backend
 from boostopt.backends.base import Deadline, Task
-from boostopt.backends.isolated import isolated
-from boostopt.backends.process import acquire
+from boostopt.backends.isolation.isolated import isolated
+from boostopt.backends.isolation.process import acquire
 
 program = reference_lpboost()
 attempts = isolated(get_backend("cvxpy:highs")).attempts(Task(program, 1e-8, Deadline(None)))

@@ -19,14 +19,14 @@ from problems import Fake, noisy_stumps, reference_erlpboost, reference_lpboost,
 
 from boostopt import Outcome, Solution, Verdict, benchmark, boost, compare, get_backend, get_formulation, list_backends
 from boostopt.backends.base import Deadline, Task
-from boostopt.backends.isolated import PRINTED_KEPT, isolated
-from boostopt.backends.printed import KEPT_BYTES, Printed
-from boostopt.backends.process import Process, close, waiting
-from boostopt.backends.profiles import PROFILES, Profile
-from boostopt.backends.sqp import SequentialQuadratic
+from boostopt.backends.cvxpy.profiles import PROFILES, Profile
+from boostopt.backends.isolation.isolated import PRINTED_KEPT, isolated
+from boostopt.backends.isolation.printed import KEPT_BYTES, Printed
+from boostopt.backends.isolation.process import Process, close, waiting
+from boostopt.backends.papers.sqp import SequentialQuadratic
 from boostopt.boosting.driver import TIME
 from boostopt.oracles import GivenMargins
-from boostopt.program import Program
+from boostopt.programs.program import Program
 
 FAULTS = ("hang", "hold", "flood", "allocate")
 LIMIT = 1.0
@@ -220,8 +220,8 @@ STARTED = """
 import sys
 sys.path.insert(0, {tests!r})
 from problems import Fake, reference_lpboost
-from boostopt.backends.isolated import isolated
-from boostopt.backends.process import waiting
+from boostopt.backends.isolation.isolated import isolated
+from boostopt.backends.isolation.process import waiting
 
 backend = isolated(Fake("holding", then="hold"))
 assert backend.prepare(reference_lpboost())
@@ -248,7 +248,7 @@ def test_a_solver_that_holds_the_lock_ends_with_its_parent(end: str) -> None:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no kernel ends a process with its parent")
 def test_a_process_whose_parent_was_gone_before_it_could_ask_ends_at_once() -> None:
-    code = "from boostopt.backends.child import serve; serve(1 << 22, b'mark')"  # no process has this number
+    code = "from boostopt.backends.isolation.child import serve; serve(1 << 22, b'mark')"  # no process has this number
     pipe = subprocess.PIPE
     with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe) as started:
         assert started.wait(timeout=100) == 0  # its standard input is open, by which it could live
@@ -281,7 +281,7 @@ def test_a_solver_that_cycles_ends_without_a_limit() -> None:
 def test_a_solver_that_hangs_has_a_limit_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     notes = list[tuple[float, float]]()
     spy = Fake("spy", rough().script, asked=(notes,))
-    monkeypatch.setattr("boostopt.backends.sqp.isolated", lambda backend: spy)
+    monkeypatch.setattr("boostopt.backends.papers.sqp.isolated", lambda backend: spy)
     reference_lpboost().solve("sqp:highs")
     reference_lpboost().solve("sqp:highs", time_limit=5.0)
     assert 5.0 < notes[0][1] <= 600.0 and notes[1][1] <= 5.0

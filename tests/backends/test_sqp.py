@@ -15,8 +15,8 @@ from problems import REFERENCE_D0, REFERENCE_U, draw, noisy_stumps, reference_er
 import boostopt
 from boostopt import Program, get_backend, get_formulation
 from boostopt.backends.base import Deadline, Task
-from boostopt.backends.quadratic import SOLVERS, Answer, QuadraticProgram, Solver
-from boostopt.backends.sqp import Model, SequentialQuadratic, open_sqp
+from boostopt.backends.papers.quadratic import SOLVERS, Answer, QuadraticProgram, Solver
+from boostopt.backends.papers.sqp import Model, SequentialQuadratic, open_sqp
 from boostopt.regularizers.base import Regularizer
 from boostopt.regularizers.binary_entropy import BinaryEntropy
 from boostopt.regularizers.relative_entropy import RelativeEntropy

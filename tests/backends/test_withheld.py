@@ -11,8 +11,8 @@ from problems import REFERENCE_U
 
 from boostopt import Program, SolverNotFound, get_backend, get_formulation, list_backends
 from boostopt.authoring import CONES, Squares
-from boostopt.backends.cvxpy import CvxpyBackend
-from boostopt.backends.profiles import PROFILES, Profile
+from boostopt.backends.cvxpy.backend import CvxpyBackend
+from boostopt.backends.cvxpy.profiles import PROFILES, Profile
 
 
 def quadratic() -> Program:

@@ -16,7 +16,7 @@ from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.boosting.run import Run
 from boostopt.oracles import GivenMargins
 from boostopt.oracles.base import Answer, Query
-from boostopt.program import Program
+from boostopt.programs.program import Program
 
 SEEDS = range(10)
 

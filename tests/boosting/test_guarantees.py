@@ -17,7 +17,7 @@ from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.boosting.rules import Schedule
 from boostopt.boosting.run import Run
 from boostopt.edges.bounded import BoundedEdges
-from boostopt.program import Program
+from boostopt.programs.program import Program
 
 TIGHT = Schedule(share=0.0, shift=0.0, loosest=1e-10, finest=1e-10)
 """Every program solved to a scaled gap of 1e-10."""

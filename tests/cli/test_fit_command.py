@@ -14,7 +14,7 @@ import pytest
 from invoked import document, examples, refused, run, write_csv, write_examples
 from sklearn.datasets import load_iris
 
-import boostopt.estimators.binary
+import boostopt.classifiers.binary
 from boostopt.boosting.trace import Row
 from boostopt.estimators import MarginBoostClassifier
 
@@ -143,7 +143,7 @@ def test_ctrl_c_writes_no_model_and_says_where_the_checkpoint_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data, out, checkpoint = write_examples(tmp_path / "data.npz"), tmp_path / "m.npz", tmp_path / "c.npz"
-    real = boostopt.estimators.binary.boost
+    real = boostopt.classifiers.binary.boost
 
     def stopped(*arguments: Any, **options: Any) -> Any:
         def pressed(row: Row) -> None:
@@ -152,7 +152,7 @@ def test_ctrl_c_writes_no_model_and_says_where_the_checkpoint_is(
 
         return real(*arguments, **{**options, "progress": pressed, "checkpoint_rounds": 1})
 
-    monkeypatch.setattr(boostopt.estimators.binary, "boost", stopped)
+    monkeypatch.setattr(boostopt.classifiers.binary, "boost", stopped)
     arguments = ("fit", "--data", data, "--out", out, "--epsilon", "0.05", "--checkpoint", checkpoint)
     result = run(*arguments)
     assert (result.exit_code, result.stdout, out.exists()) == (130, "", False)

@@ -15,7 +15,7 @@ from invoked import examples
 from sklearn.datasets import load_iris
 from sklearn.tree import DecisionTreeClassifier
 
-import boostopt.estimators.saving
+import boostopt.classifiers.saving
 import boostopt.files
 from boostopt import DataError, OptionError
 from boostopt.estimators import MarginBoostClassifier
@@ -272,7 +272,7 @@ def test_classes_are_counted_before_an_array_is_made_of_them(
     def made(*arguments: Any) -> Any:
         raise AssertionError("an array was made")
 
-    monkeypatch.setattr(boostopt.estimators.saving, "_classes", made)
+    monkeypatch.setattr(boostopt.classifiers.saving, "_classes", made)
     about, arrays = contents(saved)
     about["classes"] = {"type": "text", "values": ["a", "b", "c"]}
     with pytest.raises(DataError, match="not one part for each class"):
@@ -306,7 +306,7 @@ def test_a_description_that_is_too_long_is_refused(
     saved: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = load(saved)
-    monkeypatch.setattr(boostopt.estimators.saving, "LARGEST_TEXT", 100)
+    monkeypatch.setattr(boostopt.classifiers.saving, "LARGEST_TEXT", 100)
     with pytest.raises(DataError, match=r"its description has .* bytes, the limit is 100"):
         load(saved)
     with pytest.raises(OptionError, match="expected a model whose description has at most 100 bytes; got"):
@@ -318,7 +318,7 @@ def test_a_file_that_takes_more_memory_than_there_is_is_refused(saved: Path, mon
         raise MemoryError
 
     for name in ("_restored", "read_npz"):
-        monkeypatch.setattr(boostopt.estimators.saving, name, full)
+        monkeypatch.setattr(boostopt.classifiers.saving, name, full)
         with pytest.raises(DataError, match="MemoryError"):
             load(saved)
 

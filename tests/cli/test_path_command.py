@@ -20,7 +20,7 @@ from boostopt import path
 from boostopt.boosting import progress_line
 from boostopt.boosting.trace import Row
 from boostopt.oracles import DecisionStumps
-from boostopt.words import interval
+from boostopt.text import interval
 
 
 @pytest.fixture

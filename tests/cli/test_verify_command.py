@@ -7,11 +7,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from certificates import program
+from certificate_files import program
 from commands import refused, run
 
 from boostopt import ProblemError, get_formulation
-from boostopt.certificate import Certificate
+from boostopt.certificates.certificate import Certificate
 
 
 @pytest.fixture

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from problems import REFERENCE_U, Fake, attempt, bent, reference_erlpboost, reference_lpboost, right, rough
 
-import boostopt.solving
+import boostopt.solving.solving
 from boostopt import Comparison, OptionError, compare, get_formulation, list_backends
 from boostopt.backends.base import Attempt, Backend
 from boostopt.comparison.rows import Row
-from boostopt.solution import Outcome, Verdict
+from boostopt.solving.solution import Outcome, Verdict
 
 OPTIMUM = 2 / 530
 """Of the reference LPBoost instance: 0.0037735849."""
@@ -104,8 +104,8 @@ def test_the_automatic_choice_is_a_backend_like_any_other() -> None:
 
 
 def test_where_nothing_takes_the_program_the_automatic_choice_has_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(boostopt.solving, "_preferred", lambda program, start: [])
-    monkeypatch.setattr(boostopt.solving, "list_backends", list[str])
+    monkeypatch.setattr(boostopt.solving.solving, "_preferred", lambda program, start: [])
+    monkeypatch.setattr(boostopt.solving.solving, "list_backends", list[str])
     automatic, able = compare(reference_lpboost(), ["auto", right()]).rows
     assert automatic.solution is None
     assert automatic.reason.startswith("no installed backend takes linear constraints.")

@@ -19,8 +19,8 @@ from boostopt import Certificate, Comparison, Solution, Verdict, compare, get_ba
 from boostopt.backends.base import Backend, Capability
 from boostopt.comparison.rows import Row
 from boostopt.comparison.tables import BLAMED, STYLES, ComparisonTable, certificate_table, support_table
-from boostopt.explanation import PROOFS
-from boostopt.words import interval
+from boostopt.solving.explanation import PROOFS
+from boostopt.text import interval
 
 
 def shown(renderable: RenderableType, width: int = 300) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from programs import draw_program
+from drawn_programs import draw_program
 from prototypes.tsallis import tsallis
 from reading import by_name, read_cbf, solve_cbf, solve_mps, weights
 

@@ -10,13 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.optimize
-from problems import draw
-from test_certificate import junk
+from problems import draw, junk_answer
 
 import boostopt
 from boostopt import Program, get_formulation, list_formulations
 from boostopt.authoring import Separable
-from boostopt.solution import Outcome
+from boostopt.solving.solution import Outcome
 
 NAMES = tuple(list_formulations())
 INSTANCES = 20
@@ -230,7 +229,7 @@ def test_no_answer_however_bad_breaks_a_bound(name: str) -> None:
         known = program.solve("cvxpy:clarabel", tol=1e-7).certificate
         N, t = program.margins.shape
         for _ in range(4):
-            certificate = program.certify(d=junk(rng, N), w=junk(rng, t))
+            certificate = program.certify(d=junk_answer(rng, N), w=junk_answer(rng, t))
             assert certificate.lower <= certificate.upper
             assert certificate.overlaps(known), (program, certificate, known)
             assert (certificate.example_gaps >= 0).all()

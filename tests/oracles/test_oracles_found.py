@@ -9,8 +9,8 @@ import pytest
 
 from boostopt import get_formulation
 from boostopt.errors import OptionError, ProblemError, unknown_name
-from boostopt.learners.rbf import rbf_options
 from boostopt.oracles import KernelColumns
+from boostopt.oracles.rbf.fitting import rbf_options
 
 X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]]), np.array([1, -1, 1])
 

@@ -11,9 +11,9 @@ import scipy.sparse
 
 from boostopt import DataError, OptionError, ProblemError, Run, boost
 from boostopt.instances import banana
-from boostopt.learners.rbf import fit_rbf
-from boostopt.learners.rbf_network import RBFNetwork
 from boostopt.oracles import Query
+from boostopt.oracles.rbf.fitting import fit_rbf
+from boostopt.oracles.rbf.network import RBFNetwork
 from boostopt.oracles.rbf_networks import RBFHypothesis, RBFNetworks
 from boostopt.oracles.saving import from_state, to_state
 

@@ -26,7 +26,7 @@ from boostopt.oracles.base import Oracle
 from boostopt.verification import save
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
-from programs import draw_program
+from drawn_programs import draw_program
 
 N = 40
 SETTINGS: dict[str, dict[str, Any]] = {

@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from certificates import CASES, program, text
+from certificate_files import CASES, program, text
 
 from boostopt.verification import verify
 from boostopt.verification.reading import Document, read

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from certificates import document, judged, text
+from certificate_files import document, judged, text
 
 from boostopt.verification import reading, subject, verify, verifying
 

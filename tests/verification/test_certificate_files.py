@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from certificates import document, judged, program
-from programs import draw_program
+from certificate_files import document, judged, program
+from drawn_programs import draw_program
 
 from boostopt import OptionError, ProblemError, Program, get_formulation, list_formulations
 from boostopt.authoring import CappedSimplex, DescribedRegularizer, Examples
 from boostopt.errors import DataError
 from boostopt.margins import Margins
-from boostopt.prototyping import prototype
+from boostopt.programs.prototyping import prototype
 from boostopt.verification import save, verify, writing
 from boostopt.verification.reading import read
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from certificates import CASES, document, judged, program, text
+from certificate_files import CASES, document, judged, program, text
 from false_claims import tried
 from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, noisy_stumps, reference_lpboost
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
-from certificates import document, judged
+from certificate_files import document, judged
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import boost, get_formulation

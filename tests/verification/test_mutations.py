@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from certificates import CASES, document, judged, program
+from certificate_files import CASES, document, judged, program
 from fuzzing import fuzz
 from mutations import CATALOGUE, Change
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from certificates import program as small
+from certificate_files import program as small
 
 from boostopt import Certificate, ProblemError, Program, get_formulation
 from boostopt.verification import save, verify, writing

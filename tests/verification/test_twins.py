@@ -30,7 +30,7 @@ from boostopt.edges.linear import LinearEdges
 from boostopt.edges.squared import SquaredEdges, SquaredPositiveEdges
 from boostopt.edges.tied import TiedEdges
 from boostopt.margins import Margins
-from boostopt.program import Examples
+from boostopt.programs.program import Examples
 from boostopt.regularizers.base import Regularizer
 from boostopt.regularizers.relative_entropy import UnnormalizedRelativeEntropy
 from boostopt.regularizers.tilted import Tilted

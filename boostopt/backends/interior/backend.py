@@ -18,7 +18,7 @@ from boostopt.backends.interior.newton import Point
 from boostopt.backends.interior.problem import Problem
 from boostopt.backends.interior.start import Track, centred, followed, mixed, of_one_row
 from boostopt.errors import needed
-from boostopt.program import Program
+from boostopt.programs.program import Program
 from boostopt.shapes import Array
 
 MOST_ITERATIONS = 60

@@ -16,7 +16,7 @@ import numpy as np
 from boostopt.backends.interior.folded import Folded, folded
 from boostopt.edges.base import Epigraph
 from boostopt.margins import Margins
-from boostopt.program import Program
+from boostopt.programs.program import Program
 from boostopt.regularizers.base import Pointwise
 from boostopt.regularizers.capped_simplex import FULL_SUPPORT
 from boostopt.shapes import Array, Bool, Float

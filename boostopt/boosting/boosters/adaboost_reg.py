@@ -38,7 +38,7 @@ from boostopt.boosting.run import Run
 from boostopt.boosting.state import State
 from boostopt.boosting.updates import Move
 from boostopt.oracles.base import Oracle
-from boostopt.parameters import LARGEST, POSITIVE, Domain, parameter
+from boostopt.programs.parameters import LARGEST, POSITIVE, Domain, parameter
 from boostopt.regularizers.projections import step_to_edge
 from boostopt.shapes import Array, Float
 

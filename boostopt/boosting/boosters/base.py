@@ -32,10 +32,10 @@ from boostopt.boosting.trace import Row
 from boostopt.boosting.updates import Move, Update, alone
 from boostopt.edges.maximum import MaximumEdge
 from boostopt.errors import needed
-from boostopt.formulation import Formulation
 from boostopt.oracles.base import Answer, Oracle, check_oracle
-from boostopt.parameters import CANONICAL, COUNT, Domain, parameter
-from boostopt.program import Examples
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.parameters import CANONICAL, COUNT, Domain, parameter
+from boostopt.programs.program import Examples
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex, normalized
 from boostopt.shapes import Array, Float

@@ -43,7 +43,7 @@ from boostopt.boosting.state import State
 from boostopt.boosting.updates import Move
 from boostopt.errors import OptionError, shown
 from boostopt.oracles.base import Oracle
-from boostopt.parameters import Domain, parameter
+from boostopt.programs.parameters import Domain, parameter
 from boostopt.shapes import Array, Float
 
 TIME = Domain("[1e-6, 600]", lambda value, examples: 1e-6 <= value <= 600.0)

@@ -33,8 +33,8 @@ from boostopt.boosting.run import Run
 from boostopt.boosting.state import State
 from boostopt.boosting.updates import Move
 from boostopt.oracles.base import Oracle
-from boostopt.parameters import Domain, parameter
-from boostopt.program import Examples
+from boostopt.programs.parameters import Domain, parameter
+from boostopt.programs.program import Examples
 from boostopt.shapes import Array, Float
 
 SHARE = Domain("[0, 1)", lambda value, examples: 0.0 <= value < 1.0, typical=0.0)

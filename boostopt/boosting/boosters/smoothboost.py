@@ -33,8 +33,8 @@ from boostopt.boosting.state import State
 from boostopt.boosting.updates import Move
 from boostopt.errors import OptionError
 from boostopt.oracles.base import Oracle, check_oracle
-from boostopt.parameters import CANONICAL, FRACTION, Domain, parameter
-from boostopt.program import Examples
+from boostopt.programs.parameters import CANONICAL, FRACTION, Domain, parameter
+from boostopt.programs.program import Examples
 from boostopt.shapes import Array, Float
 
 BELOW_HALF = Domain("(0, 1/2)", lambda value, examples: 0.0 < value < 0.5, typical=0.1)

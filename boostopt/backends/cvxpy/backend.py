@@ -1,0 +1,272 @@
+"""Every conic or linear solver that CVXPY has installed, as the backend "cvxpy:<solver>".
+
+"cvxpy:<solver>:<form>" is the same solver pinned to one form of a program, so that forms can be compared.
+
+A solver's status is not believed, in either direction: each attempt hands on the iterate, which CVXPY would throw away
+after a failure, and the caller certifies it.
+"""
+
+from __future__ import annotations
+
+import copy
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+import numpy as np
+
+from boostopt.backends.base import CONES, Attempt, Backend, Capability, Task
+from boostopt.backends.cvxpy.profiles import FORMS, PROFILES, Options, Profile
+from boostopt.backends.isolation.foreign import Failed, called, hand_on_interrupt
+from boostopt.errors import SolverNotFound, unknown_name
+from boostopt.programs.derived import Derived, Form, derive
+from boostopt.programs.program import Program
+
+PREFIX = "cvxpy:"
+LINEAR = frozenset({"linear"})
+
+MODELLED = 20_000
+"""Entries of a margin matrix up to which modelling, and a solver between two looks at the clock, take no time that
+counts. Measured with SCS at a limit of 1 s: half a second past it at 100,000 entries, 44 s at 1,000,000."""
+
+
+def installed() -> list[str]:
+    """Return the names of the backends for the solvers that CVXPY finds and that take linear programs."""
+    return [PREFIX + solver.lower() for solver in _found() if "linear" in _cones(solver)]
+
+
+def open_solver(name: str) -> Backend:
+    """Return the backend "cvxpy:<solver>", or "cvxpy:<solver>:<form>" which is pinned to one form.
+
+    Raises
+    ------
+    OptionError
+        CVXPY knows no such solver, or there is no such form.
+    SolverNotFound
+        CVXPY knows it, but it is not installed.
+    """
+    solver, pinned, form = name.removeprefix(PREFIX).upper().partition(":")
+    if pinned and form.lower() not in FORMS:
+        raise unknown_name("form", form.lower(), FORMS)
+    if solver in _found():
+        return CvxpyBackend(solver, FORMS[form.lower()] if pinned else None)
+    from cvxpy.reductions.solvers import defines
+
+    if solver in {*defines.SOLVER_MAP_CONIC, *defines.SOLVER_MAP_QP}:
+        raise SolverNotFound(
+            f"expected an installed solver; CVXPY supports {solver} but does not find it. "
+            f"Install it, or use one of {', '.join(installed())}."
+        )
+    raise unknown_name("backend", name, installed())
+
+
+@dataclass(frozen=True)
+class CvxpyBackend(Backend):
+    """One solver behind CVXPY.
+
+    Attributes
+    ----------
+    solver
+        CVXPY's name for it.
+    form
+        The only form of a program that it is given; None for the ladder of its profile.
+    """
+
+    solver: str
+    form: Form | None = None
+
+    @property
+    def name(self) -> str:
+        return ":".join([PREFIX + self.solver.lower(), *(name for name, form in FORMS.items() if form == self.form)])
+
+    def pinned(self, form: str) -> Backend:
+        """Return the same solver with one form by its name.
+
+        Raises
+        ------
+        OptionError
+            There is no such form.
+        """
+        if form not in FORMS:
+            raise unknown_name("form", form, FORMS)
+        return replace(self, form=FORMS[form])
+
+    @property
+    def profile(self) -> Profile:
+        """What is known about the solver."""
+        return PROFILES.get(self.solver, Profile())
+
+    @property
+    def automatic(self) -> bool:
+        # The others are mixed-integer, or want a licence, or cannot be told how accurate and how long.
+        return self.solver in PROFILES
+
+    @property
+    def version(self) -> str:
+        try:
+            return version(self.profile.package or self.solver.lower())
+        except PackageNotFoundError:
+            return ""
+
+    def takes(self, program: Program) -> Capability:
+        cones = program.cones
+        missing = [CONES.get(cone, f"{cone!r} (unknown to boostopt)") for cone in sorted(cones - _cones(self.solver))]
+        if missing:
+            return Capability(False, f"{self.solver} does not take {' and '.join(missing)}, which the program needs")
+        withheld = [f"{CONES[cone]}: {why}" for cone, why in self.profile.withheld.items() if cone in cones]
+        if withheld:
+            return Capability(False, f"{self.solver} is not given {' nor '.join(withheld)}")
+        if self.form is not None and self.form.side not in program.sides:
+            return Capability(False, f"the program has no derived {self.form.side} for the form of {self.name}")
+        return Capability(True)
+
+    def keeps_limit(self, program: Program) -> bool:
+        N, t = program.margins.shape
+        return self.profile.limited and N * t <= MODELLED
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        profile, program, deadline = self.profile, task.program, task.deadline
+        linear = program.cones == LINEAR
+        ladder = profile.linear_ladder if linear else profile.ladder
+        for rung in ladder if self.form is None else [profile.pinned(self.form, linear)]:
+            if deadline.passed:
+                return
+            if rung.form.side not in program.sides:
+                continue
+            # The options are made when the solver starts: modelling takes its part of the time limit.
+            yield self._attempt(program, rung.form, lambda rung=rung: profile.sent(rung, task.tol, deadline.left))
+
+    def _attempt(self, program: Program, form: Form, choose: Callable[[], Options]) -> Attempt:
+        """Run the solver once; whatever it or CVXPY raises becomes the attempt's error."""
+        clock = _Clock()
+        derived = derive(program.margins, program.regularizer, program.edge_function, form)
+        clock.lap("build")
+        options: Options = {}
+        try:
+            # solver_opts={} is required: without it CVXPY's Clarabel interface cannot read its own answer.
+            data, chain, inverse = called(lambda: derived.problem.get_problem_data(self.solver, solver_opts={}))
+            clock.lap("canonicalize")
+            options = choose()
+            # A copy: CVXPY's interfaces take options out of what they are given.
+            sent = copy.deepcopy(options)
+            raw = called(
+                lambda: chain.solve_via_data(derived.problem, data, warm_start=False, verbose=False, solver_opts=sent)
+            )
+        except Failed as failure:
+            clock.lap("solve")
+            return Attempt(form.name, options, "raised", False, times=clock.times, error=str(failure))
+        clock.lap("solve")
+        hand_on_interrupt(self._status(raw, ""))
+        try:
+            return called(lambda: self._read(derived, chain, inverse, raw, form, options, clock))
+        except Failed as failure:  # an answer that CVXPY cannot read
+            clock.lap("recover")
+            status = self._status(raw, "unreadable")
+            return Attempt(form.name, options, status, False, times=clock.times, error=str(failure))
+
+    def _read(
+        self,
+        derived: Derived,
+        chain: Any,
+        inverse: Any,
+        raw: Any,
+        form: Form,
+        options: Options,
+        clock: _Clock,
+    ) -> Attempt:
+        solution = chain.invert(raw, inverse)
+        iterate = solution if solution.primal_vars else _keep_iterate(chain, raw, inverse)
+        d, w = derived.read(iterate.primal_vars or {}, iterate.dual_vars or {})
+        clock.lap("recover")
+        iterations = solution.attr.get("num_iters")
+        return Attempt(
+            form=form.name,
+            options=options,
+            status=self._status(raw, solution.status),
+            claims=solution.status == "optimal",
+            d=d,
+            w=w,
+            iterations=None if iterations is None else int(iterations),
+            statistics=_numbers(raw) | _numbers(solution.attr.get("extra_stats")),
+            times=clock.times,
+        )
+
+    def _status(self, raw: Any, translated: str) -> str:
+        own = self.profile.status
+        return f"{own(raw)} ({translated})" if own else translated
+
+
+class _Clock:
+    """Seconds by phase."""
+
+    def __init__(self) -> None:
+        self.times: dict[str, float] = {}
+        self._last = time.perf_counter()
+
+    def lap(self, phase: str) -> None:
+        now = time.perf_counter()
+        self.times[phase] = now - self._last
+        self._last = now
+
+
+def _keep_iterate(chain: Any, raw: Any, inverse: Any) -> Any:
+    """Return CVXPY's reading of a failed answer as if it had been accepted: the iterate is worth certifying.
+
+    CVXPY drops the iterate when a status counts as a failure; a copy of its interface in which no status does keeps
+    it. Where the solver left none, the reading fails and the failed one stands.
+    """
+    solver = copy.copy(chain.reductions[-1])
+    solver.STATUS_MAP = dict.fromkeys(solver.STATUS_MAP, "optimal_inaccurate")
+    lenient = copy.copy(chain)
+    lenient.reductions = [*chain.reductions[:-1], solver]
+    try:
+        return lenient.invert(raw, inverse)
+    except (AttributeError, KeyError, TypeError, ValueError):  # no arrays in this answer
+        return chain.invert(raw, inverse)
+
+
+@cache
+def _found() -> list[str]:
+    """Names of the solvers that CVXPY finds."""
+    import cvxpy as cp
+
+    return list(cp.installed_solvers())
+
+
+@cache
+def _cones(solver: str) -> frozenset[str]:
+    """What a solver takes, asked of CVXPY's (private) table of interfaces."""
+    import cvxpy as cp
+    from cvxpy.reductions.solvers import defines
+
+    conic = defines.SOLVER_MAP_CONIC.get(solver)
+    supported = set(conic.SUPPORTED_CONSTRAINTS) if conic is not None else set[Any]()
+    takes = {
+        "linear": cp.NonNeg in supported or solver in defines.SOLVER_MAP_QP,
+        "second_order": cp.SOC in supported,
+        "quadratic": cp.SOC in supported or solver in defines.SOLVER_MAP_QP,
+        "exponential": cp.ExpCone in supported,
+        "power": cp.PowCone3D in supported,
+        "semidefinite": cp.PSD in supported,
+    }
+    return frozenset(cone for cone, taken in takes.items() if taken)
+
+
+def _numbers(source: Any) -> dict[str, float]:
+    """Return the numbers among the public fields of a solver's report, whatever kind of record it is."""
+    if source is None:
+        return {}
+    if isinstance(source, Mapping):
+        info = source.get("info")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
+        fields: dict[str, Any] = dict(source) if info is None else {}  # pyright: ignore[reportUnknownArgumentType]
+        return {k: float(v) for k, v in fields.items() if _is_number(v)} | _numbers(info)
+    names = [name for name in dir(source) if not name.startswith("_")]
+    values = {name: getattr(source, name) for name in names}
+    return {name: float(value) for name, value in values.items() if _is_number(value)}
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

@@ -1,0 +1,1 @@
+"""HiGHS driven directly: one model lives through a run."""

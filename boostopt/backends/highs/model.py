@@ -1,0 +1,320 @@
+"""Linear programs that live in HiGHS: built once, then changed in place, so that the basis carries over.
+
+Two spaces, each the dual of the other. In d-space a hypothesis is a row, in w-space a column:
+
+    d-space   min <cost, d> + <g, x>
+              s.t.  A Uᵀd + B x <= b : y,   sum d = 1 : beta,   lower <= d <= upper : psi
+
+    w-space   min <b', y> + (1 - sum lower) beta + <upper - lower, psi>         (b' = b - A Uᵀlower)
+              s.t.  U Aᵀy + beta + psi >= -cost : d - lower,   Bᵀy = -g : x,   y >= 0, psi >= 0
+
+Rows of equations have y free in sign; without the simplex there is no beta. On the simplex a multiple of sum d = 1 is
+taken from each row, which leaves y as it is (and moves beta): then most entries of a row of signs are 0.
+
+An appended row leaves a basis of d-space dual feasible, an appended column leaves one of w-space primal feasible, and
+so do new ends of the box: hence the simplex variant that each space is at home with. Rows and columns are never
+deleted, for that drops the basis.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse
+
+from boostopt.backends.highs.program import LinearProgram
+from boostopt.errors import BoostoptError
+from boostopt.shapes import Array, Float, Int8
+
+CHUNK = 2**22
+"""Entries of U that are converted at once when rows or columns are added."""
+
+
+class Refused(BoostoptError):
+    """HiGHS did not accept a part of a model."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sent:
+    """Costs and bounds of columns and rows, as HiGHS has them."""
+
+    cost: Float[Array, " columns"]
+    column_lower: Float[Array, " columns"]
+    column_upper: Float[Array, " columns"]
+    row_lower: Float[Array, " rows"]
+    row_upper: Float[Array, " rows"]
+
+
+@dataclass(frozen=True)
+class Run:
+    """How a run of HiGHS ended: its model status in its own words, and what it counted."""
+
+    status: str
+    optimal: bool
+    iterations: int
+    statistics: Mapping[str, float]
+
+
+class Model(ABC):
+    """A linear program in HiGHS. It is changed in place; `version` counts how often."""
+
+    space: ClassVar[str]
+    appended_as_columns: ClassVar[bool]
+
+    def __init__(self, lp: LinearProgram) -> None:
+        import highspy
+
+        self.highs: Any = highspy.Highs()
+        ends = highspy.HighsModelStatus
+        self._error, self._optimal = highspy.HighsStatus.kError, ends.kOptimal
+        self._without_optimum = (ends.kInfeasible, ends.kUnbounded, ends.kUnboundedOrInfeasible)
+        self.set(output_flag=False, log_to_console=False)
+        self.lp, self.version = lp, 0
+        self.order = np.arange(lp.rows)  # the row of the epigraph that stands at each place of the model
+        self.shift = lp.shifts(self.order)
+        self.sent = self.numbers()
+        self._begin()
+        self._append(self.order, 0)
+
+    @property
+    def head(self) -> int:
+        """Rows (columns in w-space) that stand before those of the epigraph."""
+        return int(self.lp.on_simplex)
+
+    @abstractmethod
+    def numbers(self) -> Sent:
+        """Return the costs and bounds that `lp` asks for."""
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Add what does not grow."""
+
+    @abstractmethod
+    def _read(self, solution: Any) -> tuple[Float[Array, " N"], Float[Array, " k"]]:
+        """Return d and the multipliers y of the model's rows."""
+
+    @abstractmethod
+    def _ray(self) -> Float[Array, " k"] | None:
+        """Return a direction of y that proves that no d is feasible, if HiGHS has one."""
+
+    def follow(self, lp: LinearProgram) -> bool:
+        """Change the model into that of a related program, the basis kept; False where it is not related."""
+        grown = lp.grown_from(self.lp)
+        if grown is None:
+            return False
+        kept, added = grown
+        self.version += 1
+        self.lp, self.order = lp, np.concatenate([kept[self.order], added])
+        self.shift = np.concatenate([self.shift, lp.shifts(added)])
+        old, self.sent = self.sent, self.numbers()
+        self._change(old, self.sent)
+        self._append(added, len(kept))
+        return True
+
+    def reduced_to_basis(self) -> bool:
+        """Forget all but the program and the basis, as a model that is built anew at this basis; False for no basis."""
+        basis = self.highs.getBasis()
+        if not basis.valid:
+            return False
+        self._check(self.highs.passModel(self.highs.getLp()), "its own program")
+        return self.highs.setBasis(basis) != self._error
+
+    def statuses(self) -> tuple[Int8[Array, " columns"], Int8[Array, " rows"]] | None:
+        """Return the basis as HiGHS's numbers for columns and rows, in the order of a model that is built anew."""
+        basis = self.highs.getBasis()
+        if not basis.valid:
+            return None
+        columns, rows = (
+            np.array([int(status) for status in part], dtype=np.int8) for part in (basis.col_status, basis.row_status)
+        )
+        grown = (columns if self.appended_as_columns else rows)[self.place(0) :]
+        grown[self.order] = grown.copy()
+        return columns, rows
+
+    def stand_at(self, columns: Int8[Array, " columns"], rows: Int8[Array, " rows"]) -> bool:
+        """Take a basis in the model's order; False where it is none of this model."""
+        import highspy
+
+        shape, kinds = (self.highs.getNumCol(), self.highs.getNumRow()), highspy.HighsBasisStatus
+        together = np.concatenate([columns, rows])
+        named = {int(kind): kind for kind in (kinds.kLower, kinds.kBasic, kinds.kUpper, kinds.kZero, kinds.kNonbasic)}
+        if (len(columns), len(rows)) != shape or not np.isin(together, list(named)).all():
+            return False
+        if np.count_nonzero(together == int(kinds.kBasic)) != len(rows):
+            return False
+        basis = highspy.HighsBasis()
+        basis.col_status = [named[status] for status in columns.tolist()]
+        basis.row_status = [named[status] for status in rows.tolist()]
+        return self.highs.setBasis(basis) != self._error
+
+    def set(self, **options: Any) -> None:
+        """Set options."""
+        for name, value in options.items():
+            self._check(self.highs.setOptionValue(name, value), f"the option {name} = {value!r}")
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that HiGHS has counted for this model so far: its time limit is for all runs together."""
+        return float(self.highs.getRunTime())
+
+    def run(self) -> Run:
+        """Run HiGHS from where it stands."""
+        failed = self.highs.run() == self._error
+        info, status = self.highs.getInfo(), self.highs.getModelStatus()
+        words = self.highs.modelStatusToString(status)
+        simplex, ipm = int(info.simplex_iteration_count), int(info.ipm_iteration_count)
+        return Run(
+            status=f"{words} (error)" if failed else words,
+            optimal=status == self._optimal and not failed,
+            iterations=max(simplex, 0) + max(ipm, 0),
+            statistics={
+                "objective": float(info.objective_function_value),
+                "max_primal_infeasibility": float(info.max_primal_infeasibility),
+                "max_dual_infeasibility": float(info.max_dual_infeasibility),
+            },
+        )
+
+    def answer(self) -> tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]:
+        """Return the weights d and w where the last run stopped, None where it left none; w is a ray if it has one."""
+        solution = self.highs.getSolution()
+        # Asked of a program that has an optimum, HiGHS would go and look for one.
+        ray = self._ray() if self.highs.getModelStatus() in self._without_optimum else None
+        d = w = None
+        if solution.value_valid and solution.dual_valid:
+            d, y = self._read(solution)
+            w = self._weights(y) + self.lp.epigraph.slope
+        return (d, w) if ray is None else (d, self._weights(ray))
+
+    def _weights(self, y: Float[Array, " k"]) -> Float[Array, " t"]:
+        """Return the hypothesis weights of multipliers in the order of the model."""
+        ordered = np.empty_like(y)
+        ordered[self.order] = y
+        return self.lp.epigraph.weights(ordered)
+
+    def _change(self, old: Sent, new: Sent) -> None:
+        """Send what differs of the costs and bounds: what is sent again unchanged costs HiGHS its factorization."""
+        columns, rows = len(old.cost), len(old.row_lower)
+        at = np.flatnonzero(old.cost != new.cost[:columns]).astype(np.int32)
+        if len(at):
+            self._check(self.highs.changeColsCost(len(at), at, new.cost[at]), "costs")
+        lower, upper = new.column_lower, new.column_upper
+        at = np.flatnonzero((old.column_lower != lower[:columns]) | (old.column_upper != upper[:columns]))
+        if len(at):
+            self._check(self.highs.changeColsBounds(len(at), at.astype(np.int32), lower[at], upper[at]), "bounds")
+        lower, upper = new.row_lower, new.row_upper
+        at = np.flatnonzero((old.row_lower != lower[:rows]) | (old.row_upper != upper[:rows]))
+        if len(at):
+            self._check(self.highs.changeRowsBounds(len(at), at.astype(np.int32), lower[at], upper[at]), "row bounds")
+
+    def _append(self, indices: Array, before: int) -> None:
+        """Append rows of the epigraph behind `before` of them, as rows or as columns."""
+        lp, step, sent = self.lp, max(CHUNK // self.lp.N, 1), self.sent
+        for start in range(0, len(indices), step):
+            some, shift = indices[start : start + step], self.shift[before + start :]
+            over_d = [lp.terms(int(i)) - away for i, away in zip(some, shift, strict=False)]
+            block: Any = scipy.sparse.csr_array(np.hstack([over_d, lp.epigraph.B[some]]))
+            count, first = len(some), self.place(before + start)
+            at = slice(first, first + count)
+            matrix = (block.nnz, block.indptr[:-1].astype(np.int32), block.indices.astype(np.int32), block.data)
+            if self.appended_as_columns:
+                bounds = sent.column_lower[at], sent.column_upper[at]
+                self._check(self.highs.addCols(count, sent.cost[at], *bounds, *matrix), "columns")
+            else:
+                bounds = sent.row_lower[at], sent.row_upper[at]
+                self._check(self.highs.addRows(count, *bounds, *matrix), "rows")
+
+    @abstractmethod
+    def place(self, k: int) -> int:
+        """Return where the k-th row of the epigraph stands, among the rows or among the columns."""
+
+    def _check(self, status: Any, what: str) -> None:
+        if status == self._error:
+            raise Refused(f"HiGHS refused {what}")
+
+
+class ExampleSpace(Model):
+    """d-space: columns d and x, a row for each row of the epigraph."""
+
+    space = "d"
+    appended_as_columns = False
+
+    def numbers(self) -> Sent:
+        lp, G = self.lp, self.lp.epigraph
+        free, one = np.full(len(G.g), np.inf), np.ones(self.head)
+        b = G.b[self.order] - self.shift
+        return Sent(
+            cost=np.concatenate([lp.cost, G.g]),
+            column_lower=np.concatenate([lp.lower, -free]),
+            column_upper=np.concatenate([lp.upper, free]),
+            row_lower=np.concatenate([one, np.where(G.equality[self.order], b, -np.inf)]),
+            row_upper=np.concatenate([one, b]),
+        )
+
+    def _begin(self) -> None:
+        columns, N, sent = len(self.sent.cost), self.lp.N, self.sent
+        self._check(self.highs.addVars(columns, sent.column_lower, sent.column_upper), "columns")
+        self._check(self.highs.changeColsCost(columns, np.arange(columns, dtype=np.int32), sent.cost), "costs")
+        if self.lp.on_simplex:
+            self._check(self.highs.addRow(1.0, 1.0, N, np.arange(N, dtype=np.int32), np.ones(N)), "the simplex")
+
+    def place(self, k: int) -> int:
+        return self.head + k
+
+    def _read(self, solution: Any) -> tuple[Float[Array, " N"], Float[Array, " k"]]:
+        # HiGHS's multipliers are those of the lower ends: minus ours.
+        return np.array(solution.col_value)[: self.lp.N], -np.array(solution.row_dual)[self.head :]
+
+    def _ray(self) -> Float[Array, " k"] | None:
+        _, found, ray = self.highs.getDualRay()
+        return -np.array(ray)[self.head :] if found else None
+
+
+class HypothesisSpace(Model):
+    """w-space: columns psi, beta and one for each row of the epigraph, a row for each example and each x."""
+
+    space = "w"
+    appended_as_columns = True
+
+    def numbers(self) -> Sent:
+        lp, G, N = self.lp, self.lp.epigraph, self.lp.N
+        b, free = G.b, np.full(self.head, np.inf)
+        if lp.lower.any():
+            b = b - G.rows(lp.margins.edges(lp.lower))
+        k, y_lower = lp.rows, np.where(G.equality[self.order], -np.inf, 0.0)
+        total = 1.0 - float(lp.lower.sum())
+        return Sent(
+            cost=np.concatenate([lp.upper - lp.lower, np.full(self.head, total), b[self.order] - total * self.shift]),
+            column_lower=np.concatenate([np.zeros(N), -free, y_lower]),
+            column_upper=np.full(N + self.head + k, np.inf),
+            row_lower=np.concatenate([-lp.cost, -G.g]),
+            row_upper=np.concatenate([np.full(N, np.inf), -G.g]),
+        )
+
+    def _begin(self) -> None:
+        N, sent = self.lp.N, self.sent
+        each, none = np.arange(N, dtype=np.int32), np.zeros(0, np.int32)
+        rows = len(sent.row_lower)
+        starts = np.zeros(rows, np.int32)
+        self._check(self.highs.addRows(rows, sent.row_lower, sent.row_upper, 0, starts, none, np.zeros(0)), "rows")
+        bounds = sent.column_lower[:N], sent.column_upper[:N]
+        self._check(self.highs.addCols(N, sent.cost[:N], *bounds, N, each, each, np.ones(N)), "psi")
+        if self.lp.on_simplex:
+            self._check(self.highs.addCol(sent.cost[N], -np.inf, np.inf, N, each, np.ones(N)), "beta")
+
+    def place(self, k: int) -> int:
+        return self.lp.N + self.head + k
+
+    def _read(self, solution: Any) -> tuple[Float[Array, " N"], Float[Array, " k"]]:
+        d = self.lp.lower + np.array(solution.row_dual)[: self.lp.N]
+        return d, np.array(solution.col_value)[self.place(0) :]
+
+    def _ray(self) -> Float[Array, " k"] | None:
+        _, found, ray = self.highs.getPrimalRay()
+        return np.array(ray)[self.place(0) :] if found else None
+
+
+SPACES: dict[str, type[Model]] = {space.space: space for space in (ExampleSpace, HypothesisSpace)}

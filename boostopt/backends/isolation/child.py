@@ -1,0 +1,236 @@
+"""The inside of an isolated process: it runs a backend's attempts, one when it is asked for one, and sends them back.
+
+Requests and replies are tuples, pickled, each after its length; they travel on copies of the standard input and output.
+What anything prints to the descriptors 1 and 2, from Python or from C, goes where the standard error goes, with a mark
+behind it before the reply is sent.
+
+    ("program", bytes)                     hold this program            -> ("ready",) or ("cannot", words)
+    ("backend", bytes)                     open it, import what it needs -> ("able", able, reason) or ("cannot", words)
+    ("run", tol, seconds, d, w, of, key)   the first attempt            -> ("attempt", attempt) or ("end",)
+    ("next",)                              another one                  -> ("attempt", attempt) or ("end",)
+    ("stop",)                              no more of them              -> nothing
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import pickle
+import queue
+import signal
+import struct
+import sys
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import IO, Any
+
+import numpy as np
+
+from boostopt.backends.base import Attempt, Deadline, Start, Task
+from boostopt.backends.isolation.guarded import Guarded
+from boostopt.backends.isolation.pickled import NotPortable, unpacked
+from boostopt.errors import needed
+from boostopt.programs.program import Program
+from boostopt.streams import stdout_to_stderr
+from boostopt.threads import one_thread
+
+KEPT_STATES = 4
+"""How many states of earlier attempts a process keeps for warm starts; they never leave it."""
+
+LENGTH = struct.Struct("<Q")
+
+DEATH_SIGNAL = 1
+"""Linux's PR_SET_PDEATHSIG: which signal a process gets when its parent ends."""
+
+serves = False
+"""Whether this is such a process: what runs in it needs no other one."""
+
+
+def packed(message: tuple[Any, ...]) -> bytes:
+    """Return a message as it travels."""
+    body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
+    return LENGTH.pack(len(body)) + body
+
+
+def write(stream: IO[bytes], message: bytes) -> None:
+    """Send a message that is packed."""
+    stream.write(message)
+    stream.flush()
+
+
+def read(stream: IO[bytes]) -> tuple[Any, ...] | None:
+    """Receive a message; None where the other end is gone."""
+    head = stream.read(LENGTH.size)
+    if len(head) < LENGTH.size:
+        return None
+    body = stream.read(LENGTH.unpack(head)[0])
+    return None if len(body) < LENGTH.unpack(head)[0] else pickle.loads(body)
+
+
+def serve(parent: int, mark: bytes) -> None:
+    """Answer requests until the other end is gone.
+
+    Parameters
+    ----------
+    parent
+        The number of the process that has started this one, and with which it ends.
+    mark
+        What is printed before each reply.
+    """
+    global serves
+    serves = True
+    _end_with(parent)
+    _die_first()
+    _leave_no_core()
+    requests, replies = _take_streams()
+    prints = os.dup(2)
+    inbox: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
+    # A thread of its own, so that the process ends with its parent also while a solver is running.
+    threading.Thread(target=_listen, args=(requests, inbox), daemon=True).start()
+    worker = _Worker()
+    while True:
+        request = inbox.get()
+        # At the end of it what was printed is on its way, before the reply is.
+        with one_thread(), stdout_to_stderr():
+            reply = worker.answer(request)
+        if reply is not None:
+            os.write(prints, mark)
+            write(replies, packed(reply))
+
+
+class _Worker:
+    """The program, the backend and the attempts under way."""
+
+    def __init__(self) -> None:
+        self._program: Program | None = None
+        self._backend: Guarded | None = None
+        self._attempts: Iterator[Attempt] = iter(())
+        self._states: dict[int, Any] = {}
+        self._keys = itertools.count(1)
+
+    def answer(self, request: tuple[Any, ...]) -> tuple[Any, ...] | None:
+        """Do what is asked."""
+        kind, *rest = request
+        match kind:
+            case "program":
+                return self._hold(*rest)
+            case "backend":
+                return self._open(*rest)
+            case "run":
+                return self._run(*rest)
+            case "next":
+                return self._next()
+            case _:
+                return self._stop()
+
+    def _hold(self, data: bytes) -> tuple[Any, ...]:
+        try:
+            self._program = unpacked(data)
+        except NotPortable as why:
+            return "cannot", str(why)
+        return ("ready",)
+
+    def _open(self, data: bytes) -> tuple[Any, ...]:
+        program = needed(self._program, "a program before a backend")
+        try:
+            self._backend = Guarded(unpacked(data))
+        except NotPortable as why:
+            return "cannot", str(why)
+        able = self._backend.takes(program)
+        return "able", able.able, able.reason
+
+    def _run(self, tol: float, seconds: float | None, d: Any, w: Any, backend: str, key: int | None) -> tuple[Any, ...]:
+        program, backed_by = needed(self._program, "a program"), needed(self._backend, "a backend")
+        start = None if d is None and w is None else Start(d, w, backend, self._states.get(key or 0))
+        self._attempts = backed_by.attempts(Task(program, tol, Deadline.after(seconds), start))
+        return self._next()
+
+    def _next(self) -> tuple[Any, ...]:
+        attempt = next(self._attempts, None)
+        if attempt is None:
+            return ("end",)
+        key = None
+        if attempt.state is not None:
+            key = next(self._keys)
+            self._states[key] = attempt.state
+            for old in list(self._states)[:-KEPT_STATES]:
+                del self._states[old]
+        options = {str(name): _plain(value) for name, value in attempt.options.items()}
+        statistics = {str(name): _plain(value) for name, value in attempt.statistics.items()}
+        return "attempt", replace(
+            attempt,
+            form=str(attempt.form),
+            options=options,
+            statistics=statistics,
+            d=None if attempt.d is None else np.array(attempt.d, np.float64),
+            w=None if attempt.w is None else np.array(attempt.w, np.float64),
+            error=None if attempt.error is None else str(attempt.error),
+            state=key,
+        )
+
+    def _stop(self) -> None:
+        attempts, self._attempts = self._attempts, iter(())
+        close = getattr(attempts, "close", None)
+        if close is not None:
+            with contextlib.suppress(Exception):  # a backend that objects to being stopped is stopped all the same
+                close()
+
+
+def _take_streams() -> tuple[IO[bytes], IO[bytes]]:
+    """Return private copies of the standard input and output; what is printed goes to the standard error."""
+    requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    os.dup2(2, 1)
+    sys.stdin = open(os.devnull, encoding="utf-8")
+    return requests, replies
+
+
+def _listen(requests: IO[bytes], inbox: queue.SimpleQueue[tuple[Any, ...]]) -> None:
+    """Put requests into the inbox; end the process when its parent is gone."""
+    while (message := read(requests)) is not None:
+        inbox.put(message)
+    os._exit(0)
+
+
+def _end_with(parent: int) -> None:
+    """Let the kernel end this process with its parent, also while a solver holds Python's lock; Linux alone does.
+
+    Elsewhere a thread sees that the parent is gone as soon as the solver lets it run.
+    """
+    if sys.platform != "linux":
+        return
+    import ctypes
+
+    with contextlib.suppress(AttributeError, OSError):  # a C library without it
+        ctypes.CDLL(None).prctl(DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
+    if os.getppid() != parent:  # it was gone before the kernel was asked
+        os._exit(0)
+
+
+def _die_first() -> None:
+    """Let Linux, out of memory, end this process and not the one that waits for it."""
+    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("1000")
+
+
+def _leave_no_core() -> None:
+    """Let a crash write no core file."""
+    with contextlib.suppress(ImportError, OSError, ValueError):  # no such limits on this system
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
+
+
+def _plain(value: Any) -> Any:
+    """Return a value without classes that the other end might have to import."""
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist() if value.dtype.kind in "biuf" else str(value)
+    return value if value is None or type(value) in (bool, int, float, str) else str(value)

@@ -1,0 +1,116 @@
+"""A backend whose faults are attempts: what it raises and what makes no sense is said in words and ends nothing."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from boostopt.backends.base import Attempt, Capability, Task, Wrapper
+from boostopt.backends.isolation.foreign import LONGEST_WORDS, Failed, called
+from boostopt.programs.program import Program
+from boostopt.shapes import Array
+
+PHASES = ("build", "canonicalize", "solve", "recover")
+"""The phases that a backend may time."""
+
+
+@dataclass(frozen=True)
+class Guarded(Wrapper):
+    """Another backend, of which nothing can raise."""
+
+    def takes(self, program: Program) -> Capability:
+        try:
+            return called(lambda: _capability(self.inner.takes(program)))
+        except Failed as failure:
+            return Capability(False, f"{self.name} fails when it is asked: {failure}")
+
+    def keeps_limit(self, program: Program) -> bool:
+        try:
+            return called(lambda: bool(self.inner.keeps_limit(program)))
+        except Failed:  # it has not said so
+            return False
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        began = time.perf_counter()
+        try:
+            run = called(lambda: iter(self.inner.attempts(task)))
+            while (attempt := called(lambda: _next(run, task.program))) is not None:
+                yield attempt
+                began = time.perf_counter()
+        except Failed as failure:
+            yield Attempt("", {}, "raised", False, times=lost(began), error=str(failure))
+
+
+def _capability(able: Any) -> Capability:
+    """Return what a backend says it takes; any other value as yes or no."""
+    return able if isinstance(able, Capability) else Capability(bool(able))
+
+
+def _next(run: Iterator[Any], program: Program) -> Attempt | None:
+    """Return the next attempt, None after the last one."""
+    for attempt in run:
+        return sound(attempt, program)
+    return None
+
+
+def sound(attempt: Any, program: Program) -> Attempt:
+    """Return an attempt that can be certified and reported, whatever a backend yielded.
+
+    An iterate that is not an array of real numbers of the right shape is left out, and the error says so. Whether
+    it is any good is for the certificate to say.
+    """
+    if not isinstance(attempt, Attempt):
+        error = f"yielded {attempt!r} where an attempt was expected"
+        return Attempt("", {}, "garbage", False, error=error[:LONGEST_WORDS])
+    N, t = program.margins.shape
+    faults = [fault for fault in (_fault("d", attempt.d, N), _fault("w", attempt.w, t)) if fault]
+    given: Any = attempt  # nothing is known about the fields of foreign records
+    timed = _mapping(given.times)
+    checked = replace(
+        attempt,
+        form=str(given.form),
+        status=str(given.status),
+        claims=bool(given.claims),
+        d=None if given.d is None or _fault("d", given.d, N) else _float64(given.d),
+        w=None if given.w is None or _fault("w", given.w, t) else _float64(given.w),
+        options=_mapping(given.options),
+        statistics=_mapping(given.statistics),
+        iterations=int(given.iterations) if isinstance(given.iterations, int | np.integer) else None,
+        error=None if given.error is None else str(given.error),
+        times={phase: float(timed[phase]) for phase in PHASES if isinstance(timed.get(phase), int | float)},
+    )
+    if not checked.answered and (checked.d is not None or checked.w is not None):
+        faults.append("left no finite number")
+    said = checked.error or ""
+    new = [fault for fault in faults if fault not in said]  # an attempt from another process has been here before
+    return replace(checked, error="; ".join([*([said] if said else []), *new])) if new else checked
+
+
+def lost(began: float) -> dict[str, float]:
+    """The time since then, as that of a solver that left nothing."""
+    return {"solve": time.perf_counter() - began}
+
+
+def _float64(array: Any) -> Array:
+    """Convert an array of real numbers; what is beyond float64 becomes infinite, for the certificate to judge."""
+    with np.errstate(all="ignore"):
+        return np.asarray(array, np.float64)
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _fault(name: str, array: Any, length: int) -> str:
+    """What is wrong with an iterate, "" for nothing."""
+    if array is None:
+        return ""
+    if not isinstance(array, np.ndarray):
+        return f"left {type(array).__name__} for {name} where an array was expected"
+    if array.dtype.kind not in "iuf" or array.shape != (length,):
+        return f"left shape {array.shape} of {array.dtype} for {name} where {length} real numbers were expected"
+    return ""

@@ -1,0 +1,261 @@
+"""A backend in a process of its own: what crashes, hangs or prints there is an attempt in words here.
+
+Foreign solvers have been seen to abort the process, to run past every limit, and to write to the standard output from
+C. Their attempts come back one by one as they are made; the parent alone certifies them. One process is kept and used
+again, since importing CVXPY and its solvers takes a second or two; after a crash or a kill the next one starts anew.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Start, Task, Wrapper
+from boostopt.backends.isolation.foreign import LONGEST_WORDS
+from boostopt.backends.isolation.guarded import Guarded, lost, sound
+from boostopt.backends.isolation.pickled import NotPortable, packed
+from boostopt.backends.isolation.process import START_SECONDS, Died, Process, Silent, acquire, release
+from boostopt.programs.program import Program
+
+PREFIX = "isolated:"
+
+GRACE, LEAST_GRACE, MOST_GRACE = 0.05, 0.1, 5.0
+"""How long after the time limit a solver is killed, as a share of it, and the least and the most of it in seconds: most
+solvers look at the clock between iterations only."""
+
+PRINTED_KEPT = 2000
+"""Characters of what was printed that are kept with an attempt, the last ones."""
+
+
+def isolated(backend: Backend, grace: float | None = None, otherwise_here: bool = False) -> Isolated:
+    """Return a backend that runs the attempts of another one in a child process.
+
+    A crash, a hang beyond time limit and grace, NaN and garbage are attempts whose status and error say so; attempts
+    that came before a crash are kept. Once an attempt has come and the time is over, no other is asked for. Without a
+    time limit nothing is killed. What is printed is kept with the attempt, in `statistics["printed"]`.
+
+    Parameters
+    ----------
+    backend
+        Which one; it must be importable (not from a script or a notebook).
+    grace
+        Seconds after the time limit when the process is killed; a twentieth of it, 0.1 at least and 5 at most, by
+        default.
+    otherwise_here
+        Run the attempts in this process where the backend or the program cannot be handed to another one, and say so
+        in `statistics["isolated"]`; by default the only attempt then says why, and nothing is run.
+    """
+    return backend if isinstance(backend, Isolated) else Isolated(backend, grace, otherwise_here)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A state that a backend left in a process, for a start that comes to the same process."""
+
+    pid: int
+    key: int
+
+
+@dataclass(frozen=True)
+class _Refusal:
+    """Why a backend does not run in a process of its own.
+
+    Attributes
+    ----------
+    status, why
+        In a word, and in words.
+    harmless
+        Whether this process may run it instead: it was not the backend that failed.
+    """
+
+    status: str
+    why: str
+    harmless: bool
+
+
+@dataclass(frozen=True)
+class Isolated(Wrapper):
+    """Another backend, run in a process of its own."""
+
+    grace: float | None = None
+    otherwise_here: bool = False
+
+    @property
+    def name(self) -> str:
+        return PREFIX + self.inner.name
+
+    def takes(self, program: Program) -> Capability:
+        return Guarded(self.inner).takes(program)
+
+    def keeps_limit(self, program: Program) -> bool:
+        return True
+
+    def prepare(self, program: Program) -> Capability:
+        """Start the process, if none waits, hand the program over and import the solver there: before the clock runs.
+
+        Returns
+        -------
+        Whether the backend can be run and takes the program, and if not why.
+        """
+        process = self._opened(program, None)
+        if isinstance(process, _Refusal):
+            return Capability(self.otherwise_here and process.harmless, process.why)
+        release(process)
+        return Capability(True)
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        began, end = time.perf_counter(), self._end(task.deadline)
+        process, crash = self._opened(task.program, end), None
+        if isinstance(process, Process):
+            # A process that has run other solvers may have been damaged by them: a crash then says nothing of this one.
+            suspect = bool(process.served - {self.inner.name})
+            crash = yield from self._session(process, task, end, suspect)
+            if crash is None:
+                return
+            process = self._opened(task.program, end)
+        if isinstance(process, Process):
+            yield from self._session(process, task, end, suspect=False)
+        elif crash is not None:
+            yield crash
+        else:
+            yield from self._not_isolated(task, process, began)
+
+    def _end(self, deadline: Deadline) -> float | None:
+        """Return when a process that has not answered is killed: one grace for all that is asked of it."""
+        left = deadline.left
+        if left is None:
+            return None
+        usual = min(max(GRACE * left, LEAST_GRACE), MOST_GRACE)
+        return time.perf_counter() + left + (usual if self.grace is None else self.grace)
+
+    def _opened(self, program: Program, end: float | None) -> Process | _Refusal:
+        """Return a process that has the program and the backend, or why there is none."""
+        try:
+            backend = packed(self.inner)
+            process = acquire()
+        except NotPortable as why:
+            return _Refusal("not isolated", str(why), harmless=True)
+        except OSError as failure:
+            return _Refusal("not isolated", f"no process can be started: {failure}", harmless=True)
+        refusal: _Refusal | None = None
+        given_out = False
+        seconds = _left(end, START_SECONDS) or 0.0
+        try:
+            why = "" if process.holds(program) else process.hold(program, packed(program), seconds)
+            if not why:
+                kind, *rest = process.ask(("backend", backend), _left(end, START_SECONDS))
+                why = str(rest[0]) if kind == "cannot" else "" if rest[0] else str(rest[1])
+            refusal = _Refusal("not isolated", why, harmless=True) if why else None
+            given_out = not why
+        except NotPortable as reason:
+            refusal = _Refusal("not isolated", str(reason), harmless=True)
+        except Died as death:
+            why = f"its process died before it began: {death}{_last_words(process.printed())}"
+            refusal = _Refusal("crashed", why, harmless=False)
+        except Silent:
+            if not process.served:
+                process.late = process.late or time.perf_counter()
+            refusal = _Refusal("not started", f"its process did not start within {seconds:.3g} s", harmless=False)
+        finally:
+            if not given_out:
+                release(process)
+        return refusal or process
+
+    def _session(
+        self, process: Process, task: Task, end: float | None, suspect: bool
+    ) -> Generator[Attempt, None, Attempt | None]:
+        """Yield the attempts of one run; return a crash after which it should be repeated in a fresh process."""
+        process.served.add(self.inner.name)
+        process.printed()
+        request: tuple[Any, ...] = ("run", task.tol, task.deadline.left, *self._start(task.start, process))
+        began = time.perf_counter()
+        came = 0
+        try:
+            while True:
+                kind, *rest = process.ask(request, _left(end))
+                if kind != "attempt":
+                    return None
+                yield self._received(rest[0], process, task.program)
+                began, request, came = time.perf_counter(), ("next",), came + 1
+                if task.deadline.passed:
+                    return None
+        except Died as death:
+            text = process.printed()
+            error = f"the process of {self.inner.name} died: {death}{_last_words(text)}"
+            crash = _ended("crashed", error, text, began)
+            if suspect and not came:
+                return crash
+            yield crash
+        except Silent:
+            seconds, limit = time.perf_counter() - began, task.deadline.allowed
+            process.kill()  # before it is read what it has printed: it may print without end
+            text = process.printed()
+            of_limit = "its time limit" if limit is None else f"its time limit of {limit:.3g} s"
+            error = f"{self.inner.name} did not stop at {of_limit} and was killed"
+            yield _ended(f"killed after {seconds:.1f} s", error + _last_words(text), text, began)
+        finally:
+            self._finish(process)
+        return None
+
+    def _finish(self, process: Process) -> None:
+        """Stop what is under way and give the process back; `release` kills one that owes an answer."""
+        if process.usable:
+            process.tell(("stop",))
+        release(process)
+
+    def _received(self, attempt: Any, process: Process, program: Program) -> Attempt:
+        """Return an attempt as it came, with what was printed meanwhile."""
+        checked = sound(attempt, program)
+        state = checked.state
+        checked = replace(checked, state=Kept(process.pid, state) if isinstance(state, int) else None)
+        return _with_printed(checked, process.printed())
+
+    def _start(self, start: Start | None, process: Process) -> tuple[Any, Any, str, int | None]:
+        """Return where to begin, for the other end: the state never left the process."""
+        if start is None:
+            return None, None, "", None
+        kept = start.state
+        key = kept.key if isinstance(kept, Kept) and kept.pid == process.pid else None
+        return start.d, start.w, start.backend.removeprefix(PREFIX), key
+
+    def _not_isolated(self, task: Task, refusal: _Refusal, began: float) -> Iterator[Attempt]:
+        """Run in this process, or only say why not."""
+        if not (self.otherwise_here and refusal.harmless):
+            yield Attempt("", {}, refusal.status, False, times=lost(began), error=refusal.why[:LONGEST_WORDS])
+            return
+        here = Guarded(self.inner)
+        if task.deadline.at is not None and not here.keeps_limit(task.program):
+            warnings.warn(
+                f"expected {self.inner.name} to keep its time limit, or to be given a process that can be killed; "
+                f"it may run past the limit in this one: {refusal.why}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+        for attempt in here.attempts(task):
+            yield replace(attempt, statistics={**attempt.statistics, "isolated": f"no: {refusal.why}"})
+
+
+def _left(end: float | None, most: float | None = None) -> float | None:
+    """Return the seconds left until an end, at most so many; None for no end."""
+    left = None if end is None else max(end - time.perf_counter(), 0.0)
+    return most if left is None else left if most is None else min(left, most)
+
+
+def _ended(status: str, error: str, printed: str, began: float) -> Attempt:
+    """The attempt that ended with its process."""
+    attempt = Attempt("", {}, status, False, times=lost(began), error=error[:LONGEST_WORDS])
+    return _with_printed(attempt, printed)
+
+
+def _with_printed(attempt: Attempt, printed: str) -> Attempt:
+    text = printed.strip()
+    return replace(attempt, statistics={**attempt.statistics, "printed": text[-PRINTED_KEPT:]}) if text else attempt
+
+
+def _last_words(printed: str) -> str:
+    """The last line that was printed, as the end of a sentence."""
+    lines = printed.strip().splitlines()
+    return f'; it printed "{lines[-1].strip()}" last' if lines else ""

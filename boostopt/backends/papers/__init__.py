@@ -1,0 +1,1 @@
+"""The papers' own solvers: the augmented Lagrangian, and sequential quadratic programming."""

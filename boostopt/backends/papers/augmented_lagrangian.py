@@ -1,0 +1,219 @@
+"""The augmented Lagrangian of the dual, as the dissertation solved its programs.
+
+The dual is minimized with its bounds kept and its equations in the objective [Glocer 2009, section 4.1; LANCELOT: Conn,
+Gould, Toint 1991]. For the maximum edge, c(w) = sum w - 1 and minus the dual Theta, an inner step minimizes
+
+    L(w, psi; lambda, mu) = -Theta(w, psi) - lambda c(w) + c(w)^2 / (2 mu)      subject to w >= 0, psi >= 0
+
+by L-BFGS-B; then either lambda becomes lambda - c / mu, for small c, or mu shrinks. (Printed, Theta and lambda have the
+other sign.) The gradients are those of the paper, corrected: with d the weights at (w, psi) or (w, beta), they are
+-Uᵀd in w, 1/nu - d in psi and 1 - sum d in beta. For other edge functions lambda is minus the further variables of G.
+
+Two forms are tried. The first has the paper's variables: (w, psi) with the logarithm of a sum for a relative entropy,
+(w, beta) where the conjugate is a sum over the examples. The second has w alone, psi and beta eliminated by the closed
+form of F*, and takes weak regularizers in stages, each with a stronger one that is relative to where the last one
+ended.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy
+import scipy.optimize
+
+from boostopt.backends.base import NEEDS_CLOSED_SUM, Attempt, Backend, Capability, Task
+from boostopt.backends.best import Best
+from boostopt.backends.papers.lagrangian import Dual, Eliminated, Lagrangian, duals, row_multipliers
+from boostopt.edges.base import LARGEST_WEIGHT
+from boostopt.errors import needed, unknown_name
+from boostopt.programs.program import Program
+from boostopt.shapes import Array, Float
+
+NAME = "augmented_lagrangian"
+
+FIRST_MU = 0.1
+"""The first mu, and the factor by which it shrinks; with the two exponents below LANCELOT's own choice."""
+
+AFTER_FAILURE, AFTER_SUCCESS = 0.1, 0.9
+"""Exponents of mu in what c is allowed to be: anew after mu has shrunk, and as a factor after lambda was updated."""
+
+SMALLEST_VIOLATION, SMALLEST_GRADIENT = 1e-13, 1e-11
+"""Where the tolerances of c and of the inner steps stop shrinking: the rounding of sums of margins."""
+
+MEMORY = 30
+"""Corrections that L-BFGS-B keeps."""
+
+EVALUATIONS = 500
+"""Evaluations of the Lagrangian in one inner step, and in the whole of the first form."""
+
+OUTER_STEPS = 100
+"""Inner steps after which a form is given up."""
+
+PATIENCE = 12
+"""Inner steps in a row that narrow the interval by less than `PROGRESS` of it, after which a form is given up."""
+
+PROGRESS = 0.01
+
+
+@dataclass(frozen=True)
+class AugmentedLagrangian(Backend):
+    """LANCELOT's scheme over the dual variables, with scipy's L-BFGS-B for the steps within bounds."""
+
+    @property
+    def name(self) -> str:
+        return NAME
+
+    @property
+    def version(self) -> str:
+        return f"scipy {scipy.__version__}"
+
+    def takes(self, program: Program) -> Capability:
+        F = program.regularizer.pointwise()
+        if F is None or not program.regularizer.exact:
+            return Capability(False, f"{NAME} {NEEDS_CLOSED_SUM}")
+        middle, live = 0.5 * (F.lower + F.upper), F.upper > F.lower
+        with np.errstate(divide="ignore", invalid="ignore"):
+            curved = F.curvatures(middle) > 0
+        if not curved[live].all():
+            return Capability(False, f"{NAME} needs a strictly convex regularizer: the dual of this one has kinks")
+        if program.edge_function.epigraph(program.margins.t) is None:
+            return Capability(False, f"{NAME} needs an edge function made of linear rows and a quadratic")
+        return Capability(True)
+
+    def keeps_limit(self, program: Program) -> bool:
+        return True  # L-BFGS-B is stopped between two evaluations of the Lagrangian
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        w, best = corrective_start(task), Best(task)
+        for dual in duals(task.program.regularizer):
+            run = _Run(task, dual, best, w)
+            while not task.deadline.passed:
+                began, before = time.perf_counter(), run.evaluations
+                status = run.to_the_end()
+                yield Attempt(
+                    form=dual.form,
+                    options={"mu": FIRST_MU, "memory": MEMORY},
+                    status=status,
+                    claims=best.reached,
+                    d=best.d,
+                    w=best.w,
+                    iterations=run.evaluations - before,
+                    statistics={"outer steps": run.outer, "violation": run.violation},
+                    times={"solve": time.perf_counter() - began},
+                )
+                if not best.reached:
+                    break
+                if not best.again():
+                    return
+            w = w if best.w is None else best.w
+
+
+def open_augmented_lagrangian(name: str) -> Backend:
+    """Return the backend; it has no variants.
+
+    Raises
+    ------
+    OptionError
+        A variant is asked for.
+    """
+    if name != NAME:
+        raise unknown_name("backend", name, installed())
+    return AugmentedLagrangian()
+
+
+def installed() -> list[str]:
+    """Return the name of the backend: scipy is always there."""
+    return [NAME]
+
+
+class _Run:
+    """The outer iteration in one form."""
+
+    def __init__(self, task: Task, dual: Dual, best: Best, w: Float[Array, " t"]) -> None:
+        G = needed(task.program.edge_function.epigraph(task.program.margins.t), "a program that this backend takes")
+        self.task, self.dual, self.best = task, dual, best
+        self.evaluations, self.outer, self.violation = 0, 0, np.inf
+        self._lagrangian = Lagrangian(task.program.margins, G, dual, np.zeros(len(G.g)), FIRST_MU)
+        lowest = np.concatenate([np.where(G.equality, -np.inf, 0.0), dual.low])
+        # Duals of infeasible programs are unbounded.
+        self._bounds = [(max(low, -LARGEST_WEIGHT), LARGEST_WEIGHT) for low in lowest.tolist()]
+        self._z = np.concatenate([row_multipliers(G, w), dual.first])
+        self._tolerance, self._allowed = FIRST_MU, FIRST_MU**AFTER_FAILURE
+
+    def to_the_end(self) -> str:
+        """Minimize and update until the interval is narrow enough, or as long as there is progress; say why it ends."""
+        stalled, staged = 0, isinstance(self.dual, Eliminated)
+        while not self.best.reached:
+            if self.task.deadline.passed:
+                return f"time limit, violation {self.violation:.1e}"
+            if self.outer == OUTER_STEPS or stalled == PATIENCE:
+                return f"{'step limit' if stalled < PATIENCE else 'no progress'}, violation {self.violation:.1e}"
+            if not staged and self.evaluations >= EVALUATIONS:
+                return f"evaluation limit, violation {self.violation:.1e}"
+            before, lagrangian = self.best.gap, self._lagrangian
+            self._minimize(max(self._tolerance, SMALLEST_GRADIENT))
+            v, y = lagrangian.split(self._z)
+            w, self.violation = lagrangian.weights(v), lagrangian.violation(v)
+            m = lagrangian.U.margins(w)
+            self.best.keep(self.dual.at(m, y).d, w)
+            stalled = 0 if self.best.gap < (1.0 - PROGRESS) * before else stalled + 1
+            if self.violation <= max(self._allowed, SMALLEST_VIOLATION):
+                self._lagrangian = replace(lagrangian, estimate=lagrangian.updated(v))
+                self._allowed *= lagrangian.mu**AFTER_SUCCESS
+                self._tolerance *= lagrangian.mu
+                if isinstance(self.dual, Eliminated):
+                    stalled = 0 if self.dual.steps > 1.0 else stalled
+                    self.dual.advance(m)
+            else:
+                mu = lagrangian.mu * FIRST_MU
+                self._lagrangian = replace(lagrangian, mu=mu)
+                self._allowed, self._tolerance = mu**AFTER_FAILURE, mu
+        return f"gap reached, violation {self.violation:.1e}"
+
+    def _minimize(self, tolerance: float) -> None:
+        """Move z to a minimizer of the Lagrangian within the bounds, up to a projected gradient of `tolerance`."""
+        self.outer += 1
+        if not len(self._z):
+            return
+
+        def stop(intermediate_result: Any) -> None:
+            if self.task.deadline.passed:
+                raise StopIteration
+
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            found: Any = scipy.optimize.minimize(
+                self._lagrangian,
+                self._z,
+                jac=True,
+                method="L-BFGS-B",
+                bounds=self._bounds,
+                callback=stop,
+                options={"ftol": 0.0, "gtol": tolerance, "maxfun": EVALUATIONS, "maxcor": MEMORY},
+            )
+        self.evaluations += int(found.nfev)
+        if np.isfinite(found.x).all():
+            self._z = np.asarray(found.x, dtype=np.float64)
+
+
+def corrective_start(task: Task) -> Float[Array, " t"]:
+    """Return the weights of the start, or the first hypothesis alone, after one corrective step.
+
+    The step goes towards the best answer to d(w): w becomes (1 - alpha) w + alpha w' [Glocer 2009, section 4.1, its
+    last weight alpha and all earlier ones rescaled].
+    """
+    program, start = task.program, task.start
+    U, F, G = program.margins, program.regularizer, program.edge_function
+    given = np.eye(1, U.t)[0] if start is None or start.w is None else np.append(start.w, np.zeros(U.t - len(start.w)))
+    w = G.project(given)
+    w = G.subgradient(U.edges(F.project(None))) if w is None else w
+    d = F.conjugate_at(-U.margins(w)).d
+    target = G.subgradient(U.edges(d))
+    x = U.margins(target - w)
+    slope, norm = float(x @ d) - G.conjugate(target) + G.conjugate(w), float(np.abs(x).max())
+    alpha = min(max(slope / (F.rate * norm**2), 0.0), 1.0) if norm > 0 else 0.0
+    return (1.0 - alpha) * w + alpha * target

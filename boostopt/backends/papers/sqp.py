@@ -1,0 +1,310 @@
+"""Sequential quadratic programming in the example weights: entropy programs for solvers of quadratic programs.
+
+At weights d_k the regularizer is replaced by its second-order model, and the quadratic program
+
+    minimize    sum_n f_n'(d_k) (d - d_k)_n + (1/2) f_n''(d_k) (d - d_k)_n^2 + G(Uᵀd)
+    subject to  lower <= d <= upper, and sum d = 1 on the simplex
+
+is solved with G as the linear rows (and the quadratic) that it is made of [Warmuth, Glocer, Raetsch 2007; Glocer 2009,
+appendix A]. The multipliers of the rows of G are the hypothesis weights of the step. What follows it is
+the best point of a line search towards its solution, or d(w) if that is worth less.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from importlib.metadata import PackageNotFoundError, version
+from importlib.util import find_spec
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt.backends.base import NEEDS_CLOSED_SUM, QUICK, Attempt, Backend, Capability, Deadline, Task
+from boostopt.backends.best import Best
+from boostopt.backends.isolation import child
+from boostopt.backends.isolation.foreign import Failed, called, hand_on_interrupt
+from boostopt.backends.isolation.isolated import isolated
+from boostopt.backends.papers.quadratic import DEFAULT, SOLVERS, Answer, QuadraticProgram, Solver
+from boostopt.edges.base import Epigraph
+from boostopt.errors import SolverNotFound, needed, unknown_name
+from boostopt.programs.program import Program
+from boostopt.regularizers.base import Pointwise
+from boostopt.shapes import Array, Float
+
+NAME = "sqp"
+
+FLOOR = 1e-8
+"""Share of its room by which a weight stays away from the ends of its box where slopes and curvatures are taken: those
+of an entropy are infinite at 0. Smaller floors make the quadratic programs harder, larger ones save a step or two."""
+
+MAX_STEPS = 100
+"""Steps after which the method gives up: it has taken up to 20 where it succeeds."""
+
+PATIENCE = 8
+"""Steps in a row without progress after which the method gives up."""
+
+PROGRESS = 1e-2
+"""Share of the gap by which a step must narrow the interval to count as progress."""
+
+HALVINGS = 30
+"""Points that the line search tries."""
+
+ACCURACY = 1e-2
+"""Tolerance of the quadratic programs, as a share of the scaled gap wanted."""
+
+LONGEST = 600.0
+"""Seconds that a solver which can kill its process, and has been seen to hang, gets where there is no time limit."""
+
+FINEST = 1e-10
+"""The tightest tolerance that is asked of a quadratic program."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """The quadratic program of one step from d, in the variables (d' - d) / scale and those of the epigraph of G.
+
+    The scale 1 / sqrt(f'') makes the quadratic of an entropy the identity: without it the curvatures differ by the
+    eight orders of magnitude of the floor, and solvers of quadratic programs fail.
+
+    Attributes
+    ----------
+    F, G
+        The two sides of the primal.
+    A
+        Edges of the rows of G, shape (k, N), sparse.
+    tilt
+        U times the slope of G, shape (N,).
+    d
+        Weights inside the box, shape (N,).
+    """
+
+    F: Pointwise
+    G: Epigraph
+    A: Any
+    tilt: Float[Array, " N"]
+    d: Float[Array, " N"]
+
+    @cached_property
+    def curvatures(self) -> Float[Array, " N"]:
+        """Curvatures at d, 0 for weights that cannot move."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.F.upper > self.F.lower, self.F.curvatures(self.d), 0.0)
+
+    @cached_property
+    def slopes(self) -> Float[Array, " N"]:
+        """Slopes at d, 0 for weights that cannot move."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return np.where(self.F.upper > self.F.lower, self.F.derivatives(self.d), 0.0)
+
+    @cached_property
+    def scale(self) -> Float[Array, " N"]:
+        """What a variable of the program is worth, shape (N,)."""
+        return 1.0 / np.sqrt(np.where(self.curvatures > 0, self.curvatures, 1.0))
+
+    @cached_property
+    def program(self) -> QuadraticProgram:
+        """The quadratic program: rows of G, then sum d = 1."""
+        F, G, s = self.F, self.G, self.scale
+        at = self.A @ self.d
+        missing = np.full(int(F.on_simplex), 1.0 - float(self.d.sum()))
+        of_d = scipy.sparse.vstack([self.A @ scipy.sparse.diags_array(s), np.tile(s, (len(missing), 1))])
+        of_x = scipy.sparse.vstack([G.B, scipy.sparse.csr_array((len(missing), len(G.g)))])
+        free = np.full(len(G.g), np.inf)
+        return QuadraticProgram(
+            P=scipy.sparse.block_diag([scipy.sparse.diags_array(self.curvatures * s**2), G.Q], format="csc"),
+            q=np.concatenate([s * (self.slopes + self.tilt), G.g]),
+            A=scipy.sparse.hstack([of_d, of_x], format="csc"),
+            low=np.concatenate([np.where(G.equality, G.b, -np.inf) - at, missing]),
+            high=np.concatenate([G.b - at, missing]),
+            lower=np.concatenate([(F.lower - self.d) / s, -free]),
+            upper=np.concatenate([(F.upper - self.d) / s, free]),
+        )
+
+    def read(self, answer: Answer) -> tuple[Float[Array, " N"], Float[Array, " t"]]:
+        """Return the weights d and w of an answer, raw."""
+        w = self.G.weights(answer.y[: len(self.G.b)]) + self.G.slope
+        return self.d + self.scale * answer.x[: len(self.d)], w
+
+
+@dataclass(frozen=True)
+class SequentialQuadratic(Backend):
+    """Sequential quadratic programming.
+
+    Parameters
+    ----------
+    solver
+        The solver of the quadratic programs, one of `quadratic.SOLVERS`.
+    here
+        Whether a solver that can kill its process runs in this one all the same.
+    """
+
+    solver: str = DEFAULT
+    here: bool = False
+
+    @property
+    def name(self) -> str:
+        return NAME if self.solver == DEFAULT else f"{NAME}:{self.solver}"
+
+    @property
+    def version(self) -> str:
+        try:
+            return f"{self.solver} {version(SOLVERS[self.solver].package)}"
+        except PackageNotFoundError:
+            return ""
+
+    def takes(self, program: Program) -> Capability:
+        if program.regularizer.pointwise() is None:
+            return Capability(False, f"{self.name} {NEEDS_CLOSED_SUM}")
+        if program.edge_function.epigraph(program.margins.t) is None:
+            return Capability(False, f"{self.name} needs an edge function made of linear rows and a quadratic")
+        return Capability(True)
+
+    def keeps_limit(self, program: Program) -> bool:
+        N, t = program.margins.shape
+        return self._is_elsewhere or N * t <= QUICK
+
+    @property
+    def _is_elsewhere(self) -> bool:
+        """Whether it runs in a process of its own, which is killed at a limit; in one it needs no other."""
+        return SOLVERS[self.solver].kills and not self.here and not child.serves
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        if self._is_elsewhere:
+            limited = task if task.deadline.at is not None else replace(task, deadline=Deadline.after(LONGEST))
+            yield from isolated(replace(self, here=True)).attempts(limited)
+            return
+        run = _Run(task, SOLVERS[self.solver].solve)
+        while True:
+            began, before = time.perf_counter(), run.steps
+            status = run.to_the_end()
+            yield Attempt(
+                form="primal",
+                options={"accuracy": run.accuracy},
+                status=status,
+                claims=run.best.reached,
+                d=run.best.d,
+                w=run.best.w,
+                iterations=run.steps - before,
+                times={"solve": time.perf_counter() - began},
+            )
+            if not run.best.again():
+                return
+
+
+class _Run:
+    """The steps of one attempt."""
+
+    def __init__(self, task: Task, solve: Solver) -> None:
+        program = task.program
+        F = needed(program.regularizer.pointwise(), "a program that this backend takes")
+        G = needed(program.edge_function.epigraph(program.margins.t), "a program that this backend takes")
+        self.program, self.task, self.solve = program, task, solve
+        self.accuracy = max(ACCURACY * task.tol, FINEST)
+        self.best, self.steps, self._penalty = Best(task), 0, 0.0
+        self._at: Float[Array, " N"] | None = None
+        transposed = scipy.sparse.csr_array(program.margins.for_modelling()).T
+        A: Any = transposed if G.A is None else scipy.sparse.csr_array(G.A) @ transposed
+        tilt = program.margins.margins(G.slope)
+        room = FLOOR * (F.upper - F.lower)
+        self._model = lambda d: Model(F, G, A, tilt, np.clip(d, F.lower + room, F.upper - room))
+
+    def to_the_end(self) -> str:
+        """Take steps until the interval is narrow enough, or as long as there is progress; say why they ended."""
+        stalled, status = 0, "not started"
+        d = self._first() if self._at is None else self._at
+        while not self.best.reached:
+            if self.task.deadline.passed:
+                return f"time limit; last step: {status}"
+            if self.steps == MAX_STEPS or stalled == PATIENCE:
+                return f"{'step limit' if stalled < PATIENCE else 'no progress'}; last step: {status}"
+            self.steps += 1
+            model, before = self._model(d), self.best.gap
+            answer = self._solved(model.program)
+            raw, w = model.read(answer)
+            status, found = answer.status, bool(np.isfinite(raw).all())
+            if not found and not np.isfinite(w).all():
+                return f"a step failed: {status}"
+            self.best.keep(raw if found else None, w)
+            if not found and not self.best.reached:
+                return f"a step has no solution: {status}"
+            self._at = d = self._following(d, raw, w) if found else d
+            stalled = 0 if self.best.gap < (1.0 - PROGRESS) * before else stalled + 1
+        return f"gap reached; last step: {status}"
+
+    def _solved(self, program: QuadraticProgram) -> Answer:
+        """Return the solver's answer; what it raises is the status of none."""
+        try:
+            answer = called(lambda: self.solve(program, self.accuracy, self.task.deadline.left))
+        except Failed as failure:
+            return Answer.nothing(program, str(failure))
+        hand_on_interrupt(answer.status)
+        return answer
+
+    def _first(self) -> Float[Array, " N"]:
+        """Return where to begin: at the better of the weights of the start, or where F is least."""
+        F, start = self.program.regularizer, self.task.start
+        if start is None or (start.d is None and start.w is None):
+            return F.project(None)
+        given = [] if start.d is None else [F.project(start.d)]
+        if start.w is not None:
+            answer = self._answer(np.append(start.w, np.zeros(self.program.margins.t - len(start.w))))
+            given += [] if answer is None else [answer]
+        return min(given, key=self._merit, default=F.project(None))
+
+    def _following(self, d: Float[Array, " N"], raw: Float[Array, " N"], w: Float[Array, " t"]) -> Float[Array, " N"]:
+        """Return the best point of a line search from d to the solution of the step, or d(w) if that is better."""
+        self._penalty = max(self._penalty, 2.0 * float(np.abs(w).max()))
+        ahead, answer = self.program.regularizer.project(raw), self._answer(w)
+        best, value = d, self._merit(d)
+        for halving in range(HALVINGS):
+            point = d + 0.5**halving * (ahead - d)
+            reached = self._merit(point)
+            if reached >= value and best is not d:  # convex along the line: what follows is worse
+                break
+            best, value = (point, reached) if reached < value else (best, value)
+        return answer if answer is not None and self._merit(answer) < value else best
+
+    def _answer(self, w: Float[Array, " t"]) -> Float[Array, " N"] | None:
+        """Return d(w), None for a w that means nothing."""
+        feasible = self.program.edge_function.project(w)
+        margins = self.program.margins
+        return None if feasible is None else self.program.regularizer.conjugate_at(-margins.margins(feasible)).d
+
+    def _merit(self, d: Float[Array, " N"]) -> float:
+        """Return the primal value, with a penalty for edges outside the domain of G (exact: above the multipliers)."""
+        e, G = self.program.margins.edges(d), self.program.edge_function
+        value, allowed = self.program.regularizer.value(d) + G.value(e), G.domain(len(e))
+        if allowed is None:
+            return value
+        image = allowed.image(e)
+        return value + self._penalty * float(np.maximum(np.maximum(image - allowed.high, allowed.low - image), 0).sum())
+
+
+def installed() -> list[str]:
+    """Return the names of the backends whose solver of quadratic programs is there, without loading any."""
+    return [SequentialQuadratic(name).name for name, solver in SOLVERS.items() if find_spec(solver.module)]
+
+
+def open_sqp(name: str) -> Backend:
+    """Return the backend "sqp" or "sqp:<solver>".
+
+    Raises
+    ------
+    OptionError
+        No such solver is known.
+    SolverNotFound
+        It is known, but not installed.
+    """
+    solver = name.removeprefix(NAME).removeprefix(":") or DEFAULT
+    if solver not in SOLVERS or name not in (NAME, f"{NAME}:{solver}"):
+        raise unknown_name("backend", name, [NAME, *(f"{NAME}:{known}" for known in SOLVERS)])
+    if find_spec(SOLVERS[solver].module) is None:
+        raise SolverNotFound(
+            f"expected an installed solver of quadratic programs; {solver} is not. "
+            f"Install {SOLVERS[solver].package}, or use one of {', '.join(installed()) or 'none'}."
+        )
+    return SequentialQuadratic(solver)

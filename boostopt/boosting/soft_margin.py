@@ -1,0 +1,158 @@
+"""What boosting is after: the largest soft margin over a class of hypotheses, and the bounds of it.
+
+With F0 the regularizer without its entropy, the soft margin of w is -F0*(-Uw), for the cap the mean of the nu smallest
+margins. For every distribution d in the domain of F0, F0(d) + the largest edge of the class is an upper bound of what
+any w over the class can reach [Glocer 2009, section 2.2; Shalev-Shwartz and Singer 2008, theorem 4].
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt.edges.base import EdgeFunction
+from boostopt.edges.bounded import BoundedEdges, FixedEdges
+from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
+from boostopt.edges.tied import TiedEdges
+from boostopt.margins import BLOCK_ROWS, Margins
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.program import Examples, Program
+from boostopt.regularizers.base import Regularizer
+from boostopt.shapes import Array, Float
+from boostopt.text import interval
+
+SUM_ROUNDING = 1e-12
+"""By how much the sum of weights may miss 1 and still be called 1 while a run goes on."""
+
+EPS = float(np.finfo(np.float64).eps)
+
+FEASIBLE = 8.0 * EPS
+"""How far, in the 1-norm, a distribution may be from the domain by rounding: it stays as the run had it."""
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The soft margin that a run is after.
+
+    Attributes
+    ----------
+    F0
+        The regularizer without its entropy.
+    G
+        The largest edge, with a sign or without.
+    examples
+        Multiplicities and reference distribution.
+    """
+
+    F0: Regularizer
+    G: MaximumEdge | AbsoluteEdge
+    examples: Examples
+
+    @classmethod
+    def of(cls, F: Regularizer, G: EdgeFunction, examples: Examples) -> Goal | None:
+        """Return what a program is after; None where it is no soft margin, so that a class has no certificate."""
+        if isinstance(G, MaximumEdge | AbsoluteEdge):
+            return cls(F.unsmoothed, G, examples)
+        if isinstance(G, BoundedEdges | FixedEdges | TiedEdges) and F.on_simplex:
+            return cls(F.unsmoothed, MaximumEdge(), examples)
+        return None
+
+    @cached_property
+    def least(self) -> float:
+        """The smallest F0: 0 for a cap, more for a penalty."""
+        return -self.F0.conjugate_at(np.zeros(self.F0.N)).value
+
+    @property
+    def signed(self) -> bool:
+        """Whether hypotheses count with their sign, so that weights lie in the simplex."""
+        return isinstance(self.G, MaximumEdge)
+
+    def soft_margin(self, m: Float[Array, " N"], total: float) -> float:
+        """Return the soft margin of weights with the margins m = Uw and the sum |w|; -1 for none."""
+        if total <= 0.0:
+            return -1.0 if self.signed else 0.0
+        # A sum that is 1 but for rounding is left alone: the same margins have been asked for just before.
+        scaled = self.signed and abs(total - 1.0) > SUM_ROUNDING
+        return -self.F0.conjugate_at(-m / total if scaled else -m).value
+
+    def upper(self, d: Float[Array, " N"], largest: float) -> float:
+        """Return what no weights over a class can exceed whose largest edge under d is `largest`, rounding included."""
+        slack = EPS * (min(len(d), BLOCK_ROWS) + len(d) // BLOCK_ROWS + 10) * (1.0 + self.F0.magnitude)
+        return self.F0.value(d) + largest + slack
+
+    def program(self, U: Margins) -> Program:
+        """Return the program of the largest soft margin over some hypotheses."""
+        page = SoftMargin(self.F0, self.G)
+        return Program(page, page.Parameters(), self.examples, U, self.F0, self.G)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _NoParameters:
+    """There are none: F0 and G are complete."""
+
+
+class SoftMargin(Formulation[Any]):
+    """max over w of -F0*(-Uw): the soft margin itself, without what smooths it."""
+
+    name: ClassVar[str] = "soft_margin"
+    title = "Soft margin"
+    Parameters = _NoParameters
+
+    def __init__(self, F0: Regularizer, G: EdgeFunction) -> None:
+        self._F0, self._G = F0, G
+
+    def regularizer(self, p: Any, examples: Examples) -> Regularizer:
+        return self._F0
+
+    def edge_function(self, p: Any) -> EdgeFunction:
+        return self._G
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCertificate:
+    """How far a soft margin is from the best possible over all hypotheses of a class.
+
+    Attributes
+    ----------
+    lower
+        The soft margin of the weights that are returned: certified, rounding included.
+    upper
+        What no weights over the class can exceed; inf where the oracle is heuristic.
+    d
+        The distribution that proves `upper`, shape (N,); None if nothing does.
+    oracle
+        The class, in words.
+    recorded
+        Whether `upper` was read from a file: it was computed when the run was made, and what is left to check without
+        the oracle is that no hypothesis collected contradicts it. `Run.verify_class` computes it anew.
+    """
+
+    lower: float
+    upper: float
+    d: Float[Array, " N"] | None
+    oracle: str
+    recorded: bool = False
+
+    @property
+    def gap(self) -> float:
+        """What is between the bounds, at least 0."""
+        return max(self.upper - self.lower, 0.0)
+
+    @property
+    def exact(self) -> bool:
+        """Whether there is an upper bound."""
+        return self.d is not None
+
+    def __str__(self) -> str:
+        if not self.exact:
+            return f"the soft margin is at least {self.lower:.10g}; heuristic oracle: no upper bound ({self.oracle})"
+        words = f"the best soft margin over {self.oracle} lies in {interval(self.lower, self.upper)}"
+        if not self.recorded:
+            return words
+        return f"{words}; the upper end was computed when the run was made: run.verify_class(oracle) does it anew"
+
+    def __repr__(self) -> str:
+        return f"ClassCertificate({self})"

@@ -1,0 +1,309 @@
+"""Hypothesis weights from example weights: the multipliers by the active sets of the KKT system.
+
+At the optimum -Uw = F'(d) + beta + psi - zeta, with psi only where d is at its cap, zeta only where it is 0, and w only
+on the hypotheses that complementary slackness leaves. Given d these are linear equations and inequalities in (w, beta),
+
+    (Uw)_n + beta  = -F'_n    where 0 < d_n < cap,
+    (Uw)_n + beta <= -F'_n    where d_n is at its cap (psi_n is the slack),
+    (Uw)_n + beta >= -F'_n    where d_n is 0 (zeta_n is the slack; for an entropy F' is taken at the tolerance),
+
+and "nnls" solves all of them together, w >= 0, in the sense of least squares: with the equations alone the error is
+larger by orders of magnitude. "least_squares" is the papers' own way: the equations alone, no sign for w, and with an
+entropy every weight that is not at its cap taken for one inside [Glocer 2009, 3.1.2, 3.2.4, appendix A].
+
+It is a diagnostic. A solver's d decides which constraint is active only up to its accuracy, small weights of an entropy
+are noise, and the multipliers need not be unique: the certificate says what the recovered w is worth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from boostopt.arguments import choice, number
+from boostopt.certificates.certificate import Certificate, certify
+from boostopt.edges.base import Active, EdgeFunction
+from boostopt.margins import Margins
+from boostopt.regularizers.base import Regularizer, Stationarity
+from boostopt.shapes import Array, Bool, Float
+from boostopt.text import html_table
+
+Method = Literal["nnls", "least_squares"]
+METHODS: tuple[Method, ...] = ("nnls", "least_squares")
+
+TOLERANCES = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
+"""What "active" may mean, for a sweep."""
+
+HEAVY = 1e3
+"""Weight of the equations for sums, such as sum w = 1, among the others."""
+
+DOUBTFUL = 30.0
+"""Factor around the tolerance within which it cannot be told whether a constraint is active."""
+
+ROUNDS = 100
+"""Changes of the set of violated inequalities before the search is ended."""
+
+
+@dataclass(frozen=True, repr=False)
+class Recovery:
+    """Multipliers from d, and how much can be told.
+
+    Attributes
+    ----------
+    method, within
+        How, and the tolerance for "active": a weight within it of 0 or its cap, relative to the cap; an edge within it
+        of the largest one.
+    w
+        Hypothesis weights, shape (t,), as solved for (not yet made feasible).
+    beta
+        Multiplier of sum d = 1; 0 without the simplex.
+    psi, zeta
+        Multipliers of the cap and of d >= 0, shape (N,).
+    residual
+        Largest violation of the conditions by (w, beta).
+    at_cap, at_zero
+        Which examples count as active, shape (N,).
+    active_edges
+        Which hypotheses do, shape (t,).
+    doubtful_examples, doubtful_hypotheses
+        Indices of those for which a tolerance 30 times larger or smaller would decide otherwise.
+    rank, unknowns
+        Of the equations, and how many multipliers they have to determine.
+    certificate
+        What d and the recovered w prove.
+    """
+
+    method: Method
+    within: float
+    w: Float[Array, " t"]
+    beta: float
+    psi: Float[Array, " N"]
+    zeta: Float[Array, " N"]
+    residual: float
+    at_cap: Bool[Array, " N"]
+    at_zero: Bool[Array, " N"]
+    active_edges: Bool[Array, " t"]
+    doubtful_examples: Array
+    doubtful_hypotheses: Array
+    rank: int
+    unknowns: int
+    certificate: Certificate
+
+    @property
+    def unique(self) -> bool:
+        """Whether the equations leave no freedom to the multipliers."""
+        return self.rank == self.unknowns and not self.certificate.infeasible
+
+    def __repr__(self) -> str:
+        return (
+            f"Recovery({self.method}, within={self.within:g}, gap={self.certificate.gap:.2e}, "
+            f"residual={self.residual:.2e}, caps={int(self.at_cap.sum())}, zeros={int(self.at_zero.sum())}, "
+            f"edges={int(self.active_edges.sum())}, rank={self.rank} of {self.unknowns})"
+        )
+
+    def _repr_html_(self) -> str:
+        head, *lines = str(self).splitlines()
+        return html_table(head, [(line.strip(),) for line in lines])
+
+    def __str__(self) -> str:
+        """Return the report in words."""
+        if self.certificate.infeasible:
+            return f"The program is infeasible and has no multipliers; the proof is w ({self.certificate!r})."
+        N, t = len(self.psi), len(self.w)
+        lines = [
+            f"Multipliers by {self.method}, active within {self.within:g}",
+            f"  examples: {int(self.at_cap.sum())} of {N} at their cap, {int(self.at_zero.sum())} at 0",
+            f"  hypotheses: {int(self.active_edges.sum())} of {t} with an active edge",
+            f"  conditions violated by at most {self.residual:.2e}",
+            f"  equations of rank {self.rank} for {self.unknowns} multipliers: "
+            + ("unique" if self.unique else "not unique, any solution serves"),
+        ]
+        if len(self.doubtful_examples) or len(self.doubtful_hypotheses):
+            named = [
+                _listed("example", self.doubtful_examples),
+                _listed("hypothesis", self.doubtful_hypotheses),
+            ]
+            lines.append(f"  cannot be told at this accuracy: {'; '.join(filter(None, named))}")
+        lines.append(f"  certified gap with these w: {self.certificate.gap:.2e}")
+        return "\n".join(lines)
+
+
+def recover(
+    U: Margins,
+    F: Regularizer,
+    G: EdgeFunction,
+    d: Float[Array, " N"],
+    method: str = "nnls",
+    within: float = 1e-6,
+) -> Recovery:
+    """Solve the KKT system for (w, beta, psi, zeta), given d.
+
+    Raises
+    ------
+    OptionError
+        Unknown method, or a tolerance outside (0, 0.1].
+    """
+    method = choice("method of recovery", method, METHODS)
+    advice = "It is the tolerance for an active constraint: pass one such as 1e-6."
+    within = number("within", within, "lie in (0, 0.1]", lambda tol: 0.0 < tol <= 0.1, advice)
+    d = F.project(d)
+    e = U.edges(d)
+    conditions = F.stationarity(d, within if method == "nnls" else 1e-300)
+    # At 0 the slope of an entropy is -inf: there is no constraint d >= 0 that could have a multiplier.
+    barrier = ~np.isfinite(F.stationarity(conditions.lower, 0.0).slopes)
+    system = _System(U, conditions, G.active(e, within), F.on_simplex, d, within, barrier)
+    w, beta, normals = system.by_nnls() if method == "nnls" else system.by_least_squares()
+    rest = -(U.margins(w) + beta + normals + conditions.slopes)
+    psi, zeta = (
+        np.where(system.at_cap, np.maximum(rest, 0.0), 0.0),
+        np.where(system.at_zero, np.maximum(-rest, 0.0), 0.0),
+    )
+    rank, unknowns = system.rank()
+    tiny, big = G.active(e, within / DOUBTFUL), G.active(e, within * DOUBTFUL)
+    return Recovery(
+        method=method,
+        within=within,
+        w=w,
+        beta=beta,
+        psi=psi,
+        zeta=zeta,
+        residual=float(np.abs(rest - psi + zeta)[system.movable].max(initial=0.0)),
+        at_cap=system.at_cap,
+        at_zero=system.at_zero,
+        active_edges=_touched(system.active),
+        doubtful_examples=np.flatnonzero(
+            _near(d, conditions, within * DOUBTFUL) & ~_near(d, conditions, within / DOUBTFUL)
+        ),
+        doubtful_hypotheses=np.flatnonzero(_touched(big) & ~_touched(tiny)),
+        rank=rank,
+        unknowns=unknowns,
+        certificate=certify(U, F, G, d, w),
+    )
+
+
+def best_recovery(U: Margins, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"]) -> Recovery:
+    """Return the recovery of smallest certified gap over the tolerances of a sweep."""
+    return min((recover(U, F, G, d, within=within) for within in TOLERANCES), key=lambda one: one.certificate.gap)
+
+
+class _System:
+    """The equations and inequalities in x (w = offset + directions @ x), beta and the multipliers of the normals."""
+
+    def __init__(
+        self,
+        U: Margins,
+        conditions: Stationarity,
+        active: Active,
+        on_simplex: bool,
+        d: Float[Array, " N"],
+        within: float,
+        barrier: Bool[Array, " N"],
+    ) -> None:
+        self.barrier = barrier
+        self.active, self.on_simplex, self.normals = active, on_simplex, conditions.normals
+        upper, lower = conditions.upper, conditions.lower
+        # A weight that cannot move has multipliers of both signs: its condition says nothing.
+        self.movable = (upper > lower) & np.isfinite(conditions.slopes)
+        self.at_cap = (upper - d <= within * upper) & self.movable
+        self.at_zero = (d - lower <= within * upper) & self.movable & ~self.at_cap
+        self.inside = self.movable & ~self.at_cap & ~self.at_zero
+        columns = [U.margins(direction) for direction in active.directions.T]
+        if on_simplex:
+            columns.append(np.ones(U.N))
+        columns += list(conditions.normals.T)
+        self.matrix = np.column_stack(columns) if columns else np.zeros((U.N, 0))
+        self.right = -conditions.slopes - U.margins(active.offset)
+        self.k = active.directions.shape[1]
+        self.extra = list[tuple[Float[Array, " k"], float]]()
+        if conditions.total is not None:
+            # <d, z - slopes - beta> = total with z = -Uw: one more equation in the unknowns.
+            known = np.where(d > 0, self.right, 0.0)
+            self.extra.append((d @ self.matrix, float(d @ known) - conditions.total))
+        if active.total is not None and not active.at_most:
+            self.extra.append((np.where(np.arange(self.matrix.shape[1]) < self.k, 1.0, 0.0), active.total))
+
+    # The squares of huge slopes overflow, in SciPy too; what comes of it is measured like any other answer.
+    @np.errstate(all="ignore")
+    def by_nnls(self) -> tuple[Float[Array, " t"], float, Float[Array, " N"]]:
+        """Least squares over the equations and the violated inequalities, until these no longer change."""
+        lower = np.full(self.matrix.shape[1], -np.inf)
+        lower[self.k + self.on_simplex :] = 0.0
+        if not self.active.signed:
+            lower[: self.k] = 0.0
+        best, smallest = np.zeros(self.matrix.shape[1]), np.inf
+        used = self.inside.copy()
+        seen = set[bytes]()
+        for _ in range(ROUNDS):
+            x = self._solve(used, lower)
+            error = self.matrix @ x - self.right
+            violation = np.where(self.inside, np.abs(error), 0.0)
+            violation = np.where(self.at_cap, np.maximum(error, 0.0), violation)
+            violation = np.where(self.at_zero, np.maximum(-error, 0.0), violation)
+            size = float(np.linalg.norm(violation))
+            if size < smallest:
+                best, smallest = x, size
+            following = self.inside | (violation > 0.0)
+            if following.tobytes() in seen:
+                break
+            seen.add(following.tobytes())
+            used = following
+        return self._read(best)
+
+    def by_least_squares(self) -> tuple[Float[Array, " t"], float, Float[Array, " N"]]:
+        """Least squares over the equations alone, of all weights that no active constraint holds."""
+        rows = self.inside | (self.at_zero & self.barrier)
+        matrix, right = self._with_extra(self.matrix[rows], self.right[rows], 1.0)
+        return self._read(np.linalg.lstsq(matrix, right, rcond=None)[0])
+
+    def rank(self) -> tuple[int, int]:
+        """Rank of the equations, number of unknowns."""
+        matrix, _ = self._with_extra(self.matrix[self.inside], self.right[self.inside], 1.0)
+        # A hypothesis that may have weight of either sign has two columns and is one unknown.
+        twice = self.k - len(np.unique(np.abs(self.active.directions), axis=1).T)
+        return (int(np.linalg.matrix_rank(matrix)) if matrix.size else 0), self.matrix.shape[1] - twice
+
+    def _solve(self, rows: Bool[Array, " N"], lower: Float[Array, " k"]) -> Float[Array, " k"]:
+        from scipy.optimize import lsq_linear
+
+        if self.matrix.shape[1] == 0:
+            return np.zeros(0)
+        matrix, right = self._with_extra(self.matrix[rows], self.right[rows], HEAVY)
+        if len(right) == 0:
+            return np.zeros(self.matrix.shape[1])
+        answer: Any = lsq_linear(matrix, right, bounds=(lower, np.inf), method="bvls", tol=1e-15)
+        return np.asarray(answer.x)
+
+    def _with_extra(
+        self, matrix: Float[Array, "r k"], right: Float[Array, " r"], weight: float
+    ) -> tuple[Float[Array, "r1 k"], Float[Array, " r1"]]:
+        """Return the rows with the equations for sums."""
+        rows = [weight * row[np.newaxis] for row, _ in self.extra]
+        values = [weight * value for _, value in self.extra]
+        return np.concatenate([matrix, *rows]), np.append(right, values)
+
+    def _read(self, x: Float[Array, " k"]) -> tuple[Float[Array, " t"], float, Float[Array, " N"]]:
+        """Return w, beta and what the normals contribute."""
+        w = self.active.offset + self.active.directions @ x[: self.k]
+        beta = float(x[self.k]) if self.on_simplex else 0.0
+        return w, beta, self.normals @ x[self.k + self.on_simplex :]
+
+
+def _near(d: Float[Array, " N"], conditions: Stationarity, within: float) -> Bool[Array, " N"]:
+    """Which weights are near an end of their box."""
+    return np.minimum(d - conditions.lower, conditions.upper - d) <= within * conditions.upper
+
+
+def _touched(active: Active) -> Bool[Array, " t"]:
+    """Which hypotheses may have weight."""
+    return (active.directions != 0).any(axis=1) | (active.offset != 0)
+
+
+def _listed(kind: str, indices: Sequence[int] | Array) -> str:
+    """Name a few indices."""
+    if not len(indices):
+        return ""
+    few = ", ".join(str(int(n)) for n in indices[:5])
+    return f"{kind} {few}{f' and {len(indices) - 5} more' if len(indices) > 5 else ''}"

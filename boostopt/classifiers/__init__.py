@@ -1,0 +1,1 @@
+"""Classifiers of scikit-learn's kind, and fitted ensembles weighted anew."""

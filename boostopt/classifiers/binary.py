@@ -1,0 +1,311 @@
+"""One problem of two classes: what a classifier is told, checked, and turned into a run."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from numbers import Integral
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from boostopt.arguments import LARGEST, is_number
+from boostopt.backends.base import Backend
+from boostopt.boosting.boosts import boost
+from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, TIME
+from boostopt.boosting.problem import set_anew
+from boostopt.boosting.run import Run
+from boostopt.boosting.stabilization import COLUMNS, MEASURED
+from boostopt.classifiers.bases import check_stored, oracle_of
+from boostopt.classifiers.examples import merged
+from boostopt.classifiers.intercept import WithConstants
+from boostopt.errors import OptionError, ProblemError, shown, unknown_name
+from boostopt.oracles import Oracle
+from boostopt.oracles.weights import EPSILON
+from boostopt.programs.formulation import Formulation
+from boostopt.regularizers.capped_simplex import FULL_SUPPORT
+from boostopt.shapes import Array, Bool, Float
+from boostopt.text import interval
+
+ROUNDED = 1e-9
+"""By how much a certified gap may exceed what a rule found, rounding included."""
+
+OWN = ("nu", "eta", "epsilon")
+"""Parameters of formulations that are parameters of the classifier."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How two classes are told apart; the parameters of the classifier by their names, checked.
+
+    Attributes
+    ----------
+    page
+        The formulation.
+    seed
+        Where there is chance, from 0; None for the seed that the oracle takes by itself.
+
+    Raises
+    ------
+    OptionError
+        One of them is not of its kind, or out of its range.
+    """
+
+    page: Formulation[Any]
+    nu: Any
+    epsilon: Any
+    eta: Any
+    parameters: Any
+    base: Any
+    base_options: Any
+    reflexive: Any
+    intercept: Any
+    final_weights: Any
+    backend: Any
+    max_iter: Any
+    time_limit: Any
+    n_jobs: Any
+    checkpoint: Any
+    verbose: Any
+    seed: int | None
+
+    def __post_init__(self) -> None:
+        nu: Any = self.nu
+        rounds: Any = self.max_iter
+        seconds: Any = self.time_limit
+        jobs: Any = self.n_jobs
+        share = _real(nu) and not _whole(nu) and 0 < nu <= 1
+        expected = (
+            (
+                "nu",
+                share or (_whole(nu) and nu >= 1),
+                "a float in (0, 1], a share of the sum of the weights, or a whole number of examples, at least 1",
+            ),
+            ("epsilon", _real(self.epsilon) and 0 < self.epsilon < math.inf, "a positive number"),
+            ("eta", self.eta is None or _real(self.eta), "a positive number, or None for the value that theory gives"),
+            ("parameters", _names(self.parameters), "a mapping from names to values, or None"),
+            ("base_options", _names(self.base_options), "a mapping from names to values, or None"),
+            ("reflexive", isinstance(self.reflexive, bool | np.bool_), "True or False"),
+            ("intercept", isinstance(self.intercept, bool | np.bool_), "True or False"),
+            ("final_weights", self.final_weights is None or isinstance(self.final_weights, str), "a string, or None"),
+            ("backend", isinstance(self.backend, str | Backend), "the name of a backend, or one"),
+            ("max_iter", rounds is None or (_whole(rounds) and rounds >= 1), "a whole number of at least 1, or None"),
+            (
+                "time_limit",
+                seconds is None or (_real(seconds) and seconds > 0),
+                "a positive number of seconds, or None",
+            ),
+            ("n_jobs", jobs is None or (_whole(jobs) and jobs != 0), "a whole number other than 0, or None"),
+            ("checkpoint", _path(self.checkpoint), "a path, or None"),
+            (
+                "verbose",
+                isinstance(self.verbose, bool | int | np.bool_)
+                or (callable(self.verbose) and not isinstance(self.verbose, type)),
+                "True, False, or a function of a label and a row of a trace",
+            ),
+        )
+        for name, holds, words in expected:
+            if not holds:
+                raise OptionError(f"{name} must be {words}; got {shown(getattr(self, name))}. Pass such a value.")
+        if rounds is None and seconds is None and self.page.update == "projection":
+            raise OptionError(
+                f"{self.page.name} needs a limit, for no rule need ever hold; got max_iter=None and time_limit=None. "
+                "Pass one of them."
+            )
+        for name in self.parameters or {}:
+            if name in OWN:
+                raise OptionError(f"{name} is a parameter of the classifier; got it in parameters. Set {name} itself.")
+            if name not in self.page.parameters:
+                raise unknown_name(f"parameter of {self.page.name}", name, set(self.page.parameters) - set(OWN))
+        self._check_required()
+
+    def _check_required(self) -> None:
+        """Raise ProblemError for a parameter that the formulation needs and that neither it nor the classifier sets."""
+        given = {name for name, value in (self.parameters or {}).items() if value is not None}
+        given |= {*OWN, *set_anew(self.page, float(self.epsilon))}
+        for name, known in self.page.parameters.items():
+            if known.required and name not in given:
+                raise ProblemError(
+                    f"{self.page.name} needs {name}, {known.meaning}, in {known.domain.text}; got none. "
+                    f'Pass parameters={{"{name}": ...}}.'
+                )
+
+    def asked(
+        self, X: Any, y: Bool[Array, " N"], c: Float[Array, " N"], stored: bool = False
+    ) -> tuple[Oracle, dict[str, Any]]:
+        """Return the class of hypotheses over the different examples, and the parameters of the formulation.
+
+        Parameters
+        ----------
+        X, y, c
+            As in `run`.
+        stored
+            Whether the run is stored while it goes on, for which its hypotheses must be plain numbers.
+        """
+        points, codes, c = merged(X, y.astype(np.int64), c)
+        c, parameters = self._bound(c)
+        signs = np.where(codes == 1, 1, -1).astype(np.int8)
+        oracle = oracle_of(self.base, self.base_options, bool(self.reflexive), self.seed, points, signs, c)
+        if stored:
+            check_stored(oracle)
+        if self.intercept and not callable(self.base):
+            oracle = WithConstants(oracle, points.shape[1], float(self.epsilon))
+        return oracle, parameters
+
+    def run(
+        self, X: Any, y: Bool[Array, " N"], c: Float[Array, " N"], before: Run | None, file: Any, label: Any = None
+    ) -> Run:
+        """Boost.
+
+        Parameters
+        ----------
+        X, y, c
+            Features, whether an example is of the second class, multiplicities.
+        before
+            An earlier run over the same examples and class to go on from, or None.
+        file
+            Where the run is stored while it goes on, or None.
+        label
+            The label of the second class, for who is shown the rounds.
+        """
+        oracle, parameters = self.asked(X, y, c, file is not None)
+        asked: dict[str, Any] = {"columns": COLUMNS, "stabilization": MEASURED} if self.page.update == "total" else {}
+        shown: Any = partial(self.verbose, label) if callable(self.verbose) else bool(self.verbose)
+        run = boost(
+            self.page,
+            oracle,
+            epsilon=float(self.epsilon),
+            backend=self.backend,
+            max_rounds=None if self.max_iter is None else int(self.max_iter),
+            time_limit=None if self.time_limit is None else float(self.time_limit),
+            final_weights=self.final_weights,
+            progress=shown,
+            checkpoint=file,
+            start=None if before is None else _same(before, oracle),
+            **asked,
+            **parameters,
+        )
+        if run.reason == INTERRUPTED:
+            raise KeyboardInterrupt
+        return run
+
+    def warn_of_ends(self, runs: Sequence[Run]) -> None:
+        """Say where runs ended before what was asked for was proved, though they could have come to it."""
+        short = [run for run in runs if run.reason == LIMIT and not _endless(run)]
+        if short:
+            where, proved = _said(short, runs)
+            warnings.warn(
+                f"the limit of max_iter = {self.max_iter} rounds was reached{where} before a stopping rule held: "
+                f"{proved}. Raise max_iter, or epsilon = {self.epsilon:g}.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        late = [run for run in runs if run.reason == TIME and not _endless(run)]
+        if late:
+            where, proved = _said(late, runs)
+            warnings.warn(
+                f"time_limit = {self.time_limit:g} seconds were over{where} before a stopping rule held: {proved}. "
+                f"Raise time_limit, or epsilon = {self.epsilon:g}.",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+        wide = [run for run in runs if run.reason not in (LIMIT, TIME) and self._is_wide(run)]
+        if wide:
+            where, proved = _said(wide, runs)
+            converged = all(run.reason == CONVERGED for run in wide)
+            why = "no further hypothesis helped" if converged else f"boosting ended ({wide[0].reason})"
+            advice = "Raise epsilon." if self.eta is None else "Raise epsilon, or leave out eta."
+            warnings.warn(
+                f"{why}{where} before the gap came below epsilon = {self.epsilon:g}: {proved}. {advice}",
+                ConvergenceWarning,
+                stacklevel=3,
+            )
+
+    def _is_wide(self, run: Run) -> bool:
+        """Whether the class is bounded and the gap larger than was asked for; projections have ends of their own."""
+        problem = run.record.problem
+        if problem.goal is None or problem.update == "projection":
+            return False
+        return bool(self.epsilon + ROUNDED < run.class_certificate.gap < math.inf)
+
+    def _bound(self, c: Float[Array, " N"]) -> tuple[Float[Array, " N"], dict[str, Any]]:
+        """Return the multiplicities and the parameters of the formulation."""
+        given = dict(self.parameters or {})
+        if self.eta is not None and "eta" in self.page.parameters:
+            given["eta"] = float(self.eta)
+        if "nu" not in self.page.parameters:
+            return c, given
+        if _whole(self.nu):
+            total = float(c.sum())
+            # N additions are wrong by N of the last digits of their sum at most.
+            if self.nu > total * (1.0 + max(FULL_SUPPORT, len(c) * EPSILON)):
+                raise OptionError(
+                    f"nu must be at most the sum of the weights, {total:.10g}; got {self.nu} examples. "
+                    "Pass fewer, or a share such as 0.1."
+                )
+            if self.nu < total:
+                return c, {**given, "nu": float(self.nu)}
+        share = 1.0 if _whole(self.nu) else float(self.nu)
+        # The caps c / nu of a share do not change with the scale of c. With c >= 1 a share of less than one example has
+        # caps of 1 and more, all as void as those of one. A power of 2 scales exactly.
+        if (least := float(c.min())) < 1.0:
+            c = np.ldexp(c, 1 - math.frexp(least)[1])
+        return c, {**given, "nu": max(share * float(c.sum()), 1.0)}
+
+
+def _same(before: Run, oracle: Oracle) -> Run:
+    """Return an earlier run, if it is one over the examples and the class of an oracle."""
+    if before.record.digest != oracle.digest:
+        raise OptionError(
+            "warm_start goes on with the run of the last fit, whose hypotheses are known by their margins on its "
+            "examples: it needs the same examples, weights, base, reflexive and intercept; the last fit had "
+            f"{before.record.collected.N} different examples and {before.record.oracle}, got {oracle.N} and {oracle}, "
+            "and something differs. Fit a clone, or set warm_start=False."
+        )
+    return before
+
+
+def _endless(run: Run) -> bool:
+    """Whether a limit is how runs of this kind end."""
+    problem = run.record.problem
+    return problem.update == "projection" and not math.isfinite(problem.most_rounds)
+
+
+def _proved(run: Run) -> tuple[float, str]:
+    """Return the gap of a run, and in words what it proves."""
+    if run.record.problem.goal is None:
+        lower, upper = run.certificate.lower, run.certificate.upper
+        return 0.0, f"the optimum over the hypotheses collected lies in {interval(lower, upper)}"
+    certificate = run.class_certificate
+    return certificate.gap, str(certificate)
+
+
+def _said(short: Sequence[Run], runs: Sequence[Run]) -> tuple[str, str]:
+    """Return in how many of several runs it was so, and what the widest of them proves."""
+    where = f" in {len(short)} of {len(runs)} runs" if len(runs) > 1 else ""
+    return where, max(map(_proved, short))[1]
+
+
+def _path(value: Any) -> bool:
+    """Whether it is None or a path that is not empty."""
+    return value is None or (isinstance(value, str | PathLike) and value != "")
+
+
+def _real(value: Any) -> bool:
+    """Whether it is a number and no flag."""
+    return is_number(value) and bool(abs(value) <= LARGEST)
+
+
+def _whole(value: Any) -> bool:
+    """Whether it is a whole number and no flag."""
+    return _real(value) and isinstance(value, Integral)
+
+
+def _names(value: Any) -> bool:
+    """Whether it is None or has values by their names."""
+    return value is None or (isinstance(value, Mapping) and all(isinstance(name, str) for name in value))

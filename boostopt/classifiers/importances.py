@@ -1,0 +1,65 @@
+"""How much of the weight of a classifier lies on each feature."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from boostopt.classifiers.scorers import Part
+from boostopt.oracles import Feature, Fitted, Hypothesis, Stump
+from boostopt.shapes import Array, Float
+
+
+def importances(parts: Sequence[Part], features: int) -> Float[Array, " features"]:
+    """Return the shares of the features in the weights |w|, with sum 1 unless all are 0; the mean over several parts.
+
+    Raises
+    ------
+    AttributeError
+        A hypothesis does not say which features it looks at.
+    """
+    return np.mean([_of_part(part, features) for part in parts], axis=0)
+
+
+def _of_part(part: Part, features: int) -> Float[Array, " features"]:
+    """Return the shares of the features in what tells one class from the rest."""
+    shares = np.zeros(features)
+    for q in np.flatnonzero(part.w).tolist():
+        shares += abs(part.w[q]) * _of_hypothesis(part.hypotheses[q], features)
+    total = float(shares.sum())
+    return shares / total if total > 0 else shares
+
+
+def _of_hypothesis(hypothesis: Hypothesis, features: int) -> Float[Array, " features"]:
+    """Return the shares of the features in one hypothesis."""
+    if isinstance(hypothesis, Fitted):
+        return _of_estimator(hypothesis.estimator, features)
+    shares = np.zeros(features)
+    if isinstance(hypothesis, Stump):
+        # The constant hypothesis looks at none.
+        shares[hypothesis.feature] = float(np.isfinite(hypothesis.threshold))
+    elif isinstance(hypothesis, Feature):
+        shares[hypothesis.feature] = 1.0
+    else:
+        raise AttributeError(
+            f"feature_importances_ are the weights of features; {type(hypothesis).__name__} looks at all of them at "
+            "once. Use sklearn.inspection.permutation_importance."
+        )
+    return shares
+
+
+def _of_estimator(model: Any, features: int) -> Float[Array, " features"]:
+    """Return the shares of the features in a fitted classifier."""
+    known = getattr(model, "feature_importances_", None)
+    if known is None:
+        known = getattr(model, "coef_", None)
+    if known is None or np.size(known) != features:
+        raise AttributeError(
+            f"feature_importances_ need those of the base, or its coef_; {type(model).__name__} has none. "
+            "Use sklearn.inspection.permutation_importance."
+        )
+    sizes = np.abs(np.asarray(known, dtype=np.float64)).ravel()
+    total = float(sizes.sum())
+    return sizes / total if total > 0 else sizes

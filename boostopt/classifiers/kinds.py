@@ -1,0 +1,214 @@
+"""Which ensembles are known, and what their members and weights are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt.arguments import choice
+from boostopt.boosting.run import Run
+from boostopt.classifiers.hypotheses import Constant, Member, Recoded, ScaledTree, check_values, quietly
+from boostopt.classifiers.members import Members
+from boostopt.errors import OptionError, ProblemError, shown
+from boostopt.oracles.base import Hypothesis
+from boostopt.oracles.fitted import VALUES, name_of
+from boostopt.shapes import Array, Float, Int
+
+KNOWN = (
+    "AdaBoostClassifier, GradientBoostingClassifier, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier, "
+    "VotingClassifier, a MarginBoostClassifier of two classes, a pipeline that ends in one of them, a Run, or a list "
+    "of fitted classifiers"
+)
+"""The ensembles that are known, in words."""
+
+
+def members_of(ensemble: Any, values: str | None = None, weights: npt.ArrayLike | None = None) -> Members:
+    """Return the members of a fitted ensemble as hypotheses, with the ensemble's own weights.
+
+    Parameters
+    ----------
+    ensemble
+        A fitted ensemble of two classes: scikit-learn's AdaBoostClassifier, GradientBoostingClassifier,
+        RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier or VotingClassifier; a `MarginBoostClassifier`;
+        a pipeline that ends in one; a `Run`; a list of fitted classifiers of the same two labels, or of hypotheses.
+    values
+        What a classifier's h(x) is: "predict" (-1 or 1, the default), "predict_proba" (2p - 1) or "decision_function"
+        (cut to [-1, 1]). The members of gradient boosting and of a run have values of their own. A regression tree of
+        gradient boosting has what it adds to the decision function, over its largest absolute leaf, and its weight is
+        that leaf times the learning rate; the first, constant guess is a member too.
+    weights
+        The own weights of a list, shape (t,), 1 by default. A negative one belongs to the negation of its member.
+
+    Raises
+    ------
+    ProblemError
+        The ensemble is none of these, is not fitted, has other than two classes, no member, or weights that are no
+        finite numbers; or its members cannot be asked one by one.
+    OptionError
+        Unknown values, values or weights where the ensemble has its own.
+    """
+    if values is not None:
+        values = choice("kind of values", values, VALUES)
+    if isinstance(ensemble, list | tuple):
+        return _of_list(list(cast(Sequence[Any], ensemble)), values, weights)
+    if weights is not None:
+        raise OptionError(
+            f"weights must belong to a list of classifiers; {name_of(ensemble)} has its own. Leave them out, or pass a "
+            "list."
+        )
+    if isinstance(ensemble, Run):
+        return _of_hypotheses(ensemble.hypotheses, values, ensemble.w)
+    if len(runs := getattr(ensemble, "runs_", ())) > 1:
+        raise ProblemError(
+            f"an ensemble must tell two classes apart; {name_of(ensemble)} has {len(runs)} runs, one for each class. "
+            "Pass one of runs_, with y as its class against the rest."
+        )
+    # NotFittedError is an AttributeError: a classifier that is not fitted is refused below.
+    if isinstance(run := getattr(ensemble, "run_", None), Run):
+        return replace(_of_hypotheses(run.hypotheses, values, run.w), labels=np.asarray(ensemble.classes_))
+    from sklearn.pipeline import Pipeline
+
+    if isinstance(ensemble, Pipeline):
+        last, names = members_of(ensemble[-1], values), getattr(ensemble, "feature_names_in_", None)
+        return last if len(ensemble) == 1 else replace(last, names=names, before=ensemble[:-1])
+    make = _maker(ensemble)
+    labels = _labels(ensemble)
+    return replace(make(ensemble, values, labels), names=getattr(ensemble, "feature_names_in_", None))
+
+
+Maker = Callable[[Any, str | None, Array], Members]
+
+
+def _maker(ensemble: Any) -> Maker:
+    """Return what takes an ensemble of its kind apart."""
+    from sklearn import ensemble as kinds
+
+    if isinstance(ensemble, kinds.HistGradientBoostingClassifier):
+        raise ProblemError(
+            "the members of an ensemble must be there to be asked one by one, with bounds of their values; "
+            "HistGradientBoostingClassifier has neither in public. Fit a GradientBoostingClassifier."
+        )
+    makers: Sequence[tuple[type[Any], Maker]] = (
+        (kinds.AdaBoostClassifier, _of_adaboost),
+        (kinds.GradientBoostingClassifier, _of_gradient_boosting),
+        (kinds.RandomForestClassifier, _of_forest),
+        (kinds.ExtraTreesClassifier, _of_forest),
+        (kinds.BaggingClassifier, _of_bagging),
+        (kinds.VotingClassifier, _of_voting),
+    )
+    for kind, make in makers:
+        if isinstance(ensemble, kind):
+            return make
+    raise ProblemError(f"expected a fitted ensemble: {KNOWN}; got {shown(ensemble)}. Put single classifiers in a list.")
+
+
+def _labels(classifier: Any) -> Array:
+    """Return the labels of a fitted classifier of two classes, the negative one first."""
+    classes = getattr(classifier, "classes_", None)
+    if classes is None:
+        raise ProblemError(
+            f"an ensemble and its members must be fitted; {name_of(classifier)} knows no classes. Call fit(X, y) first."
+        )
+    if isinstance(classes, list) or np.shape(classes) != (2,):
+        known = str(np.asarray(classes, dtype=object).tolist())[:100]
+        raise ProblemError(
+            f"an ensemble must tell two classes apart; {name_of(classifier)} was fitted to {known}. Fit one for each "
+            "class against the rest."
+        )
+    return np.asarray(classes)
+
+
+def _recoded(
+    models: Sequence[Any], values: str | None, labels: tuple[Any, Any], features: Sequence[Int[Array, " k"]] | None
+) -> list[Member]:
+    """Return fitted classifiers as hypotheses."""
+    subsets: Sequence[Any] = [None] * len(models) if features is None else features
+    return [
+        Member(q, name_of(model), values or VALUES[0], Recoded(model, labels, subset))
+        for q, (model, subset) in enumerate(zip(models, subsets, strict=True))
+    ]
+
+
+def _of_adaboost(ensemble: Any, values: str | None, labels: Array) -> Members:
+    models = list(ensemble.estimators_)
+    # There is room for all the rounds asked for: a run may have ended before.
+    weights = np.asarray(ensemble.estimator_weights_)[: len(models)]
+    return Members.weighted(_recoded(models, values, (labels[0], labels[1]), None), weights, labels)
+
+
+def _of_forest(ensemble: Any, values: str | None, labels: Array) -> Members:
+    models = list(ensemble.estimators_)  # fitted to the numbers of the classes
+    return Members.weighted(_recoded(models, values, (0, 1), None), np.ones(len(models)), labels)
+
+
+def _of_bagging(ensemble: Any, values: str | None, labels: Array) -> Members:
+    models = list(ensemble.estimators_)  # fitted to the numbers of the classes, each to features of its own
+    hypotheses = _recoded(models, values, (0, 1), [np.asarray(q) for q in ensemble.estimators_features_])
+    return Members.weighted(hypotheses, np.ones(len(models)), labels)
+
+
+def _of_voting(ensemble: Any, values: str | None, labels: Array) -> Members:
+    models = list(ensemble.estimators_)  # fitted to the numbers of the classes, without those that were dropped
+    given = [1.0] * len(ensemble.estimators) if ensemble.weights is None else list(ensemble.weights)
+    weights = [w for w, (_, model) in zip(given, ensemble.estimators, strict=True) if not isinstance(model, str)]
+    return Members.weighted(_recoded(models, values, (0, 1), None), weights, labels)
+
+
+def _of_gradient_boosting(ensemble: Any, values: str | None, labels: Array) -> Members:
+    check_values(values, "decision_function", name_of(ensemble))
+    if ensemble.init not in (None, "zero"):
+        raise ProblemError(
+            "gradient boosting must begin with a constant, which is then one of its members; got init="
+            f'{ensemble.init!r}, whose values are not bounded. Fit it with init=None or "zero".'
+        )
+    trees = [ScaledTree(tree) for tree in ensemble.estimators_[:, 0]]
+    scales = [tree.scale for tree in trees]
+    first = 0.0 if ensemble.init is not None else _first_guess(ensemble)
+    models: list[Any] = [*trees, *([] if ensemble.init is not None else [Constant(1 if first >= 0 else -1)])]
+    names = [*(name_of(tree.tree) for tree in trees), "constant"]
+    hypotheses = [Member(q, names[q], "decision_function", model) for q, model in enumerate(models)]
+    weights: Float[Array, " t"] = np.array([*(ensemble.learning_rate * scale for scale in scales), abs(first)])
+    return Members.weighted(hypotheses, weights[: len(models)], labels)
+
+
+def _first_guess(ensemble: Any) -> float:
+    """Return the constant that gradient boosting begins with: its decision function without its trees."""
+    X = np.zeros((1, ensemble.n_features_in_))
+    whole = float(quietly(ensemble, "decision_function", X)[0])
+    return whole - ensemble.learning_rate * sum(float(tree.predict(X)[0]) for tree in ensemble.estimators_[:, 0])
+
+
+def _of_list(models: list[Any], values: str | None, weights: npt.ArrayLike | None) -> Members:
+    own = np.ones(len(models)) if weights is None else weights
+    if models and all(isinstance(model, Hypothesis) for model in models):
+        return _of_hypotheses(models, values, own)
+    known = [_known(model) for model in models]
+    classes = np.unique(np.concatenate(known)) if known else np.array([0, 1])
+    if classes.shape != (2,):
+        raise ProblemError(
+            f"the classifiers of a list must have the same two labels; got {len(classes)}: "
+            f"{str(classes.tolist())[:100]}. Fit them to the same y."
+        )
+    return Members.weighted(_recoded(models, values, (classes[0], classes[1]), None), own, classes)
+
+
+def _known(model: Any) -> Array:
+    """Return the labels that a classifier of a list knows: two, or one that its sample held."""
+    if not hasattr(model, "predict"):
+        raise ProblemError(
+            f"a list must hold fitted classifiers, or hypotheses alone; got {shown(model)}. Leave out what is none."
+        )
+    classes = getattr(model, "classes_", None)
+    if isinstance(classes, np.ndarray) and classes.shape == (1,):
+        return classes
+    return _labels(model)
+
+
+def _of_hypotheses(hypotheses: Sequence[Hypothesis], values: str | None, weights: npt.ArrayLike) -> Members:
+    if values is not None:
+        raise OptionError(f"hypotheses have values of their own; got values={values!r}. Leave it out.")
+    return replace(Members.weighted(list(hypotheses), weights, None), own=True)

@@ -1,0 +1,174 @@
+"""The members of a fitted ensemble: hypotheses with values in [-1, 1], the ensemble's weights, its labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt.boosting.collected import OUTSIDE
+from boostopt.classifiers.hypotheses import Negation, Rows, quietly
+from boostopt.errors import ProblemError
+from boostopt.margins import Margins, as_array
+from boostopt.oracles.base import Hypothesis, as_stored
+from boostopt.oracles.examples import signs
+from boostopt.oracles.features import Features, evaluate
+from boostopt.shapes import Array, Float, Int, Int8
+
+
+@dataclass(frozen=True, eq=False)
+class Members:
+    """The members of a fitted ensemble.
+
+    Attributes
+    ----------
+    hypotheses
+        The members, t of them. A member with a negative weight stands here as its negation.
+    weights
+        The ensemble's own weights, shape (t,), non-negative, with sum 1 over all members of the ensemble.
+    labels
+        The negative label and the positive one, as users know them, shape (2,); None where hypotheses know none.
+    names
+        The names of the features that the ensemble was fitted to; None if they had none.
+    before
+        What transforms X before the ensemble sees it (the earlier steps of a pipeline); None for nothing.
+    own
+        Whether the hypotheses are boostopt's, which take X as it is.
+    """
+
+    hypotheses: tuple[Hypothesis, ...]
+    weights: Float[Array, " t"]
+    labels: Array | None = None
+    names: Array | None = None
+    before: Any = None
+    own: bool = False
+
+    @classmethod
+    def weighted(cls, hypotheses: Sequence[Hypothesis], weights: npt.ArrayLike, labels: Array | None) -> Members:
+        """Return hypotheses with weights of any sign and sum.
+
+        Raises
+        ------
+        ProblemError
+            There is no hypothesis, or other than one finite weight for each, not all 0.
+        """
+        w = as_array("weights", weights)
+        if not hypotheses:
+            raise ProblemError("an ensemble must have at least one member; got none. Fit it, or put members in.")
+        numbers = w.shape == (len(hypotheses),) and w.dtype.kind in "biuf"
+        if not numbers or not np.isfinite(w).all() or not w.any():
+            raise ProblemError(
+                f"the weights of an ensemble must be {len(hypotheses)} finite numbers, not all 0, one for each member; "
+                f"got {w.tolist() if w.size <= 5 else f'shape {w.shape} of {w.dtype}'}. Pass how much each counts."
+            )
+        sizes = np.abs(w.astype(np.float64))
+        shares = sizes / sizes.max()  # the sum of huge weights must not overflow
+        signed = [h if weight >= 0 else Negation(h) for h, weight in zip(hypotheses, w, strict=True)]
+        return cls(tuple(signed), shares / shares.sum(), labels)
+
+    @property
+    def t(self) -> int:
+        """Number of members."""
+        return len(self.hypotheses)
+
+    def taken(self, numbers: Int[Array, " k"]) -> Members:
+        """Return some of the members, with the weights that they have in the whole."""
+        chosen = tuple(self.hypotheses[q] for q in numbers.tolist())
+        return replace(self, hypotheses=chosen, weights=self.weights[numbers])
+
+    def rows(self, X: Any) -> Any:
+        """Return X as the hypotheses take it: transformed once for all of them, names of features checked.
+
+        Raises
+        ------
+        ProblemError
+            The features have other names than those that the ensemble was fitted to, or X cannot be transformed, or
+            has no row, which the estimators of ensembles refuse.
+        """
+        shape = (Features(X).n,)
+        if not self.own and shape[:1] == (0,):
+            raise ProblemError(f"X must have at least one row; got shape {shape}. Pass the examples.")
+        given = getattr(X, "columns", None)
+        if self.names is not None and given is not None and list(given) != list(self.names):
+            wrong = [name for name, known in zip(given, self.names, strict=False) if name != known][:3]
+            raise ProblemError(
+                f"X must have the {len(self.names)} features that the ensemble was fitted to, in their order; got "
+                f"{len(given)} and where they differ {wrong}. Order the columns of X as at the fit."
+            )
+        taken = X if self.before is None else quietly(self.before, "transform", X)
+        return taken if self.own else Rows(taken)
+
+    def labelled(self, y: npt.ArrayLike) -> Members:
+        """Return members that know the two labels of y, the smaller one as the negative, if they knew none.
+
+        Raises
+        ------
+        ProblemError
+            The labels of y have no order.
+        """
+        if self.labels is not None:
+            return self
+        given = as_array("y", y)
+        try:
+            labels = np.unique(given)
+        except TypeError as unlike:
+            raise ProblemError(
+                f"y must hold labels of one type; got some without order: {unlike}. Code them."
+            ) from unlike
+        # Others than two are refused as signs: by what is expected where labels are not known.
+        known = labels.shape == (2,) and not (labels.dtype.kind in "fc" and not np.isfinite(labels).all())
+        return replace(self, labels=labels) if known else self
+
+    def coded(self, y: npt.ArrayLike) -> Int8[Array, " N"]:
+        """Return labels as -1 and 1.
+
+        Raises
+        ------
+        ProblemError
+            y is no vector of the ensemble's two labels.
+        """
+        if self.labels is None:
+            coded = signs(y)
+        else:
+            given = as_array("y", y)
+            positive = np.asarray(given == self.labels[1])
+            strange = ~(positive | np.asarray(given == self.labels[0]))
+            if strange.shape == given.shape and strange.any():
+                known = self.labels.tolist()
+                raise ProblemError(
+                    f"y must hold the labels that the ensemble was fitted to, {known[0]!r} and "
+                    f"{known[1]!r}; got {given[strange].tolist()[0]!r}. Code the two classes so."
+                )
+            coded = np.where(positive, 1, -1).astype(np.int8)
+        if coded.ndim != 1 or not len(coded):
+            raise ProblemError(
+                f"y must have shape (N,), one label for each row of X, at least one; got shape {coded.shape}. Pass the "
+                "labels of the rows."
+            )
+        return coded
+
+    def margins(self, X: Any, y: Int8[Array, " N"], rows: Int[Array, " n"]) -> Margins:
+        """Return U[n, q] = y_n h_q(x_n) for some of the rows of X, shape (n, t): int8 where all are whole numbers.
+
+        Raises
+        ------
+        ProblemError
+            X has another number of rows, or a member answers with other than a finite value in [-1, 1] for each.
+        """
+        taken, columns = self.rows(X), list[Array]()
+        for hypothesis, values in zip(self.hypotheses, evaluate(self.hypotheses, taken), strict=True):
+            if values.shape != y.shape:
+                raise ProblemError(
+                    f"X must have one row for each of {len(y)} labels; got {len(values)}. Pass both of the same rows."
+                )
+            h = values[rows]
+            if not (np.abs(h) <= 1.0 + OUTSIDE).all():
+                raise ProblemError(
+                    f"a member must have values in [-1, 1]; {hypothesis} has one of size {np.abs(h).max():.6g}. "
+                    "Scale it, or cut it off."
+                )
+            columns.append(as_stored(y[rows] * np.clip(h, -1.0, 1.0)))
+        return Margins(np.stack(columns, axis=1))

@@ -1,0 +1,102 @@
+"""RBF networks with adaptive centres as a classifier of scikit-learn's kind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from boostopt.classifiers.examples import checked_weights, classes_of, merged
+from boostopt.oracles.rbf.fitting import fit_rbf, rbf_options
+from boostopt.shapes import Array, Float
+
+
+class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
+    """Classify by an RBF network whose centres and widths are fitted with its output weights.
+
+    The squared error to the targets -1 and 1 is minimised. Of more than two classes each has an output of its own, 1 on
+    its examples and -1 on the others; all share the centres. A sample weight k counts as k copies of the example, to
+    the last digit: equal examples are merged first.
+
+    Parameters
+    ----------
+    K
+        Number of centres, at least 1; as many as there are different examples if these are fewer.
+    iterations
+        Steps of conjugate gradients at most, from 0.
+    ridge
+        Regularisation of the output weights w, positive: lambda in the term lambda / (2N) |w|² of the error.
+    random_state
+        What the first centres are drawn with, as scikit-learn takes it; None for a start without chance.
+
+    Attributes
+    ----------
+    classes_
+        The labels, ascending, shape (classes,).
+    network_
+        The fitted `RBFNetwork`, with one output for two classes and one for each of more.
+    n_features_in_
+        Number of features.
+    feature_names_in_
+        Their names, if X had any.
+
+    References
+    ----------
+    Raetsch, Onoda, Mueller 2001, appendix D.
+    """
+
+    # Not int and float: scikit-learn sets parameters to anything, and they are looked at in fit.
+    def __init__(self, K: Any = 20, iterations: Any = 10, ridge: Any = 1e-6, random_state: Any = None) -> None:
+        self.K = K
+        self.iterations = iterations
+        self.ridge = ridge
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RBFNetworkClassifier:
+        """Fit the network.
+
+        Parameters
+        ----------
+        X
+            Features, shape (N, features), finite and dense. One width serves all of them: scale them first.
+        y
+            Labels, shape (N,), at least two different ones.
+        sample_weight
+            Non-negative, shape (N,), 1 by default; examples with 0 are left out.
+
+        Raises
+        ------
+        ValueError
+            X, y or the weights are no examples, or a parameter is out of its range.
+        """
+        options = rbf_options(self.K, self.iterations, self.ridge, "ridge")
+        features: Any
+        labels: Any
+        features, labels = validate_data(self, X, y, dtype=np.float64)
+        check_classification_targets(labels)
+        weights = checked_weights(sample_weight, len(features))
+        counting = weights > 0
+        self.classes_, codes = classes_of(labels[counting])
+        points, codes, weights = merged(features[counting], codes, weights[counting])
+        # Two classes need one output: the other would be its negation.
+        own = codes == 1 if len(self.classes_) == 2 else codes[:, np.newaxis] == np.arange(len(self.classes_))
+        targets = np.where(own, 1.0, -1.0)
+        seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
+        self.network_ = fit_rbf(points, targets, weights, *options, seed)
+        return self
+
+    def decision_function(self, X: Any) -> Float[Array, " n *classes"]:
+        """Return the outputs of the network: shape (n,), positive for the second of two classes, or (n, classes)."""
+        check_is_fitted(self)
+        features: Any = validate_data(self, X, dtype=np.float64, reset=False)
+        return self.network_.value(features)
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the label with the largest output for each row of X, shape (n,)."""
+        outputs = self.decision_function(X)
+        return self.classes_[outputs.argmax(axis=1) if outputs.ndim == 2 else (outputs > 0).astype(np.int64)]

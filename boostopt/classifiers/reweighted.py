@@ -1,0 +1,208 @@
+"""A fitted ensemble with new weights: a classifier, and what is proved about its soft margin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from boostopt.arguments import whole
+from boostopt.boosting.classifier import AtZero, combined, decided
+from boostopt.boosting.soft_margin import Goal
+from boostopt.certificates.certificate import Certificate
+from boostopt.classifiers.members import Members
+from boostopt.classifiers.thinning import Thinning
+from boostopt.margins import Margins
+from boostopt.oracles.base import Hypothesis
+from boostopt.programs.program import Program
+from boostopt.regularizers.cap import Cap
+from boostopt.shapes import Array, Float, Int
+from boostopt.solving.solution import Solution
+from boostopt.text import html_table, interval
+
+OF_PROGRAM = "of the program"
+"""What the weights are where the program has some."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reweighted:
+    """The members of a fitted ensemble under new weights.
+
+    Attributes
+    ----------
+    ensemble
+        The members that this classifier is made of, t of them.
+    numbers
+        Which members of the ensemble as it was fitted these are, shape (t,).
+    w
+        The new weights, shape (t,), with sum |w| = 1; where the program holds w to sum |w| <= 1 it may be less. What
+        the program itself has is `solution.w`.
+    weights_are
+        Where w comes from, in words.
+    solution
+        The solved program.
+    goal
+        The soft margin that is certified.
+    U
+        Margins u_nq = y_n h_q(x_n) of the examples that count, shape (N, t).
+    soft_margin_before
+        The certified soft margin of the ensemble's own weights.
+    soft_margin
+        The certified soft margin of w.
+    soft_margin_certificate
+        The interval of the largest soft margin over ALL members of the ensemble, thinned or not.
+    majority
+        The class of more examples, 1 or -1.
+    """
+
+    ensemble: Members
+    numbers: Int[Array, " t"]
+    w: Float[Array, " t"]
+    weights_are: str
+    solution: Solution
+    goal: Goal
+    U: Margins
+    soft_margin_before: float
+    soft_margin: float
+    soft_margin_certificate: Certificate
+    majority: int
+
+    @property
+    def members(self) -> tuple[Hypothesis, ...]:
+        """The members as hypotheses."""
+        return self.ensemble.hypotheses
+
+    @property
+    def own_weights(self) -> Float[Array, " t"]:
+        """The weights that they have in the ensemble as it was fitted, with sum 1 over all of its members."""
+        return self.ensemble.weights
+
+    @property
+    def program(self) -> Program:
+        """The program that was solved."""
+        return self.solution.program
+
+    @property
+    def certificate(self) -> Certificate:
+        """The interval of the program's optimum."""
+        return self.solution.certificate
+
+    @property
+    def nu(self) -> float | None:
+        """The nu of the soft margin, a count; None where it is measured by other than a cap."""
+        if not isinstance(self.goal.F0, Cap):
+            return None
+        upper = self.goal.F0.upper
+        alive = upper > 0
+        return float((self.goal.examples.c[alive] / upper[alive]).min())
+
+    @property
+    def kept(self) -> int:
+        """Number of members with a weight."""
+        return int(np.count_nonzero(self.w))
+
+    @property
+    def loss(self) -> float:
+        """What the soft margin of w can be short of the best over all members of the ensemble, at most: proved."""
+        return max(self.soft_margin_certificate.upper - self.soft_margin, 0.0)
+
+    @property
+    def margins(self) -> Float[Array, " N"]:
+        """The margins U w of the examples that count, shape (N,)."""
+        return self.U.margins(self.w)
+
+    def decision_function(self, X: Any) -> Float[Array, " n"]:
+        """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X, as the ensemble takes it.
+
+        Raises
+        ------
+        ProblemError
+            The members refuse X.
+        """
+        return combined(self.members, self.w, self.ensemble.rows(X))
+
+    def predict(self, X: Any, at_zero: AtZero = "majority") -> Array:
+        """Return the label of each row of X, as the ensemble's y had them.
+
+        Parameters
+        ----------
+        X
+            Features, as the ensemble takes them.
+        at_zero
+            What is predicted where f(x) = 0: the class of more training examples by default, as in `Run.predict`.
+
+        Raises
+        ------
+        ProblemError
+            The members refuse X.
+        OptionError
+            at_zero is none of the three.
+        """
+        classes = decided(self.decision_function(X), at_zero, self.majority)
+        labels = self.ensemble.labels
+        return classes if labels is None else labels[(classes > 0).astype(np.intp)]
+
+    def thinned(self, k: Any) -> Reweighted:
+        """Return a classifier of at most k of the members; its `loss` is proved, however the members were chosen.
+
+        Where more members than k have a weight, the few have the weights of their largest soft margin, whatever the
+        formulation: that is what the loss is about. Otherwise only members without a weight are left out: where all
+        weights are 0 nothing is kept, and f is 0 everywhere.
+
+        Parameters
+        ----------
+        k
+            How many members are to be left, a whole number of at least 1.
+
+        Raises
+        ------
+        OptionError
+            k is no whole number of at least 1.
+        SolverFailed
+            No solver left an answer.
+        """
+        k = whole("k", k, 1, "a whole number of members", "Keep one or more.")
+        active = np.flatnonzero(self.w)
+        if len(active) <= k:
+            return self._taken(active)
+        choice = Thinning(self.goal, self.U, self.solution.tol).best(active, k)
+        return replace(
+            self._taken(choice.columns),
+            w=choice.w,
+            soft_margin=choice.soft_margin,
+            solution=choice.solution,
+            weights_are=f"of the largest soft margin over {len(choice.columns)} of {len(self.w)} members",
+        )
+
+    def _taken(self, columns: Int[Array, " k"]) -> Reweighted:
+        """Return some of the members with their weights."""
+        return replace(
+            self,
+            ensemble=self.ensemble.taken(columns),
+            numbers=self.numbers[columns],
+            w=self.w[columns],
+            U=self.U.take_columns(columns),
+        )
+
+    def __repr__(self) -> str:
+        best = self.soft_margin_certificate
+        return (
+            f"Reweighted({self.program.formulation.name}: {self.kept} of {len(self.w)} members with weight; weights "
+            f"{self.weights_are}; soft margin {self.soft_margin_before:.6g} before, {self.soft_margin:.6g} now, best "
+            f"of all members in {interval(best.lower, best.upper)})"
+        )
+
+    def _repr_html_(self) -> str:
+        best = self.soft_margin_certificate
+        rows = [
+            ("members", f"{len(self.w)}, {self.kept} with weight"),
+            ("weights", self.weights_are),
+            ("the program's optimum", self.certificate.words),
+            ("soft margin", f"nu = {self.nu:.6g}" if self.nu is not None else "of the program's regularizer"),
+            ("before", self.soft_margin_before),
+            ("now", self.soft_margin),
+            ("best over all members", interval(best.lower, best.upper)),
+            ("proved loss", f"{self.loss:.2e}"),
+        ]
+        return html_table(self.program.headline, rows)

@@ -1,0 +1,233 @@
+"""`reweight`: any program over all hypotheses, solved over the members of a fitted ensemble."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt.arguments import flag
+from boostopt.backends.base import Backend
+from boostopt.boosting.settings import check_keywords
+from boostopt.boosting.soft_margin import Goal
+from boostopt.certificates.certificate import Certificate
+from boostopt.classifiers.kinds import members_of
+from boostopt.classifiers.reweighted import OF_PROGRAM, Reweighted
+from boostopt.classifiers.thinning import certified, trimmed
+from boostopt.edges.base import EdgeFunction
+from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
+from boostopt.errors import OptionError, ProblemError
+from boostopt.margins import Margins, as_array
+from boostopt.oracles.examples import multiplicities
+from boostopt.programs.catalogue import get_formulation
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.program import Program
+from boostopt.regularizers.base import Regularizer
+from boostopt.regularizers.cap import Cap
+from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.regularizers.hinge import Hinge
+from boostopt.shapes import Array, Float
+from boostopt.solving.solution import Solution
+from boostopt.solving.solving import check_limits, solve
+
+TWO_SIDED = "two_sided"
+"""The parameter by which pages let weights have either sign."""
+
+
+def reweight(
+    ensemble: Any,
+    X: Any,
+    y: npt.ArrayLike,
+    formulation: Any,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    values: str | None = None,
+    weights: npt.ArrayLike | None = None,
+    reflexive: bool = False,
+    backend: str | Backend = "auto",
+    tol: float = 1e-9,
+    d0: npt.ArrayLike | None = None,
+    **parameters: Any,
+) -> Reweighted:
+    """Give the members of a fitted ensemble the weights of a program, and prove how good these are.
+
+    What is certified is the soft margin: that of the ensemble's own weights, that of the new ones, and the interval of
+    the largest one that any weights of these members have. Its nu is the program's. Programs whose weights d need not
+    sum to 1 (margins held at 1, a slack at the price C) have none: there it is nu = sum d / C of the optimal d, but at
+    least 1, or the smallest multiplicity if that is less; d / sum d lies within its caps. For the program (22) of the
+    source these w / sum w are then optimal, with the soft margin 1 / sum d; for its quadratic relatives nu is a
+    yardstick only.
+
+    Parameters
+    ----------
+    ensemble
+        A fitted ensemble of two classes: see `members_of`.
+    X
+        Features as the ensemble takes them, N rows: the training set, or better a set of its own.
+    y
+        Labels, shape (N,): the two that the ensemble knows; with a run or a list of hypotheses, which know none, any
+        two, of which the larger is the positive one. Both must occur.
+    formulation
+        A name from `list_formulations()`, the path of a page, or a formulation; a program over all hypotheses.
+    sample_weight
+        Multiplicities of the examples, shape (N,), non-negative, 1 by default; examples with 0 are left out.
+    values
+        What a classifier's h(x) is, "predict" by default: see `members_of`.
+    weights
+        The own weights of a list of classifiers, 1 by default.
+    reflexive
+        Whether the negation of each member may have a weight too: then w has either sign.
+    backend
+        What solves the program, as in `solve`. The best soft margin is bounded by whatever serves.
+    tol
+        Scaled gap wanted, in (0, 1). Weights that sum to less than this share are dropped.
+    d0
+        Reference distribution, shape (N,); proportional to the multiplicities by default.
+    **parameters
+        Parameters of the formulation, as in `bind`: nu is a count, not a fraction.
+
+    Returns
+    -------
+    The new weights with their certificates. Where the program has no weights to give (it is infeasible, which is how a
+    bound gamma on the edges below the optimum ends; or w = 0 is optimal), they are those of the largest soft margin,
+    and `weights_are` says so.
+
+    Raises
+    ------
+    ProblemError
+        The ensemble is not fitted, of an unknown kind, of other than two classes; X and y do not fit it, or hold one
+        class; a member answers with other than finite values in [-1, 1]; a parameter is out of its domain.
+    OptionError
+        The formulation states one update and no program over all hypotheses, or has no soft margin; unknown names.
+    SolverFailed
+        No solver left an answer.
+
+    References
+    ----------
+    Raetsch, Onoda, Mueller 2001, section 4, (20) to (22), figures 12 and 14; Warmuth, Glocer, Raetsch 2007, algorithm
+    2, for the weights after an infeasible program.
+    """
+    page = get_formulation(formulation)
+    if page.columns is not None:
+        raise OptionError(
+            f"re-weighting needs a program over all hypotheses; {page.name} states one update, of "
+            f"{page.columns} column{'s' if page.columns > 1 else ''}. Choose another formulation."
+        )
+    check_keywords("reweight", parameters, REWEIGHT, page)
+    reflexive, (tol, _) = flag("reflexive", reflexive), check_limits(tol)
+    members = members_of(ensemble, values, weights).labelled(y)
+    signs = members.coded(y)
+    rows, c = multiplicities(sample_weight, len(signs))
+    if (signs[rows] == signs[rows[0]]).all():
+        raise ProblemError(
+            f"both classes must occur among the examples that count; got {len(rows)} such examples of one class. "
+            "Pass some of the other."
+        )
+    U = members.margins(X, signs, rows)
+    reference = None if d0 is None else _of_rows(d0, rows, len(signs))
+    program = _bound(page, U, c, reference, reflexive, parameters)
+    solution = solve(program, backend, tol).raise_if_failed()
+    goal = _goal(program, solution, reflexive)
+    best = _best(goal, solution, U, tol)
+    w, weights_are = _weights(solution, goal, best, U.t)
+    w = trimmed(w, tol)
+    return Reweighted(
+        ensemble=members,
+        numbers=np.arange(U.t),
+        w=w,
+        weights_are=weights_are,
+        solution=solution,
+        goal=goal,
+        U=U,
+        soft_margin_before=certified(goal, U, members.weights, best.d),
+        soft_margin=certified(goal, U, w, best.d),
+        soft_margin_certificate=best,
+        majority=1 if c @ signs[rows] >= 0 else -1,
+    )
+
+
+def _of_rows(d0: npt.ArrayLike, rows: Array, N: int) -> Array:
+    """Return the reference distribution of the examples that count; other shapes are refused when it is bound."""
+    given = as_array("d0", d0)
+    return given[rows] if given.shape == (N,) else given
+
+
+def _bound(
+    page: Formulation[Any],
+    U: Margins,
+    c: Float[Array, " N"],
+    d0: Array | None,
+    reflexive: bool,
+    parameters: dict[str, Any],
+) -> Program:
+    """Return the program over the members, and their negations if they belong to the class."""
+    if not reflexive:
+        return page.bind(U, c=c, d0=d0, **parameters)
+    if TWO_SIDED in page.parameters:
+        return page.bind(U, c=c, d0=d0, **{**parameters, TWO_SIDED: True})
+    program = page.bind(U, c=c, d0=d0, **parameters)
+    if _either_sign(program.edge_function):
+        return program
+    both = U.to_array()
+    return page.bind(np.concatenate([both, -both], axis=1), c=c, d0=d0, **parameters)
+
+
+def _either_sign(G: EdgeFunction) -> bool:
+    """Whether weights of hypotheses may be negative."""
+    w = G.project(np.array([-0.5, -0.5]))
+    return w is not None and bool((w < 0).any())
+
+
+def _goal(program: Program, solution: Solution, reflexive: bool) -> Goal:
+    """Return the soft margin that the weights of a program are measured by."""
+    goal = Goal.of(program.regularizer, program.edge_function, program.examples)
+    free = reflexive or _either_sign(program.edge_function)
+    regularizer = _measure(program, solution) if goal is None else goal.F0
+    return Goal(regularizer, AbsoluteEdge() if free else MaximumEdge(), program.examples)
+
+
+def _measure(program: Program, solution: Solution) -> Regularizer:
+    """Return the regularizer of the soft margin for a program that maximizes none."""
+    F, examples = program.regularizer, program.examples
+    if F.on_simplex:
+        return F.unsmoothed
+    if not isinstance(F, Hinge):
+        raise OptionError(
+            f"{program.formulation.name} has no soft margin to measure weights by: its example weights need not sum to "
+            "1, and it has no price of a slack. Bind and solve it over members_of(...).margins(...)."
+        )
+    # d / sum d lies within the caps c / nu for nu = sum d / C; caps of nu <= min c are void, all of them.
+    nu = min(max(float(solution.d.sum()) / F.C, min(1.0, float(examples.c.min()))), examples.total)
+    return Cap(CappedSimplex(examples.c, nu))
+
+
+def _best(goal: Goal, solution: Solution, U: Margins, tol: float) -> Certificate:
+    """Return the interval of the largest soft margin over the members; the program's own where it is just that."""
+    program = solution.program
+    F = program.regularizer
+    same = isinstance(program.edge_function, type(goal.G)) and F.unsmoothed is F and F is goal.F0
+    if same and program.margins.t == U.t:
+        return solution.certificate
+    return solve(goal.program(U), tol=tol).raise_if_failed().certificate
+
+
+def _weights(solution: Solution, goal: Goal, best: Certificate, t: int) -> tuple[Float[Array, " t"], str]:
+    """Return the weights of the members, and where they come from."""
+    if solution.certificate.infeasible:
+        return best.w, f"of the largest soft margin, {solution.program.formulation.name} being infeasible"
+    w = solution.w
+    w = w if len(w) == t else w[:t] - w[t:]
+    total = float(np.abs(w).sum())
+    if total == 0.0 and not best.w.any():
+        return best.w, "0, which no others exceed in soft margin"
+    if total == 0.0:
+        return best.w, f"of the largest soft margin, those of {solution.program.formulation.name} being 0"
+    # Inside the ball of the 1-norm weights are left alone: scaled up they would be others.
+    inside = isinstance(solution.program.edge_function, AbsoluteEdge) and total <= 1.0
+    return (w if inside else w / total), OF_PROGRAM
+
+
+REWEIGHT = tuple(name for name, its in signature(reweight).parameters.items() if its.kind is its.KEYWORD_ONLY)
+"""The keywords of `reweight` that are of no formulation."""

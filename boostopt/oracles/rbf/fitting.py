@@ -1,0 +1,171 @@
+"""Fit RBF networks with adaptive centres [Raetsch, Onoda, Mueller 2001, appendix D and figure 15]."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+import numpy as np
+
+from boostopt.arguments import positive, whole
+from boostopt.errors import ProblemError
+from boostopt.oracles.rbf.conjugate_gradients import conjugate_gradients
+from boostopt.oracles.rbf.kmeans import kmeans
+from boostopt.oracles.rbf.network import LARGEST, RBFNetwork
+from boostopt.oracles.rbf.reduced_error import ReducedError
+from boostopt.shapes import Array, Float, Num
+from boostopt.threads import one_thread
+
+__all__ = ["RBFNetwork", "fit_rbf", "rbf_options"]
+
+WIDTHS = 1e-5, 1e3
+"""Smallest and largest width in a fit, in half ranges of the features.
+
+At the smallest one the rounding of products leaves five digits of the exponents; the largest is as good as constant.
+"""
+
+REACH = 2.0
+"""By how much a logarithm of a width, or a centre in units of its first width, may change in a step."""
+
+SMALLEST_RANGE = 1e-280
+"""Half ranges below are taken for 0: widths would lose their digits."""
+
+
+@one_thread()
+def fit_rbf(
+    X: Float[Array, "N features"],
+    y: Num[Array, " targets *outputs"],
+    weights: Float[Array, " weights"] | None = None,
+    K: int = 20,
+    iterations: int = 10,
+    lambda_: float = 1e-6,
+    random_state: int | np.random.Generator | None = None,
+) -> RBFNetwork:
+    """Return an RBF network fitted to weighted examples.
+
+    The centres start from weighted k-means, the widths from the distance to the nearest other centre; conjugate
+    gradients follow, with the best output weights in every step of every line search.
+
+    Parameters
+    ----------
+    X
+        Features, shape (N, features), finite. One width serves all of them: give them like scales.
+    y
+        Targets, shape (N,) or (N, outputs), finite: labels -1 and 1, say.
+    weights
+        s, shape (N,), non-negative, 1 by default. A weight k counts as k copies: sum s is the N of the formulas, so
+        that a distribution d is passed as N d. Examples with 0 are left out.
+    K
+        Number of centres, at least 1; as many as there are different points if these are fewer.
+    iterations
+        Steps of conjugate gradients at most, from 0.
+    lambda_
+        Factor of |w|² / (2N), positive.
+    random_state
+        Seed or generator of the first centres; None for a start without chance.
+
+    Returns
+    -------
+    RBFNetwork whose output weights have the shape (K,) or (K, outputs).
+
+    Raises
+    ------
+    ProblemError
+        X, y or weights are no such examples.
+    OptionError
+        K, iterations or lambda_ is out of its range.
+
+    References
+    ----------
+    Raetsch, Onoda, Mueller 2001, appendix D and figure 15, corrected as `reduced_error` says.
+    """
+    centres, iterations, lambda_ = rbf_options(K, iterations, lambda_)
+    points, targets, s = _counting(X, y, weights)
+    N = float(s.sum())
+    if not math.isfinite(lambda_ / N / N):
+        raise ProblemError(f"the weights must not sum to almost 0; got {N:.6g}. Pass N times a distribution.")
+    origin, unit = _frame(points)
+    scaled = (points - origin) / unit
+    first = kmeans(scaled, s, centres, None if random_state is None else np.random.default_rng(random_state))
+    widths = np.clip(_first_widths(scaled, first), *WIDTHS)
+    problem = ReducedError(scaled, targets.reshape(len(s), -1), s, lambda_)
+    start = np.concatenate([np.zeros(first.size), np.log(widths)])
+    found = conjugate_gradients(partial(_along, problem, first, widths), start, iterations, REACH).x
+    centres, log_widths = _unpacked(first, widths, found)
+    w = problem.at(centres, log_widths).output_weights
+    with np.errstate(over="ignore"):  # a centre far beyond examples at the end of the numbers
+        centres = np.clip(origin + unit * centres, -LARGEST, LARGEST)
+        sigma = np.clip(unit * np.exp(log_widths), None, LARGEST)
+    return RBFNetwork(centres, sigma, w.reshape(-1, *targets.shape[1:]))
+
+
+def _along(
+    problem: ReducedError, first: Float[Array, "K features"], widths: Float[Array, " K"], x: Float[Array, " n"]
+) -> tuple[float, Float[Array, " n"]]:
+    """Return E / N and its gradient in the variables of the fit: of any weights a number of ordinary size."""
+    centres, log_widths = _unpacked(first, widths, x)
+    there = problem.at(centres, log_widths)
+    free = log_widths == x[first.size :]
+    by_centres = widths[:, np.newaxis] * there.by_centres
+    gradient = np.concatenate([by_centres.ravel(), free * there.by_log_widths])
+    return there.error / problem.total, gradient / problem.total
+
+
+def _unpacked(
+    first: Float[Array, "K features"], widths: Float[Array, " K"], x: Float[Array, " n"]
+) -> tuple[Float[Array, "K features"], Float[Array, " K"]]:
+    """Return centres and ln sigma, bounded, from the variables of the fit.
+
+    These are the ways of the centres in units of their first widths, and ln sigma: with the centres as they are, ten
+    steps left a tenth more of the error on noisy bananas.
+    """
+    moved = x[: first.size].reshape(first.shape)
+    return first + widths[:, np.newaxis] * moved, np.clip(x[first.size :], math.log(WIDTHS[0]), math.log(WIDTHS[1]))
+
+
+def _first_widths(X: Float[Array, "N features"], centres: Float[Array, "K features"]) -> Float[Array, " K"]:
+    """Return the distance from each centre to the nearest other one; of a single one the spread of the points."""
+    difference = centres[:, np.newaxis] - centres
+    distances = np.sqrt(np.einsum("klj,klj->kl", difference, difference))
+    np.fill_diagonal(distances, np.inf)
+    nearest = distances.min(axis=1)
+    spread = math.sqrt(float(np.square(X - X.mean(axis=0)).sum(axis=1).mean()))
+    return np.where(np.isfinite(nearest) & (nearest > 0), nearest, spread or 1.0)
+
+
+def _frame(X: Float[Array, "N features"]) -> tuple[Float[Array, " features"], float]:
+    """Return the middle of the features and their largest half range, 1 if there is none."""
+    low, high = 0.5 * X.min(axis=0), 0.5 * X.max(axis=0)
+    unit = float((high - low).max())
+    return low + high, unit if unit > SMALLEST_RANGE else 1.0
+
+
+def _counting(
+    X: Float[Array, "N features"], y: Num[Array, " targets *outputs"], weights: Float[Array, " weights"] | None
+) -> tuple[Float[Array, "n features"], Float[Array, " n *outputs"], Float[Array, " n"]]:
+    """Return features, targets and weights of the examples that count, checked."""
+    s = np.ones(len(X)) if weights is None else weights
+    targets = y.astype(np.float64)
+    if X.ndim != 2 or 0 in X.shape or targets.shape[:1] != X.shape[:1] or targets.ndim > 2 or s.shape != X.shape[:1]:
+        raise ProblemError(
+            "a network is fitted to X of shape (N, features), y of shape (N,) or (N, outputs) and N weights; got "
+            f"{X.shape}, {targets.shape} and {s.shape}. Pass one of each for every example."
+        )
+    if not (np.isfinite(X).all() and np.isfinite(targets).all()):
+        raise ProblemError("a network is fitted to finite numbers; X or y holds others. Impute or drop them.")
+    with np.errstate(over="ignore"):  # refused here
+        total = float(s.sum())
+    if not (s >= 0).all() or not 0 < total < math.inf:
+        raise ProblemError(
+            "the weights must be finite numbers of at least 0, not all 0; got a smallest one of "
+            f"{s.min():.6g} and a sum of {total:.6g}. Pass N times a distribution."
+        )
+    rows = s > 0
+    return X[rows], targets[rows], s[rows]
+
+
+def rbf_options(K: object, iterations: object, lambda_: object, called: str = "lambda_") -> tuple[int, int, float]:
+    """Return the options of `fit_rbf`, of their kinds and in their ranges, or raise OptionError; lambda_ as called."""
+    centres = whole("K", K, 1, "a whole number of centres", "Ask for one or more.")
+    iterations = whole("iterations", iterations, 0, "a whole number of steps", "Pass how many steps may be taken.")
+    return centres, iterations, positive(called, lambda_, advice="Take the paper's, 1e-6.")

@@ -1,0 +1,101 @@
+"""What is drawn, read and checked: runs by label, real arrays, multiplicities, the nu of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from boostopt.arguments import optional, positive
+from boostopt.boosting.run import Run
+from boostopt.boosting.soft_margin import Goal
+from boostopt.errors import OptionError, ProblemError
+from boostopt.margins import as_array
+from boostopt.pictures.style import by_label
+from boostopt.programs.program import Examples
+from boostopt.regularizers.cap import Cap
+from boostopt.shapes import Array, Float
+
+
+def title(run: Run) -> str:
+    """Return the name of a run's algorithm."""
+    page = run.record.problem.page
+    return page.title or page.name
+
+
+def run_of(given: Any) -> Any:
+    """Return the run of a classifier of two classes, which has it as `run_`; anything else as it is.
+
+    Raises
+    ------
+    ProblemError
+        The classifier is not fitted.
+    """
+    if hasattr(type(given), "run_") and not hasattr(given, "runs_"):
+        raise ProblemError(f"a classifier must be fitted; {type(given).__name__} is not. Call fit(X, y) first.")
+    return getattr(given, "run_", given)
+
+
+def runs_by_label(runs: Any) -> dict[str, Run]:
+    """Return runs by label, those of classifiers too, one by its algorithm; OptionError for anything else."""
+    one = run_of(runs)
+    given: dict[str, Any] = by_label(one, "a run", title(one) if isinstance(one, Run) else "")
+    found: dict[str, Run] = {}
+    for label, thing in given.items():
+        run = run_of(thing)
+        if not isinstance(run, Run):
+            name = f" as {label!r}" if label else ""
+            several = "one of model.runs_" if hasattr(run, "runs_") else "the run"
+            raise OptionError(f"expected a Run, what boost returns; got {type(run).__name__}{name}. Pass {several}.")
+        found[label] = run
+    return found
+
+
+def real_array(name: str, values: Any, dimensions: int) -> Array:
+    """Return finite real numbers as an array that is not empty.
+
+    Raises
+    ------
+    ProblemError
+        They are no such numbers.
+    """
+    array = as_array(name, values)
+    if array.dtype.kind not in "biuf" or array.ndim != dimensions or array.size == 0:
+        raise ProblemError(
+            f"{name} must be real numbers with {dimensions} dimension(s), one at least; got {array.dtype} of shape "
+            f"{array.shape}. Pass such an array."
+        )
+    array = array.astype(np.float64)
+    wrong = np.argwhere(~np.isfinite(array))
+    if len(wrong):
+        at = tuple(wrong[0].tolist())
+        raise ProblemError(f"{name} must be finite; got {array[at]} at {at}. Leave such entries out, or mend them.")
+    return array
+
+
+def counts(c: Any, N: int) -> Float[Array, " N"]:
+    """Return multiplicities, 1 by default; ProblemError where they do not fit."""
+    if c is None:
+        return np.ones(N)
+    array = real_array("c", c, 1)
+    if len(array) != N or (array < 0).any() or not array.any():
+        raise ProblemError(
+            f"c must be {N} multiplicities of at least 0, not all of them 0; got {len(array)}, the smallest "
+            f"{array.min():.6g}. Pass how often each example counts."
+        )
+    return array
+
+
+def counts_of(examples: Examples) -> Float[Array, " N"]:
+    """Return how often each example of a program counts: not at all where its reference weight is 0."""
+    return np.where(examples.d0 > 0, examples.c, 0.0)
+
+
+def nu_of(goal: Goal | None) -> float | None:
+    """Return the nu of a soft margin; None where there is none, or it is measured by other than a cap."""
+    return goal.F0.domain.nu if goal is not None and isinstance(goal.F0, Cap) else None
+
+
+def check_nu(nu: Any) -> None:
+    """Raise OptionError unless nu is a positive number, or None. Its upper end is the cap's to check."""
+    optional(positive, "nu", nu, "a positive count of examples", "Pass as many as are to share.")

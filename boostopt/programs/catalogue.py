@@ -1,0 +1,151 @@
+"""The formulations by name, path or object: built in, from an entry point, or a file of one's own."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import os
+import pkgutil
+import sys
+from importlib.metadata import entry_points
+from os import PathLike
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from boostopt.errors import OptionError, shown, unknown_name
+from boostopt.programs.formulation import Formulation
+
+FOLDER = "boostopt.formulations"
+ENTRY_POINTS = "boostopt.formulations"
+
+
+def list_formulations() -> list[str]:
+    """Return the names of the formulations that come with boostopt or with an installed entry point, sorted."""
+    return sorted({*_pages(), *(point.name for point in entry_points(group=ENTRY_POINTS))})
+
+
+def default_formulation() -> str:
+    """Return the name of the formulation that classifiers take where none is named."""
+    return importlib.import_module(FOLDER).DEFAULT
+
+
+def get_formulation(which: object) -> Formulation[Any]:
+    """Return a formulation.
+
+    Parameters
+    ----------
+    which
+        A name from `list_formulations()`, in upper or lower case, "-" and " " for "_"; the path of a Python file that
+        states one (a path ends in ".py"); or a formulation, which is returned as it is.
+
+    Raises
+    ------
+    OptionError
+        The name is unknown, or the file is not there or does not define exactly one formulation.
+    """
+    if isinstance(which, Formulation):
+        return which  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(which, str | PathLike):
+        raise OptionError(
+            f"expected the name, the path or an instance of a formulation; got {shown(which)}. "
+            "Pass one of list_formulations(), or the path of a page."
+        )
+    if isinstance(which, PathLike) or is_path(which):
+        page = _stated_in(_load(Path(which)))
+        object.__setattr__(page, "pickled_as", (get_formulation, (os.path.abspath(which),)))  # it may be frozen
+        return page
+    name = which if which in _pages() else _spelt(which)
+    if name in _pages():
+        return _stated_in(importlib.import_module(f"{FOLDER}.{name}"))
+    for point in entry_points(group=ENTRY_POINTS):
+        if point.name == name:
+            loaded = point.load()
+            return _instance(loaded, point.value) if isinstance(loaded, type) else loaded
+    raise _unknown(which)
+
+
+def is_path(which: str) -> bool:
+    """Return whether a text is taken for the path of a page, and no name."""
+    return which.endswith(".py")
+
+
+def _spelt(name: str) -> str:
+    """Return the name of a formulation as it is spelt, and any other name as it is."""
+    known = list_formulations()
+    if name in known:  # names of entry points may differ in case alone
+        return name
+    return next((each for each in known if _folded(each) == _folded(name)), name)
+
+
+def _folded(name: str) -> str:
+    """Return a name without what does not count in it."""
+    return name.strip().casefold().replace("-", "_").replace(" ", "_")
+
+
+def _unknown(name: str) -> OptionError:
+    """Return the error for an unknown name, which may be that of a file without its ending."""
+    error = unknown_name("formulation", name, list_formulations())
+    path = f"{name}.py"
+    return OptionError(f"{error} There is a file {path}: give its path.") if os.path.isfile(path) else error
+
+
+def _pages() -> set[str]:
+    """Names of the pages in the folder."""
+    folder = importlib.import_module(FOLDER)
+    return {module.name for module in pkgutil.iter_modules(folder.__path__)}
+
+
+def _load(path: Path) -> ModuleType:
+    """Run a file as a module of its own."""
+    if not os.path.isfile(path):  # unlike Path.is_file, False for a name that is too long
+        raise OptionError(f"expected the file of a formulation; there is no file {path}. Check the path.")
+    digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+    spec = importlib.util.spec_from_file_location(f"boostopt_page_{path.stem}_{digest}", path)
+    if spec is None or spec.loader is None:
+        raise OptionError(f"expected a Python file ending in .py; got {path}. Name the file of a page.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look their module up there
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as failure:
+        del sys.modules[spec.name]
+        raise OptionError(
+            f"the page {path} must run as Python; it ends with {type(failure).__name__}: {failure}. Mend the page."
+        ) from failure
+    return module
+
+
+def _stated_in(module: ModuleType) -> Formulation[Any]:
+    """Return the one formulation that a module defines: a subclass of `Formulation`, or an object made from one."""
+    members = list(vars(module).values())
+    pages = [
+        member
+        for member in members
+        if isinstance(member, type) and issubclass(member, Formulation) and member.__module__ == module.__name__
+    ]
+    # A page may use another one; an object counts where no class is defined.
+    objects = [] if pages else [member for member in members if isinstance(member, Formulation)]
+    if len(pages) + len(objects) != 1:
+        names = ", ".join([*(page.__name__ for page in pages), *(repr(one) for one in objects)]) or "none"
+        raise OptionError(f"a page must define exactly one formulation; {module.__file__} has {names}.")
+    if objects:
+        return objects[0]
+    page = pages[0]
+    missing = [name for name in ("name", "Parameters") if not hasattr(page, name)]
+    missing += sorted(page.__abstractmethods__)
+    if missing:
+        raise OptionError(f"the page {page.__name__} in {module.__file__} must define {', '.join(missing)}.")
+    return _instance(page, str(module.__file__))
+
+
+def _instance(page: type[Any], where: str) -> Formulation[Any]:
+    """Make the object of a page."""
+    try:
+        return page()
+    except Exception as failure:
+        raise OptionError(
+            f"the page {page.__name__} in {where} must be made without arguments; it raises "
+            f"{type(failure).__name__}: {failure}. Mend the page."
+        ) from failure

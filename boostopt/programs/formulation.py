@@ -1,0 +1,255 @@
+"""A formulation: the pair (F, G) of one algorithm with its parameters, sources and the problems as printed.
+
+A page of `formulations/` subclasses `Formulation`; binding it to a margin matrix and numbers gives a `Program`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from boostopt.edges.base import EdgeFunction
+from boostopt.errors import ProblemError, unknown_name
+from boostopt.margins import Margins
+from boostopt.programs.derived import Form, derive
+from boostopt.programs.parameters import (
+    LARGEST,
+    POSITIVE,
+    SMALLEST,
+    Parameter,
+    check_values,
+    per_example,
+    read,
+    typical,
+)
+from boostopt.programs.program import Examples, Program, made_by_page
+from boostopt.programs.progress import Progress
+from boostopt.regularizers.base import Regularizer
+from boostopt.regularizers.capped_simplex import SUM_ROUNDING
+from boostopt.shapes import Array, Float
+from boostopt.typesetting import latex_display
+
+P = TypeVar("P")
+
+
+class Formulation(ABC, Generic[P]):
+    """The base of every page in `formulations/`.
+
+    A page names itself, declares the record of its parameters (a frozen dataclass whose fields are made by
+    `parameter`), gives F and G and, where there is print, the two problems as printed.
+    """
+
+    name: ClassVar[str]
+    """How users call it: lower case, one word, the name of its file."""
+    title: ClassVar[str] = ""
+    """How the literature writes it."""
+    sources: ClassVar[tuple[str, ...]] = ()
+    """Where it is stated: paper, sections, equations."""
+    Parameters: ClassVar[type[Any]]
+    """The record of its parameters."""
+    takes_reference: ClassVar[bool] = False
+    """Whether the program depends on a reference distribution d0."""
+    added: ClassVar[tuple[str, ...]] = ()
+    """Parameters that files written before the page had them do not state: there they have their defaults."""
+    columns: ClassVar[int | None] = None
+    """The number of columns that the margin matrix must have; None for any."""
+    stopping_rules: ClassVar[tuple[str, ...]] = ()
+    """The rules by which column generation may stop, strongest guarantee first."""
+    final_weights: ClassVar[str] = "program"
+    """How the weights of the final classifier are taken: "program" as the last program gives them, "lp" those of the
+    largest soft margin over the hypotheses, "scaled" divided by their sum."""
+    update: ClassVar[str] = "total"
+    """How boosting moves when a hypothesis has come: "total" solves the program over all hypotheses; "step",
+    "line_search" and "program" mix the newest one in, or raise its weight where edges are bounded; "projection" adds a
+    step of it."""
+
+    pickled_as: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
+    """How pickle makes the page again, a function and its arguments: that of a file is stated anew."""
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Return what pickle makes the page again by."""
+        return super().__reduce_ex__(protocol) if self.pickled_as is None else self.pickled_as
+
+    def __repr__(self) -> str:
+        return f"<formulation {self.name}>"
+
+    def _repr_latex_(self) -> str | None:
+        return latex_display(self.text, {name: known.meaning for name, known in self.parameters.items()})
+
+    @property
+    def text(self) -> str:
+        """What its page says: the docstring of the module that states it, "" for none."""
+        return getattr(sys.modules.get(type(self).__module__), "__doc__", None) or ""
+
+    @property
+    def parameters(self) -> Mapping[str, Parameter]:
+        """The parameters by name, with meaning, domain and default."""
+        for field in dataclasses.fields(self.Parameters):
+            if "domain" not in field.metadata:
+                raise ProblemError(
+                    f"the parameter {field.name} of {self.name} must be declared by parameter(meaning, domain, "
+                    "default); it is not. Mend the page."
+                )
+        return {
+            field.name: Parameter(field.name, field.metadata["meaning"], field.metadata["domain"], field.default)
+            for field in dataclasses.fields(self.Parameters)
+        }
+
+    @abstractmethod
+    def regularizer(self, p: P, examples: Examples) -> Regularizer:
+        """Return F."""
+
+    @abstractmethod
+    def edge_function(self, p: P) -> EdgeFunction:
+        """Return G."""
+
+    def primal(self, U: Float[Array, "N t"], p: P, examples: Examples) -> Any:
+        """Return the primal as printed, a `cvxpy.Problem` with labelled constraints; by default the derived one."""
+        F, G = self.regularizer(p, examples), self.edge_function(p)
+        return derive(Margins(U), F, G, Form("primal")).problem
+
+    def dual(self, U: Float[Array, "N t"], p: P, examples: Examples) -> Any:
+        """Return the dual as printed, a `cvxpy.Problem` with labelled constraints; by default the derived one.
+
+        Raises
+        ------
+        ProblemError
+            By default, where a conjugate is not known in closed form.
+        """
+        F, G = self.regularizer(p, examples), self.edge_function(p)
+        return derive(Margins(U), F, G, Form("dual")).problem
+
+    def canonical(self, p: P, examples: Examples) -> P:
+        """Return the record with the values that were left open (`CANONICAL`) filled in."""
+        return p
+
+    def iteration_bound(self, p: P, examples: Examples) -> float:
+        """Return the number of hypotheses after which column generation must have stopped; inf if none is known."""
+        return math.inf
+
+    def least_excess(self, p: P) -> float:
+        """Return by how much an edge must exceed its target for a "projection" to be made; any excess by default."""
+        return 0.0
+
+    def keeps_faultless(self, p: P) -> bool:
+        """Whether a hypothesis for which no "projection" is long enough is the whole classifier, or is left out."""
+        return True
+
+    def next_parameters(self, progress: Progress) -> Mapping[str, float]:
+        """Return the parameters that boosting sets anew in every round, from how far it has come; none by default."""
+        return {}
+
+    def smallest(self) -> Program:
+        """Return a program of two examples with typical parameters: it shows what the formulation needs of a solver."""
+        U = np.tile([[1.0], [-1.0]], self.columns or 1)
+        needed = {name: known.domain for name, known in self.parameters.items() if known.required}
+        return self.bind(U, **{name: typical(domain, len(U)) for name, domain in needed.items()})
+
+    def bind(
+        self,
+        U: npt.ArrayLike | scipy.sparse.sparray | scipy.sparse.spmatrix | Margins,
+        *,
+        c: npt.ArrayLike | None = None,
+        d0: npt.ArrayLike | None = None,
+        **parameters: Any,
+    ) -> Program:
+        """Bind the formulation to a margin matrix and to numbers.
+
+        Parameters
+        ----------
+        U
+            Margin matrix U[n, q] = y_n h_q(x_n), shape (N, t), entries in [-1, 1]; an array (float64 and int8 are
+            kept without a copy), a scipy sparse matrix or `Margins`. The labels are in it: numbers 0 and 1 of any type
+            are the margins 0 and 1, whereas True and False, and masked entries, are refused.
+        c
+            Multiplicities, shape (N,), positive; 1 by default. They are what sample weights mean: an example with
+            c_n = 2 counts as two copies of itself.
+        d0
+            Reference distribution, shape (N,), non-negative with sum 1; proportional to c by default. Only for
+            formulations with a regularizer relative to one.
+        **parameters
+            Values of `self.parameters`: real numbers, flags, or arrays of shape (N,), as their domains say; None means
+            the default or canonical value.
+
+        Returns
+        -------
+        The program, every parameter filled in.
+
+        Raises
+        ------
+        ProblemError
+            U, c, d0 or a parameter lies outside its domain or is masked, a required parameter is missing, or the page
+            fails to make its pieces.
+        OptionError
+            A parameter that this formulation does not have.
+        """
+        margins = Margins(U)
+        if self.columns not in (None, margins.t):
+            raise ProblemError(
+                f"{self.name} takes {self.columns} column{'s' if self.columns != 1 else ''}; got t = {margins.t}. "
+                "Its page says what they are."
+            )
+        examples = _examples(self, margins.N, c, d0)
+        for name, value in parameters.items():
+            if value is not None and name not in self.parameters:
+                raise unknown_name(f"parameter of {self.name}", name, self.parameters)
+        given = {
+            name: read(self.parameters[name], value, margins.N)
+            for name, value in parameters.items()
+            if value is not None
+        }
+        for known in self.parameters.values():
+            if known.required and known.name not in given:
+                raise ProblemError(
+                    f"{self.name} needs {known.name}, {known.meaning}, in {known.domain.text}; got none. "
+                    f"Pass {known.name}=..."
+                )
+        check_values(self.parameters, given, examples)
+        record = self.Parameters
+        p = made_by_page(self.name, "record of parameters", lambda: self.canonical(record(**given), examples), record)
+        check_values(self.parameters, {name: getattr(p, name) for name in self.parameters}, examples)
+        F = made_by_page(self.name, "regularizer", lambda: self.regularizer(p, examples), Regularizer)
+        G = made_by_page(self.name, "edge function", lambda: self.edge_function(p), EdgeFunction)
+        return Program(self, p, examples, margins, F, G)
+
+
+def _examples(page: Formulation[Any], N: int, c: npt.ArrayLike | None, d0: npt.ArrayLike | None) -> Examples:
+    """Return the checked multiplicities and reference distribution."""
+    counts = np.ones(N) if c is None else per_example("c", c, N)
+    if not ((counts >= SMALLEST) & (counts <= LARGEST)).all():
+        n = int(np.argmin((counts >= SMALLEST) & (counts <= LARGEST)))
+        raise ProblemError(
+            f"the multiplicities c must be positive; got {counts[n]:.6g} at {n}, outside {POSITIVE.text}. "
+            "Drop the examples that do not count."
+        )
+    if d0 is None:
+        return Examples(counts, counts / counts.sum())
+    if not page.takes_reference:
+        raise ProblemError(
+            f"{page.name} has no reference distribution d0. To weight examples pass multiplicities c, "
+            "to leave examples out drop their rows."
+        )
+    reference = per_example("d0", d0, N)
+    if not ((reference >= 0) & (reference <= 2)).all():
+        n = int(np.argmin((reference >= 0) & (reference <= 2)))
+        raise ProblemError(f"d0 must be non-negative with sum 1; got {reference[n]:.6g} at {n}.")
+    if abs(reference.sum() - 1.0) > 1e-8:
+        raise ProblemError(f"d0 must sum to 1; got {reference.sum():.10g}. Divide it by its sum.")
+    return Examples(counts, summing_to_one(reference))
+
+
+def summing_to_one(reference: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return a reference distribution divided by its sum.
+
+    A sum that is 1 but for rounding stays: a weight drawn at its cap must not move off it.
+    """
+    total = float(reference.sum())
+    return reference if abs(total - 1.0) <= SUM_ROUNDING else reference / total

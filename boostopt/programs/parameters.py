@@ -1,0 +1,184 @@
+"""The parameters of a formulation: where each may lie, and how what a user passes is read and refused."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt.arguments import choice, flag, instance, maker, number, text
+from boostopt.errors import ProblemError
+from boostopt.margins import as_array
+from boostopt.programs.program import Examples
+from boostopt.regularizers.capped_simplex import FULL_SUPPORT
+from boostopt.shapes import Array, Float
+
+
+@dataclasses.dataclass(frozen=True)
+class Domain:
+    """The values a parameter may take: in words, as a test that may look at the examples, and how they are read.
+
+    Attributes
+    ----------
+    text
+        Where the values lie, as it stands in a message.
+    contains
+        Whether a value that was read lies there.
+    kind
+        "number" for a float, "flag" for a bool, "per example" for a float64 array of shape (N,).
+    typical
+        A value that every instance takes, for trying a formulation out.
+    """
+
+    text: str
+    contains: Callable[[Any, Examples], bool]
+    kind: Literal["number", "flag", "per example"] = "number"
+    typical: float = 1.0
+
+    def __post_init__(self) -> None:
+        text("text", self.text, "the values in words")
+        maker("contains", self.contains, "a function of a value and the examples")
+        choice("kind of parameter", self.kind, KINDS)
+        number("typical", self.typical, "a number", lambda value: not math.isnan(value))
+
+
+KINDS = ("number", "flag", "per example")
+"""What a parameter may hold: see `Domain.kind`."""
+
+
+SMALLEST, LARGEST = 1e-100, 1e100
+"""Ends of the positive numbers that are taken: their products and quotients neither overflow nor vanish."""
+
+POSITIVE = Domain(f"[{SMALLEST:g}, {LARGEST:g}]", lambda value, examples: SMALLEST <= value <= LARGEST)
+REAL = Domain(f"[{-LARGEST:g}, {LARGEST:g}]", lambda value, examples: -LARGEST <= value <= LARGEST)
+EDGE = Domain("[-1, 1]", lambda value, examples: -1.0 <= value <= 1.0, typical=0.0)
+FRACTION = Domain("(0, 1)", lambda value, examples: 0.0 < value < 1.0, typical=0.5)
+POSITIVE_OR_INFINITE = Domain(
+    f"[{SMALLEST:g}, {LARGEST:g}] or inf", lambda value, examples: value == math.inf or SMALLEST <= value <= LARGEST
+)
+EXPONENT = Domain("[1.01, 100] or inf", lambda value, examples: value == math.inf or 1.01 <= value <= 100.0)
+FLAG = Domain("{False, True}", lambda value, examples: isinstance(value, bool), "flag")
+PER_EXAMPLE = Domain(
+    f"[{-LARGEST:g}, {LARGEST:g}], one for each example",
+    lambda values, examples: bool((np.abs(values) <= LARGEST).all()),
+    "per example",
+)
+COUNT = Domain("[1, sum of c]", lambda value, examples: 1.0 <= value <= examples.total * (1 + FULL_SUPPORT))
+
+CANONICAL: float = math.nan
+"""Default of a parameter whose value follows from the others and from the examples: `Formulation.canonical`."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Parameter:
+    """One parameter of a formulation, as its record declares it.
+
+    Attributes
+    ----------
+    name
+        The paper's symbol, spelled out.
+    meaning
+        What it does, in a sentence.
+    domain
+        Where it may lie.
+    default
+        Value when it is not given: a number, `CANONICAL` (nan) for a value that follows from the others and from
+        the examples, or `dataclasses.MISSING` if it must be given.
+    """
+
+    name: str
+    meaning: str
+    domain: Domain
+    default: Any
+
+    @property
+    def required(self) -> bool:
+        """Whether it must be given."""
+        return self.default is dataclasses.MISSING
+
+
+def parameter(meaning: str, domain: Domain, default: Any = dataclasses.MISSING) -> Any:
+    """Declare a field of a parameter record; the default `CANONICAL` leaves it to `Formulation.canonical`.
+
+    Raises
+    ------
+    OptionError
+        The meaning is no text, or the domain none of `Domain`.
+    """
+    text("meaning", meaning, "a text that says what the parameter does")
+    words = (
+        "a Domain",
+        "Take one of boostopt.authoring: POSITIVE, COUNT, FRACTION, ..., or make one: Domain(text, contains).",
+    )
+    instance("domain", domain, Domain, *words)
+    return dataclasses.field(default=default, metadata={"meaning": meaning, "domain": domain})
+
+
+def smallest_fraction(total: float) -> float:
+    """Return the smallest fraction of a total >= 1 that is a count, at least 1, rounded up to four digits."""
+    scale = 10.0 ** (3 - math.floor(math.log10(1.0 / total)))
+    return float(f"{math.ceil(scale / total * (1 - 1e-12)) / scale:.4g}")
+
+
+def _if_fraction(domain: Domain, value: float, examples: Examples) -> str:
+    """Return what to do if a count was meant as a fraction."""
+    if domain is not COUNT or not 0 < value < 1 or examples.total < 1:
+        return ""
+    count = value * examples.total
+    if count >= 1:
+        return f" If {value:.10g} is a fraction, pass {count:.10g}."
+    return (
+        f" If {value:.10g} is a fraction, it is one of the sum of c and means {count:.10g}, fewer than one example; "
+        f"the smallest fraction is {smallest_fraction(examples.total):.4g}."
+    )
+
+
+def typical(domain: Domain, N: int) -> Any:
+    """Return a value of a domain."""
+    return np.zeros(N) if domain.kind == "per example" else domain.typical
+
+
+def read(parameter: Parameter, value: Any, N: int) -> Any:
+    """Return a parameter as what its domain holds."""
+    name, kind = parameter.name, parameter.domain.kind
+    if kind == "per example":
+        return per_example(name, value, N)
+    if kind == "flag":
+        return flag(name, value, f"It is {parameter.meaning}. Pass one of the two.", ProblemError)
+    return number(name, value, "a real number", lambda x: True, f"Pass {parameter.meaning}.", ProblemError)
+
+
+def check_values(parameters: Mapping[str, Parameter], values: Mapping[str, Any], examples: Examples) -> None:
+    """Raise ProblemError for a value outside its domain."""
+    for name, value in values.items():
+        parameter = parameters[name]
+        if not parameter.domain.contains(value, examples):
+            got = f"{value:.10g}" if parameter.domain.kind == "number" else f"{value!r}"
+            raise ProblemError(
+                f"{name} must lie in {parameter.domain.text}{_with_total(parameter.domain, examples)}; "
+                f"got {got}. It is {parameter.meaning}: pass one that lies there."
+                f"{_if_fraction(parameter.domain, value, examples)}"
+            )
+
+
+def _with_total(domain: Domain, examples: Examples) -> str:
+    """The numbers of a domain that depends on the examples."""
+    return f" = [1, {examples.total:.10g}]" if domain is COUNT else ""
+
+
+def per_example(name: str, values: npt.ArrayLike, N: int) -> Float[Array, " N"]:
+    """Return one finite number for each example."""
+    array = as_array(name, values)
+    if array.dtype.kind not in "biuf" or array.shape != (N,):
+        raise ProblemError(
+            f"{name} must be one number for each example, shape ({N},); got shape {array.shape} of {array.dtype}. "
+            "Pass an array of them."
+        )
+    if not np.isfinite(array).all():
+        n = int(np.argmin(np.isfinite(array)))
+        raise ProblemError(f"{name} must be finite; got {array[n]} at {n}. Correct it, or leave that example out.")
+    return array.astype(np.float64)

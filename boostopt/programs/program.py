@@ -1,0 +1,277 @@
+"""A program: a formulation bound to a margin matrix and to numbers."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt.arguments import choice
+from boostopt.certificates.certificate import Certificate, certify
+from boostopt.certificates.recovery import Recovery, best_recovery, recover
+from boostopt.edges.base import EdgeFunction
+from boostopt.errors import BoostoptError, ProblemError
+from boostopt.margins import Margins, as_array
+from boostopt.programs.derived import Form, Side, derive
+from boostopt.regularizers.base import Regularizer
+from boostopt.shapes import Array, Float
+from boostopt.text import parameters_in_words
+from boostopt.threads import one_thread
+
+if TYPE_CHECKING:
+    from boostopt.solving.solution import Solution
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Examples:
+    """The examples of a program, without their margins.
+
+    Attributes
+    ----------
+    c
+        Multiplicities, shape (N,), positive: example n stands for c_n copies of itself.
+    d0
+        Reference distribution, shape (N,), non-negative, sum 1.
+    """
+
+    c: Float[Array, " N"]
+    d0: Float[Array, " N"]
+
+    @property
+    def N(self) -> int:
+        """Number of examples."""
+        return len(self.c)
+
+    @property
+    def total(self) -> float:
+        """Number of examples counted with multiplicity."""
+        return float(self.c.sum())
+
+
+@runtime_checkable
+class Page(Protocol):
+    """What a program keeps of its formulation: the name and the problems as printed."""
+
+    name: ClassVar[str]
+
+    def primal(self, U: Float[Array, "N t"], p: Any, examples: Examples) -> Any: ...
+
+    def dual(self, U: Float[Array, "N t"], p: Any, examples: Examples) -> Any: ...
+
+    def _repr_latex_(self) -> str | None: ...
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Program:
+    """min F(d) + G(Uᵀd) over example weights d, with its dual max -F*(-Uw) - G*(w) over hypothesis weights w.
+
+    Made by `Formulation.bind`.
+
+    Attributes
+    ----------
+    formulation
+        The page that states it.
+    parameters
+        The frozen record of its parameters, all filled in.
+    examples
+        Multiplicities and reference distribution.
+    margins
+        The margin matrix U, shape (N, t).
+    regularizer, edge_function
+        F and G.
+    """
+
+    formulation: Page
+    parameters: Any
+    examples: Examples
+    margins: Margins
+    regularizer: Regularizer
+    edge_function: EdgeFunction
+
+    def __repr__(self) -> str:
+        return f"Program({self.formulation.name}, {self.margins!r}, {self.parameters!r})"
+
+    def _repr_latex_(self) -> str | None:
+        return self.formulation._repr_latex_()  # pyright: ignore[reportPrivateUsage]
+
+    @property
+    def headline(self) -> str:
+        """What it is, in a line: name, sizes, parameters."""
+        N, t = self.margins.shape
+        return f"{self.formulation.name}: N = {N}, t = {t}, {parameters_in_words(self.parameters)}"
+
+    @property
+    def cones(self) -> frozenset[str]:
+        """What a solver must take: "linear", "exponential"."""
+        return self.regularizer.cones | self.edge_function.cones
+
+    @property
+    def sides(self) -> tuple[Side, ...]:
+        """The sides that can be handed to a solver: the dual only where both conjugates are known in closed form."""
+        return ("primal", "dual") if self.regularizer.exact and self.edge_function.exact else ("primal",)
+
+    @one_thread()
+    def certify(self, d: npt.ArrayLike | None = None, w: npt.ArrayLike | None = None) -> Certificate:
+        """Return the interval that an answer proves, wherever it came from.
+
+        Parameters
+        ----------
+        d
+            Example weights, shape (N,); any numbers: what is not feasible is repaired, non-finite entries count as 0.
+        w
+            Hypothesis weights, shape (t,), likewise; without them those that `recover` finds for d.
+
+        Raises
+        ------
+        ProblemError
+            An array has another shape or does not hold real numbers.
+
+        References
+        ----------
+        Weak duality; the repair of d is the entropic projection of Shalev-Shwartz and Singer 2008, figure 2.
+        """
+        N, t = self.margins.shape
+        given = _vector("d", d, N, "N"), _vector("w", w, t, "t")
+        parts = self.margins, self.regularizer, self.edge_function
+        certificate = certify(*parts, *given)
+        if given[0] is None or given[1] is not None or certificate.infeasible:
+            return certificate
+        recovered = certify(*parts, given[0], best_recovery(*parts, given[0]).w)
+        # The conditions are those of what was given, and no w was.
+        return replace(recovered, kkt=certificate.kkt) if recovered.gap < certificate.gap else certificate
+
+    @one_thread()
+    def recover(self, d: npt.ArrayLike, method: str = "nnls", within: float = 1e-6) -> Recovery:
+        """Return the multipliers (w, beta, psi, zeta) that the active sets of d determine, and how well.
+
+        Parameters
+        ----------
+        d
+            Example weights, shape (N,), near the optimum.
+        method
+            "nnls" solves equations and inequalities together, w >= 0; "least_squares" is the papers' own way, the
+            equations alone.
+        within
+            Tolerance for "active", in (0, 0.1]: relative to the cap for weights, absolute for edges.
+
+        Raises
+        ------
+        ProblemError
+            d has another shape or does not hold real numbers.
+        OptionError
+            Unknown method, or the tolerance is out of range.
+
+        References
+        ----------
+        Glocer 2009, sections 3.1.2, 3.2.4 and appendix A.
+        """
+        vector = _given("d", d, self.margins.N, "N")
+        return recover(self.margins, self.regularizer, self.edge_function, vector, method, within)
+
+    def example_weights(self, w: npt.ArrayLike) -> Float[Array, " N"]:
+        """Return d(w), the maximizer of F* at the margins of w, shape (N,): the optimal answer to w.
+
+        Where it is not unique (linear programs) it is one of them.
+
+        Raises
+        ------
+        ProblemError
+            w has another shape or does not hold real numbers, or none of it is meaningful.
+        """
+        vector = _given("w", w, self.margins.t, "t")
+        feasible = self.edge_function.project(vector)
+        if feasible is None:
+            raise ProblemError("w must have a positive finite weight; got none. Pass hypothesis weights.")
+        return self.regularizer.conjugate_at(-self.margins.margins(feasible)).d
+
+    def cvxpy(self, side: str, form: str = "derived") -> Any:
+        """Return the primal or the dual as a `cvxpy.Problem`.
+
+        Parameters
+        ----------
+        side
+            "primal" (over d, minimized) or "dual" (over w, maximized).
+        form
+            "derived" is made from F and G: variables d and e with the constraint "w" (Uᵀd = e), or w and m with the
+            constraint "d" (m = Uw), whose multipliers are the other side's variables. "literal" is the problem as
+            the formulation's page prints it, every constraint labelled with its multiplier.
+
+        Raises
+        ------
+        OptionError
+            Unknown side or form.
+        ProblemError
+            No dual can be derived, or the page fails to make the problem that it prints.
+        """
+        side = "primal" if choice("side", side, ("primal", "dual")) == "primal" else "dual"
+        form = choice("form", form, ("derived", "literal"))
+        if form == "literal":
+            import cvxpy as cp
+
+            page = self.formulation
+            printed = page.primal if side == "primal" else page.dual
+            U = self.margins.to_array()
+            what = f"{side}, a cvxpy.Problem"
+            return made_by_page(page.name, what, lambda: printed(U, self.parameters, self.examples), cp.Problem)
+        if side not in self.sides:
+            raise ProblemError(
+                f"the derived dual needs the conjugates of F and G in closed form; {self.formulation.name} has none. "
+                'Take the primal, or the dual that its page states: form="literal".'
+            )
+        return derive(self.margins, self.regularizer, self.edge_function, Form(side)).problem
+
+    def solve(
+        self,
+        backend: Any = "auto",
+        tol: float = 1e-8,
+        time_limit: float | None = None,
+        start: Any = None,
+        isolate: bool = False,
+        merge: bool = True,
+    ) -> Solution:
+        """Solve and certify: the same as `boostopt.solve(program, ...)`."""
+        from boostopt.solving.solving import solve
+
+        return solve(self, backend, tol, time_limit, start, isolate, merge)
+
+
+def made_by_page(page: str, what: str, make: Callable[[], Any], kind: type[T]) -> T:
+    """Return what a page makes; a fault of the page is a ProblemError that names it, and the line."""
+    try:
+        made = make()
+    except BoostoptError:
+        raise
+    except Exception as failure:
+        frames = traceback.extract_tb(failure.__traceback__)
+        # The page's own line, where it called somebody else's code with what that does not take.
+        at = ([frame for frame in frames if "site-packages" not in frame.filename] or frames)[-1]
+        raise ProblemError(
+            f"{page} must make its {what}; it raises {type(failure).__name__}: {failure} "
+            f"({at.filename}, line {at.lineno}). Mend the page."
+        ) from failure
+    if not isinstance(made, kind):
+        raise ProblemError(f"{page} must make its {what}; it made {made!r}"[:300] + ", which is none. Mend the page.")
+    return made
+
+
+def _vector(name: str, values: npt.ArrayLike | None, length: int, size: str) -> Float[Array, " n"] | None:
+    """Return an answer's array as float64, checked for its shape only."""
+    return None if values is None else _given(name, values, length, size)
+
+
+def _given(name: str, values: npt.ArrayLike, length: int, size: str) -> Float[Array, " n"]:
+    """Return an array that must be there as float64, checked for its shape only."""
+    array = as_array(name, values)
+    if array.dtype.kind not in "biuf" or array.shape != (length,):
+        raise ProblemError(
+            f"{name} must be {length} real numbers, shape ({size},); got shape {array.shape} of {array.dtype}. "
+            "Pass one weight for each, in the order of the margin matrix."
+        )
+    with np.errstate(over="ignore"):  # what only a longer float can hold is infinite, and repaired as such
+        return array.astype(np.float64)

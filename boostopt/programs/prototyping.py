@@ -1,0 +1,94 @@
+"""A formulation in one call: for regularizers and edge functions that are being tried out."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from typing import Any
+
+from boostopt.arguments import maker, text
+from boostopt.edges.base import EdgeFunction
+from boostopt.edges.maximum import MaximumEdge
+from boostopt.errors import ProblemError, shown
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.program import Examples
+from boostopt.regularizers.base import Regularizer
+
+
+def prototype(
+    name: str,
+    regularizer: Callable[[Any, Examples], Regularizer],
+    edge_function: Callable[[Any], EdgeFunction] = lambda p: MaximumEdge(),
+    **parameters: Any,
+) -> Formulation[Any]:
+    """Return a formulation that binds, solves, certifies and compares like any other.
+
+    Its literal problems are the derived ones. In a file of its own it is a page: every command and function that
+    takes a formulation takes the path of the file.
+
+    Parameters
+    ----------
+    name
+        How it is called.
+    regularizer
+        Makes F from the record of parameters p and the examples, which have the multiplicities `c`, their sum `total`
+        and the reference distribution `d0`.
+    edge_function
+        Makes G from p; the largest edge by default.
+    **parameters
+        The parameters by name, each made by `parameter(meaning, domain, default)`.
+
+    Raises
+    ------
+    OptionError
+        The name is no text, or F or G is not made by a function.
+    ProblemError
+        A parameter is not made by `parameter`, or the name is the path of a page.
+
+    Notes
+    -----
+    It is pickled by where it stands, as a function is: in its page, or under a name in a module.
+    """
+    text("name", name, "the name of the formulation")
+    maker("regularizer", regularizer, "a function of the parameters and the examples")
+    maker("edge_function", edge_function, "a function of the parameters")
+    if name.endswith(".py"):
+        raise ProblemError(f"a prototype must have a name of its own; got {name!r}, the path of a page. Leave out .py.")
+    for key, field in parameters.items():
+        if not isinstance(field, dataclasses.Field) or "domain" not in field.metadata:
+            raise ProblemError(
+                f"the parameter {key} of {name} must be made by parameter(meaning, domain, default); got "
+                f"{shown(field)}. Make it so."
+            )
+    fields = [(key, Any, field) for key, field in parameters.items()]
+    record = dataclasses.make_dataclass("Parameters", fields, frozen=True, kw_only=True)
+
+    class Prototype(Formulation[Any]):
+        takes_reference = True
+        Parameters = record
+
+        def __reduce_ex__(self, protocol: Any) -> Any:
+            found = None if self.pickled_as else next(_places(self), None)
+            return super().__reduce_ex__(protocol) if found is None else (_standing, found)
+
+        def regularizer(self, p: Any, examples: Examples) -> Regularizer:
+            return regularizer(p, examples)
+
+        def edge_function(self, p: Any) -> EdgeFunction:
+            return edge_function(p)
+
+    Prototype.name = Prototype.title = name
+    return Prototype()
+
+
+def _places(page: Any) -> Iterator[tuple[str, str]]:
+    """Yield modules that have a page under a name, with the name."""
+    for module, there in list(sys.modules.items()):
+        yield from ((module, name) for name, value in list(getattr(there, "__dict__", {}).items()) if value is page)
+
+
+def _standing(module: str, name: str) -> Any:
+    """Return what stands under a name in a module."""
+    return getattr(import_module(module), name)

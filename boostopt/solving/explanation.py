@@ -1,0 +1,197 @@
+"""Why an answer is optimal, or which condition fails, and at which example or hypothesis.
+
+Optimal means: d is feasible, w is feasible, d is the best answer to w (no example gap), w the best answer to d (no
+hypothesis gap). Each is a number; this module says them in words and names the worst offenders.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from boostopt.certificates.certificate import Certificate
+from boostopt.programs.program import Program
+from boostopt.shapes import Array, Float
+from boostopt.text import html_table, interval
+
+NAMED = 3
+"""How many examples or hypotheses are named."""
+
+PROOFS = {
+    "d(w)": "d(w), computed from w",
+    "repaired": "the given d, made feasible",
+    "start": "the minimizer of F, for no d was given",
+}
+"""What an upper end may be proved by, in words."""
+
+PRESENT = 1e-9
+"""Weight, relative to the largest, above which an example or a hypothesis counts as present."""
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition of optimality.
+
+    Attributes
+    ----------
+    name
+        What it says.
+    holds
+        Whether it holds within the tolerance.
+    violation
+        By how much it fails, at least 0; inf where its part of the answer was missing.
+    where
+        The worst offenders in words, "" if there are none.
+    """
+
+    name: str
+    holds: bool
+    violation: float
+    where: str
+
+    @property
+    def mark(self) -> str:
+        """Whether it holds, in a word."""
+        return "holds" if self.holds else "FAILS"
+
+    @property
+    def amount(self) -> str:
+        """By how much it fails, in words."""
+        if np.isnan(self.violation):
+            return "no number says by how much"
+        return "not given or not finite" if self.violation == np.inf else f"{self.violation:.2e}"
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """What is known about an answer, in words.
+
+    Attributes
+    ----------
+    headline
+        The conclusion in a sentence.
+    conditions
+        The conditions of optimality with what they amount to.
+    facts
+        What the answer looks like: who has weight.
+    """
+
+    headline: str
+    conditions: tuple[Condition, ...]
+    facts: tuple[str, ...]
+
+    def __str__(self) -> str:
+        lines = [self.headline]
+        for condition in self.conditions:
+            where = f"; {condition.where}" if condition.where else ""
+            lines.append(f"  {condition.mark}: {condition.name} ({condition.amount}){where}")
+        return "\n".join([*lines, *(f"  {fact}" for fact in self.facts)])
+
+    def _repr_html_(self) -> str:
+        rows = [(one.name, one.mark, one.amount, one.where) for one in self.conditions]
+        answer = html_table("The answer", [(fact,) for fact in self.facts])
+        if not rows:
+            return html_table("Conclusion", [(self.headline,)]) + answer
+        return html_table(self.headline, rows, ("condition", "", "violation", "where")) + answer
+
+
+def explain(program: Program, certificate: Certificate, tol: float, unanswered: str = "") -> Explanation:
+    """Say why the pair of a certificate is optimal within tol, or which condition fails and where.
+
+    Parameters
+    ----------
+    program, certificate, tol
+        What was solved, what is proved, and the scaled gap wanted.
+    unanswered
+        Why there is no answer, where there is none: then the pair is nobody's, and no condition says anything.
+    """
+    if certificate.infeasible:
+        return _infeasible(program, certificate)
+    allowed = tol * certificate.scale
+    narrow = certificate.scaled_gap <= tol
+    words = interval(certificate.lower, certificate.upper)
+    if unanswered:
+        return Explanation(f"No answer: {unanswered}.", (), (f"Without one the optimum is known to lie in {words}.",))
+    headline = (
+        f"Optimal: the optimum lies in {words}, of width {certificate.gap:.2e}."
+        if narrow
+        else f"Not shown to be optimal within {tol:g}: the optimum lies in {words}, of width {certificate.gap:.2e}."
+    )
+    conditions = [
+        Condition(f"as it was given, {name}", bool(residual <= allowed), float(residual), "")
+        for name, residual in certificate.kkt.residuals.items()
+    ]
+    conditions += [
+        _gap_condition(
+            "d is the best answer to w",
+            certificate.example_gaps,
+            allowed,
+            lambda named: _examples(program, certificate, named),
+        ),
+        _gap_condition(
+            "w is the best answer to d",
+            certificate.hypothesis_gaps,
+            allowed,
+            lambda named: _hypotheses(program, certificate, named),
+        ),
+    ]
+    if not np.isfinite(certificate.upper):
+        conditions.append(
+            Condition("some d near the answer has edges that are allowed", False, np.nan, "none was found")
+        )
+    return Explanation(headline, tuple(conditions), _facts(program, certificate))
+
+
+def _gap_condition(
+    name: str, gaps: Float[Array, " n"], allowed: float, describe: Callable[[Sequence[int]], list[str]]
+) -> Condition:
+    total = float(gaps.sum())
+    if total <= allowed:
+        return Condition(name, True, total, "")
+    worst = [int(k) for k in np.argsort(-gaps)[:NAMED] if gaps[k] > 0.1 * total]
+    return Condition(name, False, total, "; ".join(describe(worst)))
+
+
+def _examples(program: Program, certificate: Certificate, named: Sequence[int]) -> list[str]:
+    d, m, gaps = certificate.d, program.margins.margins(certificate.w), certificate.example_gaps
+    return [f"example {n}: weight {d[n]:.3g} at margin {m[n]:.3g} costs {gaps[n]:.1e}" for n in named]
+
+
+def _hypotheses(program: Program, certificate: Certificate, named: Sequence[int]) -> list[str]:
+    w, e, gaps = certificate.w, program.margins.edges(certificate.d), certificate.hypothesis_gaps
+    return [
+        f"hypothesis {q}: weight {w[q]:.3g} at edge {e[q]:.3g} (largest {e.max():.3g}) costs {gaps[q]:.1e}"
+        for q in named
+    ]
+
+
+def _facts(program: Program, certificate: Certificate) -> tuple[str, ...]:
+    """Who has weight, and where the upper end comes from."""
+    d, w = certificate.d, certificate.w
+    psi = np.asarray(certificate.multipliers.get("psi", np.zeros(len(d))))
+    facts = [f"{_present(d)} of {len(d)} examples and {_present(w)} of {len(w)} hypotheses have weight."]
+    if np.isfinite(certificate.upper):
+        facts.append(f"The upper end is proved by {PROOFS[certificate.d_is]}.")
+    facts.append(f"Rounding is {certificate.slack:.1e} of each end.")
+    if (psi > 0).any():
+        facts.insert(
+            1, f"{int((psi > 0).sum())} examples press against their cap, the most example {int(psi.argmax())}."
+        )
+    return tuple(facts)
+
+
+def _infeasible(program: Program, certificate: Certificate) -> Explanation:
+    words = (
+        "Infeasible: with the hypothesis weights w every allowed d has <d, U w> larger than the constraints on the "
+        f"edges allow, by at least {certificate.excess:.3e}."
+    )
+    facts = (f"{_present(certificate.w)} of {program.margins.t} hypotheses are needed for the proof.",)
+    return Explanation(words, (), facts)
+
+
+def _present(weights: Float[Array, " n"]) -> int:
+    """How many weights are not negligible."""
+    size = np.abs(weights)
+    return int((size > PRESENT * float(size.max(initial=0.0))).sum())

@@ -1,0 +1,316 @@
+"""One program, one answer: a backend's attempts, certified one by one until the interval is narrow enough."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from boostopt.arguments import flag, instance, tolerance
+from boostopt.arguments import seconds as limit_of
+from boostopt.backends import AUTO, check_backend, get_backend, list_backends
+from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Start, Task
+from boostopt.backends.isolation.guarded import Guarded
+from boostopt.certificates.certificate import Certificate
+from boostopt.errors import OptionError, ProblemError, SolverNotFound
+from boostopt.programs.program import Program
+from boostopt.solving.merging import Merged, Once, OverGroups, merged
+from boostopt.solving.solution import PHASES, Solution, outcome_of, verdict_of
+from boostopt.threads import one_thread
+
+AUTO_ORDER = ("interior", "highs", "cvxpy:clarabel", "cvxpy:scs")
+"""What "auto" tries first, of what takes the program; then the other ones that do and are made for such programs."""
+
+LINEAR = frozenset({"linear"})
+
+UNMERGED = ", unmerged"
+"""What stands in the path behind a backend that was asked again about the examples as they are."""
+
+ROUNDED = 4.0
+"""A gap of so many slacks is rounding: each end has one by itself."""
+
+AGREED = 2.0
+"""Gaps within this factor are one: two backends have found what the program and its rounding allow."""
+
+AGREED_END = 1e-6
+"""Lower ends within this share of max(1, |lower|) are one, where no backend finds an upper end."""
+
+SMALL = 40_000
+"""Entries of a margin matrix up to which linear programs go to HiGHS first: it takes half of the time there.
+
+Measured: N = 500, t = 20 in 4 ms against 9; N = 2000, t = 50 in 29 ms against 20; N = 20000, t = 100 in 1.7 s
+against 0.8.
+"""
+
+
+@one_thread()
+def solve(
+    program: Program,
+    backend: str | Backend = "auto",
+    tol: float = 1e-8,
+    time_limit: float | None = None,
+    start: Solution | Start | None = None,
+    isolate: bool = False,
+    merge: bool = True,
+) -> Solution:
+    """Solve a program and certify the answer.
+
+    The backend's attempts, in different forms and accuracies, are made feasible and certified one after another
+    until the gap over max(1, |lower|, |upper|) is at most `tol`. No status decides anything. Meanwhile BLAS has one
+    thread, in the whole process: more of them wait for each other where cores are busy.
+
+    Parameters
+    ----------
+    program
+        What to solve.
+    backend
+        A name from `list_backends()`, a backend, or "auto": the backends that take the program, in order of trust,
+        until one reaches `tol` or two end with gaps within a factor of 2, which no third one would narrow. Solvers
+        that are mixed-integer, want a licence or obey no tolerance are asked where they are named only.
+    tol
+        Scaled gap wanted, in (0, 1).
+    time_limit
+        Seconds after which no attempt is started; what is left is passed on to the solvers. None for no limit. Solvers
+        that may run past it, as all of other packages do on large programs, run in a process of their own and are
+        killed when a twentieth more is over; a RuntimeWarning names one that cannot be handed to another process.
+    start
+        The solution of a program with the same examples and the first hypotheses of this one, for instance before a
+        column was appended or a parameter was moved: backends that can begin there.
+    isolate
+        Whether foreign solvers run in a process of their own also where there is no limit or they keep it: what they
+        break or print there ends nothing here. What cannot be handed to another process runs in this one all the same.
+    merge
+        Whether examples that are equal are merged for the solvers where that pays. The certificate is of the program as
+        it is.
+
+    Returns
+    -------
+    The solution; also where the solver failed (`outcome`, `verdict` and the certificate say what holds then).
+
+    Raises
+    ------
+    OptionError
+        Unknown backend, or a tolerance or a time limit out of range.
+    SolverNotFound
+        The backend is not installed or cannot take the program.
+    """
+    tol, time_limit = check_limits(tol, time_limit)
+    isolate, merge = flag("isolate", isolate), flag("merge", merge)
+    check_program(program)
+    task = Task(program, tol, Deadline.after(time_limit), _start(program, start))
+    check_backend(backend)
+    backends = _in_order(program, task.start) if backend == AUTO else iter([_able(get_backend(backend), program)])
+    times: dict[str, float] = {phase: 0.0 for phase in PHASES}
+    began = time.perf_counter()
+    best, attempts = _Best(task, times), list[Attempt]()
+    # What a backend may go on from is of the examples as they are.
+    anew = task.start is None or task.start.state is None
+    groups = cache(lambda: merged(program) if merge and anew else None)
+    tried = list[Backend]()
+    path = list[str]()
+    for candidate in backends:
+        tried.append(candidate)
+        found = None if candidate.incremental else groups()
+        safe = _safely(candidate, alone(candidate, program, isolate, time_limit))
+        for name, way in _ways(safe, candidate.name, found, best):
+            path.append(name)
+            for attempt in way.attempts(task):
+                attempts.append(attempt)
+                for phase, seconds in attempt.times.items():
+                    times[phase] += seconds
+                if attempt.answered:
+                    best.offer(candidate, attempt)
+                if best.enough:
+                    break
+            if best.enough:
+                break
+        if best.enough or best.agreed():
+            break
+    certificate = best.certificate or program.certify()
+    times["total"] = time.perf_counter() - began
+    origin = best.backend or tried[0]
+    return Solution(
+        program=program,
+        outcome=outcome_of(certificate, best.attempt),
+        verdict=verdict_of(certificate, best.attempt, tol),
+        backend=origin.name,
+        version=origin.version,
+        solver_status=best.attempt.status if best.attempt else (attempts[-1].status if attempts else "not started"),
+        certificate=certificate,
+        tol=tol,
+        attempts=tuple(attempts),
+        best=best.attempt,
+        path=tuple(path),
+        times=times,
+    )
+
+
+def alone(backend: Backend, program: Program, isolate: bool, time_limit: float | None) -> bool:
+    """Return whether a backend is to run in a process of its own: it is wanted, or nothing else keeps the limit."""
+    return backend.foreign and (isolate or (time_limit is not None and not Guarded(backend).keeps_limit(program)))
+
+
+def _ways(safe: Backend, name: str, found: Merged | None, best: _Best) -> Iterator[tuple[str, Backend]]:
+    """Yield how to ask a backend, with its name in the path: over merged examples, then once as they are."""
+    if found is None:
+        yield name, safe
+        return
+    yield name, OverGroups(safe, found)
+    # Rarely the merged program is the harder one, where it is degenerate. What is left as rounding is left in both.
+    if not best.rounded:
+        yield name + UNMERGED, Once(safe, "unmerged")
+
+
+def _safely(backend: Backend, alone: bool) -> Backend:
+    """Return a backend that raises nothing, in a process of its own if that is wanted."""
+    if alone:
+        from boostopt.backends.isolation.isolated import isolated
+
+        return isolated(backend, otherwise_here=True)
+    return Guarded(backend)
+
+
+def _start(program: Program, start: Solution | Start | None) -> Start | None:
+    """Return where to begin, checked for its shapes."""
+    if start is None:
+        return None
+    expected, advice = "a solution, what solve returns", "Pass the solution from before the columns were appended."
+    given = instance("start", start, (Solution, Start), expected, advice)
+    given = given.start if isinstance(given, Solution) else given
+    N, t = program.margins.shape
+    if (given.d is not None and given.d.shape != (N,)) or (
+        given.w is not None and (given.w.ndim != 1 or len(given.w) > t)
+    ):
+        shapes = [None if array is None else array.shape for array in (given.d, given.w)]
+        raise OptionError(
+            f"start must be of a program with these {N} examples and at most {t} hypotheses; got d and w of shapes "
+            f"{shapes[0]} and {shapes[1]}. {advice}"
+        )
+    return given
+
+
+def check_limits(tol: object, time_limit: object = None) -> tuple[float, float | None]:
+    """Return a tolerance and a time limit, read; OptionError unless 0 < tol < 1 and the limit is positive or None."""
+    return tolerance("tol", tol), limit_of("time_limit", time_limit)
+
+
+def check_program(program: object) -> None:
+    """Raise OptionError unless it is a program."""
+    if not isinstance(program, Program):
+        raise OptionError(f"expected a program; got {type(program).__name__}. Make one with formulation.bind(U, ...).")
+
+
+class _Best:
+    """The narrowest interval so far: the attempts may improve either end."""
+
+    def __init__(self, task: Task, times: dict[str, float]) -> None:
+        self.certificate: Certificate | None = None
+        self.attempt: Attempt | None = None
+        self.backend: Backend | None = None
+        self._task, self._times, self._narrowest = task, times, np.inf
+        # What the backend that is asked has proved by itself, and what those before it had.
+        self._own: Certificate | None = None
+        self._others = list[Certificate]()
+
+    @property
+    def enough(self) -> bool:
+        """Whether to stop: the interval is narrow enough, or the time is over."""
+        reached = self.certificate is not None and self.certificate.scaled_gap <= self._task.tol
+        return bool(reached or self._task.deadline.passed)
+
+    @property
+    def rounded(self) -> bool:
+        """Whether what is left of the gap is rounding."""
+        found = self.certificate
+        return found is not None and bool(np.isfinite(found.gap) and found.gap <= ROUNDED * found.slack)
+
+    def agreed(self) -> bool:
+        """Whether the backend that has just ended is no better than another one was; the next one begins anew."""
+        own, self._own = self._own, None
+        if own is None:
+            return False
+        self._others.append(own)
+        return any(_agree(own, other) for other in self._others[:-1])
+
+    def offer(self, backend: Backend, attempt: Attempt) -> None:
+        """Certify an attempt and keep what is better of it."""
+        start = time.perf_counter()
+        try:
+            new = self._task.certify(attempt.d, attempt.w)
+        except ProblemError as fault:
+            raise ProblemError(f"the backend {backend.name} left no answer to this program: {fault}") from fault
+        if self._own is None or (new.gap, -new.lower) < (self._own.gap, -self._own.lower):
+            self._own = new
+        old = self.certificate
+        if new.gap < self._narrowest or self.attempt is None:
+            self.attempt, self.backend, self._narrowest = attempt, backend, new.gap
+        self.certificate = new if old is None else self._merged(old, new)
+        self._times["certify"] += time.perf_counter() - start
+
+    def _merged(self, old: Certificate, new: Certificate) -> Certificate:
+        better = min(old, new, key=lambda certificate: certificate.gap)
+        upper, lower = min(old, new, key=lambda c: c.upper), max(old, new, key=lambda c: c.lower)
+        if upper is lower:
+            return better
+        merged = self._task.program.certify(upper.d, lower.w)
+        # The conditions are those of an answer as it came; a mixture did not come from anywhere.
+        return replace(merged, kkt=better.kkt) if merged.gap < better.gap else better
+
+
+def _agree(one: Certificate, other: Certificate) -> bool:
+    """Whether two backends have come equally far."""
+    if np.isfinite(one.gap) and np.isfinite(other.gap):
+        return max(one.gap, other.gap) <= AGREED * min(one.gap, other.gap)
+    size = max(1.0, abs(one.lower))
+    return bool(one.gap == other.gap and abs(one.lower - other.lower) <= AGREED_END * size)
+
+
+def _able(backend: Backend, program: Program) -> Backend:
+    """Return the backend if it can take the program."""
+    able = _takes(backend, program)
+    if not able:
+        raise SolverNotFound(
+            f"expected a backend that takes {program.formulation.name}; {able.reason}. "
+            f"Use one of {', '.join(b.name for b in _in_order(program)) or 'none installed'}."
+        )
+    return backend
+
+
+def _takes(backend: Backend, program: Program) -> Capability:
+    """Return whether a backend takes the program; one that fails when it is asked does not."""
+    return Guarded(backend).takes(program)
+
+
+def _preferred(program: Program, start: Start | None) -> list[str]:
+    """Return the names to try first: the backend that can go on, then by size."""
+    N, t = program.margins.shape
+    # Without the simplex the interior point has no good start among a hundred thousand examples.
+    small = N * t <= SMALL or not program.regularizer.on_simplex
+    first = ["highs"] if program.cones == LINEAR and small else []
+    first += [start.backend] if start is not None and start.state is not None else []
+    return [*reversed(first), *(name for name in AUTO_ORDER if name not in first)]
+
+
+def _in_order(program: Program, start: Start | None = None) -> Iterator[Backend]:
+    """Yield the installed backends that take the program, the most trusted first; no solver is looked for in vain."""
+    taken, preferred = False, _preferred(program, start)
+    for name in dict.fromkeys(preferred):
+        try:
+            backend = get_backend(name)
+        except (SolverNotFound, OptionError):  # not installed, or an object of the user's that has no name here
+            continue
+        if _takes(backend, program):
+            taken = True
+            yield backend
+    for name in list_backends():
+        if name not in preferred and (backend := get_backend(name)).automatic and _takes(backend, program):
+            taken = True
+            yield backend
+    if not taken:
+        raise SolverNotFound(
+            f"no installed backend takes {', '.join(sorted(program.cones))} constraints. Install clarabel or scs, or "
+            "name a backend."
+        )

@@ -1,0 +1,110 @@
+"""Faults that were found in re-weighting: labels, small multiplicities, weights that are 0, messages."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from ensemble_examples import NU, SIGNS, X, Y, best_soft_margin
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from boostopt import boost
+from boostopt.classifiers.thinning import trimmed
+from boostopt.ensembles import members_of, reweight
+from boostopt.errors import ProblemError
+from boostopt.estimators import MarginBoostClassifier
+from boostopt.oracles import DecisionStumps, Given
+
+RUN = boost("lpboost", DecisionStumps(X, SIGNS), nu=NU, epsilon=0.1)
+
+
+@pytest.mark.parametrize("labels", [(-1, 1), (0, 1), ("no", "yes"), (False, True), (2.5, 7.0)], ids=str)
+@pytest.mark.parametrize("as_list", [False, True], ids=["run", "hypotheses"])
+def test_hypotheses_take_and_return_any_two_labels(labels: tuple[Any, Any], as_list: bool) -> None:
+    y = np.array(labels)[(SIGNS > 0).astype(int)]
+    found = reweight(list(RUN.hypotheses) if as_list else RUN, X, y, "lpboost", nu=NU)
+    plain = reweight(RUN, X, SIGNS, "lpboost", nu=NU)
+    assert found.soft_margin == plain.soft_margin
+    assert found.predict(X).tolist() == [labels[int(sign > 0)] for sign in plain.predict(X)]
+    assert set(found.thinned(2).predict(X).tolist()) <= set(labels)
+
+
+def test_a_classifier_is_its_run_with_its_labels() -> None:
+    model: Any = MarginBoostClassifier(nu=10, epsilon=0.1).fit(X, Y)
+    found = reweight(model, X, Y, "lpboost", nu=NU)
+    assert found.soft_margin_before == pytest.approx(model.certificate_.lower, abs=1e-9)
+    assert found.soft_margin >= found.soft_margin_before and set(found.predict(X)) == {"no", "yes"}
+    pipeline: Any = make_pipeline(StandardScaler(), MarginBoostClassifier(nu=10, epsilon=0.1)).fit(X, Y)
+    members = members_of(pipeline)
+    h = np.column_stack([hypothesis(members.rows(X)) for hypothesis in members.hypotheses])
+    np.testing.assert_allclose(h @ members.weights, pipeline.decision_function(X), atol=1e-12)
+
+
+def test_small_multiplicities_have_caps_that_do_not_bind() -> None:
+    H, y, weights = np.array([[1.0, 1.0], [1.0, -0.6], [0.2, 1.0], [-1.0, -1.0]]), np.array([1, 1, 1, -1]), [0.4] * 4
+    found = reweight([Given(0), Given(1)], H, y, "l1_adaboost", C=1e3, sample_weight=weights)
+    hard = best_soft_margin(y[:, np.newaxis] * H, 0.4, np.array(weights))
+    assert found.nu == pytest.approx(0.4)
+    assert found.soft_margin == pytest.approx(1 / found.solution.d.sum(), abs=1e-7) == pytest.approx(hard, abs=1e-7)
+
+
+def test_nothing_is_kept_of_weights_that_are_all_0() -> None:
+    H = np.array([[1, 1], [1, -1], [-1, 1], [1, 1], [1, -1], [-1, 1]])
+    y = np.array([1, 1, 1, -1, -1, -1])
+    found = reweight([Given(0), Given(1)], H, y, "erlpboost", nu=2.0, eta=1.0, two_sided=True)
+    np.testing.assert_allclose(found.w, 0.0, atol=1e-9)
+    found = replace(found, w=np.zeros(2))  # a solver leaves rounding, each kernel of BLAS its own
+    few = found.thinned(1)
+    assert len(few.members) == few.kept == 0
+    assert not few.decision_function(H).any() and not few.margins.any() and few.predict(H).shape == (6,)
+    assert few.soft_margin == pytest.approx(0.0, abs=1e-9) and few.loss == found.loss
+    assert len(few.thinned(1).members) == 0 and "0 of 0 members" in repr(few)
+
+
+@pytest.mark.parametrize(
+    ("w", "spare", "kept"),
+    [
+        ([0.5, 0.3, 0.2], 0.3, [0.625, 0.375, 0.0]),
+        ([0.5, -0.3, 0.2], 0.3, [0.625, -0.375, 0.0]),
+        ([0.25, 0.25, 0.0], 0.1, [0.25, 0.25, 0.0]),
+        ([0.0, 0.0], 0.3, [0.0, 0.0]),
+    ],
+)
+def test_what_is_left_of_weights_has_their_sum(w: list[float], spare: float, kept: list[float]) -> None:
+    np.testing.assert_allclose(trimmed(np.array(w), spare), kept, atol=1e-15)
+
+
+@pytest.mark.parametrize("tol", [0.3, 1e-9])
+def test_weights_sum_to_1_at_any_tolerance(tol: float) -> None:
+    assert np.abs(reweight(RUN, X, Y, "erlpboost", nu=NU, eta=1.0, tol=tol).w).sum() == pytest.approx(1.0)
+
+
+FOREST = RandomForestClassifier(3, max_depth=2, random_state=0).fit(X, Y)
+THREE = MarginBoostClassifier(epsilon=0.5).fit(X, np.arange(len(Y)) % 3)
+
+
+@pytest.mark.parametrize(
+    ("ensemble", "features", "y", "message"),
+    [
+        (FOREST, X[:, :2], Y, r"^member 0: DecisionTreeClassifier\.predict does not take X: .*as input\. Pass X"),
+        (FOREST, X[:0], Y, r"X must have at least one row; got shape \(0,"),
+        (FOREST, X[:0], Y[:0], r"one label for each row of X, at least one; got shape \(0,\). Pass"),
+        (RUN, X, np.arange(len(Y)) % 3, "y must hold -1 and 1, or 0 and 1; got 0, 1, 2"),
+        (RUN, X, np.where(SIGNS > 0, np.nan, 1.0), "y must hold -1 and 1"),
+        (RUN, X, np.array(["a", None], dtype=object)[(SIGNS > 0).astype(int)], "y must hold labels of one type"),
+        (THREE, X, Y, "MarginBoostClassifier has 3 runs, one for each class. Pass one of runs_"),
+        (MarginBoostClassifier(), X, Y, r"expected a fitted ensemble: .*MarginBoostClassifier of two classes"),
+    ],
+)
+def test_messages_say_it_once_and_in_own_words(ensemble: Any, features: Any, y: Any, message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        reweight(ensemble, features, y, "lpboost", nu=NU)
+
+
+def test_what_has_no_rows_is_not_classified() -> None:
+    with pytest.raises(ProblemError, match="X must have at least one row"):
+        reweight(FOREST, X, Y, "lpboost", nu=NU).predict(X[:0])

@@ -1,0 +1,523 @@
+"""The classifier by what it must equal: `boost` by hand, copies, separate problems, linear programs."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.optimize import linprog
+from sklearn import set_config
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer, load_wine
+from sklearn.ensemble import VotingClassifier
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+from boostopt import Run, boost, stump_matrix
+from boostopt.boosting.driver import TIME
+from boostopt.boosting.stabilization import COLUMNS, MEASURED
+from boostopt.classifiers.binary import Plan
+from boostopt.errors import DataError, OptionError, ProblemError
+from boostopt.estimators import MarginBoostClassifier
+from boostopt.oracles import DecisionStumps, Oracle, Query
+from boostopt.oracles.base import Answer
+
+
+def drawn(N: int = 60, features: int = 4, seed: int = 0) -> Any:
+    """Noisy examples of two classes, 0 and 1, no two alike."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(N, features)).round(3)
+    return X, (X[:, 0] + 0.5 * X[:, 1] + 0.5 * rng.normal(size=N) > 0).astype(int)
+
+
+def wine() -> Any:
+    return load_wine(return_X_y=True)
+
+
+X, y = drawn()
+WINE, CULTIVAR = wine()
+
+
+def fitted(X: Any, y: Any, sample_weight: Any = None, **parameters: Any) -> Any:
+    """A fitted classifier, not typed."""
+    return MarginBoostClassifier(**parameters).fit(X, y, sample_weight=sample_weight)
+
+
+def in_order(X: Any, y: Any) -> Any:
+    """The examples in the order in which the classifier takes them."""
+    rows = np.column_stack([y, X])
+    order = rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1])))[:, 0].argsort()
+    return X[order], y[order]
+
+
+@pytest.mark.parametrize("nu", [0.2, 12], ids=["share", "count"])
+def test_two_classes_are_boost_by_hand(nu: float) -> None:
+    model = fitted(X, y, nu=nu, intercept=False)
+    run = boost(
+        "erlpboost", DecisionStumps(*in_order(X, y)), nu=12, epsilon=0.01, columns=COLUMNS, stabilization=MEASURED
+    )
+    np.testing.assert_array_equal(model.decision_function(X), run.decision_function(X))
+    np.testing.assert_array_equal(model.predict(X), (run.predict(X) + 1) // 2)
+    assert model.certificate_.lower == run.class_certificate.lower
+    assert model.certificate_.upper == run.class_certificate.upper
+    assert model.n_iter_ == run.rounds == model.run_.rounds
+    assert model.oracle_ == "decision stumps on 4 features, both directions"
+    np.testing.assert_array_equal(model.margins_, (2 * y - 1) * run.decision_function(X))
+    assert np.sort(model.margins_)[:12].mean() == pytest.approx(run.class_certificate.lower, abs=1e-9)
+
+
+def test_the_certificate_holds_the_optimum_of_the_linear_program_over_the_whole_class() -> None:
+    signs = 2 * y - 1
+    U = np.column_stack([stump_matrix(X, signs, t=10**6), signs, -signs])
+    N, t = U.shape
+    # max rho - sum psi / nu   s.t.  Uw + psi >= rho, w in the simplex, psi >= 0
+    rows = np.hstack([-U, -np.eye(N), np.ones((N, 1))])
+    cost = np.concatenate([np.zeros(t), np.full(N, 1 / 6), [-1.0]])
+    one = np.concatenate([np.ones(t), np.zeros(N + 1)])[np.newaxis]
+    bounds = [(0, None)] * (t + N) + [(None, None)]
+    optimum = -linprog(cost, rows, np.zeros(N), one, [1.0], bounds).fun
+    for formulation in ("erlpboost", "lpboost", "softboost"):
+        found = fitted(X, y, formulation=formulation, nu=6, epsilon=0.005).certificate_
+        assert found.lower - 1e-9 <= optimum <= found.upper + 1e-9
+        assert found.gap <= 0.005
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {},
+        {"class_weight": "balanced"},
+        {"class_weight": {0: 0.3, 1: 1.7}, "nu": 0.3},
+        {"base": "kernel", "base_options": {"kernel": "rbf"}, "epsilon": 0.05},
+        {"base": "rbf", "base_options": {"K": 3}, "random_state": 3, "max_iter": 5, "formulation": "adaboost"},
+        {"base": DecisionTreeClassifier(max_depth=2), "epsilon": 0.1},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("sparse", [False, True], ids=["dense", "sparse"])
+def test_a_weight_is_a_number_of_copies_to_the_last_digit(parameters: dict[str, Any], sparse: bool) -> None:
+    rng = np.random.default_rng(1)
+    features = np.where(np.abs(X) < 0.3, 0.0, X)
+    weights = rng.integers(0, 4, size=len(y))
+    order = rng.permutation(int(weights.sum()))
+    copies, labels = features.repeat(weights, axis=0)[order], y.repeat(weights)[order]
+    make: Any = scipy.sparse.csr_array if sparse else np.asarray
+    weighted = fitted(make(features), y, weights, **parameters)
+    copied = fitted(make(copies), labels, **parameters)
+    np.testing.assert_array_equal(weighted.decision_function(features), copied.decision_function(features))
+    np.testing.assert_array_equal(weighted.margins_.repeat(weights)[order], copied.margins_)
+
+
+def test_weights_of_a_small_sum_are_as_good_as_large_ones() -> None:
+    plain, share = fitted(X, y, epsilon=0.1), fitted(X, y, np.full(len(y), 2.0**-9), epsilon=0.1)
+    np.testing.assert_array_equal(plain.decision_function(X), share.decision_function(X))
+    # Of four examples a tenth is less than one: the margin is hard.
+    few = fitted(X[:4], [0, 0, 1, 1], nu=0.1, formulation="lpboost")
+    assert few.certificate_.lower == pytest.approx(1.0, abs=1e-9)
+
+
+def test_labels_are_names() -> None:
+    named = fitted(X, np.where(y == 1, "yes", "no"), epsilon=0.1)
+    assert list(named.classes_) == ["no", "yes"]
+    np.testing.assert_array_equal(named.decision_function(X), fitted(X, y, epsilon=0.1).decision_function(X))
+    np.testing.assert_array_equal(named.predict(X) == "yes", named.decision_function(X) > 0)
+    turned = fitted(X, np.where(y == 1, "a", "b"), epsilon=0.1)
+    assert turned.certificate_.lower == pytest.approx(named.certificate_.lower, abs=0.1)
+
+
+def test_more_classes_are_problems_of_two_each() -> None:
+    names = np.array(["barolo", "grignolino", "barbera"])[CULTIVAR]
+    model = fitted(WINE, names, epsilon=0.2)
+    f = model.decision_function(WINE)
+    assert f.shape == model.margins_.shape == (178, 3) and np.abs(f).max() <= 1.0
+    for k, name in enumerate(model.classes_):
+        alone = fitted(WINE, names == name, epsilon=0.2)
+        np.testing.assert_array_equal(f[:, k], alone.decision_function(WINE))
+        np.testing.assert_array_equal(model.margins_[:, k], np.where(names == name, 1, -1) * f[:, k])
+        assert model.certificate_[k].lower == alone.certificate_.lower
+    np.testing.assert_array_equal(model.predict(WINE), model.classes_[f.argmax(axis=1)])
+    assert model.n_iter_ == max(run.rounds for run in model.runs_)
+    assert model.feature_importances_.sum() == pytest.approx(1.0)
+    with pytest.raises(AttributeError, match="run_ is the run of two classes; there are 3: runs_ has one for each"):
+        model.run_  # noqa: B018
+    two = fitted(WINE, names, epsilon=0.2, n_jobs=2)
+    np.testing.assert_array_equal(two.decision_function(WINE), f)
+
+
+def test_stages_end_with_the_classifier_and_begin_with_a_hypothesis() -> None:
+    model = fitted(X, y, formulation="lpboost")
+    values, labels = list(model.staged_decision_function(X)), list(model.staged_predict(X))
+    assert len(values) == len(labels) == model.n_iter_
+    np.testing.assert_array_equal(values[-1], model.decision_function(X))
+    np.testing.assert_array_equal(labels[-1], model.predict(X))
+    np.testing.assert_array_equal(values[0], model.run_.at(1).decision_function(X))
+    np.testing.assert_array_equal(values[4], model.run_.at(5).decision_function(X))
+    several = fitted(WINE, CULTIVAR, epsilon=0.1)
+    stages = list(several.staged_decision_function(WINE))
+    assert len(stages) == several.n_iter_ and all(stage.shape == (178, 3) for stage in stages)
+    np.testing.assert_array_equal(stages[-1], several.decision_function(WINE))
+    long = fitted(X, y, formulation="corrective_erlpboost", max_iter=None, epsilon=0.3)
+    with pytest.raises(OptionError, match=r"stages need the weights of every round.*Set max_iter to 1000 at most"):
+        list(long.staged_predict(X))
+
+
+def test_a_time_limit_ends_the_fit_and_says_what_is_proved() -> None:
+    with pytest.warns(ConvergenceWarning, match=r"time_limit = 1e-09 seconds were over before a stopping rule held: "):
+        short = MarginBoostClassifier(epsilon=1e-6, time_limit=1e-9).fit(X, y)
+    assert (short.run_.reason, short.n_iter_) == (TIME, 1)
+    assert fitted(X, y, time_limit=1000).n_iter_ == fitted(X, y).n_iter_
+    endless = fitted(X, y, formulation="adaboost", max_iter=None, time_limit=0.05)
+    assert endless.run_.reason == TIME
+
+
+def test_the_time_limit_is_shared_by_the_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    told, run = list[Any](), Plan.run
+
+    def noted(self: Plan, *arguments: Any) -> Run:
+        told.append(self.time_limit)
+        return run(self, *arguments)
+
+    monkeypatch.setattr(Plan, "run", noted)
+    fitted(WINE, CULTIVAR, epsilon=0.4, time_limit=3000)
+    fitted(X, y, epsilon=0.4, time_limit=3000)
+    assert told == [1000, 1000, 1000, 3000]
+
+
+def test_importances_are_shares_of_the_weights() -> None:
+    model = fitted(X, y)
+    by_hand = np.zeros(4)
+    for hypothesis, w in zip(model.run_.hypotheses, model.run_.w, strict=True):
+        if np.isfinite(hypothesis.threshold):
+            by_hand[hypothesis.feature] += w
+    np.testing.assert_allclose(model.feature_importances_, by_hand / by_hand.sum(), rtol=1e-14)
+    for base in ("feature", DecisionTreeClassifier(max_depth=2), LogisticRegression()):
+        shares = fitted(X, X[:, 0] > 0, base=base, epsilon=0.1).feature_importances_
+        assert shares.shape == (4,) and shares.sum() == pytest.approx(1.0) and shares.argmax() == 0
+    with pytest.raises(AttributeError, match="RBFHypothesis looks at all of them at once"):
+        fitted(X, y, base="rbf", epsilon=0.3).feature_importances_  # noqa: B018
+    with pytest.raises(AttributeError, match="KNeighborsClassifier has none"):
+        fitted(X, y, base=KNeighborsClassifier(9), epsilon=0.3).feature_importances_  # noqa: B018
+
+
+def test_further_fits_go_on_from_the_last_one() -> None:
+    model = fitted(X, y, warm_start=True, epsilon=0.1)
+    before = list(model.run_.hypotheses)
+    again = model.set_params(epsilon=0.002, nu=0.25).fit(X, y)
+    cold = fitted(X, y, epsilon=0.002, nu=0.25)
+    assert list(again.run_.hypotheses)[: len(before)] == before
+    assert again.n_iter_ < cold.n_iter_ and again.certificate_.gap <= 0.002
+    assert again.certificate_.lower <= cold.certificate_.upper and cold.certificate_.lower <= again.certificate_.upper
+    np.testing.assert_array_equal(list(again.staged_predict(X))[-1], again.predict(X))
+    with pytest.raises(OptionError, match=r"the same examples, weights.*had 60 different examples and.*got 50 and"):
+        model.fit(X[:50], y[:50])
+    with pytest.raises(OptionError, match=r"of the classes \[0, 1\]; got \[0, 5\]"):
+        model.fit(X, 5 * y)
+
+
+def test_a_fit_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
+    with pytest.warns(ConvergenceWarning, match="in 3 of 3 runs"):
+        fitted(WINE, CULTIVAR, max_iter=4, epsilon=0.05, checkpoint=tmp_path / "wine")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["wine.0", "wine.1", "wine.2"]
+    first = [Run.load(tmp_path / f"wine.{k}") for k in range(3)]
+    resumed = fitted(WINE, CULTIVAR, epsilon=0.05, checkpoint=str(tmp_path / "wine"))
+    for before, after, certificate in zip(first, resumed.runs_, resumed.certificate_, strict=True):
+        assert list(after.hypotheses[: len(before.w)]) == list(before.hypotheses) and before.rounds == 4
+        assert certificate.gap <= 0.05
+    with pytest.raises(DataError, match="expected a checkpoint of this run"):
+        fitted(WINE, CULTIVAR, epsilon=0.05, checkpoint=tmp_path / "wine", nu=0.3)
+    with pytest.raises(OptionError, match="checkpoint needs hypotheses that can be stored without pickle; Decision"):
+        fitted(X, y, base=DecisionTreeClassifier(max_depth=1), checkpoint=tmp_path / "trees")
+
+
+class Interrupting(Oracle):
+    """Stumps that the user interrupts in the third call."""
+
+    def __init__(self, *examples: Any) -> None:
+        self.stumps, self.calls = DecisionStumps(*examples), 0
+
+    @property
+    def N(self) -> int:
+        return self.stumps.N
+
+    @property
+    def y(self) -> Any:
+        return self.stumps.y
+
+    @property
+    def digest(self) -> str:
+        return self.stumps.digest
+
+    def __str__(self) -> str:
+        return str(self.stumps)
+
+    def best(self, query: Query) -> Answer:
+        self.calls += 1
+        if self.calls == 3:
+            os.kill(os.getpid(), signal.SIGINT)
+        return self.stumps.best(query)
+
+
+def test_an_interrupt_ends_the_fit_and_leaves_the_checkpoint(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        fitted(X, y, base=Interrupting, checkpoint=tmp_path / "run")
+    resumed = fitted(X, y, base=DecisionStumps, checkpoint=tmp_path / "run")
+    assert resumed.n_iter_ > 2 and resumed.certificate_.gap <= 0.01
+
+
+def test_the_limit_on_rounds_is_warned_of_with_what_is_proved() -> None:
+    with pytest.warns(ConvergenceWarning, match=r"max_iter = 3 rounds.*decision stumps.*lies in \[.*epsilon = 0.01"):
+        fitted(X, y, max_iter=3)
+    with pytest.warns(ConvergenceWarning, match="the optimum over the hypotheses collected lies in"):
+        fitted(X, y, max_iter=1, formulation="svm", parameters={"C": 1.0})
+    assert fitted(X, y, max_iter=3, formulation="adaboost").n_iter_ == 3  # there rounds are the only end
+
+
+@pytest.mark.parametrize(
+    ("formulation", "parameters"),
+    [
+        ("lpboost", None),
+        ("softboost", None),
+        ("totalboost", None),
+        ("binary_erlpboost", None),
+        ("unnormalized_erlpboost", None),
+        ("corrective_erlpboost", None),
+        ("log_loss", {"eta": 2.0}),
+        ("norm_ball", {"r": 0.3}),
+        ("norm_penalty", {"r": 0.3}),
+        ("l1_adaboost", {"C": 0.1}),
+        ("svm", {"C": 0.1}),
+        ("lp_reg_adaboost", {"C": 0.1}),
+        ("adaboost", None),
+        ("arc_gv", None),
+        ("ata", {"phi": 0.3}),
+        ("adaboost_star", {"accuracy": 0.1}),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_any_formulation_classifies(formulation: str, parameters: Any) -> None:
+    own = {"eta": parameters.pop("eta")} if parameters and "eta" in parameters else {}
+    model = fitted(X, y, formulation=formulation, parameters=parameters, max_iter=40, epsilon=0.1, nu=0.2, **own)
+    assert model.score(X, y) >= 0.75
+    assert np.abs(model.decision_function(X)).max() <= 1.0
+    assert model.run_.record.problem.page.name == formulation
+    assert hasattr(model, "certificate_") == (formulation not in ("l1_adaboost", "svm"))
+
+
+def test_bases_are_the_oracles_of_their_names() -> None:
+    for base, words in {
+        "stump": "decision stumps on 4 features, both directions, and constants",
+        "feature": "4 features as they are, both directions, and constants",
+        "kernel": "columns of the linear kernel, on 60 different examples, and negations, and constants",
+        "rbf": "RBF networks with 20 adaptive centres, and negations, and constants",
+    }.items():
+        assert fitted(X, y, base=base, epsilon=0.2).oracle_ == words
+    options = {"kernel": "rbf", "gamma": 0.5}
+    radial = fitted(X, y, base="kernel", base_options=options, reflexive=False, epsilon=0.2, intercept=False)
+    assert radial.oracle_ == "columns of the rbf kernel, gamma 0.5, on 60 different examples"
+    tree, neighbours = DecisionTreeClassifier(max_depth=1), KNeighborsClassifier(9)
+    assert fitted(X, y, base=tree, epsilon=0.2, intercept=False).oracle_.startswith("DecisionTreeClassifier fitted to")
+    assert fitted(X, y, base=neighbours, epsilon=0.3).oracle_.startswith("KNeighborsClassifier fitted to 60 examples d")
+    one_way = fitted(X, y, base=lambda X, y, c: DecisionStumps(X, y, c, reflexive=False))
+    assert one_way.oracle_ == "decision stumps on 4 features, one direction"
+    drawn_twice = [fitted(X, y, base="rbf", random_state=5, epsilon=0.2).decision_function(X) for _ in range(2)]
+    np.testing.assert_array_equal(*drawn_twice)
+
+
+def test_constants_are_members_of_the_class() -> None:
+    # All points on one side of 0: no feature as it is separates them, a feature and a constant do.
+    Z = np.concatenate([np.linspace(0.1, 0.3, 20), np.linspace(0.5, 0.9, 20)])[:, np.newaxis]
+    of_two = np.repeat([0, 1], 20)
+    assert fitted(Z, of_two, base="feature", formulation="lpboost", nu=1).score(Z, of_two) == 1.0
+    assert fitted(Z, of_two, base="feature", formulation="lpboost", nu=1, intercept=False).score(Z, of_two) == 0.5
+
+
+@pytest.mark.parametrize("base", ["stump", "feature", "kernel", "rbf"])
+@pytest.mark.parametrize("majority", [0, 1])
+def test_constant_features_give_the_majority(base: str, majority: int) -> None:
+    Z = np.full((30, 2), 3.0)
+    labels = np.where(np.arange(30) < 20, majority, 1 - majority)
+    model = fitted(Z, labels, base=base)
+    assert (model.predict(Z) == majority).all()
+    assert np.abs(model.decision_function(Z)).max() <= 0.01  # the soft margin is 0: half of h, half of -h
+    assert model.certificate_.lower == pytest.approx(0.0, abs=0.01)
+
+
+def test_a_class_may_have_one_example() -> None:
+    alone = np.zeros(len(y), dtype=int)
+    alone[7] = 1
+    model = fitted(X, alone, nu=1)
+    assert model.score(X, alone) == 1.0 and model.certificate_.lower > 0
+    three = y.copy()
+    three[7] = 2
+    assert fitted(X, three, nu=1).predict(X)[7] == 2
+
+
+def test_examples_without_weight_are_gone_but_have_margins() -> None:
+    weights = np.r_[np.zeros(10), np.ones(50)]
+    model, without = fitted(X, y, weights), fitted(X[10:], y[10:])
+    np.testing.assert_array_equal(model.margins_, (2 * y - 1) * without.decision_function(X))
+    third = np.where(np.arange(len(y)) < 10, 2, y)
+    dropped = fitted(X, third, weights)
+    assert list(dropped.classes_) == [0, 1]
+    assert np.isnan(dropped.margins_[:10]).all() and np.isfinite(dropped.margins_[10:]).all()
+
+
+def test_class_weights_multiply() -> None:
+    weighed = fitted(X, y, class_weight={0: 3, 1: 1}, epsilon=0.1)
+    np.testing.assert_array_equal(
+        weighed.decision_function(X), fitted(X, y, np.where(y, 1, 3), epsilon=0.1).decision_function(X)
+    )
+    shares = len(y) / (2 * np.bincount(y))
+    balanced = fitted(X, y, class_weight="balanced", epsilon=0.1)
+    np.testing.assert_array_equal(
+        balanced.decision_function(X), fitted(X, y, shares[y], epsilon=0.1).decision_function(X)
+    )
+
+
+def test_it_is_pickled_and_cloned() -> None:
+    model = fitted(X, y, base=DecisionTreeClassifier(max_depth=2), epsilon=0.1)
+    back = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(back.decision_function(X), model.decision_function(X))
+    assert back.certificate_.lower == model.certificate_.lower
+    copy: Any = clone(model.set_params(base__max_depth=3))
+    assert copy.base.max_depth == 3 and not hasattr(copy, "runs_")
+    assert MarginBoostClassifier().get_params()["formulation"] == "erlpboost"
+    assert repr(MarginBoostClassifier(nu=3)) == "MarginBoostClassifier(nu=3)"
+
+
+def test_tables_and_text_are_taken() -> None:
+    pandas = pytest.importorskip("pandas")
+    table = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
+    model = fitted(table, pandas.Series(np.where(y, "up", "down")))
+    assert list(model.feature_names_in_) == ["a", "b", "c", "d"]
+    np.testing.assert_array_equal(model.predict(table) == "up", fitted(X, y).predict(X) == 1)
+    rng = np.random.default_rng(0)
+    words = scipy.sparse.random_array((80, 500), density=0.02, format="coo", rng=rng)
+    labels = (words.sum(axis=1) > np.median(words.sum(axis=1))).astype(int)
+    for base in ("stump", "feature", "kernel"):
+        sparse = fitted(words, labels, base=base, epsilon=0.1)
+        dense = fitted(words.toarray(), labels, base=base, epsilon=0.1)
+        assert sparse.certificate_.lower <= dense.certificate_.upper + 1e-9
+        assert dense.certificate_.lower <= sparse.certificate_.upper + 1e-9
+        assert sparse.predict(words).shape == (80,)
+
+
+def test_it_works_in_pipelines_searches_and_ensembles() -> None:
+    cancer: Any = load_breast_cancer()
+    pipeline = make_pipeline(StandardScaler(), MarginBoostClassifier(epsilon=0.1))
+    grid = {"marginboostclassifier__nu": [0.1, 0.3], "marginboostclassifier__epsilon": np.array([0.5, 0.2])}
+    search = GridSearchCV(pipeline, grid, cv=3).fit(cancer.data, cancer.target)
+    assert search.best_score_ > 0.93
+    assert cross_val_score(pipeline, WINE, CULTIVAR, cv=3).mean() > 0.9
+    probabilities: Any = CalibratedClassifierCV(MarginBoostClassifier(epsilon=0.1), cv=2).fit(X, y).predict_proba(X)
+    assert ((probabilities > 0) & (probabilities < 1)).all()
+    assert not hasattr(MarginBoostClassifier(), "predict_proba")
+
+
+def test_weights_are_routed() -> None:
+    weights = np.arange(len(y)) % 3
+    set_config(enable_metadata_routing=True)
+    try:
+        inner: Any = MarginBoostClassifier(epsilon=0.1)
+        inner.set_fit_request(sample_weight=True)
+        inner.set_score_request(sample_weight=True)
+        scaler: Any = StandardScaler().set_fit_request(sample_weight=False)
+        routed = make_pipeline(scaler, inner).fit(X, y, sample_weight=weights)
+        voting: Any = VotingClassifier([("a", inner)]).fit(X, y, sample_weight=weights)
+        searched = GridSearchCV(inner, {"nu": [0.2]}, cv=2).fit(X, y, sample_weight=weights)
+    finally:
+        set_config(enable_metadata_routing=False)
+    direct = fitted(StandardScaler().fit_transform(X), y, weights, epsilon=0.1)
+    np.testing.assert_array_equal(
+        routed[-1].decision_function(StandardScaler().fit_transform(X)), direct.margins_ * (2 * y - 1)
+    )
+    np.testing.assert_array_equal(voting.predict(X), fitted(X, y, weights, epsilon=0.1).predict(X))
+    expected = fitted(X, y, weights, epsilon=0.1, nu=0.2)
+    np.testing.assert_array_equal(searched.best_estimator_.margins_, expected.margins_)
+
+
+BAD: list[tuple[dict[str, Any], str]] = [
+    ({"nu": 0.0}, r"nu must be a float in \(0, 1\].*got 0\.0"),
+    ({"nu": True}, "nu must be.*got True"),
+    ({"nu": 0}, "nu must be.*got 0"),
+    ({"nu": 61}, "nu must be at most the sum of the weights, 60; got 61 examples"),
+    ({"nu": np.nan}, "nu must be.*got nan"),
+    ({"epsilon": 0}, "epsilon must be a positive number; got 0"),
+    ({"epsilon": "small"}, "epsilon must be a positive number; got 'small'"),
+    ({"eta": "large"}, "eta must be a positive number"),
+    ({"eta": -1.0}, "eta must lie in"),
+    ({"base": "stumps"}, "unknown base 'stumps'. Did you mean 'stump'?"),
+    ({"base": DecisionTreeClassifier}, "base must be one of stump, feature, kernel, rbf, a classifier that is not"),
+    ({"base": 3}, "base must be one of stump"),
+    ({"base": lambda X, y, c: DecisionStumps(X[20:], y[20:])}, "base must return an oracle of the 60 examples"),
+    ({"base": lambda X, y, c: 3, "base_options": {"K": 2}}, "base_options are those of boostopt's oracles; got K"),
+    ({"base_options": {"K": 2}}, "unknown option of DecisionStumps 'K'. Known: none"),
+    ({"base": "rbf", "base_options": {"k": 2}}, "unknown option of RBFNetworks 'k'"),
+    ({"base_options": 2}, "base_options must be a mapping from names to values, or None; got 2"),
+    ({"parameters": 2}, "parameters must be a mapping"),
+    ({"parameters": {"nu": 2}}, "nu is a parameter of the classifier; got it in parameters. Set nu itself"),
+    ({"parameters": {"C": 2}}, "unknown parameter of erlpboost 'C'. Known: two_sided"),
+    ({"formulation": "erlpbost"}, "unknown formulation 'erlpbost'. Did you mean 'erlpboost'"),
+    ({"formulation": "l1_adaboost"}, "l1_adaboost needs C"),
+    *(
+        ({"time_limit": bad}, "time_limit must be a positive number of seconds, or None")
+        for bad in (0, -1.0, "x", True)
+    ),
+    ({"formulation": "adaboost", "max_iter": None}, "adaboost needs a limit.*max_iter=None and time_limit=None"),
+    ({"reflexive": 1}, "reflexive must be True or False; got 1"),
+    ({"intercept": "yes"}, "intercept must be True or False; got 'yes'"),
+    ({"final_weights": 1}, "final_weights must be a string, or None; got 1"),
+    ({"final_weights": "best"}, "unknown final_weights 'best'"),
+    ({"backend": 1}, "backend must be the name of a backend, or one; got 1"),
+    ({"backend": "simplex"}, "unknown backend 'simplex'"),
+    ({"max_iter": 0}, "max_iter must be a whole number of at least 1, or None; got 0"),
+    ({"max_iter": 2.5}, "max_iter must be"),
+    ({"n_jobs": 0}, "n_jobs must be a whole number other than 0, or None; got 0"),
+    ({"warm_start": 1}, "warm_start must be True or False; got 1"),
+    ({"checkpoint": 1}, "checkpoint must be a path, or None; got 1"),
+    ({"checkpoint": "/nowhere/run"}, "expected the path of a file in a folder"),
+    ({"random_state": "seed"}, "'seed' cannot be used to seed"),
+    (
+        {"class_weight": "even"},
+        "class_weight must be None, \"balanced\" or a mapping from labels to weights; got 'even'",
+    ),
+    ({"class_weight": {0: 0, 1: 1}}, "class_weight must give each class a positive number in .*; got 0 for 0"),
+    ({"class_weight": {0: 1, 1: -2}}, "class_weight must give each class a positive number in .*; got -2 for 1"),
+    ({"class_weight": {5: 1}}, "class_weight must be by the labels in y, 0, 1; got 5, and none for 0"),
+]
+
+
+@pytest.mark.parametrize(("parameters", "message"), BAD, ids=[message[:40] for _, message in BAD])
+def test_what_it_cannot_take_is_a_named_error(parameters: dict[str, Any], message: str) -> None:
+    model = MarginBoostClassifier(**parameters)
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+    with pytest.raises(NotFittedError):
+        model.predict(X)
+
+
+def test_examples_that_are_none_are_named() -> None:
+    with pytest.raises(ProblemError, match="at least two classes; got 1 class"):
+        fitted(X, y, y)
+    with pytest.raises(ProblemError, match=r"60 weights of at least 0, not all zero; got shape \(60,\), smallest -1"):
+        fitted(X, y, -np.ones(60))
+    with pytest.raises(ValueError, match="NaN"):
+        fitted(np.where(X > 1, np.nan, X), y)
+    with pytest.raises(ValueError, match="Unknown label type: continuous"):
+        fitted(X, X[:, 0])
+    with pytest.raises(ProblemError, match="linear kernel needs an example with a feature that is not 0"):
+        fitted(np.zeros((60, 2)), y, base="kernel")
+    with pytest.raises(ValueError, match="X has 2 features, but MarginBoostClassifier is expecting 4 features"):
+        fitted(X, y).predict(X[:, :2])

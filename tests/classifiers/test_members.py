@@ -1,0 +1,342 @@
+"""The members of a fitted ensemble, with its own weights, are the ensemble."""
+
+from __future__ import annotations
+
+import pickle
+import warnings
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse
+from ensemble_examples import ENSEMBLES, SIGNS, STUMP, X, Y, Z, fresh
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.ensemble import (
+    AdaBoostClassifier,
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+    VotingClassifier,
+)
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.svm import SVC
+from sklearn.tree import DecisionTreeClassifier
+
+from boostopt import OptionError, ProblemError, boost
+from boostopt.classifiers.hypotheses import Member, Negation
+from boostopt.ensembles import Members, members_of
+from boostopt.oracles import DecisionStumps, Given, evaluate
+from boostopt.shapes import Array, Float
+
+ROWS = np.arange(len(X))
+
+
+def values(members: Members, X: Any) -> Float[Array, "n t"]:
+    """The values of all members."""
+    return np.stack(list(evaluate(members.hypotheses, members.rows(X))), axis=1)
+
+
+def fitted(kind: str, X: Any = X, y: Any = Y) -> Any:
+    return fresh(ENSEMBLES[kind]).fit(X, y)
+
+
+def test_adaboost_votes_with_its_weights() -> None:
+    ensemble = fitted("adaboost")
+    members = members_of(ensemble)
+    f = values(members, Z) @ members.weights
+    assert (np.where(f > 0, "yes", "no") == ensemble.predict(Z)).all()
+    assert 2 * f == pytest.approx(ensemble.decision_function(Z), abs=1e-12)  # scikit-learn adds up both classes
+    assert members.weights.sum() == pytest.approx(1.0, abs=1e-15)
+
+
+@pytest.mark.parametrize("parameters", [{}, {"init": "zero"}, {"loss": "exponential"}, {"learning_rate": 0.5}], ids=str)
+def test_gradient_boosting_adds_its_scaled_trees_and_its_first_guess(parameters: Any) -> None:
+    ensemble = fresh(ENSEMBLES["gradient boosting"]).set_params(**parameters).fit(X, Y)
+    members = members_of(ensemble)
+    assert members.t == 15 + ("init" not in parameters)
+    H = values(members, Z)
+    leaves = [np.abs(tree.tree_.value[tree.tree_.feature < 0]).max() for tree in ensemble.estimators_[:, 0]]
+    total = ensemble.learning_rate * sum(leaves)
+    if "init" not in parameters:
+        odds = np.log((Y == "yes").mean() / (Y == "no").mean()) * (0.5 if "loss" in parameters else 1.0)
+        assert H[:, -1] == pytest.approx(np.sign(odds))
+        assert members.weights[-1] == pytest.approx(abs(odds) / (total + abs(odds)), rel=1e-10)
+        total += abs(odds)
+    assert total * (H @ members.weights) == pytest.approx(ensemble.decision_function(Z), abs=1e-12)
+    assert np.abs(values(members, 100.0 * Z)).max() <= 1.0
+
+
+@pytest.mark.parametrize("kind", ["forest", "extra trees", "bagging"])
+def test_forests_average_the_probabilities_of_their_trees(kind: str) -> None:
+    ensemble = fitted(kind)
+    members = members_of(ensemble, "predict_proba")
+    assert values(members, Z) @ members.weights == pytest.approx(2 * ensemble.predict_proba(Z)[:, 1] - 1, abs=1e-12)
+    votes = values(members_of(ensemble), Z)
+    assert set(np.unique(votes)) == {-1.0, 1.0}
+
+
+def test_voting_counts_with_its_weights_and_leaves_out_what_was_dropped() -> None:
+    ensemble = fitted("voting")
+    members = members_of(ensemble)
+    assert members.weights == pytest.approx(np.array([2.0, 1.0, 1.5]) / 4.5)
+    f = values(members, Z) @ members.weights
+    assert (np.where(f > 0, "yes", "no") == ensemble.predict(Z)).all()
+    soft = members_of(ensemble.set_params(voting="soft"), "predict_proba")
+    p = ensemble.predict_proba(Z)[:, 1]
+    assert values(soft, Z) @ soft.weights == pytest.approx(2 * p - 1, abs=1e-12)
+
+
+def test_a_run_gives_its_hypotheses_and_weights() -> None:
+    run = boost("lpboost", DecisionStumps(X, SIGNS), nu=10, epsilon=0.1)
+    members = members_of(run)
+    assert members.hypotheses == tuple(run.hypotheses)
+    assert values(members, Z) @ members.weights == pytest.approx(run.decision_function(Z), abs=1e-12)
+    again = members_of(list(run.hypotheses))
+    assert again.weights == pytest.approx(np.full(again.t, 1 / again.t))
+
+
+def test_negative_weights_belong_to_negations() -> None:
+    models = [fresh(STUMP).fit(X[:, [j]], Y) for j in range(2)]
+    models = [make_pipeline(FunctionTransformer(first(j)), model).fit(X, Y) for j, model in enumerate(models)]
+    plain, negated = members_of(models), members_of(models, weights=[1.0, -3.0])
+    assert negated.weights.tolist() == [0.25, 0.75]
+    assert (values(negated, Z)[:, 1] == -values(plain, Z)[:, 1]).all()
+    assert str(negated.hypotheses[1]) == "-(Pipeline 1)"
+    assert Negation(Given(2)) == Negation.restored(Negation(Given(2)).state())
+
+
+def first(j: int) -> Any:
+    """Return what keeps one feature."""
+    return lambda X: X[:, [j]]
+
+
+@pytest.mark.parametrize("labels", [("a", "b"), (0, 1), (-1, 1), (1.0, 7.0), (False, True), (2, 1)], ids=str)
+def test_any_two_labels_work(labels: Any) -> None:
+    y = np.where(SIGNS > 0, labels[1], labels[0])
+    expected = np.where(y == np.unique(y)[1], 1, -1)
+    for kind in ENSEMBLES:
+        ensemble = fitted(kind, y=y)
+        members = members_of(ensemble)
+        assert (members.coded(y) == expected).all()
+        f = values(members, X) @ members.weights
+        assert np.mean(np.where(f > 0, 1, -1) == expected) > 0.75, kind
+
+
+def test_members_that_saw_one_class_know_one_label() -> None:
+    few = np.array([0, 1, 2])
+    y = np.array(["no", "no", "yes"])
+    ensemble = BaggingClassifier(KNeighborsClassifier(1), 20, max_samples=1, random_state=0).fit(X[few], y)
+    assert {len(model.classes_) for model in ensemble.estimators_} == {1}
+    for kind in ("predict", "predict_proba"):
+        H = values(members_of(ensemble, kind), Z)
+        assert (H.mean(axis=1) == pytest.approx(2 * ensemble.predict_proba(Z)[:, 1] - 1)) and set(H.flat) == {-1.0, 1.0}
+    listed = [DecisionTreeClassifier().fit(X, np.full(len(X), "no")), fresh(STUMP).fit(X, Y)]
+    assert (values(members_of(listed), Z)[:, 0] == -1).all()
+    svms = BaggingClassifier(AlwaysSure(), 20, max_samples=1, random_state=0).fit(X[few], y)
+    with pytest.raises(ProblemError, match=r"member 0: .*members that know two classes; AlwaysSure knows \[[01]\]"):
+        values(members_of(svms, "decision_function"), Z)
+
+
+def test_decision_functions_are_cut_off() -> None:
+    model = SVC(kernel="linear", C=10).fit(X, Y)
+    H = values(members_of([model], "decision_function"), Z)
+    assert (H[:, 0] == np.clip(model.decision_function(Z), -1, 1)).all()
+
+
+def table(X: Any) -> pd.DataFrame:
+    return pd.DataFrame(X, columns=["alpha", "beta", "gamma", "delta"])
+
+
+@pytest.mark.parametrize("kind", ENSEMBLES)
+@pytest.mark.parametrize("form", [scipy.sparse.csr_array, scipy.sparse.coo_array, table, np.ndarray.tolist])
+def test_features_may_come_in_any_form_that_the_ensemble_takes(kind: str, form: Any) -> None:
+    expected = values(members_of(fitted(kind)), Z)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        members = members_of(fitted(kind, X=form(X)))
+        assert values(members, form(Z)) == pytest.approx(expected)
+        assert values(members, Z) == pytest.approx(expected)
+        if form is not table:
+            assert values(members, table(Z)) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("kind", ENSEMBLES)
+def test_columns_in_another_order_are_refused(kind: str) -> None:
+    members = members_of(fitted(kind, X=table(X)))
+    with pytest.raises(
+        ProblemError, match=r"4 features that the ensemble was fitted to, in their order; got 4 .*'beta"
+    ):
+        members.rows(table(Z)[["beta", "alpha", "gamma", "delta"]])
+    with pytest.raises(ProblemError, match="got 3"):
+        members.rows(table(Z)[["alpha", "beta", "gamma"]])
+
+
+def test_pipelines_transform_first() -> None:
+    ensemble = make_pipeline(StandardScaler(), ENSEMBLES["forest"]).fit(table(X), Y)
+    members = members_of(ensemble, "predict_proba")
+    assert values(members, table(Z)) @ members.weights == pytest.approx(2 * ensemble.predict_proba(table(Z))[:, 1] - 1)
+    alone = make_pipeline(fresh(ENSEMBLES["forest"])).fit(X, Y)
+    assert values(members_of(alone), Z).shape == (50, 15)
+    with pytest.raises(ProblemError, match=r"StandardScaler|Pipeline.transform does not take X: .*Pass X as the ens"):
+        members.rows(Z[:, :2])
+
+
+def test_margins_of_whole_numbers_are_small_and_examples_may_be_left_out() -> None:
+    members = members_of(fitted("forest"))
+    U = members.margins(X, members.coded(Y), ROWS[:30])
+    assert "int8" in repr(U) and U.shape == (30, 15)
+    assert (U.to_array() == SIGNS[:30, np.newaxis] * values(members, X[:30])).all()
+
+
+def test_members_pickle_and_are_named_when_saved() -> None:
+    members = members_of(fitted("gradient boosting"))
+    again = pickle.loads(pickle.dumps(members))
+    assert (values(again, Z) == values(members, Z)).all()
+    member = members.hypotheses[3]
+    assert str(member) == "DecisionTreeRegressor 3" and isinstance(member, Member)
+    assert member(Z) == pytest.approx(values(members, Z)[:, 3])
+    restored = Member.restored(member.state())
+    assert restored == member
+    with pytest.raises(ProblemError, match="DecisionTreeRegressor 3 was restored without its estimator"):
+        restored(Z)
+
+
+class Answering(ClassifierMixin, BaseEstimator):
+    """Answers what it is told to."""
+
+    def __init__(self, answer: Any = None, classes: Any = ("no", "yes")) -> None:
+        self.answer = answer
+        self.classes = classes
+        self.classes_ = np.array(classes)
+
+    def predict(self, X: Any) -> Any:
+        return self.answer
+
+    decision_function = predict_proba = predict
+
+
+class AlwaysSure(ClassifierMixin, BaseEstimator):
+    """Knows one class."""
+
+    def fit(self, X: Any, y: Any) -> AlwaysSure:
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        return np.full(len(X), self.classes_[0])
+
+    def decision_function(self, X: Any) -> Any:
+        return np.zeros(len(X))
+
+
+@pytest.mark.parametrize(
+    ("kind", "answer", "message"),
+    [
+        ("predict", np.full(50, "maybe"), "must return one of the labels .*no.* and .*yes.*; got .*maybe"),
+        ("predict", np.full(49, "no"), r"must return shape \(50,\)"),
+        ("predict", np.full((50, 1), "no"), r"must return shape \(50,\)"),
+        ("predict_proba", np.full((50, 2), 1.5), r"must return probabilities in \[0, 1\]; got 1.5"),
+        ("predict_proba", np.full((50, 3), 0.5), r"must return shape \(50, 2\)"),
+        ("decision_function", np.full(50, np.nan), "must return finite numbers; got .*nan"),
+        ("decision_function", np.full((50, 2), 0.5), r"must return shape \(50,\)"),
+    ],
+)
+def test_strange_answers_are_refused_with_the_member(kind: str, answer: Any, message: str) -> None:
+    members = members_of([Answering(answer)], kind)
+    with pytest.raises(ProblemError, match=f"member 0(: Answering|, Answering: ).*{message}"):
+        values(members, Z)
+
+
+def test_the_order_of_the_labels_that_a_member_knows_does_not_matter() -> None:
+    p = np.tile([0.2, 0.8], (50, 1))
+    turned = [Answering(p), Answering(p, ("yes", "no"))]
+    assert values(members_of(turned, "predict_proba"), Z)[0] == pytest.approx([0.6, -0.6])
+    f = [Answering(np.full(50, 0.5)), Answering(np.full(50, 0.5), ("yes", "no"))]
+    assert values(members_of(f, "decision_function"), Z)[0].tolist() == [0.5, -0.5]
+
+
+FOREST = RandomForestClassifier(3, random_state=0)
+
+
+@pytest.mark.parametrize(
+    ("ensemble", "message"),
+    [
+        (FOREST, "must be fitted; RandomForestClassifier knows no classes. Call fit"),
+        (AdaBoostClassifier(), "must be fitted; AdaBoostClassifier"),
+        (make_pipeline(StandardScaler(), FOREST), "must be fitted; RandomForestClassifier"),
+        ([STUMP], "must be fitted; DecisionTreeClassifier"),
+        ([], "at least one member; got none"),
+        ([object()], "a list must hold fitted classifiers"),
+        (LogisticRegression(), "expected a fitted ensemble: .*VotingClassifier.*; got LogisticRegression"),
+        (RandomForestRegressor(), "expected a fitted ensemble"),
+        (HistGradientBoostingClassifier(), "HistGradientBoostingClassifier has neither in public"),
+        (GradientBoostingClassifier(init=LogisticRegression()).fit(X, Y), "must begin with a constant"),
+        ([Answering(), Answering(classes=("no", "maybe"))], r"same two labels; got 3: \['maybe', 'no', 'yes'\]"),
+        ([Answering(classes=("no",))], "same two labels; got 1"),
+        (
+            fresh(FOREST).fit(X, np.arange(80) % 3),
+            r"RandomForestClassifier was fitted to \[0, 1, 2\]",
+        ),
+        (fresh(FOREST).fit(X, np.zeros(80)), r"two classes apart; .* fitted to \[0.0\]"),
+        (fresh(FOREST).fit(X, np.stack([SIGNS, SIGNS], axis=1)), "two classes apart"),
+        ([Answering(classes=(0, 1, 2))], "two classes apart; Answering"),
+    ],
+)
+def test_what_is_no_fitted_ensemble_of_two_classes_is_refused(ensemble: Any, message: str) -> None:
+    with pytest.raises(ProblemError, match=message):
+        members_of(ensemble)
+
+
+@pytest.mark.parametrize(
+    "weights", [[1.0], [0.0, 0.0], [1.0, np.nan], [1.0, np.inf], ["a", "b"], np.ones((2, 1)), [1j, 1]], ids=str
+)
+def test_weights_must_be_finite_numbers_not_all_zero(weights: Any) -> None:
+    models = [fresh(STUMP).fit(X, Y)] * 2
+    with pytest.raises(ProblemError, match="weights of an ensemble must be 2 finite numbers, not all 0"):
+        members_of(models, weights=weights)
+    assert members_of(models, weights=[1e308, 1e308]).weights.tolist() == [0.5, 0.5]
+
+
+def test_options_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(OptionError, match=r"unknown kind of values 'proba'.*Did you mean 'predict_proba'"):
+        members_of(fitted("forest"), "proba")
+    with pytest.raises(OptionError, match="GradientBoostingClassifier have values of their own"):
+        members_of(fitted("gradient boosting"), "predict")
+    with pytest.raises(OptionError, match="hypotheses have values of their own"):
+        members_of([Given(0)], "predict")
+    with pytest.raises(OptionError, match="weights must belong to a list of classifiers; AdaBoostClassifier has"):
+        members_of(fitted("adaboost"), weights=np.ones(15))
+    with pytest.raises(ProblemError, match="DecisionTreeClassifier must have the method decision_function"):
+        values(members_of(fitted("forest"), "decision_function"), Z)
+    with pytest.raises(ProblemError, match=r"member 0: .*\.predict does not take X: .*features"):
+        values(members_of(fitted("forest")), Z[:, :2])
+    with pytest.raises(ProblemError, match="RandomForestClassifier"):
+        values(members_of(VotingClassifier([("f", FOREST)]).fit(X, Y)), Z[:, :2])
+
+
+def test_labels_must_be_those_of_the_ensemble() -> None:
+    members = members_of(fitted("forest"))
+    with pytest.raises(ProblemError, match=r"y must hold the labels .*'no'.* and .*'yes'.*; got .*'maybe'"):
+        members.coded(["no", "maybe"])
+    with pytest.raises(ProblemError, match=r"y must hold the labels .*; got .*1"):
+        members.coded(SIGNS)
+    with pytest.raises(ProblemError, match=r"y must have shape \(N,\).*got shape \(80, 1\)"):
+        members.coded(Y[:, np.newaxis])
+    with pytest.raises(ProblemError, match="y must hold -1 and 1, or 0 and 1"):
+        members_of([Given(0)]).coded(Y)
+
+
+def test_values_outside_are_refused() -> None:
+    class Large(Given):
+        def __call__(self, X: Any) -> Any:
+            return np.full(len(X), 1.5)
+
+    members = members_of([Large(0)])
+    with pytest.raises(ProblemError, match=r"column 0 has one of size 1.5|hypotheses, numbers in \[-1, 1\]"):
+        members.margins(1.5 * np.ones((80, 1)), SIGNS.astype(np.int8), ROWS)

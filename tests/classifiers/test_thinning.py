@@ -1,0 +1,128 @@
+"""Few members: the loss is proved whatever was chosen, and the choice is a good one."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pytest
+from ensemble_examples import ENSEMBLES, NU, SIGNS, N, X, Y, Z, best_soft_margin, fresh, soft_margin
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.tree import DecisionTreeClassifier
+
+from boostopt import OptionError
+from boostopt.classifiers.thinning import trimmed
+from boostopt.ensembles import Reweighted, reweight
+
+FOREST = fresh(ENSEMBLES["forest"]).set_params(n_estimators=20).fit(X, Y)
+BOOSTING = fresh(ENSEMBLES["gradient boosting"]).fit(X, Y)
+
+
+def forest(**parameters: Any) -> Reweighted:
+    return reweight(FOREST, X, Y, "lpboost", values="predict_proba", nu=NU, **parameters)
+
+
+@pytest.mark.parametrize("k", [1, 3, 8])
+@pytest.mark.parametrize("ensemble", [FOREST, BOOSTING], ids=["forest", "boosting"])
+def test_the_loss_is_true_against_another_solver(ensemble: Any, k: int) -> None:
+    found = reweight(ensemble, X, Y, "lpboost", nu=NU)
+    few = found.thinned(k)
+    assert len(few.members) == few.kept <= k
+    optimum = best_soft_margin(found.U.to_array(), NU)
+    of_few = soft_margin(SIGNS * few.decision_function(X), 10)
+    assert few.loss >= optimum - of_few - 1e-12
+    assert few.loss == pytest.approx(optimum - of_few, abs=1e-8)
+    # The weights of the few are the best that they can have.
+    assert of_few == pytest.approx(best_soft_margin(few.U.to_array(), NU), abs=1e-8)
+
+
+@pytest.mark.parametrize("k", [1, 2])
+def test_few_members_are_chosen_nearly_as_well_as_by_trying_all_choices(k: int) -> None:
+    found = reweight(BOOSTING, X, Y, "lpboost", nu=NU)
+    U = found.U.to_array()[:, :10]
+    members = list(found.members[:10])
+    few = reweight(members, X, SIGNS, "lpboost", nu=NU).thinned(k)
+    best = max(best_soft_margin(U[:, list(chosen)], NU) for chosen in combinations(range(10), k))
+    worst = best_soft_margin(U, NU) - best
+    assert few.soft_margin <= best + 1e-9
+    assert few.loss <= 1.1 * worst + 1e-8
+
+
+def test_members_of_the_few_are_those_of_the_ensemble() -> None:
+    found = forest()
+    few = found.thinned(4)
+    assert [found.members[q] for q in few.numbers] == list(few.members)
+    assert (few.own_weights == found.own_weights[few.numbers]).all()
+    assert (few.U.to_array() == found.U.to_array()[:, few.numbers]).all()
+    assert few.soft_margin_certificate is found.soft_margin_certificate
+    assert few.soft_margin_before == found.soft_margin_before
+    assert few.weights_are == f"of the largest soft margin over {few.kept} of 20 members"
+    assert SIGNS * few.decision_function(X) == pytest.approx(few.margins, abs=1e-12)
+    assert set(few.predict(Z)) <= {"no", "yes"}
+    assert few.solution.program.margins.t >= few.kept
+
+
+def test_nothing_is_lost_where_no_member_has_to_go() -> None:
+    found = forest()
+    for k in (found.kept, found.kept + 1, 1000):
+        same = found.thinned(k)
+        assert same.loss == found.loss and same.kept == found.kept == len(same.members)
+        assert (same.decision_function(Z) == found.decision_function(Z)).all()
+        assert same.weights_are == "of the program" and same.solution is found.solution
+
+
+def test_few_may_be_thinned_again() -> None:
+    found = forest()
+    few = found.thinned(6)
+    fewer = few.thinned(3)
+    assert fewer.kept <= 3 and set(fewer.numbers) <= set(few.numbers)
+    assert fewer.loss >= few.loss - 1e-12
+    assert [found.members[q] for q in fewer.numbers] == list(fewer.members)
+
+
+@pytest.mark.parametrize("name", ["erlpboost", "qp_reg_adaboost", "svm", "norm_penalty", "log_loss", "l1_adaboost"])
+def test_the_loss_of_any_formulation_is_about_its_soft_margin(name: str) -> None:
+    needed: dict[str, Any] = {"erlpboost": {"nu": NU}, "norm_penalty": {"r": 0.3}, "log_loss": {}}
+    models = list(FOREST.estimators_[:8])
+    found = reweight(models, X, SIGNS > 0, name, values="predict_proba", **needed.get(name, {"C": 0.2}))
+    few = found.thinned(3)
+    assert few.kept <= 3 and few.loss >= 0.0
+    best = found.goal.program(found.U).solve("cvxpy:clarabel", tol=1e-6).certificate
+    of_few = found.goal.soft_margin(few.margins, float(np.abs(few.w).sum()))
+    assert best.lower - of_few <= few.loss <= best.upper - of_few + 1e-6
+
+
+def test_negations_may_be_among_the_few() -> None:
+    rng = np.random.default_rng(3)
+    models = [DecisionTreeClassifier(max_depth=1).fit(rng.normal(size=(N, 4)), Y) for _ in range(12)]
+    found = reweight(models, X, Y, "lpboost", nu=40.0, reflexive=True)
+    assert found.kept > 5
+    few = found.thinned(5)
+    U = found.U.to_array()
+    optimum = max(best_soft_margin(np.hstack([U, -U]), 40.0), 0.0)
+    assert (found.w < 0).any() and few.kept <= 5
+    assert few.loss >= optimum - soft_margin(few.margins, 40) - 1e-12
+    assert few.loss <= optimum + 1e-8
+
+
+@pytest.mark.parametrize("k", [0, -1, 2.0, True, "3", None])
+def test_k_must_be_a_whole_number_of_members(k: Any) -> None:
+    with pytest.raises(OptionError, match="k must be a whole number of members of at least 1; got"):
+        forest().thinned(k)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.floats(-1, 1), min_size=1, max_size=20), st.floats(0, 0.5))
+def test_trimmed_weights_miss_at_most_what_is_spared(w: list[float], spare: float) -> None:
+    weights = np.array(w)
+    kept = trimmed(weights, spare)
+    there, total = kept != 0, np.abs(weights).sum()
+    assert np.abs(weights[~there]).sum() <= spare * total * (1 + 1e-12)
+    assert np.abs(weights - kept).sum() <= 2 * spare * total * (1 + 1e-12) + 1e-300
+    np.testing.assert_allclose(np.abs(kept).sum(), total, rtol=1e-12, atol=1e-300)
+    # The others keep their proportions.
+    scale = total / np.abs(weights[there]).sum() if there.any() else 1.0
+    np.testing.assert_allclose(kept, np.where(there, scale * weights, 0.0), rtol=1e-12, atol=1e-300)
+    assert kept.any() or not weights.any()

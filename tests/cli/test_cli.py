@@ -1,0 +1,1078 @@
+"""The command line: exit statuses, what goes to which stream, and no traceback for bad input."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import itertools
+import json
+import os
+import re
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commands import refused, run
+from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, reference_lpboost
+
+import boostopt.cli
+from boostopt import Comparison, Program, compare, get_backend, get_formulation, list_backends, load_dataset
+from boostopt.streams import printable, stdout_to_stderr
+from boostopt.text import interval
+
+OPTIMUM = 2 / 530
+"""Of LPBoost on the reference matrix with nu = 2.5."""
+
+# nu = 2.5 is no fraction and no count on the command line: it comes as a further parameter.
+REFERENCE = ("--set", f"nu={REFERENCE_NU}", "--backends", "cvxpy:highs")
+
+
+LOUD_PAGE = '''
+"""LPBoost that talks: when it is loaded, when it is bound and when it is solved, by every way there is to print."""
+
+import ctypes
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+
+from boostopt.authoring import COUNT, Cap, CappedSimplex, Formulation, MaximumEdge, parameter
+
+KEPT = sys.stdout
+
+
+def talk(when):
+    print(f"printed when {when}")
+    os.write(1, f"written when {when}\\n".encode())
+    sys.__stdout__.write(f"kept when {when}\\n")
+    KEPT.write(f"saved when {when}\\n")
+    if sys.platform != "win32":
+        ctypes.CDLL(None).printf(f"by C when {when}\\n".encode())
+    subprocess.run([sys.executable, "-c", f"print('by a child when {when}')"])
+
+
+talk("loaded")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    nu: float = parameter("number of examples", COUNT)
+
+
+class LoudEdge(MaximumEdge):
+    def cvxpy_value(self, e):
+        talk("solved")
+        return super().cvxpy_value(e)
+
+
+class Loud(Formulation[Parameters]):
+    name = "loud"
+    title = "Loud"
+    sources = ("none",)
+    Parameters = Parameters
+
+    def regularizer(self, p, examples):
+        talk("bound")
+        return Cap(CappedSimplex(examples.c, p.nu))
+
+    def edge_function(self, p):
+        return LoudEdge()
+
+    def primal(self, U, p, examples):
+        raise NotImplementedError
+
+    def dual(self, U, p, examples):
+        raise NotImplementedError
+'''
+
+
+def python(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run Python as people do: with the buffers that it and the C library have unless told otherwise."""
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
+    command = [sys.executable, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False, env=environment)
+
+
+def started(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """Run the command line as a process of its own."""
+    return python("-m", "boostopt", *arguments)
+
+
+def document(*arguments: object) -> dict[str, Any]:
+    result = run("compare", *arguments, "--json")
+    assert result.exit_code == 0, result.stderr
+    return json.loads(result.stdout)
+
+
+def save(path: Path, **arrays: Any) -> None:
+    np.savez(path, **arrays)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    """The reference matrix as a file."""
+    path = tmp_path / "reference.npz"
+    save(path, U=REFERENCE_U)
+    return path
+
+
+# compare: exit status and streams
+
+
+def test_a_comparison_that_reaches_the_tolerance_exits_with_0_and_prints_a_table(data: Path) -> None:
+    result = run("compare", "lpboost", "--data", data, *REFERENCE)
+    assert result.exit_code == 0
+    assert result.stdout.startswith("lpboost: N = 6, t = 3, nu = 2.5, epsilon = 0.01")
+    assert "Certified to 1e-08: cvxpy:highs." in result.stdout
+
+
+def test_a_comparison_that_does_not_reach_it_exits_with_1_and_prints_the_same(data: Path) -> None:
+    # Rounding alone makes every interval wider than this.
+    result = run("compare", "lpboost", "--data", data, *REFERENCE, "--tol", "1e-16")
+    assert result.exit_code == 1
+    assert "Not as narrow as 1e-16: cvxpy:highs." in result.stdout
+
+
+@pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]], ids=["table", "json", "csv"])
+def test_where_no_backend_is_able_it_exits_with_1_and_says_why(data: Path, form: list[str]) -> None:
+    result = run("compare", "erlpboost", "--data", data, *REFERENCE, *form)
+    assert result.exit_code == 1
+    assert "HIGHS does not take exponential cones, which the program needs" in result.stdout
+    assert "error" not in result.stderr
+
+
+def test_intervals_that_contradict_each_other_exit_with_1_however_narrow(
+    data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*arguments: Any) -> Comparison:
+        good = compare(*arguments)
+        first = good.rows[0]
+        assert first.solution is not None
+        shifted = replace(first.solution.certificate, lower=1.0, upper=1.0)
+        return replace(good, rows=(replace(first, solution=replace(first.solution, certificate=shifted)), good.rows[1]))
+
+    monkeypatch.setattr(boostopt.cli.compare, "compare", broken)
+    result = run("compare", "lpboost", "--data", data, *REFERENCE[:2], "--backends", "cvxpy:highs,cvxpy:clarabel")
+    assert result.exit_code == 1
+    assert "Certified to" not in result.stdout
+    assert "The intervals contradict each other." in result.stdout
+
+
+@pytest.mark.parametrize("form", [[], ["--json"], ["--csv"]], ids=["table", "json", "csv"])
+def test_progress_goes_to_the_standard_error(data: Path, form: list[str]) -> None:
+    result = run("compare", "lpboost", "--data", data, *REFERENCE, *form)
+    assert re.fullmatch(r"cvxpy:highs \.\.\.\ncvxpy:highs: bounded, gap \d\.\de-\d\d, \d+\.\d\d s\n", result.stderr)
+    assert "..." not in result.stdout
+
+
+def test_json_is_the_comparison(data: Path) -> None:
+    found = document("erlpboost", "--data", data, "--set", "nu=2.5", "--backends", "cvxpy:highs, cvxpy:clarabel")
+    assert [row["backend"] for row in found["rows"]] == ["cvxpy:highs", "cvxpy:clarabel"]
+    assert [row["able"] for row in found["rows"]] == [False, True]
+    assert found["rows"][0]["lower"] is None
+    assert (found["lower"], found["upper"]) == (found["rows"][1]["lower"], found["rows"][1]["upper"])
+    assert found["digest"] == reference_lpboost().margins.digest()
+
+
+def test_csv_is_a_header_and_the_rows(data: Path) -> None:
+    backends = "cvxpy:highs,cvxpy:clarabel"
+    result = run("compare", "lpboost", "--data", data, *REFERENCE[:2], "--backends", backends, "--csv")
+    assert result.exit_code == 0
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert [row["backend"] for row in rows] == ["cvxpy:highs", "cvxpy:clarabel"]
+    assert all(float(row["lower"]) <= OPTIMUM <= float(row["upper"]) for row in rows)
+    assert result.stdout.endswith("\n") and not result.stdout.endswith("\n\n")
+
+
+def test_a_table_in_a_file_is_plain_and_whole(data: Path) -> None:
+    result = run("compare", "lpboost", "--data", data, *REFERENCE)
+    lower, upper = compare(reference_lpboost(), ["cvxpy:highs"]).interval
+    assert interval(lower, upper) in result.stdout
+    assert "\x1b" not in result.stdout
+
+
+def test_all_installed_backends_are_compared_by_default(data: Path) -> None:
+    result = run("compare", "lpboost", "--data", data, *REFERENCE[:2], "--tol", "1e-3", "--json")
+    assert result.exit_code == 0
+    assert [row["backend"] for row in json.loads(result.stdout)["rows"]] == list_backends()
+
+
+def test_json_and_csv_exclude_each_other(data: Path) -> None:
+    expected = r"--json and --csv exclude each other; choose one\."
+    refused(expected, "compare", "lpboost", "--data", data, *REFERENCE, "--json", "--csv")
+
+
+# compare: what is solved
+
+
+BREAST_CANCER = ("lpboost", "--data", "breast_cancer", "--columns", 10, "--backends", "cvxpy:highs")
+
+
+@pytest.mark.parametrize(
+    "nu, count",
+    [("0.1", 56.9), ("50", 50), ("1.0", 569), ("1", 1), (" 3 ", 3), ("1e-1", 56.9), ("569", 569), ("1e2", 100)],
+)
+def test_nu_with_a_point_is_a_fraction_and_without_one_a_count(nu: str, count: float) -> None:
+    assert document(*BREAST_CANCER, "--nu", nu)["parameters"]["nu"] == pytest.approx(count, rel=1e-15)
+
+
+@pytest.mark.parametrize("nu", ["2.5", "0.0", "-0.5", "nan", "inf", "1.0000001"])
+def test_a_fraction_outside_0_and_1_is_an_error_that_tells_it_from_a_count(nu: str) -> None:
+    expected = rf"--nu with a decimal point is a fraction of the examples in \(0, 1\]; got {re.escape(nu)}\. Leave the "
+    refused(expected, "compare", *BREAST_CANCER, "--nu", nu)
+
+
+@pytest.mark.parametrize("nu", ["abc", "", "1/2", "0,1", "10%"])
+def test_a_nu_that_is_no_number_is_an_error(nu: str) -> None:
+    refused(re.escape(f"--nu must be a number; got {nu!r}."), "compare", *BREAST_CANCER, "--nu", nu)
+
+
+@pytest.mark.parametrize("nu, got", [("0", "0"), ("-5", "-5"), ("570", "570")])
+def test_a_count_outside_its_domain_is_an_error_with_the_number_of_examples(nu: str, got: str) -> None:
+    refused(rf"nu must lie in .* = \[1, 569\]; got {got}\.", "compare", *BREAST_CANCER, "--nu", nu)
+
+
+@pytest.mark.parametrize("nu, count", [("0.001", "0.569"), ("0.00175", "0.99575"), ("1e-4", "0.0569")])
+def test_a_fraction_that_is_less_than_one_example_is_an_error_with_the_smallest(nu: str, count: str) -> None:
+    expected = re.escape(
+        "--nu with a decimal point is a fraction of the sum of c (one for each example by default), 569; "
+        f"{nu} of it is {count}, and nu must be at least 1. The smallest fraction is 0.001758."
+    )
+    refused(expected, "compare", *BREAST_CANCER, "--nu", nu)
+    assert document(*BREAST_CANCER, "--nu", "0.001758")["parameters"]["nu"] == pytest.approx(0.001758 * 569)
+
+
+@pytest.mark.parametrize(
+    "formulation, remedy",
+    [
+        ("lpboost", "--nu 0.1 (a fraction of the examples) or --nu 50 (a number of them)."),
+        ("svm", "--set C=NUMBER."),
+    ],
+)
+@pytest.mark.parametrize("command", ["compare", "boost", "export", "certify", "path", "fit"])
+def test_a_parameter_that_is_needed_and_missing_is_an_error_that_names_its_option(
+    tmp_path: Path, command: str, formulation: str, remedy: str
+) -> None:
+    name = "nu" if formulation == "lpboost" else "C"
+    save(tmp_path / "answer.npz", w=np.ones(100))
+    more: dict[str, list[object]] = {
+        "export": ["--out", tmp_path / "m.mps"],
+        "certify": [tmp_path / "answer.npz"],
+        "path": ["--eta", "1,2"],
+        "fit": ["--out", tmp_path / "m.npz"],
+    }
+    if command == "fit" and formulation == "lpboost":
+        return  # --nu has a default there
+    if command == "path":
+        # A path goes along nu or eta, which no support vector machine has.
+        formulation, remedy, name = "erlpboost", "--nu 0.1 (a fraction of the examples) or --nu 50", "nu"
+    named = ["--formulation", formulation] if command == "fit" else [formulation]
+    expected = rf"{formulation} needs {name}, .* got none\. Pass {re.escape(remedy)}"
+    refused(expected, command, *named, *more.get(command, []), "--data", "breast_cancer")
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int8, np.uint8])
+def test_a_fraction_counts_multiplicities(tmp_path: Path, dtype: type) -> None:
+    # Their sum, 400, is more than eight bits hold.
+    save(tmp_path / "data.npz", U=np.tile([[1], [-1]], (100, 1)), c=np.full(200, 2, dtype=dtype))
+    found = document("lpboost", "--data", tmp_path / "data.npz", "--nu", "0.25", "--backends", "cvxpy:highs")
+    assert found["parameters"]["nu"] == 100
+    assert found["examples_with_multiplicity"] == 400
+
+
+def test_eta_epsilon_and_the_reference_distribution_reach_the_program(tmp_path: Path) -> None:
+    save(tmp_path / "data.npz", U=REFERENCE_U, d0=REFERENCE_D0)
+    arguments = ("erlpboost", "--data", tmp_path / "data.npz", "--set", "nu=2.5", "--backends", "cvxpy:clarabel")
+    found = document(*arguments, "--eta", REFERENCE_ETA, "--epsilon", 0.05)
+    assert found["parameters"] == {"nu": 2.5, "eta": REFERENCE_ETA, "epsilon": 0.05, "two_sided": False}
+    program = get_formulation("erlpboost").bind(REFERENCE_U, nu=2.5, eta=REFERENCE_ETA, d0=REFERENCE_D0)
+    certified = program.solve("cvxpy:clarabel").certificate
+    assert max(found["lower"], certified.lower) <= min(found["upper"], certified.upper)
+    canonical = document(*arguments)["parameters"]
+    assert canonical["eta"] == get_formulation("erlpboost").bind(REFERENCE_U, nu=2.5, d0=REFERENCE_D0).parameters.eta
+
+
+def test_columns_and_seed_draw_the_stumps() -> None:
+    one = document(*BREAST_CANCER, "--nu", 50)
+    data = load_dataset("breast_cancer")
+    for seed, found in ((0, one), (3, document(*BREAST_CANCER, "--nu", 50, "--random-state", 3))):
+        program = get_formulation("lpboost").bind(data.margin_matrix(10, seed), nu=50)
+        assert found["hypotheses"] == 10
+        assert found["digest"] == program.margins.digest()
+
+
+def test_a_hundred_columns_are_drawn_by_default() -> None:
+    found = document("lpboost", "--data", "breast_cancer", "--nu", "0.1", "--backends", "cvxpy:highs")
+    assert found["hypotheses"] == 100
+
+
+def test_label_and_positive_reach_the_data(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("kind,a\nx,1\ny,2\nz,3\n")
+    arguments = ("lpboost", "--data", tmp_path / "data.csv", "--label", "kind", "--nu", 1, "--backends", "cvxpy:highs")
+    found = document(*arguments, "--positive", "z")
+    assert (found["examples"], found["hypotheses"]) == (3, 4)
+    assert found["lower"] == pytest.approx(1.0)  # z is where a is above 2.5
+    refused(".* must have exactly two classes; it has 3", "compare", *arguments)
+
+
+def test_weights_in_a_column_are_multiplicities(tmp_path: Path) -> None:
+    (tmp_path / "data.csv").write_text("a,label,times\n1,x,3\n2,y,1\n3,x,2.5\n")
+    arguments = ("lpboost", "--data", tmp_path / "data.csv", "--nu", 2, "--backends", "cvxpy:highs")
+    assert document(*arguments, "--weights", "times")["examples_with_multiplicity"] == 6.5
+    assert document(*arguments)["examples_with_multiplicity"] == 3
+    refused(".* has no such column: unknown column 'time'", "compare", *arguments, "--weights", "time")
+    save(tmp_path / "answer.npz", w=np.ones(4))
+    given = ("certify", "lpboost", tmp_path / "answer.npz", *arguments[1:-2], "--weights", "times", "--json")
+    assert json.loads(run(*given).stdout)["examples_with_multiplicity"] == 6.5
+
+
+def test_arrays_that_nothing_reads_are_named_in_a_warning(tmp_path: Path) -> None:
+    save(tmp_path / "data.npz", U=REFERENCE_U, C=np.ones(6), weights=np.ones(6))
+    result = run("compare", "lpboost", "--data", tmp_path / "data.npz", *REFERENCE)
+    assert result.exit_code == 0
+    warning = f"warning: {tmp_path / 'data.npz'} holds arrays that are not read: C, weights.\n"
+    assert result.stderr.startswith(warning)
+    assert "warning" not in result.stdout
+    save(tmp_path / "answer.npz", w=np.ones(3), W=np.ones(3))
+    result = run("certify", "lpboost", tmp_path / "answer.npz", "--data", tmp_path / "data.npz", *REFERENCE[:2])
+    assert result.stderr == warning + f"warning: {tmp_path / 'answer.npz'} holds arrays that are not read: W.\n"
+
+
+def test_of_a_file_that_holds_data_and_answer_both_are_read(tmp_path: Path) -> None:
+    d, w = reference_answer()
+    save(tmp_path / "both.npz", U=REFERENCE_U, d=d, w=w)
+    arguments = ("certify", "lpboost", tmp_path / "both.npz", "--data", tmp_path / "both.npz", *REFERENCE[:2])
+    result = run(*arguments)
+    assert (result.exit_code, result.stderr) == (0, "")
+    save(tmp_path / "both.npz", U=REFERENCE_U, d=d, w=w, psi=np.ones(6))
+    assert run(*arguments).stderr == f"warning: {tmp_path / 'both.npz'} holds arrays that are not read: psi.\n"
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]], ids=["table", "json"])
+def test_a_formulation_of_ones_own_comes_by_its_path(tmp_path: Path, data: Path, form: list[str]) -> None:
+    page = tmp_path / "mine.py"
+    page.write_text(LOUD_PAGE)
+    result = run("compare", page, "--data", data, *REFERENCE, *form)
+    assert result.exit_code == 0
+    assert "loud" in result.stdout
+
+
+# Bad input
+
+
+@pytest.mark.parametrize("command", [["compare"], ["certify"]])
+def test_an_unknown_formulation_is_an_error_with_the_near_names(data: Path, command: list[str]) -> None:
+    answer = [data] if command == ["certify"] else []
+    expected = r"unknown formulation 'lpbost'\. Did you mean 'lpboost' or 'erlpboost' or .*\? Known: .*, lpboost, "
+    refused(expected, *command, "lpbost", *answer, "--data", data)
+
+
+def test_a_page_that_is_not_there_is_an_error(tmp_path: Path, data: Path) -> None:
+    page = tmp_path / "no.py"
+    expected = re.escape(f"expected the file of a formulation; there is no file {page}. Check the path.")
+    refused(expected, "compare", page, "--data", data, *REFERENCE)
+
+
+def test_a_page_that_states_nothing_is_an_error(tmp_path: Path, data: Path) -> None:
+    (tmp_path / "empty.py").write_text("")
+    expected = "a page must define exactly one formulation; .*empty.py has none"
+    refused(expected, "compare", tmp_path / "empty.py", "--data", data, *REFERENCE)
+
+
+@pytest.mark.parametrize(
+    "backends, expected",
+    [
+        ("cvxpy:hihgs", r"unknown backend 'cvxpy:hihgs'\. Did you mean 'cvxpy:highs'"),
+        ("cvxpy:highs,clarabel", r"unknown backend 'clarabel'\. Did you mean 'cvxpy:clarabel'"),
+        ("cvxpy:highs,cvxpy:highs", "expected one or more different backends; got cvxpy:highs, cvxpy:highs"),
+        (",", "expected one or more different backends; got none"),
+    ],
+)
+def test_backends_that_are_none_are_an_error(data: Path, backends: str, expected: str) -> None:
+    refused(expected, "compare", "lpboost", "--data", data, *REFERENCE[:2], "--backends", backends)
+
+
+@pytest.mark.parametrize(
+    "source, expected",
+    [
+        ("breast_cancr", r"expected a file or one of .* no file 'breast_cancr'.*Did you mean 'breast_cancer'\?"),
+        ("no/such.csv", r"expected a file or one of .*there is no file 'no/such\.csv'\. Check the path"),
+        ("iris", "iris must have exactly two classes; it has 3 .*Set one against the others with --positive"),
+    ],
+)
+def test_data_that_are_none_are_an_error(source: str, expected: str) -> None:
+    refused(expected, "compare", "lpboost", "--data", source, "--nu", 1)
+
+
+@pytest.mark.parametrize(
+    "arrays, expected",
+    [
+        ({"U": 2 * REFERENCE_U}, r"U must have entries in \[-1, 1\]; got max \|U\| = 2 at"),
+        ({"U": REFERENCE_U[0]}, r".*U must have shape \(N, t\) and not be empty; got \(3,\)"),
+        ({"U": REFERENCE_U, "c": np.float64(1)}, r".*c must be one number for each example, shape \(6,\); got \(\)"),
+        ({"U": REFERENCE_U, "c": np.array(["a"] * 6)}, r".*c must be one number for each example, .* of <U1"),
+        ({"U": REFERENCE_U, "c": np.zeros(6)}, "the multiplicities c must be positive; got 0"),
+        ({"U": REFERENCE_U, "c": np.full(6, np.nan)}, "c must be finite; got nan"),
+        ({"U": REFERENCE_U, "d0": REFERENCE_D0}, "lpboost has no reference distribution d0"),
+    ],
+)
+@pytest.mark.parametrize("nu", ["0.5", "2"])
+def test_arrays_that_describe_no_problem_are_an_error(
+    tmp_path: Path, arrays: dict[str, Any], expected: str, nu: str
+) -> None:
+    save(tmp_path / "data.npz", **arrays)
+    refused(expected, "compare", "lpboost", "--data", tmp_path / "data.npz", "--nu", nu)
+
+
+@pytest.mark.parametrize(
+    "options, expected",
+    [
+        (["--random-state", "-1"], "random_state must be a seed, a whole number of at least 0; got -1"),
+        (["--tol", "0"], r"tol must lie in \(0, 1\); got 0\.0"),
+        (["--tol", "1"], r"tol must lie in \(0, 1\); got 1\.0"),
+        (["--tol", "nan"], r"tol must lie in \(0, 1\); got nan"),
+        (["--time-limit", "0"], "time_limit must be a positive number of seconds or None; got 0"),
+        (["--time-limit", "nan"], "time_limit must be a positive number of seconds or None; got nan"),
+        (["--epsilon", "0"], r"epsilon must lie in \[1e-100, 1e\+100\]; got 0"),
+        (["--eta", "1"], r"unknown parameter of lpboost 'eta'\. Known: epsilon, nu"),
+        (["--set", "epsilonn=1"], r"unknown parameter of lpboost 'epsilonn'\. Did you mean 'epsilon'\?"),
+        (["--set", "epsilon"], "--set takes name=value with a number, true or false; got 'epsilon'"),
+        (["--set", "epsilon=x"], "--set takes name=value with a number, true or false; got 'epsilon=x'"),
+        (["--set", "=1"], "unknown parameter of lpboost ''"),
+        # Names of the arguments of `bind`, which are no parameters of a formulation.
+        (["--set", "c=1"], "unknown parameter of lpboost 'c'"),
+        (["--set", "d0=1"], "unknown parameter of lpboost 'd0'"),
+        (["--set", "U=1"], "unknown parameter of lpboost 'U'"),
+        (["--set", "self=1"], "unknown parameter of lpboost 'self'"),
+    ],
+)
+def test_options_out_of_range_are_an_error(options: list[str], expected: str) -> None:
+    refused(expected, "compare", *BREAST_CANCER, "--nu", 50, *options)
+
+
+@pytest.mark.parametrize("eta", ["0", "-1", "nan", "inf"])
+def test_an_eta_that_is_not_positive_is_an_error(data: Path, eta: str) -> None:
+    refused(
+        r"eta must lie in \[1e-100, 1e\+100\]; got", "compare", "erlpboost", "--data", data, "--nu", "2", "--eta", eta
+    )
+
+
+def test_the_tolerance_is_checked_also_where_no_backend_is_able(data: Path) -> None:
+    refused(r"tol must lie in \(0, 1\); got 0\.0", "compare", "erlpboost", "--data", data, *REFERENCE, "--tol", "0")
+
+
+@pytest.mark.parametrize(
+    "arguments, expected",
+    [
+        (["compare", "lpboost", "--daat", "x"], "No such option: --daat"),
+        (["compare", "lpboost"], "Missing option '--data'"),
+        (["compare", "--data", "x"], "Missing argument"),
+        (
+            ["compare", "lpboost", "--data", "x", "--columns", "many"],
+            "'--columns': expected a whole number; got 'many'.",
+        ),
+        (["compare", "lpboost", "--data", "x", "--columns", "0"], "'--columns': expected a whole number of at least 1"),
+        (["compare", "lpboost", "--data", "x", "--columns", "-2"], "of at least 1; got -2."),
+        (["boost", "lpboost", "--data", "x", "--columns-a-round", "0"], "'--columns-a-round': expected a whole number"),
+        (["compare", "lpboost", "--data", "x", "--tol", "small"], "'--tol': expected a number; got 'small'."),
+        (["compare", "erlpboost", "--data", "x", "--eta", "abc"], "'--eta': expected a number; got 'abc'."),
+        (["boost", "erlpboost", "--data", "x", "--max-rounds", "1.5"], "expected a whole number; got '1.5'."),
+        (["certify", "lpboost", "--data", "x"], "Missing argument"),
+        (["comprae"], "No such command 'comprae'"),
+    ],
+)
+def test_a_call_that_cannot_be_read_exits_with_2(arguments: list[str], expected: str) -> None:
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert expected in result.stderr
+
+
+@pytest.mark.parametrize("command", ["compare", "boost", "path", "certify", "verify", "export", "fit", "predict"])
+def test_the_help_names_the_data_sets_and_keeps_its_example_in_one_line(command: str) -> None:
+    text = run(command, "--help").stdout
+    assert "breast_cancer, digits, iris, wine, or a file" in " ".join(text.split())
+    (line,) = [line for line in text.splitlines() if "Example:" in line]
+    page = Path(__file__).parents[2] / "docs" / "commands.md"
+    shown = [" ".join(line.split()) for line in page.read_text(encoding="utf-8").replace("\\\n", "").splitlines()]
+    assert line.strip().removeprefix("Example: ") in shown
+
+
+def test_the_help_points_to_the_examples_and_explains_nu_and_the_backend() -> None:
+    assert "The help of each command ends with an example: boostopt compare --help." in run("--help").stdout
+    for command in ("boost", "fit"):
+        text = " ".join(run(command, "--help").stdout.split())
+        assert "1 is one example, 1.0 all of them." in text
+        assert "What solves the programs; auto chooses." in text
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["compare", "lpboost", "--report", "no/r.html"],
+        ["compare", "lpboost", "--resume", "no/r.jsonl"],
+        ["certify", "lpboost", "answer.npz", "--save", "no/c.json"],
+        ["export", "lpboost", "--out", "no/m.mps"],
+    ],
+)
+def test_a_folder_that_is_not_there_is_an_error_before_any_work(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    module = getattr(boostopt.cli, arguments[0])
+    monkeypatch.setattr(module, "load_dataset", None)
+    expected = (
+        rf"expected the path of a file in a folder that can be written to; got '{arguments[-1]}'\. Make the folder"
+    )
+    refused(expected, *arguments, "--data", "breast_cancer", "--nu", "5")
+
+
+def test_a_name_with_a_comma_is_dropped_by_an_option_of_its_own(tmp_path: Path) -> None:
+    rows = [f"P{n},{n % 7},{n},{'ab'[n % 2]}" for n in range(30)]
+    (tmp_path / "data.csv").write_text('id,age,"blood pressure, systolic",label\n' + "\n".join(rows) + "\n")
+    arguments = ("lpboost", "--data", tmp_path / "data.csv", "--nu", 5, "--backends", "cvxpy:highs")
+    refused(".* in column 'id'", "compare", *arguments, "--drop", "blood pressure, systolic")
+    result = run("compare", *arguments, "--drop", "id", "--drop", "blood pressure, systolic")
+    assert result.exit_code == 0, result.stderr
+
+
+def test_an_unknown_option_suggests_the_near_one() -> None:
+    assert re.search(r"--daat.*--data\b", run("compare", "lpboost", "--daat", "breast_cancer").stderr)
+
+
+def test_the_version_is_that_of_the_package() -> None:
+    result = run("--version")
+    assert (result.exit_code, result.stdout) == (0, f"boostopt {boostopt.__version__}\n")
+
+
+@pytest.mark.parametrize("command", [[], ["compare"], ["certify"], ["list"]])
+def test_every_command_has_help(command: list[str]) -> None:
+    result = run(*command, "--help")
+    assert result.exit_code == 0
+    assert "Usage:" in result.stdout
+
+
+# certify
+
+
+def reference_answer() -> tuple[np.ndarray, np.ndarray]:
+    solution = reference_lpboost().solve("cvxpy:highs", tol=1e-12)
+    return solution.d, solution.w
+
+
+def certified(text: str) -> tuple[float, float]:
+    """The printed interval."""
+    (found,) = re.findall(r"optimum certified in *│ *\[([^,]+), ([^\]]+)\]", text)
+    return float(found[0]), float(found[1])
+
+
+@pytest.mark.parametrize("sides", ["d w", "d", "w"])
+@pytest.mark.parametrize("suffix", [".npz", ".csv"])
+def test_an_answer_of_a_solver_is_certified_from_its_file(tmp_path: Path, data: Path, suffix: str, sides: str) -> None:
+    d, w = reference_answer()
+    given = {name: values for name, values in (("d", d), ("w", w)) if name in sides}
+    path = tmp_path / f"answer{suffix}"
+    if suffix == ".npz":
+        save(path, **given)
+    else:
+        rows = itertools.zip_longest(*([repr(float(value)) for value in side] for side in given.values()), fillvalue="")
+        path.write_text("".join(",".join(row) + "\n" for row in [tuple(given), *rows]))
+    result = run("certify", "lpboost", path, "--data", data, *REFERENCE[:2])
+    certificate = reference_lpboost().certify(**given)
+    assert interval(certificate.lower, certificate.upper) in result.stdout
+    assert result.exit_code == (0 if certificate.scaled_gap <= 1e-8 else 1)
+    if sides == "d w":
+        assert result.exit_code == 0
+        assert certificate.gap < 1e-12
+
+
+def test_certify_draws_the_same_stumps_as_compare(tmp_path: Path) -> None:
+    U = load_dataset("breast_cancer").margin_matrix(10, 4)
+    solution = get_formulation("lpboost").bind(U, nu=50).solve("cvxpy:highs")
+    save(tmp_path / "answer.npz", d=solution.d, w=solution.w)
+    arguments = ("certify", "lpboost", tmp_path / "answer.npz", "--data", "breast_cancer", "--columns", 10, "--nu", 50)
+    assert run(*arguments, "--random-state", 4).exit_code == 0
+    assert run(*arguments, "--random-state", 5).exit_code == 1
+
+
+def test_the_tolerance_decides_whether_an_answer_is_good_enough(tmp_path: Path, data: Path) -> None:
+    save(tmp_path / "answer.npz", w=[1.0, 0.0, 0.0])
+    gap = reference_lpboost().certify(w=[1.0, 0.0, 0.0]).scaled_gap
+    arguments = ("certify", "lpboost", tmp_path / "answer.npz", "--data", data, *REFERENCE[:2], "--tol")
+    assert run(*arguments, gap + 1e-9).exit_code == 0
+    assert run(*arguments, gap - 1e-9).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        {"d": np.full(6, -1.0), "w": np.full(3, -1.0)},
+        {"d": np.full(6, 1e300), "w": np.array([1e-300, 0, 0])},
+        {"d": np.zeros(6), "w": np.zeros(3)},
+        {"w": np.array([1e308, 1.0, -3.0])},
+        {"d": np.arange(6), "w": np.array([True, False, False])},
+        {"d": np.random.default_rng(0).normal(size=6)},
+    ],
+    ids=["negative", "scales", "zeros", "one side", "integers", "noise"],
+)
+def test_garbage_is_certified_to_be_garbage(tmp_path: Path, data: Path, answer: dict[str, np.ndarray]) -> None:
+    save(tmp_path / "answer.npz", **answer)
+    result = run("certify", "lpboost", tmp_path / "answer.npz", "--data", data, *REFERENCE[:2])
+    assert result.exit_code == 1
+    lower, upper = certified(result.stdout)
+    assert -1.0 - 1e-9 <= lower <= OPTIMUM <= upper <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize(
+    "answer, expected",
+    [
+        ({"d": np.ones(5)}, r"d must be 6 real numbers, shape \(N,\); got shape \(5,\)"),
+        ({"w": np.ones((3, 1))}, r"w must be 3 real numbers, shape \(t,\); got shape \(3, 1\)"),
+        ({"w": np.float64(1.0)}, r"w must be 3 real numbers, shape \(t,\); got shape \(\)"),
+        ({"w": np.array(["a", "b", "c"])}, "w must be 3 real numbers, .* of <U1"),
+        ({"w": 1j * np.ones(3)}, "w must be 3 real numbers, .* of complex128"),
+        ({"v": np.ones(3)}, ".*must hold d, w or both; it holds v"),
+        ({"d": np.full(6, np.nan), "w": np.full(3, np.nan)}, r".*d must be finite; got nan at \(0\), 6 such entries"),
+        ({"d": np.ones(6), "w": np.array([1.0, -np.inf, 0])}, r".*w must be finite; got -inf at \(1\), 1 such"),
+    ],
+)
+def test_an_answer_to_another_question_is_an_error(
+    tmp_path: Path, data: Path, answer: dict[str, np.ndarray], expected: str
+) -> None:
+    save(tmp_path / "answer.npz", **answer)
+    refused(expected, "certify", "lpboost", tmp_path / "answer.npz", "--data", data, *REFERENCE[:2])
+
+
+def test_an_answer_that_cannot_be_read_is_an_error(tmp_path: Path, data: Path) -> None:
+    (tmp_path / "answer.npz").write_bytes(b"garbage")
+    arguments = ("--data", data, *REFERENCE[:2])
+    refused(".*answer.npz is not an npz file", "certify", "lpboost", tmp_path / "answer.npz", *arguments)
+    refused("expected the file of an answer; there is no file", "certify", "lpboost", tmp_path / "no.csv", *arguments)
+
+
+@pytest.mark.parametrize("tol", ["0", "1", "-1", "nan"])
+def test_a_tolerance_out_of_range_is_an_error_for_certify_too(tmp_path: Path, data: Path, tol: str) -> None:
+    save(tmp_path / "answer.npz", w=np.ones(3))
+    expected = rf"tol must lie in \(0, 1\); got {float(tol)}"
+    refused(expected, "certify", "lpboost", tmp_path / "answer.npz", "--data", data, *REFERENCE[:2], "--tol", tol)
+
+
+# list
+
+
+def test_list_shows_who_takes_what_and_why_not() -> None:
+    result = run("list")
+    assert result.exit_code == 0
+    assert all(name in result.stdout for name in ["lpboost", "erlpboost", *list_backends()])
+    highs = list_backends().index("cvxpy:highs")
+    clarabel = list_backends().index("cvxpy:clarabel")
+    for name, expected in (("erlpboost", ("no", "yes")), ("lpboost", ("yes", "yes"))):
+        (line,) = [line for line in result.stdout.splitlines() if line.startswith(f"│{name} ")]
+        cells = [cell.strip() for cell in line.strip("│").split("│")][2:]
+        assert ("yes" if cells[highs] == "yes" else "no", cells[clarabel]) == expected
+    reason = "HIGHS does not take exponential cones, which the program needs"
+    (number,) = re.findall(rf"^\((\d+)\) {reason}$", result.stdout, re.MULTILINE)
+    (line,) = [line for line in result.stdout.splitlines() if line.startswith("│erlpboost ")]
+    assert line.strip("│").split("│")[2:][highs].strip() == f"({number})"
+
+
+class Terminal(io.StringIO):
+    """A standard output that people look at."""
+
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("width", [50, 60, 80, 100])
+def test_on_a_narrow_terminal_the_list_keeps_every_word_whole(monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    terminal = Terminal()
+    for name, value in (("COLUMNS", str(width)), ("TERM", "dumb"), ("LINES", "25")):
+        monkeypatch.setenv(name, value)
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(sys, "stdout", terminal)
+    boostopt.cli.listing.list_command()
+    lines = terminal.getvalue().splitlines()
+    assert max(map(len, lines)) <= width
+    assert not any("…" in line or "│" in line for line in lines)
+    words = " ".join(" ".join(lines).split())
+    solvers = ", ".join(name for name in list_backends() if get_backend(name).takes(_smallest("erlpboost")))
+    assert f" erlpboost parameters nu, [epsilon], [eta], [two_sided] solved by {solvers} " in words
+    assert f" adaboost parameters [keep_faultless] solved by {solvers} " in words
+    assert "HIGHS does not take exponential cones, which the program needs." in words
+
+
+def _smallest(name: str) -> Program:
+    return get_formulation(name).smallest()
+
+
+# As a process of its own
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="what C holds back cannot be flushed from outside")
+@pytest.mark.parametrize("form", ["--json", "--csv"])
+def test_nothing_but_the_report_is_on_the_standard_output_whatever_is_printed(
+    tmp_path: Path, data: Path, form: str
+) -> None:
+    (tmp_path / "loud.py").write_text(LOUD_PAGE)
+    result = started("compare", tmp_path / "loud.py", "--data", data, *REFERENCE, form)
+    assert result.returncode == 0, result.stderr
+    if form == "--json":
+        assert json.loads(result.stdout)["formulation"] == "loud"
+    else:
+        (row,) = csv.DictReader(io.StringIO(result.stdout))
+        assert row["backend"] == "cvxpy:highs"
+    for when in ("loaded", "bound", "solved"):
+        for how in ("printed", "written", "kept", "saved", "by C", "by a child"):
+            assert f"{how} when {when}\n" not in result.stdout
+            assert f"{how} when {when}\n" in result.stderr
+
+
+QUIET = """
+import ctypes, os, sys
+from boostopt.streams import stdout_to_stderr
+
+def talk(when):
+    print("printed", when)
+    ctypes.CDLL(None).printf(f"by C {when}\\n".encode())
+    sys.__stdout__.write(f"kept {when}\\n")
+
+kept = sys.stdout
+talk("before")
+try:
+    with stdout_to_stderr():
+        talk("inside")
+        kept.write("saved inside\\n")
+        raise KeyError("inside")
+except KeyError:
+    talk("after")
+assert sys.stdout is kept
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="what C holds back cannot be flushed from outside")
+def test_the_standard_output_is_turned_away_for_a_while_only() -> None:
+    result = python("-c", QUIET)
+    assert result.returncode == 0, result.stderr
+    before_and_after = [f"{how} {when}" for when in ("before", "after") for how in ("printed", "by C", "kept")]
+    assert sorted(result.stdout.splitlines()) == sorted(before_and_after)
+    assert sorted(result.stderr.splitlines()) == ["by C inside", "kept inside", "printed inside", "saved inside"]
+
+
+REPLACED = """
+import sys
+from boostopt.streams import stdout_to_stderr
+
+sys.stdout = sys.stderr
+sys.__stdout__.write("before\\n")
+with stdout_to_stderr():
+    sys.__stdout__.write("inside\\n")
+sys.__stdout__.write("after\\n")
+"""
+
+
+def test_what_the_first_standard_output_holds_back_is_turned_away_too() -> None:
+    result = python("-c", REPLACED)
+    assert (result.stdout, result.stderr) == ("before\nafter\n", "inside\n")
+
+
+def test_what_python_prints_is_turned_away_also_where_its_streams_are_not_those_of_the_process() -> None:
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        print("before")  # noqa: T201
+        with stdout_to_stderr():
+            print("inside")  # noqa: T201
+        print("after")  # noqa: T201
+    assert (out.getvalue(), err.getvalue()) == ("before\nafter\n", "inside\n")
+
+
+def test_as_a_process_it_exits_with_0_and_keeps_the_streams_apart() -> None:
+    result = started("compare", *BREAST_CANCER, "--nu", "0.1", "--json")
+    assert result.returncode == 0
+    assert json.loads(result.stdout)["reached"] is True
+    assert result.stderr.startswith("cvxpy:highs ...\ncvxpy:highs: bounded, gap ")
+
+
+def test_as_a_process_it_exits_with_1_where_no_backend_is_able() -> None:
+    result = started("compare", "erlpboost", *BREAST_CANCER[1:], "--nu", "0.1")
+    assert result.returncode == 1
+    assert "No backend named can take this program." in result.stdout
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (
+            ["compare", "lpboost", "--data", "breast_cancr", "--nu", "0.1"],
+            "error: expected a file or one of breast_cancer, digits, iris, wine; there is no file 'breast_cancr'. ",
+        ),
+        (["list", "--jsn"], "Usage: "),
+    ],
+)
+def test_as_a_process_it_exits_with_2_for_bad_input_and_shows_no_traceback(arguments: list[str], message: str) -> None:
+    result = started(*arguments)
+    assert result.returncode == 2
+    assert result.stdout == ""
+    assert result.stderr.startswith(message)
+    assert "Traceback" not in result.stderr
+
+
+def test_a_parameter_given_twice_is_an_error(data: Path) -> None:
+    refused(
+        r"nu is given twice, by --nu and by --set; choose one\.",
+        "compare", "lpboost", "--data", data, "--nu", "3", "--set", "nu=2",
+    )  # fmt: skip
+
+
+def test_progress_says_that_a_backend_is_not_run_and_the_result_why(data: Path) -> None:
+    result = run("compare", "erlpboost", "--data", data, "--nu", "3", "--eta", "5", "--backends", "cvxpy:highs")
+    assert result.exit_code == 1
+    assert result.stderr == "cvxpy:highs ...\ncvxpy:highs: not run\n"
+    assert "cvxpy:highs: not run. HIGHS does not take" in result.stdout
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="what C holds back cannot be flushed from outside")
+def test_with_isolated_solvers_the_report_alone_is_on_the_standard_output(tmp_path: Path, data: Path) -> None:
+    (tmp_path / "loud.py").write_text(LOUD_PAGE)
+    result = started("compare", tmp_path / "loud.py", "--data", data, *REFERENCE, "--isolate", "--json")
+    assert result.returncode == 0, result.stderr
+    (row,) = json.loads(result.stdout)["rows"]
+    assert (row["result"], row["isolated"], row["answered_by"]) == ("reached", True, "cvxpy:highs")
+    assert "by C when solved" in row["printed"]
+
+
+def test_forms_are_rows_of_their_own(data: Path) -> None:
+    result = run("compare", "lpboost", "--data", data, *REFERENCE, "--forms", "primal, dual,ladder", "--json")
+    rows = json.loads(result.stdout)["rows"]
+    assert [row["backend"] for row in rows] == ["cvxpy:highs:primal", "cvxpy:highs:dual", "cvxpy:highs"]
+    assert [row["form"] for row in rows] == ["primal", "dual", "primal"]
+    refused(r"unknown form 'duel'\.", "compare", "lpboost", "--data", data, *REFERENCE, "--forms", "duel")
+
+
+def test_profiles_and_repeats_make_it_a_benchmark_that_can_be_resumed(data: Path, tmp_path: Path) -> None:
+    file = tmp_path / "runs.jsonl"
+    command = ["compare", "lpboost", "--data", data, *REFERENCE, "--repeats", "2", "--resume", file]
+    result = run(*command, "--profiles", "1e-3,1e-6", "--json")
+    assert result.exit_code == 0, result.stderr
+    found = json.loads(result.stdout)
+    assert [(score["tol"], score["result"], score["runs"]) for score in found["scores"]] == [
+        (1e-3, "reached", 2),
+        (1e-6, "reached", 2),
+    ]
+    assert len(result.stderr.splitlines()) == 4
+    assert result.stderr.startswith("[1/4] cvxpy:highs to ")
+    size = file.stat().st_size
+    again = run(*command, "--profiles", "1e-3,1e-6")
+    assert again.exit_code == 0
+    assert file.stat().st_size == size
+    assert "Fastest to a certified gap of 1e-06: cvxpy:highs." in again.stdout
+    rows = list(csv.DictReader(io.StringIO(run(*command, "--profiles", "all", "--csv").stdout)))
+    assert [row["tol"] for row in rows] == [tol for tol in ("0.001", "1e-05", "1e-07", "1e-09") for _ in range(2)]
+
+
+def test_a_benchmark_that_does_not_reach_its_finest_gap_exits_with_1(data: Path) -> None:
+    result = run("compare", "lpboost", "--data", data, *REFERENCE, "--repeats", "1", "--profiles", "1e-3,1e-16")
+    assert result.exit_code == 1
+    assert "cvxpy:highs: failed at 1e-16. certified gap " in result.stdout
+
+
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--profiles", "1e-3", "--tol", "1e-4"], r"--tol and --profiles exclude each other; choose one\."),
+        (["--profiles", "fine"], r"--profiles takes gaps with commas between, or all; got 'fine'\."),
+        (["--repeats", "0"], r"repeats must be a whole number of at least 1; got 0\."),
+        (["--resume", "/"], r"expected the path of a file|/ cannot be written: it is a directory"),
+    ],
+)
+def test_options_of_a_benchmark_are_checked(data: Path, options: list[str], message: str) -> None:
+    refused(message, "compare", "lpboost", "--data", data, *REFERENCE, *options)
+
+
+def test_ctrl_c_ends_with_a_word_and_130(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(boostopt.cli.compare, "compare", interrupted)
+    result = run("compare", "lpboost", "--data", data, *REFERENCE)
+    assert result.exit_code == 130
+    assert result.stderr.splitlines()[-1] == "interrupted"
+
+
+def test_certify_as_json_says_what_is_proved(data: Path, tmp_path: Path) -> None:
+    solution = reference_lpboost().solve("cvxpy:highs", tol=1e-12)
+    save(tmp_path / "answer.npz", d=solution.d, w=solution.w)
+    result = run("certify", "lpboost", tmp_path / "answer.npz", "--data", data, "--set", "nu=2.5", "--json")
+    assert result.exit_code == 0
+    found = json.loads(result.stdout)
+    assert found["lower"] <= OPTIMUM <= found["upper"]
+    assert found["reached"]
+    assert len(found["example_gaps"]) == found["examples"] == 6
+    assert len(found["hypothesis_gaps"]) == found["hypotheses"] == 3
+    assert max(found["kkt"].values()) < 1e-9
+    save(tmp_path / "half.npz", w=solution.w)
+    result = run("certify", "lpboost", tmp_path / "half.npz", "--data", data, "--set", "nu=2.5", "--json")
+    assert json.loads(result.stdout)["kkt"]["sum d = 1"] is None  # missing: infinitely wrong
+
+
+# Files of one call
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("export", "lpboost", "--data", "data.npz", "--nu", "2", "--out", "data.npz"),
+        ("export", "lpboost", "--data", "data.npz", "--nu", "2", "--out", "link.npz"),
+        ("certify", "lpboost", "answer.npz", "--data", "data.npz", "--nu", "2", "--save", "data.npz"),
+        ("certify", "lpboost", "answer.npz", "--data", "data.npz", "--nu", "2", "--save", "./answer.npz"),
+        ("compare", "lpboost", "--data", "data.npz", "--nu", "2", "--report", "r.x", "--resume", "./r.x"),
+        ("compare", "lpboost", "--data", "data.npz", "--nu", "2", "--resume", "data.npz"),
+        ("compare", "lpboost", "--data", "data.npz", "--nu", "2", "--report", "data.npz"),
+        ("boost", "lpboost", "--data", "data.npz", "--nu", "2", "--checkpoint", "x.json", "--certificate", "x.json"),
+        ("boost", "lpboost", "--data", "data.npz", "--nu", "2", "--out", "y.npz", "--certificate", "./y.npz"),
+        ("boost", "lpboost", "--data", "data.npz", "--nu", "2", "--out", "y.npz", "--checkpoint", "y.npz"),
+        ("fit", "--data", "iris", "--out", "m.npz", "--checkpoint", "{folder}/m.npz"),
+    ],
+    ids=lambda command: " ".join(command[:1] + command[-4:]),
+)
+def test_no_file_is_written_twice_and_none_that_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    save(Path("data.npz"), U=REFERENCE_U)
+    save(Path("answer.npz"), w=[1.0, 0.0, 0.0])
+    Path("link.npz").symlink_to("data.npz")
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    refused("each result needs a file of its own", *(word.format(folder=tmp_path) for word in command))
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    "command", ["export --out", "certify answer.npz --save", "compare --resume", "compare --report"]
+)
+def test_what_is_no_regular_file_is_refused_before_the_work(tmp_path: Path, data: Path, command: str) -> None:
+    save(tmp_path / "answer.npz", w=[1.0, 0.0, 0.0])
+    os.mkfifo(tmp_path / "pipe.npz")
+    name, *answer, option = command.replace("answer", str(tmp_path / "answer")).split()
+    arguments = (name, "lpboost", *answer, "--data", data, "--nu", "nonsense", option, tmp_path / "pipe.npz")
+    refused(".*pipe.npz cannot be written: what is there is no regular file", *arguments)
+
+
+# Data
+
+
+@pytest.mark.parametrize("command", ["compare", "boost", "path", "export", "fit"])
+def test_two_features_of_one_name_are_refused_by_every_command(tmp_path: Path, command: str) -> None:
+    table = tmp_path / "dup.csv"
+    table.write_text("a,a,label\n1,2,0\n3,4,1\n")
+    more = {"export": ("--out", tmp_path / "o.mps"), "fit": ("--out", tmp_path / "m.npz")}.get(command, ())
+    page = () if command == "fit" else ("lpboost", "--nu", "1")
+    refused(r".*dup\.csv has 2 columns 'a'", command, *page, "--data", table, *more)
+
+
+@pytest.mark.parametrize("suffix", ["npz", "csv"])
+@pytest.mark.parametrize("command", ["compare", "export"])
+def test_multiplicities_without_a_finite_sum_are_an_error_and_no_warning(
+    tmp_path: Path, command: str, suffix: str
+) -> None:
+    path, more = tmp_path / f"data.{suffix}", ("--out", tmp_path / "o.mps") if command == "export" else ()
+    if suffix == "npz":
+        save(path, U=REFERENCE_U, c=np.full(6, 1e308))
+    else:
+        path.write_text("a,c,label\n1,1e308,0\n2,1e308,1\n")
+        more = (*more, "--weights", "c")
+    refused(".*the multiplicities c must have a finite sum", command, "lpboost", "--data", path, "--nu", "0.5", *more)
+
+
+# Streams
+
+
+def shell(before: str, *arguments: object, after: str = "") -> subprocess.CompletedProcess[str]:
+    """Run the command line by a shell that does something before, with other streams."""
+    command = ["sh", "-c", f'{before} exec "$0" -m boostopt "$@" {after}', sys.executable, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+
+
+@pytest.mark.parametrize(
+    "command, stream",
+    [("boost", "closed"), ("fit", "closed"), ("boost", "full"), ("compare", "full"), ("list", "full")],
+)
+def test_a_standard_error_that_cannot_be_written_stops_nothing(tmp_path: Path, command: str, stream: str) -> None:
+    table, model = tmp_path / "t.csv", tmp_path / "m.npz"
+    table.write_text("a,label\n" + "".join(f"{n},{n % 3 > 0:d}\n" for n in range(12)))
+    arguments, status, said = {
+        "boost": (("lpboost", "--nu", "0.5", "--data", table, "--epsilon", "0.5"), 0, "seconds"),
+        "fit": (("--out", model, "--data", table, "--epsilon", "0.5"), 0, "seconds"),
+        "compare": (("lpboost", "--nu", "0.5", "--data", table, "--backends", "interior"), 0, "Certified"),
+        "list": (("--backends", "nonsense"), 2, ""),
+    }[command]
+    # No byte can be written into a file where its largest size is 0.
+    before, after = ("ulimit -f 0;", f"2>{tmp_path}/full") if stream == "full" else ("", "2>&-")
+    done = shell(before, command, *arguments, after=after)
+    assert done.returncode == status and said in done.stdout
+    assert model.exists() == (command == "fit")
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["list", "--help"], ["list"], ["list", "--json"]])
+def test_an_output_that_cannot_be_written_is_an_error(tmp_path: Path, arguments: list[str]) -> None:
+    done = shell("ulimit -f 0;", *arguments, after=f">{tmp_path}/full")
+    assert done.returncode == 2
+    assert re.fullmatch(r"error: the output cannot be written: .*\.\n", done.stderr)
+
+
+def test_ctrl_c_while_the_commands_are_loaded_ends_with_a_word() -> None:
+    code = """
+import sys
+
+import builtins
+load = builtins.__import__
+def stopped(name, *rest):
+    if name == "boostopt.cli":
+        raise KeyboardInterrupt
+    return load(name, *rest)
+builtins.__import__ = stopped
+from boostopt.__main__ import main
+main()
+"""
+    done = python("-c", code)
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "interrupted\n")
+    assert '"boostopt.__main__:main"' in (Path(__file__).parents[2] / "pyproject.toml").read_text()
+
+
+def test_what_a_terminal_would_obey_is_shown_in_escapes() -> None:
+    assert printable("é\x1b[31m\x9b\r\ud800\n") == "é\\x1b[31m\\x9b\\r\\ud800\\n"
+    refused(r"unknown formulation .*\\x1b\[31m", "compare", "a\x1b[31m", "--data", "iris")
+
+
+def test_a_name_of_the_data_is_no_command_to_a_terminal(tmp_path: Path) -> None:
+    table, model = tmp_path / "t.csv", tmp_path / "m.npz"
+    cells = [(n, (-1) ** n, ("no", "y\x1b[1mes", "may\x07be")[n % 3]) for n in range(30)]
+    table.write_text("\x1b[31ma,b\x9b,label\n" + "".join(f"{a},{b},{label}\n" for a, b, label in cells))
+    results = [
+        run("fit", "--data", table, "--out", model, "--epsilon", "0.5"),
+        run("boost", "lpboost", "--data", table, "--nu", "0.5", "--epsilon", "0.5", "--positive", "no"),
+        run("boost", "lpboost", "--data", table, "--nu", "0.5", "--label", "x\x1b"),
+        run("compare", "lpboost", "--data", table, "--nu", "0.5"),
+    ]
+    other = tmp_path / "o.csv"
+    other.write_text("\x1b[31ma,b\x9b,c\x1b,label\n1,2,3,y\x07\n")
+    results.append(run("predict", model, "--data", other))
+    said = [result.stdout + result.stderr for result in results[:-1]] + [results[-1].stderr]
+    assert not any(letter in text for letter in "\x1b\x07\x9b" for text in said)
+    assert r"y\x1b[1mes" in said[0] and r"\x1b[31ma" in said[0] and r"\x1b[31ma" in said[1]
+    assert [result.exit_code for result in results] == [0, 0, 2, 2, 0]
+
+
+def test_letters_that_the_output_has_not_are_shown_in_escapes(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("é,label\n" + "".join(f"{n},{'ü' if n % 3 else 'o'}\n" for n in range(12)))
+    done = shell("PYTHONIOENCODING=ascii", "fit", "--data", table, "--out", tmp_path / "m.npz", "--epsilon", "0.5")
+    assert done.returncode == 0, done.stderr
+    assert r"\xfc" in done.stdout and r"\xe9" in done.stdout and "Traceback" not in done.stderr

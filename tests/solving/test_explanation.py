@@ -1,0 +1,72 @@
+"""Answers explained in words: who is named, and when."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from problems import Fake, attempt, reference_erlpboost, reference_lpboost
+
+from boostopt.margins import Margins
+from boostopt.solving.explanation import explain
+from boostopt.text import interval
+
+
+def test_the_worst_are_named_with_their_weights_and_what_they_cost() -> None:
+    program = reference_lpboost()
+    certificate = program.certify(d=np.full(6, 1 / 6), w=[0.0, 0.0, 1.0])
+    of_d, of_w = explain(program, certificate, 1e-9).conditions[-2:]
+    e = program.margins.edges(certificate.d)
+    cost = e.max() - e[2]
+    assert of_w.where == f"hypothesis 2: weight 1 at edge {e[2]:.3g} (largest {e.max():.3g}) costs {cost:.1e}"
+    assert (of_w.holds, of_w.mark, of_w.amount) == (False, "FAILS", f"{cost:.2e}")
+    assert of_d.holds == (certificate.example_gaps.sum() <= 1e-9 * certificate.scale)
+
+
+def test_three_at_most_are_named_the_worst_first() -> None:
+    program = reference_erlpboost()
+    gaps = np.array([0.1, 0.3, 0.0, 0.25, 0.2, 0.15])
+    certificate = replace(program.certify(w=[0.5, 0.25, 0.25]), example_gaps=gaps)
+    of_d = explain(program, certificate, 1e-9).conditions[-2]
+    assert [part.split(":")[0] for part in of_d.where.split("; ")] == ["example 1", "example 3", "example 4"]
+    m = program.margins.margins(certificate.w)
+    assert of_d.where.startswith(f"example 1: weight {certificate.d[1]:.3g} at margin {m[1]:.3g} costs 3.0e-01; ")
+
+
+def test_only_who_costs_a_tenth_of_the_gap_is_named() -> None:
+    program = reference_erlpboost()
+    certificate = replace(program.certify(w=[0.5, 0.25, 0.25]), example_gaps=np.array([0.0, 0.9, 0.05, 0.05, 0.0, 0.0]))
+    of_d = explain(program, certificate, 1e-9).conditions[-2]
+    assert of_d.where.count("example ") == 1
+
+
+def test_nobody_is_looked_up_where_every_condition_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = reference_erlpboost()
+    certificate = program.solve("cvxpy:clarabel", tol=1e-12).certificate
+
+    def refuse(U: Margins, weights: np.ndarray) -> np.ndarray:
+        raise AssertionError("a pass over U for nobody")
+
+    monkeypatch.setattr(Margins, "margins", refuse)
+    monkeypatch.setattr(Margins, "edges", refuse)
+    explanation = explain(program, certificate, 1e-9)
+    assert explanation.headline.startswith("Optimal: ")
+    assert [condition.where for condition in explanation.conditions[-2:]] == ["", ""]
+
+
+LICENCE = "Error: rescode.err_missing_license_file(1008): License cannot be located."
+
+
+def test_no_answer_is_said_with_the_solvers_own_words() -> None:
+    silent = Fake("cvxpy:mosek", (attempt(form="primal", status="raised", claims=False, error=LICENCE),) * 2)
+    solution = reference_lpboost().solve(silent)
+    explanation = solution.explain()
+    assert explanation.headline == f"No answer: cvxpy:mosek left none (primal: {LICENCE})."
+    assert explanation.conditions == ()
+    (fact,) = explanation.facts
+    c = solution.certificate
+    assert fact == f"Without one the optimum is known to lie in {interval(c.lower, c.upper)}."
+    assert LICENCE in str(explanation)
+    nothing = reference_lpboost().solve(Fake("nothing"))
+    assert nothing.explain().headline == "No answer: nothing left none (no attempt was made)."
