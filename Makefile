@@ -12,7 +12,8 @@ OLDEST_UV := $(OLDEST)/bin/uv pip
 OLDEST_TOOLS := hypothesis|pytest|pytest-xdist
 OLDEST_TESTS := $(addprefix tests/, \
   backends/test_conformance.py boosting/test_standstill.py certificates/test_certificate.py \
-  checks/test_check_command.py classifiers/test_ensembles_found.py cli/test_fit_command.py \
+  checks/test_check_command.py classifiers/test_ensembles_found.py classifiers/test_margin_boost_found.py \
+  cli/test_fit_command.py \
   comparison/test_tables.py data/test_answers.py edges/test_described_edges.py errata/test_errata_dynamics.py \
   exporting/test_programs_exported.py formulations/test_lpboost.py instances/test_drawn.py oracles/test_rbf.py \
   oracles/test_stumps.py pictures/test_margins_drawn.py programs/test_formulation.py \

@@ -17,6 +17,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from boostopt.certificates.saving import register
 from boostopt.lazy import loaded
 
 if TYPE_CHECKING:
@@ -168,6 +169,23 @@ __all__ = [
     "stump_matrix",
     "verify",
 ]
+
+
+def _save(*arguments: Any) -> None:
+    """Save the certificate of a program, by a module that is loaded now."""
+    from boostopt.verification.writing import save
+
+    save(*arguments)
+
+
+def _save_class(*arguments: Any) -> None:
+    """Save the certificate of a run over its class, by a module that is loaded now."""
+    from boostopt.verification.classes import save_class
+
+    save_class(*arguments)
+
+
+register({"program": _save, "class": _save_class})
 
 
 def __getattr__(name: str) -> Any:

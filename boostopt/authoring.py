@@ -35,9 +35,8 @@ from boostopt.regularizers.described import DescribedRegularizer
 from boostopt.regularizers.hinge import Hinge
 from boostopt.regularizers.norms import NormBall, NormPenalty, simplex
 from boostopt.regularizers.relative_entropy import RelativeEntropy, UnnormalizedRelativeEntropy
-from boostopt.regularizers.separable import Separable
+from boostopt.regularizers.separable import Separable, SeparableSum
 from boostopt.regularizers.squares import Squares
-from boostopt.regularizers.sums import SeparableSum
 from boostopt.regularizers.tilted import Tilted
 from boostopt.shapes import Array, Float
 

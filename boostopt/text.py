@@ -63,3 +63,17 @@ def _cell(tag: str, value: object) -> str:
     said = f"{value:.6g}" if isinstance(value, float) else str(value)
     unbroken = ";white-space:nowrap" if len(said) <= SHORT else ""
     return f'<{tag} style="text-align:left;padding:0 1em 0 0{unbroken}">{escape(said)}</{tag}>'
+
+
+TEXT_WIDTH = 120
+"""Columns of a table as text."""
+
+
+def as_text(renderable: Any) -> str:
+    """Return what rich would print, as plain text."""
+    from rich.console import Console
+
+    console = Console(width=TEXT_WIDTH, highlight=False, color_system=None, force_jupyter=False)
+    with console.capture() as capture:
+        console.print(renderable)
+    return capture.get()

@@ -1,5 +1,6 @@
 """Column generation: `boost` grows a program until a stopping rule holds, and a `Run` proves how good the result is."""
 
+from boostopt.boosting import boosters as boosters
 from boostopt.boosting.boosts import boost
 from boostopt.boosting.history import Round
 from boostopt.boosting.paths import Path, path

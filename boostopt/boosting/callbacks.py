@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from boostopt.boosting.classifier import ZERO, AtZero, decided
-from boostopt.boosting.run import Record
+from boostopt.boosting.record import Record
 from boostopt.boosting.saving import save
 from boostopt.boosting.soft_margin import Goal
 from boostopt.boosting.trace import Row

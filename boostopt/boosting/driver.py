@@ -27,8 +27,8 @@ from boostopt.boosting.collected import Collected, checked_edge
 from boostopt.boosting.interrupts import Interrupts
 from boostopt.boosting.moves import Move, Update
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.record import Record
 from boostopt.boosting.rules import Rule, Schedule, View
-from boostopt.boosting.run import Record
 from boostopt.boosting.stabilization import ASKED, Stabilization
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.updates import Total

@@ -6,21 +6,20 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from boostopt.arguments import whole
 from boostopt.boosting.classifier import combined
+from boostopt.boosting.collected import Collected
+from boostopt.boosting.problem import Problem
 from boostopt.boosting.state import Bounds, State
 from boostopt.certificates.certificate import Certificate
 from boostopt.errors import OptionError
 from boostopt.oracles.base import Hypothesis
 from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float, Int
-
-if TYPE_CHECKING:
-    from boostopt.boosting.run import Record
 
 
 @dataclass(frozen=True, eq=False)
@@ -161,7 +160,7 @@ class History:
             raise ValueError("rounds that were not kept")
         return cls(wanted, rounds)
 
-    def at(self, record: Record, k: int) -> Round:
+    def at(self, problem: Problem, collected: Collected, k: int) -> Round:
         """Return the run as it stood after k rounds."""
         if not self.wanted:
             raise OptionError(
@@ -171,9 +170,9 @@ class History:
         k = whole("k", k, None, f"the number of a round, 1 to {last}")
         if not 1 <= k <= last:
             raise OptionError(f"k must be the number of a round, 1 to {last}; got {k}. Pass one of them.")
-        kept, problem = self.rounds[k - 1], record.problem
+        kept = self.rounds[k - 1]
         w = kept.w.full
-        U = record.collected.margins.take_columns(np.arange(kept.t))
+        U = collected.margins.take_columns(np.arange(kept.t))
         m = U.margins(w)
         d = problem.at(m).d if kept.d is None else kept.d.full
         state = State(k, w, m, d, math.nan, math.nan, Bounds(smallest_edge=kept.smallest_edge))
@@ -181,7 +180,7 @@ class History:
             program = problem.goal.program(U)
         else:
             program = problem.program(U, state.progress(problem, U.column(kept.t - 1)))
-        return Round(k, w, d, program, record.collected.hypotheses[: kept.t])
+        return Round(k, w, d, program, collected.hypotheses[: kept.t])
 
 
 def _joined(vectors: Sequence[Sparse]) -> dict[str, Array]:

@@ -16,7 +16,8 @@ from boostopt.backends.base import Start
 from boostopt.boosting.collected import Collected
 from boostopt.boosting.history import History
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.run import Record, verified
+from boostopt.boosting.record import Record
+from boostopt.boosting.run import verified
 from boostopt.boosting.saving import load, sweep
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Trace

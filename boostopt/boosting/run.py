@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from os import PathLike
 from typing import Any
@@ -13,66 +13,25 @@ import numpy as np
 
 from boostopt.arguments import choice
 from boostopt.boosting.classifier import AtZero, combined, decided
-from boostopt.boosting.collected import Collected
-from boostopt.boosting.history import History, Round
+from boostopt.boosting.history import Round
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.record import FINAL_WEIGHTS, Record
 from boostopt.boosting.rules import RULES
+from boostopt.boosting.saving import load, save
 from boostopt.boosting.soft_margin import FEASIBLE, ClassCertificate, Goal
-from boostopt.boosting.state import Bounds, State
+from boostopt.boosting.state import Bounds
 from boostopt.boosting.trace import Trace
 from boostopt.certificates.certificate import Certificate
+from boostopt.certificates.saving import save_certificate
 from boostopt.errors import OptionError
 from boostopt.oracles.base import Hypothesis, Oracle, Query, check_oracle
-from boostopt.oracles.base import State as OracleState
 from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float, Int8
 from boostopt.solving.solving import solve
 from boostopt.text import html_table, interval
 
-FINAL_WEIGHTS = ("program", "lp", "scaled")
-"""How the weights of the classifier may be taken: see `Formulation.final_weights`."""
-
 LP_TOL = 1e-9
 """Scaled gap to which the final linear program is solved."""
-
-
-@dataclass(frozen=True, eq=False)
-class Record:
-    """All that a run is made of: what a checkpoint holds.
-
-    Attributes
-    ----------
-    problem
-        What was boosted.
-    collected
-        The hypotheses.
-    state
-        Where the run stands.
-    history
-        The weights of the rounds, where they were kept.
-    trace
-        The rounds as a table.
-    oracle, digest, oracle_state
-        The class in words, the number of examples and class, and where the oracle stood.
-    guarantee
-        The edge that every answer is promised to reach; None if nothing is promised.
-    majority
-        The class of more examples, 1 or -1.
-    reason
-        Why the run stopped, "" while it has not.
-    """
-
-    problem: Problem
-    collected: Collected
-    state: State
-    history: History
-    trace: Trace
-    oracle: str
-    digest: str
-    oracle_state: OracleState
-    guarantee: float | None
-    majority: int
-    reason: str = ""
 
 
 class Run:
@@ -236,13 +195,11 @@ class Run:
         OptionError
             There was no such round, or the weights of the rounds were not kept.
         """
-        return self.record.history.at(self.record, k)
+        return self.record.history.at(self.record.problem, self.record.collected, k)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Save the run without pickle; hypotheses of foreign estimators save their columns only."""
-        from boostopt.boosting.saving import save
-
-        save(self.record, path, self)
+        save(self.record, path, (self.w, self.final_weights))
 
     def save_certificate(self, path: str | PathLike[str], oracle: Oracle) -> None:
         """Save how far the soft margin is from the best over the class of an oracle, with what proves it.
@@ -263,9 +220,7 @@ class Run:
         DataError
             The file cannot be written.
         """
-        from boostopt.verification.classes import save_class
-
-        save_class(self, oracle, path)
+        save_certificate("class", self, oracle, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str], formulation: Any = None) -> Run:
@@ -276,9 +231,8 @@ class Run:
         DataError
             The file is not there, is no saved run, was made by another version, or is damaged.
         """
-        from boostopt.boosting.saving import load_run
-
-        return load_run(path, formulation)
+        record, final = load(path, formulation)
+        return cls.finished(record, None, loaded=True) if final is None else cls(record, *final, loaded=True)
 
     def __repr__(self) -> str:
         return (

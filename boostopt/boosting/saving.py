@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from boostopt.backends.base import Start
 from boostopt.boosting.collected import Collected
 from boostopt.boosting.history import History
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.record import FINAL_WEIGHTS, Record
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Trace
 from boostopt.errors import BoostoptError, DataError, OptionError, SolverNotFound
@@ -36,10 +37,11 @@ from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.formulation import Formulation
 from boostopt.shapes import Array, Float
 
-if TYPE_CHECKING:
-    from boostopt.boosting.run import Record, Run
-
 KIND, FORMAT = "boostopt run", 1
+
+PAGES: dict[str, Formulation[Any]] = {}
+"""Pages that no catalogue has, by the names under which their runs are saved: boosters with a rule of their own put
+theirs here."""
 
 META = "meta"
 """Name of the array that holds the description."""
@@ -48,8 +50,8 @@ CLAIM = 1e-9
 """By how much the hypotheses may contradict, by rounding, what a file says of them."""
 
 
-def save(record: Record, path: str | PathLike[str], run: Run | None = None) -> None:
-    """Write a record, or a run with its final weights.
+def save(record: Record, path: str | PathLike[str], final: tuple[Float[Array, " t"], str] | None = None) -> None:
+    """Write a record; that of a finished run with its final weights and how they were taken.
 
     Raises
     ------
@@ -58,8 +60,8 @@ def save(record: Record, path: str | PathLike[str], run: Run | None = None) -> N
     """
     writer = Writer()
     about = writer.plain(_described(record))
-    final = None if run is None else {"weights": run.final_weights, "w": writer.plain(run.w)}
-    about |= {"kind": KIND, "format": FORMAT, "final": final}
+    told = None if final is None else {"weights": final[1], "w": writer.plain(final[0])}
+    about |= {"kind": KIND, "format": FORMAT, "final": told}
     writer.arrays[META] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
     replace_file(file_path("path", path), lambda file: np.savez(file, allow_pickle=False, **writer.arrays))
 
@@ -131,18 +133,8 @@ def load(path: str | PathLike[str], formulation: Any = None) -> tuple[Record, tu
         ) from failure
 
 
-def load_run(path: str | PathLike[str], formulation: Any = None) -> Run:
-    """Return a run that was saved."""
-    from boostopt.boosting.run import Run
-
-    record, final = load(path, formulation)
-    return Run.finished(record, None, loaded=True) if final is None else Run(record, *final, loaded=True)
-
-
 def _final(final: Mapping[str, Any], record: Record) -> tuple[Float[Array, " t"], str]:
     """Return the final weights of a run and how they were taken."""
-    from boostopt.boosting.run import FINAL_WEIGHTS
-
     w = np.asarray(final["w"], dtype=np.float64)
     _require(w.shape == (record.collected.t,), "final weights of another number")
     _require(np.isfinite(w).all(), "final weights that are not finite")
@@ -202,8 +194,6 @@ def _described(record: Record) -> dict[str, Any]:
 
 def _record(about: Mapping[str, Any], formulation: Any) -> Record:
     """Return the record that was described."""
-    from boostopt.boosting.run import Record
-
     page = _page(about["formulation"]) if formulation is None else get_formulation(formulation)
     if page.name != about["formulation"]:
         raise DataError(f"it is a run of {about['formulation']} and not of {page.name}: pass its own formulation")
@@ -243,9 +233,7 @@ def _check_said(about: Mapping[str, Any]) -> None:
 
 def _page(name: str) -> Formulation[Any]:
     """Return the page of that name: that of a booster with a rule of its own, which no catalogue has, or a program."""
-    from boostopt.boosting.boosters import BOOSTERS
-
-    return BOOSTERS[name] if name in BOOSTERS else get_formulation(name)
+    return PAGES[name] if name in PAGES else get_formulation(name)
 
 
 def _state(about: Mapping[str, Any], problem: Problem, collected: Collected) -> State:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from boostopt.certificates.feasibility import meet
+from boostopt.certificates.saving import save_certificate
 from boostopt.edges.base import EdgeFunction
 from boostopt.errors import ProblemError
 from boostopt.margins import Margins
@@ -140,9 +141,7 @@ class Certificate:
         DataError
             The file cannot be written.
         """
-        from boostopt.verification.writing import save
-
-        save((program, self), path)
+        save_certificate("program", (program, self), path)
 
     @property
     def words(self) -> str:

@@ -38,12 +38,10 @@ from boostopt.cli.options import (
     read_program,
 )
 from boostopt.cli.runs import check_outputs
-from boostopt.comparison.benchmark_tables import BenchmarkTable
 from boostopt.comparison.benchmarking import benchmark
 from boostopt.comparison.benchmarks import Benchmark
 from boostopt.comparison.comparing import Comparison, compare
 from boostopt.comparison.origin import Origin
-from boostopt.comparison.tables import ComparisonTable
 from boostopt.data.datasets import load_dataset
 from boostopt.errors import OptionError
 from boostopt.programs.catalogue import get_formulation
@@ -189,4 +187,4 @@ def _print(result: Comparison | Benchmark, json: bool, csv: bool) -> None:
 
 
 def _table(result: Comparison | Benchmark) -> RenderableType:
-    return BenchmarkTable(result) if isinstance(result, Benchmark) else ComparisonTable(result)
+    return result.table()

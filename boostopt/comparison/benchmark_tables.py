@@ -9,8 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from boostopt.comparison.benchmarks import Benchmark
-from boostopt.comparison.scores import SHIFT_SECONDS
+from boostopt.comparison.scores import SHIFT_SECONDS, Mean, Score
 from boostopt.comparison.tables import fitting, folded, foot
 from boostopt.comparison.wording import (
     BUG,
@@ -23,7 +22,6 @@ from boostopt.comparison.wording import (
     spread,
     time_of,
 )
-from boostopt.text import counted
 
 STYLES = {"reached": "green", "failed": "red", "not run": "dim"}
 
@@ -35,48 +33,39 @@ class BenchmarkTable:
     A narrow terminal gets a line for each backend and tolerance instead of a column for each tolerance.
     """
 
-    benchmark: Benchmark
+    labels: Sequence[str]
+    scores: Sequence[Score]
+    means: Sequence[Mean]
+    contradicted: Sequence[str]
+    profiles: Sequence[float]
+    skipped: Sequence[tuple[str, str]]
+    made_with: str
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        b = self.benchmark
-        for label in b.programs:
-            of_program = [score for score in b.scores if score.program == label]
+        for label in self.labels:
+            of_program = [score for score in self.scores if score.program == label]
             rows = [(s.backend, s.tol, time_of(s), ratio(s.ratio), spread(s), STYLES[s.result]) for s in of_program]
             yield Text(label, "bold")
             yield fitting(console, options, [_matrix(rows), _matrix(rows, folding=True), _list(rows)])
             for backends, why in reasons(of_program):
                 yield foot(f"{backends}: {why}", "dim", options)
-        if len(b.programs) > 1:
+        if len(self.labels) > 1:
             yield Text(f"All programs: geometric means of the medians, shifted by {SHIFT_SECONDS:g} s", "bold")
-            rows = [(m.backend, m.tol, mean_of(m), ratio(m.ratio), counts(m), STYLES[result_of(m)]) for m in b.means]
+            rows = [(m.backend, m.tol, mean_of(m), ratio(m.ratio), counts(m), STYLES[result_of(m)]) for m in self.means]
             yield fitting(console, options, [_matrix(rows), _matrix(rows, folding=True), _list(rows)])
         for words, style in self._conclusions():
             yield foot(words, style, options)
-        yield foot(self._made_with(), "dim", options)
+        yield foot(self.made_with, "dim", options)
 
     def _conclusions(self) -> Iterator[tuple[str, str]]:
-        b = self.benchmark
-        for label in b.contradicted:
+        for label in self.contradicted:
             yield f"The intervals of {label} contradict each other. {BUG}", "bold red"
-        if b.contradicted:
+        if self.contradicted:
             return
-        for tol in b.settings.profiles:
-            yield fastest(b.means, tol), "bold"
-        for what, why in b.origin.skipped:
+        for tol in self.profiles:
+            yield fastest(self.means, tol), "bold"
+        for what, why in self.skipped:
             yield f"{what}: left out. {why}", "yellow"
-
-    def _made_with(self) -> str:
-        b = self.benchmark
-        settings, machine = b.settings, b.machine
-        limit = "no time limit" if settings.time_limit is None else f"{settings.time_limit:g} s for a solve"
-        threads = ", ".join(f"{name}={value}" for name, value in machine["threads"].items()) or "not limited"
-        return (
-            f"Seconds are medians of {settings.repeats}, quartiles below them; x1 is the fastest. Solves in shuffled "
-            f"order (seed {settings.seed}), {limit}, "
-            f"{'each backend in a process of its own' if settings.isolate else 'in this process'}. "
-            f"boostopt {b.boostopt}, NumPy {machine['numpy']}, {machine['blas']}, Python {machine['python']}, "
-            f"{machine['cpu']}, {counted(machine['cores'], 'core')}, threads {threads}."
-        )
 
 
 Line = tuple[str, float, str, str, str, str]

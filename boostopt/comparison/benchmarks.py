@@ -11,10 +11,7 @@ from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import json_text, plain, table_of_records
 from boostopt.comparison.scores import Mean, Run, Score, means, scores
 from boostopt.comparison.wording import together
-from boostopt.text import html_table
-
-TEXT_WIDTH = 120
-"""Columns of a benchmark as text."""
+from boostopt.text import as_text, counted, html_table
 
 
 @dataclass(frozen=True)
@@ -69,14 +66,35 @@ class Benchmark:
 
     def __str__(self) -> str:
         """Return the tables as they are printed on the command line."""
-        from rich.console import Console
+        return as_text(self.table())
 
+    def table(self) -> Any:
+        """Return the tables for rich's consoles."""
         from boostopt.comparison.benchmark_tables import BenchmarkTable
 
-        console = Console(width=TEXT_WIDTH, highlight=False, color_system=None, force_jupyter=False)
-        with console.capture() as capture:
-            console.print(BenchmarkTable(self))
-        return capture.get()
+        return BenchmarkTable(
+            tuple(self.programs),
+            self.scores,
+            self.means,
+            self.contradicted,
+            self.settings.profiles,
+            self.origin.skipped,
+            self.made_with,
+        )
+
+    @property
+    def made_with(self) -> str:
+        """How and on what it was measured, in words."""
+        settings, machine = self.settings, self.machine
+        limit = "no time limit" if settings.time_limit is None else f"{settings.time_limit:g} s for a solve"
+        threads = ", ".join(f"{name}={value}" for name, value in machine["threads"].items()) or "not limited"
+        return (
+            f"Seconds are medians of {settings.repeats}, quartiles below them; x1 is the fastest. Solves in shuffled "
+            f"order (seed {settings.seed}), {limit}, "
+            f"{'each backend in a process of its own' if settings.isolate else 'in this process'}. "
+            f"boostopt {self.boostopt}, NumPy {machine['numpy']}, {machine['blas']}, Python {machine['python']}, "
+            f"{machine['cpu']}, {counted(machine['cores'], 'core')}, threads {threads}."
+        )
 
     def _repr_html_(self) -> str:
         header = ("backend", "gap asked for", "result", "seconds (median)", "over the best", "why not")

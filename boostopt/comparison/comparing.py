@@ -22,10 +22,7 @@ from boostopt.comparison.wording import NO_ANSWER
 from boostopt.programs.program import Program
 from boostopt.solving.solution import Outcome
 from boostopt.solving.solving import check_limits, check_program
-from boostopt.text import html_table
-
-TEXT_WIDTH = 120
-"""Columns of a comparison as text."""
+from boostopt.text import as_text, html_table
 
 
 @dataclass(frozen=True)
@@ -49,14 +46,13 @@ class Comparison:
 
     def __str__(self) -> str:
         """Return the table as it is printed on the command line."""
-        from rich.console import Console
+        return as_text(self.table())
 
+    def table(self) -> Any:
+        """Return the table for rich's consoles."""
         from boostopt.comparison.tables import ComparisonTable
 
-        console = Console(width=TEXT_WIDTH, highlight=False, color_system=None, force_jupyter=False)
-        with console.capture() as capture:
-            console.print(ComparisonTable(self))
-        return capture.get()
+        return ComparisonTable(self.program.headline, self.runs)
 
     def _repr_html_(self) -> str:
         rows = list[tuple[object, ...]]()

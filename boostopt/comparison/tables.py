@@ -16,7 +16,6 @@ from rich.text import Text
 
 from boostopt.backends.base import Backend, Capability
 from boostopt.certificates.certificate import Certificate
-from boostopt.comparison.comparing import Comparison
 from boostopt.comparison.rows import AUTO
 from boostopt.comparison.scores import Run
 from boostopt.comparison.wording import (
@@ -50,17 +49,18 @@ class ComparisonTable:
     A narrow terminal gets fewer columns; what they would hold stands below.
     """
 
-    comparison: Comparison
+    headline: str
+    runs: Sequence[Run]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         layouts = [self._table(columns, halves) for columns in (7, 5) for halves in (False, True)]
         layouts.append(self._table(5, interval=False))
         table = fitting(console, options, layouts)
-        yield foot(self.comparison.program.headline, "bold", options)
+        yield foot(self.headline, "bold", options)
         yield table
-        for run in self.comparison.runs:
-            yield foot(_details(self.comparison, run, with_interval=table is layouts[-1]), "dim", options)
-        for said in conclusions(self.comparison.runs):
+        for run in self.runs:
+            yield foot(_details(self.runs, run, with_interval=table is layouts[-1]), "dim", options)
+        for said in conclusions(self.runs):
             yield foot(said.words, KINDS[said.kind], options)
 
     def _table(self, columns: int, halves: bool = False, interval: bool = True) -> Table:
@@ -76,8 +76,8 @@ class ComparisonTable:
         if columns > 5:
             table.add_column("overlaps", justify="center")
             table.add_column("iterations", justify="right", no_wrap=True)
-        for run in self.comparison.runs:
-            name, verdict, *rest = _cells(self.comparison, run, halves)[:columns]
+        for run in self.runs:
+            name, verdict, *rest = _cells(self.runs, run, halves)[:columns]
             table.add_row(*([name, verdict, *rest] if interval else [folded(run.backend), verdict, *rest[1:]]))
         return table
 
@@ -156,11 +156,11 @@ def support_table(
     )
 
 
-def _cells(comparison: Comparison, run: Run, halves: bool) -> list[RenderableType]:
+def _cells(runs: Sequence[Run], run: Run, halves: bool) -> list[RenderableType]:
     """The cells of a row; `Text` where the words are not ours, for rich reads brackets in a string as its markup."""
     if not run.ran:
         return [Text(run.backend), Text("not run", STYLES["not run"]), "", "", "", "", ""]
-    verdict, clashing = run.record["verdict"], clashes(run, comparison.runs)
+    verdict, clashing = run.record["verdict"], clashes(run, runs)
     by = f"\n-> {run.record['answered_by']}" if run.backend == AUTO else ""
     return [
         Text(run.backend + by),
@@ -177,11 +177,11 @@ def _cells(comparison: Comparison, run: Run, halves: bool) -> list[RenderableTyp
     ]
 
 
-def _details(comparison: Comparison, run: Run, with_interval: bool = False) -> str:
+def _details(runs: Sequence[Run], run: Run, with_interval: bool = False) -> str:
     """What a solver says, the form of its best answer, what went wrong, and where the time went, in a line."""
     if not run.ran:
         return f"{run.backend}: not run. {run.reason.removesuffix('.')}."
-    record, clashing = run.record, clashes(run, comparison.runs)
+    record, clashing = run.record, clashes(run, runs)
     printed = (record["printed"] or "").strip().splitlines()
     parts = [
         f'{run.backend} says "{record["solver_status"]}"',

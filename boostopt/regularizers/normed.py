@@ -23,8 +23,9 @@ import numpy as np
 from boostopt.regularizers.base import ConjugatePoint, Regularizer
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
-from boostopt.regularizers.powers import Curve, bracket, root
+from boostopt.regularizers.powers import Curve
 from boostopt.regularizers.relative_entropy import RelativeEntropy
+from boostopt.regularizers.roots import bracket, root
 from boostopt.shapes import Array, Float
 
 NORM_ROUNDING = 4.4e-16

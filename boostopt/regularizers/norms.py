@@ -21,8 +21,9 @@ from boostopt.regularizers.base import ConjugatePoint, Stationarity
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.regularizers.normed import NORM_ROUNDING, Normed
-from boostopt.regularizers.powers import ROOT, Curve, bracket, root
+from boostopt.regularizers.powers import Curve
 from boostopt.regularizers.relative_entropy import RelativeEntropy
+from boostopt.regularizers.roots import ROOT, bracket, root
 from boostopt.regularizers.touching import beyond_smallest, reach
 from boostopt.shapes import Array, Float
 

@@ -1,22 +1,12 @@
-"""The relative entropy with a power of the norm added: maximizers by Wright's omega function, and roots."""
+"""The relative entropy with a power of the norm added: maximizers by Wright's omega function."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import wrightomega
 
 from boostopt.regularizers.relative_entropy import RelativeEntropy
 from boostopt.shapes import Array, Float
-
-ROOT = 1e-15
-"""Relative accuracy of the roots; no bound depends on it."""
-
-FARTHEST = 1e18
-"""Where the search for a root ends."""
 
 
 class Curve:
@@ -57,24 +47,3 @@ class Curve:
         shares = self.c * np.exp(x - x.max())
         d[self.live], power[self.live] = shares / shares.sum(), s / self.eta
         return d, power
-
-
-def bracket(f: Callable[[float], float], start: float, farthest: float = FARTHEST) -> tuple[float, float]:
-    """Return low < high with f(low) <= 0 <= f(high), f increasing; up to `farthest` away, where the search ends."""
-    low = high = start
-    step = 1.0
-    while f(low) > 0.0 and start - low < farthest:
-        low, high, step = max(low - step, start - farthest), low, 2.0 * step
-    step = 1.0
-    while f(high) < 0.0 and high - start < farthest:
-        low, high, step = high, min(high + step, start + farthest), 2.0 * step
-    return low, high
-
-
-def root(f: Callable[[float], float], low: float, high: float) -> float:
-    """Return the root of f between low and high, or the end that is nearer to one."""
-    at_low, at_high = f(low), f(high)
-    if at_low >= 0.0 or at_high <= 0.0:
-        return low if at_low >= 0.0 else high
-    found: Any = brentq(f, low, high, xtol=ROOT * max(abs(low), abs(high), 1e-285), rtol=np.float64(4 * ROOT))
-    return float(found)

@@ -10,6 +10,7 @@ from os import PathLike
 from boostopt.arguments import seconds, tolerance
 from boostopt.backends.base import Attempt, Start
 from boostopt.certificates.certificate import Certificate
+from boostopt.certificates.saving import save_certificate
 from boostopt.errors import SolverFailed
 from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float
@@ -173,9 +174,7 @@ class Solution:
         DataError
             The file cannot be written.
         """
-        from boostopt.verification.writing import save
-
-        save(self, path)
+        save_certificate("program", self, path)
 
     def raise_if_failed(self) -> Solution:
         """Return the solution itself.

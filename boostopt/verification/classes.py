@@ -33,7 +33,7 @@ from boostopt.verification.pairs import Vector
 from boostopt.verification.parsing import Rejected, fail
 from boostopt.verification.points import into_ball, normed_weights
 from boostopt.verification.reading import LARGEST_ARRAYS, Document
-from boostopt.verification.verifying import BOTH, NO_MORE, Verification, claimed_ends, compare, matrix, verdict
+from boostopt.verification.verdicts import BOTH, NO_MORE, Verification, claimed_ends, compare, matrix, verdict
 from boostopt.verification.writing import plain, read_back, stated, with_claim, write
 
 UNTOLD = "the margins of its hypotheses cannot be told from the file: pass them as U="

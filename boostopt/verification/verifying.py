@@ -2,74 +2,22 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from os import PathLike
 from typing import Any
 
 import numpy as np
-import scipy.sparse
 
 from boostopt.arguments import file_path, flag
 from boostopt.errors import OptionError, ProblemError
-from boostopt.margins import as_array, compressed_rows
+from boostopt.margins import as_array
 from boostopt.programs.formulation import summing_to_one
 from boostopt.verification.arithmetic import Floats, Numbers
-from boostopt.verification.checking import Bounds, check_shape, recompute
+from boostopt.verification.checking import check_shape, recompute
+from boostopt.verification.classes import verified
 from boostopt.verification.parsing import Rejected, fail
 from boostopt.verification.reading import Document, read
-
-BOTH = "both ends"
-"""What is said where both ends are claimed."""
-
-EXACT = 2**53
-"""Whole numbers up to it are float64 numbers."""
-
-NO_MORE = "; the certificate claims no more"
-"""What is added where they are not."""
-
-
-@dataclass(frozen=True)
-class Verification:
-    """What became of a certificate file.
-
-    Attributes
-    ----------
-    accepted
-        Whether all that it claims was proved anew.
-    reason
-        Why, in words.
-    formulation
-        The name that it gives, with parameters; "" where it could not be read so far.
-    parameters
-        The parameters by name.
-    outcome
-        "solved", "infeasible" or "".
-    lower, upper
-        The interval as recomputed; nan where nothing was.
-    claimed
-        The interval that the file claims.
-    verdict
-        "none" where it was rejected, "bounded" where the interval was recomputed with a bound of its rounding,
-        "proved" where it was recomputed in exact or ball arithmetic.
-    """
-
-    accepted: bool
-    reason: str
-    formulation: str = ""
-    parameters: Mapping[str, Any] | None = None
-    outcome: str = ""
-    lower: float = math.nan
-    upper: float = math.nan
-    claimed: tuple[float, float] = (math.nan, math.nan)
-    verdict: str = "none"
-
-    def __bool__(self) -> bool:
-        return self.accepted
-
-    def __str__(self) -> str:
-        return f"{'accepted' if self.accepted else 'rejected'}: {self.reason}"
+from boostopt.verification.verdicts import BOTH, NO_MORE, Verification, claimed_ends, compare, matrix, verdict
 
 
 def verify(
@@ -147,8 +95,6 @@ def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulatio
         "d0": None if d0 is None else summing_to_one(_vector("d0", d0)),
     }
     if document.subject == "class":
-        from boostopt.verification.classes import verified
-
         if exact:
             raise OptionError(
                 "the upper end of a class is what its oracle says, in floating point; exact proofs are for programs. "
@@ -187,14 +133,6 @@ def _computed(document: Document) -> str:
     return f", for {' and '.join(found)}, computed from the parameters in floats" if found else ""
 
 
-def claimed_ends(document: Document) -> str:
-    """Return in words which ends of an interval a file claims."""
-    lower, upper = math.isfinite(document.lower), math.isfinite(document.upper)
-    if lower and upper:
-        return BOTH
-    return "the lower end" if lower else "the upper end" if upper else "nothing"
-
-
 def _vector(name: str, values: Any) -> np.ndarray:
     """Return the caller's own multiplicities or reference weights as floats."""
     given = as_array(name, values)
@@ -214,22 +152,6 @@ def _check_given(document: Document, given: Mapping[str, np.ndarray | None]) -> 
             fail(f"the certificate is for other {'multiplicities c' if name == 'c' else 'reference weights d0'}")
 
 
-def compare(document: Document, bounds: Bounds) -> None:
-    """Reject a claim of more than is proved."""
-    if document.outcome == "infeasible":
-        if not bounds.excess > 0.0:
-            fail(f"it claims that there is no optimum; the proof falls short by {-bounds.excess:.3g}")
-        if not document.excess <= bounds.excess:
-            fail(f"it claims an excess of {document.excess!r}; {bounds.excess!r} is proved")
-        return
-    if not bounds.lower <= bounds.upper:
-        fail(f"its ends contradict each other: {bounds.lower!r} and {bounds.upper!r} are what they come to")
-    if not document.lower <= bounds.lower:
-        fail(f"it claims that the optimum is at least {document.lower!r}; what is proved is {bounds.lower!r}")
-    if not bounds.upper <= document.upper:
-        fail(f"it claims that the optimum is at most {document.upper!r}; what is proved is {bounds.upper!r}")
-
-
 def arithmetic(document: Document, exact: bool) -> Numbers:
     """Return the number type to compute in."""
     if not exact:
@@ -237,41 +159,3 @@ def arithmetic(document: Document, exact: bool) -> Numbers:
     from boostopt.verification.exact import exact_numbers
 
     return exact_numbers(document)
-
-
-def matrix(data: Any) -> Any:
-    """Return the caller's data as a matrix that the checker takes: an array, or sparse rows."""
-    rows: Any = data.for_modelling() if hasattr(data, "for_modelling") else data
-    sparse = scipy.sparse.issparse(rows)
-    rows = rows if sparse else as_array("the data", rows)
-    if rows.ndim != 2 or rows.dtype.kind not in "iuf" or rows.dtype.itemsize > 8:
-        raise ProblemError(
-            "the data must be a margin matrix of real numbers of at most 64 bits, shape (N, t); got shape "
-            f"{rows.shape} of {rows.dtype}. Pass U, the margins y_n h_q(x_n)."
-        )
-    whole = rows.dtype.kind in "iu"
-    rows = compressed_rows("U", rows) if sparse else rows
-    entries: Any = rows.data if sparse else rows
-    if not np.isfinite(entries).all():
-        raise ProblemError("the data must be finite; got entries that are not. Pass U, the margins y_n h_q(x_n).")
-    if whole and entries.size and max(int(entries.max()), -int(entries.min())) >= EXACT:
-        raise ProblemError(
-            f"whole numbers in the data must be below 2^53, beyond which float64 has not all of them; got "
-            f"{entries.min()} and {entries.max()} as the ends. Pass U, the margins y_n h_q(x_n)."
-        )
-    return rows
-
-
-def verdict(document: Document, accepted: bool, reason: str, bounds: Bounds | None, exact: bool) -> Verification:
-    """Return the verdict in full."""
-    return Verification(
-        accepted=accepted,
-        reason=reason,
-        formulation=document.name,
-        parameters=document.parameters,
-        outcome=document.outcome,
-        lower=math.nan if bounds is None else bounds.lower,
-        upper=math.nan if bounds is None else bounds.upper,
-        claimed=(document.lower, document.upper),
-        verdict="none" if not accepted else "proved" if exact else "bounded",
-    )

@@ -21,7 +21,6 @@ import boostopt
 from boostopt import DataError, OptionError
 from boostopt.backends.base import Attempt, Task
 from boostopt.comparison import PROFILES, Benchmark, benchmark, benchmarking
-from boostopt.comparison.benchmark_tables import BenchmarkTable
 from boostopt.comparison.documents import load
 from boostopt.comparison.ledger import Ledger
 from boostopt.comparison.machine import boostopt_version
@@ -40,7 +39,7 @@ def run(seconds: float, result: str = "reached", **others: Any) -> Run:
 
 def shown(benchmark: Benchmark, width: int = 200) -> str:
     out = io.StringIO()
-    Console(file=out, width=width, color_system=None).print(BenchmarkTable(benchmark))
+    Console(file=out, width=width, color_system=None).print(benchmark.table())
     return out.getvalue()
 
 

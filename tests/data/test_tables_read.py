@@ -20,8 +20,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from boostopt import DataError, files, load_dataset, tables
+from boostopt import DataError, files, load_dataset
 from boostopt.cli import app
+from boostopt.data import tables
 from boostopt.data.answers import load_answer
 from boostopt.data.datasets import load_features, load_table
 from boostopt.data.tables import guarded, meant, read_table, written_table

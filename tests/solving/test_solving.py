@@ -22,8 +22,8 @@ from boostopt import (
     get_formulation,
     solve,
 )
-from boostopt.backends import cvxpy as cvxpy_backend
 from boostopt.backends.base import Attempt, Backend, Capability, Task
+from boostopt.backends.cvxpy import backend as cvxpy_backend
 from boostopt.backends.cvxpy.backend import CvxpyBackend
 from boostopt.backends.cvxpy.profiles import DENSITY_RATED, DUAL, RATED
 

@@ -221,6 +221,8 @@ def test_the_checker_imports_numpy_and_the_standard_library_only() -> None:
     assert not {"scipy", "cvxpy", "clarabel", "highspy", "sklearn", "flint"} & {name.split(".")[0] for name in loaded}
     own = {name for name in loaded if name.startswith("boostopt.")}
     assert own == {
+        "boostopt.certificates",
+        "boostopt.certificates.saving",
         "boostopt.lazy",
         "boostopt.verification",
         *(f"boostopt.verification.{name}" for name in TRUSTED),

@@ -17,8 +17,11 @@ from boostopt.boosting.boosters.madaboost import MadaBoost
 from boostopt.boosting.boosters.madaboost import madaboost as madaboost
 from boostopt.boosting.boosters.smoothboost import SmoothBoost
 from boostopt.boosting.boosters.smoothboost import smoothboost as smoothboost
+from boostopt.boosting.saving import PAGES
 
 BOOSTERS: Mapping[str, Booster] = {
     page.name: page for page in (AdaBoostREG(), SmoothBoost(), BrownBoost(), MadaBoost())
 }
 """The pages by the names under which runs are saved: the literature's, which no formulation has."""
+
+PAGES.update(BOOSTERS)

@@ -24,8 +24,9 @@ from boostopt.boosting.classifier import AtZero
 from boostopt.boosting.collected import Collected
 from boostopt.boosting.driver import Loop
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.record import Record
 from boostopt.boosting.rules import RULES, View
-from boostopt.boosting.run import Record, Run
+from boostopt.boosting.run import Run
 from boostopt.boosting.settings import Settings, carried_out, check_keywords
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Row

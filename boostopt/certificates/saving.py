@@ -1,0 +1,21 @@
+"""Certificates into files: solutions, certificates and runs ask here, and the room that writes files answers.
+
+That room stands above all that it writes. `boostopt` itself brings the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+_writers: dict[str, Callable[..., None]] = {}
+
+
+def register(writers: Mapping[str, Callable[..., None]]) -> None:
+    """Say what writes certificates of each kind: "program" and "class"."""
+    _writers.update(writers)
+
+
+def save_certificate(kind: str, *arguments: Any) -> None:
+    """Save a certificate of a kind; the last argument is the path of the file."""
+    _writers[kind](*arguments)
