@@ -3,6 +3,7 @@
 from boostopt.boosting import boosters as boosters
 from boostopt.boosting.boosts import boost
 from boostopt.boosting.history import Round
+from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.paths import Path, path
 from boostopt.boosting.rules import RULES, Rule, Schedule
 from boostopt.boosting.run import Run
@@ -12,6 +13,7 @@ from boostopt.boosting.trace import Row, Trace
 
 __all__ = [
     "RULES",
+    "BoostOptions",
     "ClassCertificate",
     "Path",
     "Round",

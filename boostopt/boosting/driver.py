@@ -17,7 +17,6 @@ import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import cast
 
 import numpy as np
 
@@ -32,8 +31,6 @@ from boostopt.boosting.rules import Rule, Schedule, View
 from boostopt.boosting.stabilization import ASKED, Stabilization
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.updates import Total
-from boostopt.edges.bounded import BoundedEdges
-from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Oracle, Query
 from boostopt.shapes import Array, Float
@@ -230,7 +227,7 @@ class Loop:
         state = self.update(self._move(state, collected, answer, tol)).judged(self.problem.goal, collected)
         repeated = 0 if collected.t > t else state.repeated + 1
         rise = (ROUGH if isinstance(self.update, Total) else RISE) * max(1.0, abs(value))
-        if isinstance(self.problem.edges, BoundedEdges):
+        if self.problem.edges.edge_bound is not None:
             rise = min(rise, 0.25 * self.problem.epsilon**2)  # theory promises twice that
         # A step towards an edge below 0 lowers the potential, and rightly: it ends by its own conditions.
         risen = self.problem.update == "projection" or state.value > value + rise
@@ -262,7 +259,7 @@ class Loop:
         if answer.largest is not None and goal is not None:
             bounds = bounds.lowered(goal.upper(d, answer.largest), d)
         G = self.problem.edges
-        if goal is None or not isinstance(G, MaximumEdge | AbsoluteEdge) or self.problem.update == "projection":
+        if goal is None or not G.mixes or self.problem.update == "projection":
             return bounds
         asked = any(rule.primal for rule in self.rules)
         # No known hypothesis has a larger edge than the largest of the class: O(N t) are saved.
@@ -321,7 +318,7 @@ def finest(problem: Problem) -> float:
     the 1-norm, s the modulus of strong convexity [theorem 9], and edges as far off: that is to be within epsilon / 2.
     """
     s = problem.F.strong_convexity
-    if problem.goal is None or s == 0.0 or isinstance(problem.edges, BoundedEdges):
+    if problem.goal is None or s == 0.0 or problem.edges.edge_bound is not None:
         return ROUGH
     return min(max(s * problem.epsilon**2 / 8.0, FINEST), ROUGH)
 
@@ -348,8 +345,8 @@ def standstill(problem: Problem, state: State) -> str:
 def _left(problem: Problem, state: State) -> float:
     """Return what is between the program over the hypotheses collected and that over the class; 0 if not known."""
     G, bounds = problem.edges, state.bounds
-    if isinstance(G, BoundedEdges):
-        now = cast(BoundedEdges, problem.edges_in(state.progress(problem, state.m)))
-        met = bounds.edge <= max(now.gamma, -1.0) + 0.5 * problem.epsilon
+    if G.edge_bound is not None:
+        now = problem.edges_in(state.progress(problem, state.m)).edge_bound
+        met = now is not None and bounds.edge <= max(now, -1.0) + 0.5 * problem.epsilon
         return 0.0 if met else bounds.smallest_target - state.soft_margin
-    return bounds.smallest_value - state.value if isinstance(G, MaximumEdge | AbsoluteEdge) else 0.0
+    return bounds.smallest_value - state.value if G.mixes else 0.0

@@ -14,9 +14,9 @@ from boostopt.arguments import function, optional, refused
 from boostopt.boosting.boosts import BOOST, EPSILON, boost
 from boostopt.boosting.driver import INTERRUPTED
 from boostopt.boosting.interrupts import Interrupts
+from boostopt.boosting.options import check_keywords, read_record
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.run import Run
-from boostopt.boosting.settings import check_keywords
 from boostopt.boosting.soft_margin import ClassCertificate
 from boostopt.errors import OptionError
 from boostopt.margins import as_array
@@ -166,8 +166,9 @@ def path(
     check_oracle(oracle)
     each = optional(function, "each", each)
     name, values, fixed = _values({"nu": nu, "eta": eta})
+    record = read_record("options", options.get("options"))
     for single in ("start", "checkpoint"):
-        if single in options:
+        if single in options or getattr(record, single) is not None:
             raise OptionError(f"{single} is of one run; a path has {len(values)}. Leave it out.")
     page = get_formulation(formulation)
     check_keywords("path", options, BOOST, page)

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from boostopt.arguments import choice, names, positive
 from boostopt.boosting.soft_margin import Goal
 from boostopt.edges.base import EdgeFunction
-from boostopt.edges.bounded import BoundedEdges
-from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
+from boostopt.edges.maximum import MaximumEdge
 from boostopt.errors import OptionError, ProblemError
 from boostopt.margins import Margins
 from boostopt.programs.formulation import Formulation
@@ -129,7 +128,7 @@ class Problem:
     @property
     def two_sided(self) -> bool:
         """Whether edges count without their sign."""
-        return isinstance(self.first.edge_function, AbsoluteEdge)
+        return self.first.edge_function.mixes and self.first.edge_function.even
 
     @property
     def smooth(self) -> bool:
@@ -182,9 +181,9 @@ class Problem:
 
 def _check_corrective(page: Formulation[Any], update: str, G: EdgeFunction, goal: Goal | None) -> None:
     """Raise OptionError where a corrective update has no meaning for G."""
-    if goal is not None and isinstance(G, MaximumEdge | AbsoluteEdge):
+    if goal is not None and G.mixes:
         return
-    if goal is None or not isinstance(G, BoundedEdges):
+    if goal is None or G.edge_bound is None:
         raise OptionError(
             f"update={update!r} moves along the largest edge or below a bound of the edges; {page.name} has neither "
             'with a soft margin. Take update="total".'

@@ -13,7 +13,7 @@ from boostopt.boosting.problem import Problem
 from boostopt.boosting.raising import Raising, RaisingFurther
 from boostopt.boosting.state import State
 from boostopt.boosting.updates import LineSearch, PairProgram, Step, Total
-from boostopt.edges.bounded import BoundedEdges, FixedEdges
+from boostopt.edges.bounded import FixedEdges
 from boostopt.errors import ProblemError
 from boostopt.regularizers.projections import step_to_edge
 from boostopt.regularizers.relative_entropy import RelativeEntropy
@@ -76,6 +76,6 @@ def make(problem: Problem, backend: str | Backend, idle: float = math.inf) -> Up
     if problem.update == "program":
         return PairProgram(problem, backend)
     simple: dict[str, type[Update]] = {"step": Step, "line_search": LineSearch, "projection": Projection}
-    if isinstance(problem.edges, BoundedEdges):
+    if problem.edges.edge_bound is not None:
         simple |= {"step": Raising, "line_search": RaisingFurther}
     return simple[problem.update](problem)

@@ -15,7 +15,7 @@ import numpy as np
 
 from boostopt.boosting.moves import INFEASIBLE, Move, Update, root_beyond
 from boostopt.boosting.state import State
-from boostopt.edges.bounded import BoundedEdges
+from boostopt.edges.base import EdgeFunction
 from boostopt.shapes import Array, Float
 
 FLAT = 1e-12
@@ -36,26 +36,27 @@ class Raising(Update):
 
     def __call__(self, move: Move) -> State:
         U, progress = move.collected.margins, move.state.progress(self.problem, move.u)
-        G, goal = cast(BoundedEdges, self.problem.edges_in(progress)), self.problem.goal
+        G, goal = self.problem.edges_in(progress), self.problem.goal
+        gamma = cast(float, G.edge_bound)  # of a G without a bound there is no such step
         at = self._from(move, G)
-        alpha = self.rise(at, move.u, G.gamma)
+        alpha = self.rise(at, move.u, gamma)
         w, m = at.w.copy(), at.m + alpha * move.u
         w[move.q] += alpha
         state = self.moved(move, w, m, G)
-        if goal is not None and goal.soft_margin(m, float(w.sum())) > G.gamma:
+        if goal is not None and goal.soft_margin(m, float(w.sum())) > gamma:
             # By more than rounding, or the run goes on: the excess grows with D.
             proof = self.problem.program(U, progress).certify(w=w)
             if proof.infeasible:
                 proved = self.moved(move, proof.w, U.margins(proof.w), G)
                 return replace(proved, value=proof.lower, certificate=proof, stuck=INFEASIBLE)
         stuck = alpha == 0.0 and at.d is move.state.d
-        return replace(state, stuck=f"the newest hypothesis has no edge above {G.gamma:.6g}" if stuck else "")
+        return replace(state, stuck=f"the newest hypothesis has no edge above {gamma:.6g}" if stuck else "")
 
     def rise(self, at: Point, u: Float[Array, " N"], gamma: float) -> float:
         """Return by how much the weight of the hypothesis with margins u is raised, at least 0."""
         return max(self.problem.F.strong_convexity * (float(u @ at.d) - gamma), 0.0)
 
-    def _from(self, move: Move, G: BoundedEdges) -> Point:
+    def _from(self, move: Move, G: EdgeFunction) -> Point:
         """Return where the weight is raised from: at no weights, where those of an earlier run are worth less."""
         given = Point(move.w, move.state.m, move.state.d)
         if move.state.round > 0 or not given.w.any():

@@ -15,8 +15,6 @@ import numpy as np
 from boostopt.arguments import number, positive
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.state import State
-from boostopt.edges.bounded import BoundedEdges
-from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.errors import OptionError
 
 
@@ -96,7 +94,7 @@ def _no_entropy(problem: Problem) -> str:
     """Say that there is no regularized program over all hypotheses, the largest edge with an entropy, if so."""
     if problem.goal is None or not problem.smooth:
         return _no_goal(problem) or "the regularizer is not strongly convex"
-    return "" if isinstance(problem.edges, MaximumEdge | AbsoluteEdge) else "the program is not the largest edge"
+    return "" if problem.edges.mixes else "the program is not the largest edge"
 
 
 def _small_eta(problem: Problem) -> str:
@@ -145,18 +143,18 @@ def _priced(view: View) -> bool:
     G, edge = view.problem.edges, view.state.bounds.edge
     if len(view.state.w) == 0:
         return False
-    if isinstance(G, BoundedEdges):
-        return edge <= G.gamma * (1.0 + view.epsilon)
+    if G.edge_bound is not None:
+        return edge <= G.edge_bound * (1.0 + view.epsilon)
     return G.value(np.array([edge])) - G.value(np.zeros(1)) <= view.epsilon
 
 
 def _not_separable(problem: Problem) -> str:
     """Say that G is a maximum, whose value is not a sum over the hypotheses."""
-    return "G is the largest edge" if isinstance(problem.edges, MaximumEdge | AbsoluteEdge) else ""
+    return "G is the largest edge" if problem.edges.mixes else ""
 
 
 def _without_bound(problem: Problem) -> str:
-    return "" if isinstance(problem.edges, BoundedEdges) else "the program has no bound of the edges"
+    return "the program has no bound of the edges" if problem.edges.edge_bound is None else ""
 
 
 RULES: Mapping[str, Rule] = {
@@ -231,7 +229,7 @@ class Schedule:
         """Return the scaled gap that the next solve is to reach."""
         if not view.problem.smooth:
             return self.finest
-        if view.problem.goal is None or isinstance(view.problem.edges, BoundedEdges):
+        if view.problem.goal is None or view.problem.edges.edge_bound is not None:
             # The optimum rises by epsilon^2 / 2 a round: the solve must see that.
             return float(np.clip(self.share * view.epsilon**2, self.finest * 1e-2, 1e-6))
         gap = max(view.reachable - view.state.soft_margin, view.epsilon)

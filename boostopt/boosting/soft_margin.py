@@ -14,9 +14,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.edges.base import EdgeFunction
-from boostopt.edges.bounded import BoundedEdges, FixedEdges
-from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
-from boostopt.edges.tied import TiedEdges
 from boostopt.margins import BLOCK_ROWS, Margins
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, Program
@@ -48,17 +45,16 @@ class Goal:
     """
 
     F0: Regularizer
-    G: MaximumEdge | AbsoluteEdge
+    G: EdgeFunction
     examples: Examples
 
     @classmethod
     def of(cls, F: Regularizer, G: EdgeFunction, examples: Examples) -> Goal | None:
         """Return what a program is after; None where it is no soft margin, so that a class has no certificate."""
-        if isinstance(G, MaximumEdge | AbsoluteEdge):
-            return cls(F.unsmoothed, G, examples)
-        if isinstance(G, BoundedEdges | FixedEdges | TiedEdges) and F.on_simplex:
-            return cls(F.unsmoothed, MaximumEdge(), examples)
-        return None
+        largest = G.largest_edge
+        if largest is None or not (G.mixes or F.on_simplex):
+            return None
+        return cls(F.unsmoothed, largest, examples)
 
     @cached_property
     def least(self) -> float:
@@ -68,7 +64,7 @@ class Goal:
     @property
     def signed(self) -> bool:
         """Whether hypotheses count with their sign, so that weights lie in the simplex."""
-        return isinstance(self.G, MaximumEdge)
+        return not self.G.even
 
     def soft_margin(self, m: Float[Array, " N"], total: float) -> float:
         """Return the soft margin of weights with the margins m = Uw and the sum |w|; -1 for none."""

@@ -22,7 +22,6 @@ from boostopt.boosting.problem import Problem
 from boostopt.boosting.raising import Raising
 from boostopt.boosting.stabilization import Working, working
 from boostopt.boosting.state import State
-from boostopt.edges.bounded import BoundedEdges
 from boostopt.margins import Margins
 from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float, Int
@@ -141,7 +140,7 @@ class Total(Update):
         u = collected.margins.column(collected.t - 1)
         move = Move(replace(state, w=np.zeros(0)), collected, collected.t - 1, u, tol, deadline)
         goal = self.problem.goal
-        if goal is None or not isinstance(self.problem.edges, BoundedEdges):
+        if goal is None or self.problem.edges.edge_bound is None:
             return replace(self._solved(move, self._solution(self._program(move, None), move), None), round=0)
         # The bound of the edges is not known before the oracle has answered; these weights are where it will end.
         solution = solve(goal.program(collected.margins), "auto", tol, deadline.time_limit)
@@ -174,7 +173,7 @@ class Total(Update):
     def _solution(self, program: Program, move: Move) -> Solution:
         """Return an answer to a program, by one backend alone where that is enough."""
         state, start = move.state, move.state.start
-        bounded, fine = isinstance(program.edge_function, BoundedEdges), move.tol < CERTIFIED
+        bounded, fine = program.edge_function.edge_bound is not None, move.tol < CERTIFIED
         if self.backend == "auto" and self.problem.smooth and (bounded or fine) and get_backend(FIRST).takes(program):
             first = solve(program, FIRST, move.tol, move.deadline.time_limit, start=start)
             # Near the bound that no distribution meets, no upper bound is found by any backend: what theory asks for is
@@ -203,7 +202,7 @@ class Total(Update):
     def polished(self, state: State, collected: Collected, deadline: Deadline) -> State:
         """Return the state with its last program solved to `POLISHED`, if its soft margin is no worse for that."""
         certificate = state.certificate
-        if collected.t == 0 or not self.problem.smooth or isinstance(self.problem.edges, BoundedEdges):
+        if collected.t == 0 or not self.problem.smooth or self.problem.edges.edge_bound is not None:
             return state
         if deadline.passed or (certificate is not None and certificate.scaled_gap <= POLISHED):
             return state
@@ -248,6 +247,6 @@ class Total(Update):
         goal, G = self.problem.goal, self.problem.edges
         if goal is None:
             return None
-        if isinstance(G, BoundedEdges):
+        if G.edge_bound is not None:
             return Raising(self.problem)(move)
-        return Step(self.problem)(move) if type(G) is type(goal.G) else None
+        return Step(self.problem)(move) if G == goal.G else None

@@ -174,7 +174,9 @@ class Plan:
             The label of the second class, for who is shown the rounds.
         """
         oracle, parameters = self.asked(X, y, c, file is not None)
-        asked: dict[str, Any] = {"columns": COLUMNS, "stabilization": MEASURED} if self.page.update == "total" else {}
+        asked: dict[str, Any] = (
+            {"columns_per_round": COLUMNS, "stabilization": MEASURED} if self.page.update == "total" else {}
+        )
         shown: Any = partial(self.verbose, label) if callable(self.verbose) else bool(self.verbose)
         run = boost(
             self.page,

@@ -16,7 +16,6 @@ from boostopt.classifiers.thinning import Thinning
 from boostopt.margins import Margins
 from boostopt.oracles.base import Hypothesis
 from boostopt.programs.program import Program
-from boostopt.regularizers.cap import Cap
 from boostopt.shapes import Array, Float, Int
 from boostopt.solving.solution import Solution
 from boostopt.text import html_table, interval
@@ -91,11 +90,7 @@ class Reweighted:
     @property
     def nu(self) -> float | None:
         """The nu of the soft margin, a count; None where it is measured by other than a cap."""
-        if not isinstance(self.goal.F0, Cap):
-            return None
-        upper = self.goal.F0.upper
-        alive = upper > 0
-        return float((self.goal.examples.c[alive] / upper[alive]).min())
+        return self.goal.F0.cap_nu
 
     @property
     def kept(self) -> int:

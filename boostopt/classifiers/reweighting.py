@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from boostopt.arguments import flag
 from boostopt.backends.base import Backend
-from boostopt.boosting.settings import check_keywords
+from boostopt.boosting.options import check_keywords
 from boostopt.boosting.soft_margin import Goal
 from boostopt.certificates.certificate import Certificate
 from boostopt.classifiers.kinds import members_of
@@ -225,7 +225,8 @@ def _weights(solution: Solution, goal: Goal, best: Certificate, t: int) -> tuple
     if total == 0.0:
         return best.w, f"of the largest soft margin, those of {solution.program.formulation.name} being 0"
     # Inside the ball of the 1-norm weights are left alone: scaled up they would be others.
-    inside = isinstance(solution.program.edge_function, AbsoluteEdge) and total <= 1.0
+    G = solution.program.edge_function
+    inside = G.mixes and G.even and total <= 1.0
     return (w if inside else w / total), OF_PROGRAM
 
 

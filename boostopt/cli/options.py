@@ -217,8 +217,8 @@ Update = Annotated[
     str | None, typer.Option(help="How weights move: total, step, line_search or program; the formulation's own.")
 ]
 Solver = Annotated[str, typer.Option("--backend", help=BACKEND_HELP)]
-ColumnsARound = Annotated[
-    int, typer.Option("--columns-a-round", **AT_LEAST_ONE, help="Hypotheses that join in a round.")
+ColumnsPerRound = Annotated[
+    int, typer.Option("--columns-per-round", **AT_LEAST_ONE, help="Hypotheses that join in a round.")
 ]
 MaxRounds = Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Rounds after which a run ends all the same.")]
 TimeLimit = Annotated[float | None, typer.Option(**NUMBER, help="Seconds after which a run ends all the same.")]

@@ -16,7 +16,7 @@ from boostopt.boosting.run import Run
 from boostopt.cli.application import app, errors, output, warn_of_unread
 from boostopt.cli.options import (
     Accuracy,
-    ColumnsARound,
+    ColumnsPerRound,
     Data,
     Drop,
     FormulationName,
@@ -88,7 +88,7 @@ def path_command(
     random_state: Seed = 0,
     update: Update = None,
     backend: Solver = "auto",
-    columns_a_round: ColumnsARound = 1,
+    columns_per_round: ColumnsPerRound = 1,
     max_rounds: MaxRounds = None,
     time_limit: TimeLimit = None,
     picture: Picture = None,
@@ -129,7 +129,7 @@ def path_command(
                 d0=d0,
                 backend=backend,
                 update=update,
-                columns=columns_a_round,
+                columns_per_round=columns_per_round,
                 max_rounds=max_rounds,
                 time_limit=time_limit,
                 progress=True,

@@ -139,6 +139,28 @@ class EdgeFunction(ABC):
     even: ClassVar[bool] = False
     """Whether edges count without their sign, so that a class stands for itself and its negations."""
 
+    kind: ClassVar[str] = ""
+    """How a certificate file calls the class, "" where it cannot hold one. A subclass is another function: it names a
+    kind of its own, or none."""
+
+    mixes: ClassVar[bool] = False
+    """Whether G is the largest edge: w then lies in the simplex or, where `even`, in the ball of the 1-norm."""
+
+    edge_bound: float | None = None
+    """What no edge may exceed, where G says that and no more: its program can be infeasible, and w has no sum."""
+
+    @property
+    def largest_edge(self) -> EdgeFunction | None:
+        """The largest edge, whose soft margin a program with G is after; None where it is after none.
+
+        A G that is not the largest edge itself is after it on the simplex only.
+        """
+        return self if self.mixes else None
+
+    def statement(self) -> dict[str, Any]:
+        """Return G as a certificate file states it: its kind and its numbers."""
+        return {"kind": self.kind}
+
     @abstractmethod
     def value(self, e: Float[Array, " t"]) -> float:
         """Return G(e); for an indicator 0, whether or not e is in the domain that `domain` gives."""

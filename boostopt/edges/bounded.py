@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.edges.base import Active, EdgeFunction, Epigraph, Polyhedron, finite, violations
+from boostopt.edges.maximum import MaximumEdge
 from boostopt.shapes import Array, Float
 
 
@@ -30,6 +31,18 @@ class BoundedEdges(EdgeFunction):
     gamma: float
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    kind: ClassVar[str] = "bounded"
+
+    @property
+    def edge_bound(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.gamma
+
+    @property
+    def largest_edge(self) -> EdgeFunction | None:
+        return MaximumEdge()
+
+    def statement(self) -> dict[str, Any]:
+        return {"kind": self.kind, "gamma": self.gamma}
 
     def value(self, e: Float[Array, " t"]) -> float:
         return 0.0
@@ -95,6 +108,14 @@ class FixedEdges(EdgeFunction):
     rho: float
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    kind: ClassVar[str] = "fixed"
+
+    @property
+    def largest_edge(self) -> EdgeFunction | None:
+        return MaximumEdge()
+
+    def statement(self) -> dict[str, Any]:
+        return {"kind": self.kind, "rho": self.rho}
 
     def value(self, e: Float[Array, " t"]) -> float:
         return 0.0

@@ -28,6 +28,10 @@ class LinearEdges(EdgeFunction):
     slope: float
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    kind: ClassVar[str] = "linear"
+
+    def statement(self) -> dict[str, Any]:
+        return {"kind": self.kind, "slope": self.slope}
 
     def value(self, e: Float[Array, " t"]) -> float:
         return self.slope * float(e.sum())

@@ -20,6 +20,8 @@ class MaximumEdge(EdgeFunction):
     """The largest edge; its conjugate holds w to the simplex."""
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    kind: ClassVar[str] = "maximum"
+    mixes: ClassVar[bool] = True
 
     def value(self, e: Float[Array, " t"]) -> float:
         return float(e.max())
@@ -73,6 +75,8 @@ class AbsoluteEdge(EdgeFunction):
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
     even: ClassVar[bool] = True
+    kind: ClassVar[str] = "absolute"
+    mixes: ClassVar[bool] = True
 
     def value(self, e: Float[Array, " t"]) -> float:
         return float(np.abs(e).max())

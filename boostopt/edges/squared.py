@@ -21,6 +21,7 @@ class SquaredEdges(EdgeFunction):
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
     even: ClassVar[bool] = True
+    kind: ClassVar[str] = "squared"
 
     def value(self, e: Float[Array, " t"]) -> float:
         return 0.25 * float((e**2).sum())
@@ -68,6 +69,7 @@ class SquaredPositiveEdges(SquaredEdges):
     """A quarter of the sum of the squares of the positive edges."""
 
     even: ClassVar[bool] = False
+    kind: ClassVar[str] = "squared positive"
 
     def value(self, e: Float[Array, " t"]) -> float:
         return super().value(np.maximum(e, 0.0))

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.edges.base import Active, EdgeFunction, Epigraph, Polyhedron, finite, violations
+from boostopt.edges.maximum import MaximumEdge
 from boostopt.shapes import Array, Float
 
 DIFFERENCE = np.array([-1.0, 1.0])
@@ -23,6 +24,11 @@ class TiedEdges(EdgeFunction):
     """The value of two edges that are equal; t must be 2."""
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    kind: ClassVar[str] = "tied"
+
+    @property
+    def largest_edge(self) -> EdgeFunction | None:
+        return MaximumEdge()
 
     def value(self, e: Float[Array, " t"]) -> float:
         return float(e[1])

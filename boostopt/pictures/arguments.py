@@ -13,7 +13,6 @@ from boostopt.errors import OptionError, ProblemError
 from boostopt.margins import as_array
 from boostopt.pictures.style import by_label
 from boostopt.programs.program import Examples
-from boostopt.regularizers.cap import Cap
 from boostopt.shapes import Array, Float
 
 
@@ -93,7 +92,7 @@ def counts_of(examples: Examples) -> Float[Array, " N"]:
 
 def nu_of(goal: Goal | None) -> float | None:
     """Return the nu of a soft margin; None where there is none, or it is measured by other than a cap."""
-    return goal.F0.domain.nu if goal is not None and isinstance(goal.F0, Cap) else None
+    return None if goal is None else goal.F0.cap_nu
 
 
 def check_nu(nu: Any) -> None:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt.regularizers.statements import Statement
 from boostopt.shapes import Array, Float
 
 
@@ -89,6 +90,13 @@ class Regularizer(ABC):
 
     on_simplex: ClassVar[bool] = True
     """Whether the weights sum to 1 by F's domain."""
+
+    kind: ClassVar[str] = ""
+    """How a certificate file calls the class, "" where it cannot hold one. A subclass is another function: it names a
+    kind of its own, or none."""
+
+    cap_nu: float | None = None
+    """The nu of a cap, where F is the indicator of one: -F*(-Uw) is then the mean of the nu smallest margins."""
 
     exact: ClassVar[bool] = True
     """Whether `conjugate_at` gives F* itself and `cvxpy_conjugate` exists, or only a bound above F* is known."""
@@ -203,6 +211,21 @@ class Regularizer(ABC):
 
     def pointwise(self) -> Pointwise | None:
         """Return F as a sum of functions of one weight each, None if it is none."""
+        return None
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        """Return F as a certificate file states it; None where a file cannot say what it is.
+
+        Parameters
+        ----------
+        c
+            Multiplicities, shape (N,), which the file has.
+        d0
+            Reference distribution, shape (N,), which the file has.
+        nus
+            Numbers by which c may have been divided to give the caps: where one of them gives these, the caps are
+            stated by it.
+        """
         return None
 
     @abstractmethod

@@ -27,6 +27,7 @@ from boostopt.regularizers.base import Regularizer, Stationarity
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import FULL_SUPPORT, CappedSimplex, normalized
 from boostopt.regularizers.separable import Separable
+from boostopt.regularizers.statements import Statement, with_caps
 from boostopt.shapes import Array, Bool, Float
 
 SPLIT = 2.0**27 + 1.0
@@ -72,6 +73,7 @@ class BinaryEntropy(Separable):
     below: Float[Array, " N"] | None = None
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear", "exponential"})
+    kind: ClassVar[str] = "binary entropy"
 
     @classmethod
     def capped(cls, c: Float[Array, " N"], nu: float, eta: float, d0: Float[Array, " N"]) -> BinaryEntropy:
@@ -99,6 +101,13 @@ class BinaryEntropy(Separable):
     @property
     def strong_convexity(self) -> float:
         return 1.0 / self.eta
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        if not np.array_equal(np.where(self.free, self.d0, d0), d0):
+            return None
+        # A weight that stands at its cap has its reference for a cap, however the caps were scaled.
+        caps = np.where(self.free, self.caps, d0)
+        return with_caps({"kind": self.kind, "eta": self.eta}, caps, c, nus, d0 > 0)
 
     @property
     def unsmoothed(self) -> Regularizer:
@@ -272,11 +281,17 @@ class LogarithmicLoss(BinaryEntropy):
     """The binary entropy without the simplex: the regularizer whose conjugate is the logarithmic loss."""
 
     on_simplex: ClassVar[bool] = False
+    kind: ClassVar[str] = "logarithmic loss"
 
     @classmethod
     def of(cls, c: Float[Array, " N"], eta: float) -> LogarithmicLoss:
         """Return the one whose conjugate is (1/eta) sum_n c_n ln((1 + exp(eta z_n)) / 2)."""
         return cls(c, eta, 0.5 * c)
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        if not (np.array_equal(self.caps, c) and np.array_equal(self.d0, 0.5 * c)):
+            return None
+        return Statement({"kind": self.kind, "eta": self.eta})
 
     @property
     def strong_convexity(self) -> float:

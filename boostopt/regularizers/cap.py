@@ -15,6 +15,7 @@ from boostopt.arguments import instance
 from boostopt.errors import ProblemError
 from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.regularizers.separable import Separable
+from boostopt.regularizers.statements import Statement, with_caps
 from boostopt.shapes import Array, Float
 
 
@@ -25,6 +26,7 @@ class Cap(Separable):
     domain: CappedSimplex
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    kind: ClassVar[str] = "cap"
 
     def __post_init__(self) -> None:
         instance(
@@ -34,6 +36,13 @@ class Cap(Separable):
     @property
     def N(self) -> int:
         return len(self.domain.c)
+
+    @property
+    def cap_nu(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.domain.nu
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        return with_caps({"kind": self.kind}, self.upper, c, (self.domain.nu, *nus))
 
     @property
     def lower(self) -> Float[Array, " N"]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from boostopt.errors import ProblemError
 from boostopt.regularizers.separable import Separable
+from boostopt.regularizers.statements import Statement
 from boostopt.shapes import Array, Float
 
 LARGEST_MASS = 1e120
@@ -48,10 +49,14 @@ class Hinge(Separable):
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
     on_simplex: ClassVar[bool] = False
+    kind: ClassVar[str] = "hinge"
 
     @property
     def N(self) -> int:
         return len(self.c)
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        return Statement({"kind": self.kind, "C": self.C}) if np.array_equal(self.c, c) else None
 
     @property
     def lower(self) -> Float[Array, " N"]:

@@ -26,6 +26,7 @@ from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.regularizers.powers import Curve
 from boostopt.regularizers.relative_entropy import RelativeEntropy
 from boostopt.regularizers.roots import bracket, root
+from boostopt.regularizers.statements import Statement, states_itself
 from boostopt.shapes import Array, Float
 
 NORM_ROUNDING = 4.4e-16
@@ -68,6 +69,12 @@ class Normed(Regularizer):
     @property
     def unsmoothed(self) -> Regularizer:
         return replace(self, base=self.base.unsmoothed)
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        base = self.base.statement(c, d0, nus) if states_itself(self.base) else None
+        if base is None or not np.array_equal(self.c, c):
+            return None
+        return Statement({"kind": self.kind, "p": self.p, "r": self.r, "base": base.numbers}, base.arrays)
 
     @property
     def q(self) -> float:

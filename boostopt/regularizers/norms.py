@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -60,6 +60,8 @@ class NormBall(Normed):
         The ball does not meet the simplex: r is less than the smallest norm of a distribution. Or r is larger, and the
         common part is too small to be computed in.
     """
+
+    kind: ClassVar[str] = "norm ball"
 
     def __post_init__(self) -> None:
         smallest = self.norm(self.center)
@@ -207,6 +209,8 @@ class NormBall(Normed):
 @dataclass(frozen=True)
 class NormPenalty(Normed):
     """The base plus r ||d||_p, p possibly infinite."""
+
+    kind: ClassVar[str] = "norm penalty"
 
     @property
     def span(self) -> float:

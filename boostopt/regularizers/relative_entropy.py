@@ -17,6 +17,7 @@ from scipy.special import rel_entr
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex, capped_softmax, logarithm
 from boostopt.regularizers.separable import Separable
+from boostopt.regularizers.statements import Statement, with_caps
 from boostopt.shapes import Array, Float
 
 
@@ -39,6 +40,7 @@ class RelativeEntropy(Separable):
     d0: Float[Array, " N"]
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear", "exponential"})
+    kind: ClassVar[str] = "relative entropy"
 
     @classmethod
     def capped(cls, c: Float[Array, " N"], nu: float, eta: float, d0: Float[Array, " N"]) -> RelativeEntropy:
@@ -52,6 +54,11 @@ class RelativeEntropy(Separable):
     @property
     def strong_convexity(self) -> float:
         return 1.0 / self.eta
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        if not np.array_equal(self.d0, d0):
+            return None
+        return with_caps({"kind": self.kind, "eta": self.eta}, self.upper, c, (self.domain.nu, *nus), d0 > 0)
 
     @property
     def unsmoothed(self) -> Cap:
@@ -161,6 +168,8 @@ class UnnormalizedRelativeEntropy(RelativeEntropy):
     The conjugate is then a minimum over beta of a sum over the examples instead of the logarithm of a sum [Glocer 2009,
     (3.18), (3.19)].
     """
+
+    kind: ClassVar[str] = "unnormalized relative entropy"
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         import cvxpy as cp

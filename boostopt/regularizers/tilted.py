@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from boostopt.regularizers.base import ConjugatePoint, Pointwise, Regularizer, Stationarity
+from boostopt.regularizers.statements import Statement, states_itself
 from boostopt.shapes import Array, Float
+
+TILTABLE = ("cap", "relative entropy")
+"""Kinds whose tilted forms a certificate file can hold."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,14 @@ class Tilted(Regularizer):
 
     base: Regularizer
     tilt: Float[Array, " N"]
+
+    kind: ClassVar[str] = "tilted"
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        base = self.base.statement(c, d0, nus) if states_itself(self.base) else None
+        if base is None or base.numbers["kind"] not in TILTABLE:
+            return None
+        return Statement({"kind": self.kind, "base": base.numbers}, {**base.arrays, "tilt": self.tilt})
 
     @property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]

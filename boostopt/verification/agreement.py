@@ -40,16 +40,16 @@ def agree(document: Document, formulation: Any) -> Goal | None:
             if goal is None:
                 fail(f"{page.name} has no soft margin that a class could be bounded by")
             pair = goal.F0, goal.G
-        wanted, arrays = described(pair[0], examples, _nus(document))
+        wanted = described(pair[0], examples, _nus(document))
         edge = described_edge(pair[1])
     except (BoostoptError, ArithmeticError, ValueError) as failure:
         fail(f"{page.name} with these parameters is no program: {failure}"[:400])
-    if wanted != document.F or edge != document.G:
+    if wanted.numbers != document.F or edge != document.G:
         fail(
-            f"{page.name} with the parameters of the file means F = {wanted}, G = {edge}; the file states "
+            f"{page.name} with the parameters of the file means F = {wanted.numbers}, G = {edge}; the file states "
             f"F = {dict(document.F)}, G = {dict(document.G)}"[:500]
         )
-    for name, values in arrays.items():
+    for name, values in wanted.arrays.items():
         if not np.array_equal(values, document.arrays[name]):
             fail(f"{page.name} with the parameters of the file means other {name}")
     return goal

@@ -97,7 +97,8 @@ def stated(program: Program, w: Array) -> tuple[dict[str, Any], dict[str, Array]
     record = program.parameters
     parameters = {field.name: getattr(record, field.name) for field in dataclasses.fields(record)}
     nus = (*(v for v in parameters.values() if isinstance(v, float) and v > 0), 1.0)
-    about_F, arrays = described(F, examples, nus)
+    about_F = described(F, examples, nus)
+    arrays = dict(about_F.arrays)
     if not np.array_equal(examples.c, np.ones(examples.N)):
         arrays["c"] = examples.c
     if not np.array_equal(examples.d0, examples.c / examples.c.sum()):
@@ -111,7 +112,7 @@ def stated(program: Program, w: Array) -> tuple[dict[str, Any], dict[str, Array]
             "name": program.formulation.name,
             "parameters": {k: "array" if isinstance(v, np.ndarray) else v for k, v in parameters.items()},
         },
-        "F": about_F,
+        "F": about_F.numbers,
         "G": described_edge(program.edge_function),
         "data": {
             "N": program.margins.N,
@@ -202,7 +203,7 @@ def _text(about: dict[str, Any]) -> bytes:
 def _proof(program: Program, z: Array) -> tuple[dict[str, float], dict[str, Array]]:
     """Return beta, and s where there is a norm, at which the conjugate of F is bounded."""
     F = program.regularizer
-    about, _ = described(F, program.examples, ())
+    about = described(F, program.examples).numbers
     plain = about.get("base", about)["kind"] == "relative entropy"
     if getattr(F, "single", False) and about["kind"] == "norm ball":
         s = _constant(F, z)

@@ -65,7 +65,7 @@ class TestWhatIsRead:
         ({"stabilization": Stabilization}, "stabilization must be a Stabilization; got <class"),
         ({"schedule": 1e-3}, r"schedule must be a Schedule; got 0\.001\. Make one"),
         ({"start": "x"}, "start must be a run, what boost returns; got 'x'"),
-        ({"columns": 1.5}, r"columns must be a whole number of at least 1; got 1\.5"),
+        ({"columns_per_round": 1.5}, r"columns_per_round must be a whole number of at least 1; got 1\.5"),
         ({"epsilon": "0.1"}, r"epsilon must be a positive number; got '0\.1'"),
         ({"time_limit": "x"}, "time_limit must be a positive number of seconds or None; got 'x'"),
         ({"max_rounds": 2.5}, r"max_rounds must be None, or a whole number of at least 1; got 2\.5"),

@@ -118,7 +118,7 @@ def single(formulation: str, quick: bool) -> Iterator[Line]:
                 epsilon=0.01,
                 time_limit=LONGEST,
                 stabilization=stabilization,
-                columns=columns,
+                columns_per_round=columns,
             )
             yield timed(formulation, data, how, [run])
 

@@ -110,13 +110,13 @@ def case(seed: int) -> Case:
         booster, given = booster_of(rng)
         return Case(booster, oracle, given, rounds, rng)
     name, given, updates = formulation_of(rng, float(rng.uniform(1.0, 0.5 * N)))
-    options: dict[str, Any] = {**given, "epsilon": float(rng.choice([0.3, 0.05, 1e-3])), "columns": 1}
+    options: dict[str, Any] = {**given, "epsilon": float(rng.choice([0.3, 0.05, 1e-3])), "columns_per_round": 1}
     if updates and rng.random() < 0.5:
         options["update"] = str(rng.choice(updates))
     elif updates or name in ("lpboost", "lp_reg_adaboost", "softboost"):
         linear = name.startswith("lp")
         options["backend"] = str(rng.choice([b for b in BACKENDS if linear or not b.startswith("highs")]))
-        options["columns"] = int(rng.integers(1, 4))
+        options["columns_per_round"] = int(rng.integers(1, 4))
         if name != "corrective_erlpboost" and rng.random() < 0.4:
             previous, idle = float(rng.choice([0.0, 0.3])), float(rng.choice([0.5, np.inf]))
             options["stabilization"] = Stabilization(0.5, previous, idle)

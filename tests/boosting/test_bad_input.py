@@ -233,7 +233,7 @@ OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"max_rounds": 0}, "max_rounds must be"),
     ({"time_limit": 0.0}, "time_limit must be"),
     ({"time_limit": math.nan}, "time_limit must be"),
-    ({"columns": 0}, "columns must be"),
+    ({"columns_per_round": 0}, "columns_per_round must be"),
     ({"checkpoint_rounds": 0}, "checkpoint_rounds must be"),
     ({"checkpoint_seconds": 0.0}, "checkpoint_seconds must be"),
     ({"two_sided": True}, "closed under negation"),

@@ -103,7 +103,7 @@ def test_a_stabilized_run_asks_with_the_newest_distribution_where_edges_are_boun
 def test_a_projection_takes_no_negative_weights_over() -> None:
     U = np.array([[1, 1, 1], [1, 1, 1], [1, -1, -1], [-1, -1, 1.0]])
     oracle = GivenMargins(U, reflexive=True)
-    first = boost("lp_adaboost", oracle, two_sided=True, columns=5, epsilon=0.1)
+    first = boost("lp_adaboost", oracle, two_sided=True, columns_per_round=5, epsilon=0.1)
     run = boost("arc_gv", oracle, start=first, max_rounds=1)
     assert (run.w >= 0).all()
     m = run.record.collected.margins.margins(run.w)

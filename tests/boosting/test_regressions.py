@@ -123,7 +123,7 @@ def test_a_column_that_stands_there_twice_changes_nothing(name: str, final_weigh
 def test_a_feature_that_stands_there_twice_changes_nothing(name: str) -> None:
     X, y = small()
     once = boosted(name, DecisionStumps(X, y), nu=0.2 * len(y))
-    twice = boosted(name, DecisionStumps(np.concatenate([X, X], axis=1), y), nu=0.2 * len(y), columns=1)
+    twice = boosted(name, DecisionStumps(np.concatenate([X, X], axis=1), y), nu=0.2 * len(y), columns_per_round=1)
     assert twice.class_certificate.lower == pytest.approx(once.class_certificate.lower, abs=1e-8)
     assert twice.class_certificate.upper == pytest.approx(once.class_certificate.upper, abs=1e-8)
 

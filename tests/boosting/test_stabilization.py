@@ -47,7 +47,7 @@ def test_the_interval_holds_the_optimum(seed: int, formulation: str, stabilizati
 @pytest.mark.parametrize("formulation", ["lpboost", "binary_erlpboost"])
 def test_stumps_end_within_epsilon(formulation: str, stabilization: Stabilization, columns: int) -> None:
     oracle = stumps(100)
-    run = boost(formulation, oracle, nu=15, epsilon=EPSILON, stabilization=stabilization, columns=columns)
+    run = boost(formulation, oracle, nu=15, epsilon=EPSILON, stabilization=stabilization, columns_per_round=columns)
     plain = boost(formulation, oracle, nu=15, epsilon=EPSILON)
     assert run.class_certificate.gap <= EPSILON + 1e-9
     a, b = run.class_certificate, plain.class_certificate

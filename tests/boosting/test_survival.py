@@ -238,7 +238,7 @@ def test_a_finished_run_stays_as_it_is(
 def test_a_larger_limit_goes_on(tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
     first = boost("lpboost", few(), nu=5, max_rounds=4, checkpoint=path)
-    more = boost("lpboost", few(), nu=5, columns=3, max_rounds=8, checkpoint=path)
+    more = boost("lpboost", few(), nu=5, columns_per_round=3, max_rounds=8, checkpoint=path)
     assert more.hypotheses[:4] == first.hypotheses and len(more.hypotheses) == 4 + 3 * 4
 
 

@@ -66,7 +66,12 @@ def in_order(X: Any, y: Any) -> Any:
 def test_two_classes_are_boost_by_hand(nu: float) -> None:
     model = fitted(X, y, nu=nu, intercept=False)
     run = boost(
-        "erlpboost", DecisionStumps(*in_order(X, y)), nu=12, epsilon=0.01, columns=COLUMNS, stabilization=MEASURED
+        "erlpboost",
+        DecisionStumps(*in_order(X, y)),
+        nu=12,
+        epsilon=0.01,
+        columns_per_round=COLUMNS,
+        stabilization=MEASURED,
     )
     np.testing.assert_array_equal(model.decision_function(X), run.decision_function(X))
     np.testing.assert_array_equal(model.predict(X), (run.predict(X) + 1) // 2)

@@ -478,7 +478,10 @@ def test_the_tolerance_is_checked_also_where_no_backend_is_able(data: Path) -> N
         ),
         (["compare", "lpboost", "--data", "x", "--columns", "0"], "'--columns': expected a whole number of at least 1"),
         (["compare", "lpboost", "--data", "x", "--columns", "-2"], "of at least 1; got -2."),
-        (["boost", "lpboost", "--data", "x", "--columns-a-round", "0"], "'--columns-a-round': expected a whole number"),
+        (
+            ["boost", "lpboost", "--data", "x", "--columns-per-round", "0"],
+            "'--columns-a-round': expected a whole number",
+        ),
         (["compare", "lpboost", "--data", "x", "--tol", "small"], "'--tol': expected a number; got 'small'."),
         (["compare", "erlpboost", "--data", "x", "--eta", "abc"], "'--eta': expected a number; got 'abc'."),
         (["boost", "erlpboost", "--data", "x", "--max-rounds", "1.5"], "expected a whole number; got '1.5'."),

@@ -14,13 +14,16 @@ import numpy as np
 import pytest
 
 import boostopt.verification
+from boostopt import ProblemError
 from boostopt.authoring import (
     AbsoluteEdge,
+    Array,
     BinaryEntropy,
     BoundedEdges,
     Cap,
     CappedSimplex,
     FixedEdges,
+    Float,
     Hinge,
     LogarithmicLoss,
     MaximumEdge,
@@ -131,12 +134,33 @@ def test_the_digest_is_that_of_the_margins() -> None:
 def test_what_is_described_says_how_the_caps_are_made() -> None:
     c, d0 = np.array([1.0, 2.0, 1.0]), np.array([0.25, 0.5, 0.25])
     examples = Examples(c, d0)
-    assert described(Cap(CappedSimplex(c, 2.0)), examples)[0] == {"kind": "cap", "caps": "c / nu", "nu": 2.0}
+    assert described(Cap(CappedSimplex(c, 2.0)), examples).numbers == {"kind": "cap", "caps": "c / nu", "nu": 2.0}
     ones = RelativeEntropy.capped(np.ones(3), 1.5, 2.0, d0)
-    assert described(ones, examples)[0] == {"kind": "relative entropy", "caps": "1 / nu", "nu": 1.5, "eta": 2.0}
-    stated, arrays = described(Tilted(Cap(CappedSimplex(np.array([1.0, 5.0, 2.0]), 2.0)), np.ones(3)), examples)
-    assert stated == {"kind": "tilted", "base": {"kind": "cap", "caps": "given"}}
-    assert np.array_equal(arrays["caps"], [0.5, 2.5, 1.0])
+    assert described(ones, examples).numbers == {"kind": "relative entropy", "caps": "1 / nu", "nu": 1.5, "eta": 2.0}
+    stated = described(Tilted(Cap(CappedSimplex(np.array([1.0, 5.0, 2.0]), 2.0)), np.ones(3)), examples)
+    assert stated.numbers == {"kind": "tilted", "base": {"kind": "cap", "caps": "given"}}
+    assert np.array_equal(stated.arrays["caps"], [0.5, 2.5, 1.0])
+
+
+def test_a_subclass_is_not_stated_as_what_it_was_made_from() -> None:
+    """Whoever changes an entropy has another function, and a file that called it by the old name would be false."""
+
+    class Twice(RelativeEntropy):
+        def value(self, d: Float[Array, " N"]) -> float:
+            return 2.0 * super().value(d)
+
+    class Steep(MaximumEdge):
+        def value(self, e: Float[Array, " t"]) -> float:
+            return 2.0 * super().value(e)
+
+    d0 = np.full(3, 1 / 3)
+    twice = Twice(CappedSimplex(np.ones(3), 1.5), 2.0, d0)
+    with pytest.raises(ProblemError, match="got Twice"):
+        described(twice, Examples(np.ones(3), d0))
+    with pytest.raises(ProblemError, match="got Tilted"):
+        described(Tilted(twice, np.ones(3)), Examples(np.ones(3), d0))
+    with pytest.raises(ProblemError, match="got Steep"):
+        described_edge(Steep())
 
 
 def random_ball(rng: np.random.Generator, exact: list[Fraction]) -> Ball:

@@ -23,11 +23,11 @@ from boostopt.arguments import instance
 from boostopt.boosting.classifier import AtZero
 from boostopt.boosting.collected import Collected
 from boostopt.boosting.driver import Loop
+from boostopt.boosting.options import BoostOptions, check_keywords, run_boosting
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.record import Record
 from boostopt.boosting.rules import RULES, View
 from boostopt.boosting.run import Run
-from boostopt.boosting.settings import Settings, carried_out, check_keywords
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Row
 from boostopt.boosting.updates import Move, Update, alone
@@ -244,8 +244,8 @@ def boosted(
     check_keywords(page.name, options, Options.__annotations__, page)
     said: dict[str, Any] = dict(options)
     epsilon = said.pop("epsilon", None)
-    settings = dataclasses.replace(Settings(guarantee=guarantee), **said)
+    chosen = dataclasses.replace(BoostOptions(guarantee=guarantee), **said)
     given = {name: value for name, value in given.items() if value is not None}
     problem = Problem.of(page, oracle.c, None, UNASKED if epsilon is None else epsilon, None, given)
     rules = () if epsilon is None else tuple(RULES[name] for name in problem.rules)
-    return carried_out(problem, oracle, page.reweighting(problem), rules, settings, BoosterLoop)
+    return run_boosting(problem, oracle, page.reweighting(problem), rules, chosen, BoosterLoop)

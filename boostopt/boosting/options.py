@@ -1,10 +1,10 @@
-"""What a user may say of any run, and how it is carried out."""
+"""The options of any run, and how a run is made with them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, fields, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -50,15 +50,53 @@ from boostopt.threads import one_thread
 
 
 @dataclass(frozen=True, kw_only=True)
-class Settings:
-    """What a user may say of any run, whatever is boosted: the options of `boost` by their names."""
+class BoostOptions:
+    """The options of any run. `boost` takes them whole, as `options`, or one by one by their names.
+
+    Attributes
+    ----------
+    max_rounds, time_limit
+        Updates, and seconds, after which the run ends all the same; None for no limit.
+    guarantee
+        An edge that every answer of the oracle is known to reach; the oracle's own by default.
+    columns_per_round
+        Hypotheses that the oracle is asked for in a round.
+    schedule
+        How accurate the solves are; by default loose while the run is far from its end.
+    stabilization
+        What keeps a totally corrective run from swinging and its programs small; nothing by default.
+    start
+        An earlier run over the same examples and class, with any formulation and parameters: its hypotheses are there
+        from the beginning and its weights are where the run begins. Of no effect where there is a checkpoint.
+    final_weights
+        "program", "lp" or "scaled"; as the formulation says by default.
+    history
+        Whether the weights of every round are kept for `run.at`; by default unless a corrective run may be long.
+    nus
+        Values of nu (counts) at which the trace shows the soft margin as well.
+    test
+        (X, y) to test on in every round.
+    at_zero
+        What is predicted where f(x) = 0, in the test error of the trace: see `Run.predict`.
+    checkpoint
+        A file to store the run in while it goes on, and to go on from if it is there.
+    checkpoint_rounds, checkpoint_seconds
+        Rounds from one checkpoint to the next; seconds after which one is due all the same.
+    progress
+        Whether a line on stderr shows bounds, gap and rate; or what to call with every row of the trace.
+
+    Raises
+    ------
+    OptionError
+        An option is out of its range.
+    """
 
     max_rounds: int | None = None
     time_limit: float | None = None
     guarantee: float | None = None
-    columns: int = 1
-    schedule: Schedule = field(default_factory=Schedule)
-    stabilization: Stabilization = field(default_factory=Stabilization)
+    columns_per_round: int = 1
+    schedule: Schedule | None = None
+    stabilization: Stabilization | None = None
     start: Run | None = None
     final_weights: str | None = None
     history: bool | None = None
@@ -76,9 +114,11 @@ class Settings:
             "max_rounds": optional(whole, "max_rounds", self.max_rounds, 1, "None, or a whole number"),
             "time_limit": seconds("time_limit", self.time_limit),
             "guarantee": optional(number, "guarantee", self.guarantee, *AN_EDGE),
-            "columns": whole("columns", self.columns, 1),
-            "schedule": instance("schedule", self.schedule, Schedule, *_made("a Schedule")),
-            "stabilization": instance("stabilization", self.stabilization, Stabilization, *_made("a Stabilization")),
+            "columns_per_round": whole("columns_per_round", self.columns_per_round, 1),
+            "schedule": optional(instance, "schedule", self.schedule, Schedule, *_made("a Schedule")),
+            "stabilization": optional(
+                instance, "stabilization", self.stabilization, Stabilization, *_made("a Stabilization")
+            ),
             "start": optional(instance, "start", self.start, Run, "a run, what boost returns", "Pass the run itself."),
             "history": optional(flag, "history", self.history),
             "nus": numbers("nus", self.nus, "positive counts of examples", lambda nu: 0.0 < nu < math.inf),
@@ -92,56 +132,67 @@ class Settings:
             object.__setattr__(self, name, value)
 
 
+OPTIONS = tuple(field.name for field in fields(BoostOptions))
+"""The options of any run by name."""
+
+
+def read_record(name: str, options: object) -> BoostOptions:
+    """Return options that were given whole; the default ones for None."""
+    if options is None:
+        return BoostOptions()
+    return instance(name, options, BoostOptions, *_made("a BoostOptions"))
+
+
 def _made(what: str) -> tuple[str, str]:
     """Return what an option must be that has a class of its own, and what to do."""
     return what, f"Make one with boostopt.boosting.{what.split()[-1]}(...), or leave it out."
 
 
-def carried_out(
+def run_boosting(
     problem: Problem,
     oracle: Oracle,
     update: Update,
     rules: tuple[Rule, ...],
-    settings: Settings,
+    options: BoostOptions,
     kind: type[Loop] = Loop,
 ) -> Run:
     """Return the run of a problem that moves by a given update until a rule holds or a limit is reached."""
-    how = final_weights_of(problem, settings.final_weights)
-    if settings.stabilization and problem.update != "total":
+    how = final_weights_of(problem, options.final_weights)
+    if options.stabilization and problem.update != "total":
         raise OptionError(
             f"stabilization is of totally corrective runs; {problem.page.name} moves by {problem.update!r}. "
             "Leave it out."
         )
-    _check_end(problem, settings.max_rounds, settings.time_limit)
+    _check_end(problem, options.max_rounds, options.time_limit)
     stood = oracle.state()
     record = begun(
         problem,
         oracle,
-        settings.guarantee,
-        settings.history,
-        settings.max_rounds,
-        settings.nus,
-        settings.checkpoint,
-        None if settings.start is None else settings.start.record,
+        options.guarantee,
+        options.history,
+        options.max_rounds,
+        options.nus,
+        options.checkpoint,
+        None if options.start is None else options.start.record,
     )
     watch = Watch(
-        goals=_goals(problem, settings.nus),
-        test=_test(settings.test, settings.at_zero),
+        goals=_goals(problem, options.nus),
+        test=_test(options.test, options.at_zero),
         checkpoints=None
-        if settings.checkpoint is None
-        else Checkpoints(Path(settings.checkpoint), settings.checkpoint_rounds, settings.checkpoint_seconds),
+        if options.checkpoint is None
+        else Checkpoints(Path(options.checkpoint), options.checkpoint_rounds, options.checkpoint_seconds),
         earlier=record.trace[-1].seconds if len(record.trace) else 0.0,
     )
-    limits = Limits(settings.max_rounds, Deadline.after(settings.time_limit))
-    with one_thread(), progress_line(settings.progress, problem.page.name) as show:
+    limits = Limits(options.max_rounds, Deadline.after(options.time_limit))
+    with one_thread(), progress_line(options.progress, problem.page.name) as show:
         loop = kind(
             problem,
             oracle,
-            settings.columns,
+            options.columns_per_round,
             update,
             rules,
-            settings.schedule,
-            settings.stabilization,
+            options.schedule or Schedule(),
+            options.stabilization or Stabilization(),
             limits,
             replace(watch, show=show),
         )

@@ -1,0 +1,48 @@
+"""Functions by kind and numbers: how a certificate file states the F of the program that it is about."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from boostopt.shapes import Array, Bool, Float
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A function by its kind and its numbers.
+
+    Attributes
+    ----------
+    numbers
+        Its kind and what belongs to it, for the text of a file.
+    arrays
+        The arrays that it needs besides the multiplicities and the reference distribution.
+    """
+
+    numbers: dict[str, Any]
+    arrays: dict[str, Array] = field(default_factory=dict)
+
+
+def states_itself(part: object) -> bool:
+    """Return whether the class of an F or a G names a kind: one that it inherits names another function."""
+    return bool(vars(type(part)).get("kind"))
+
+
+def with_caps(
+    numbers: dict[str, Any],
+    caps: Float[Array, " N"],
+    c: Float[Array, " N"],
+    nus: tuple[float, ...],
+    live: Bool[Array, " N"] | None = None,
+) -> Statement:
+    """Return a statement with its caps: by a nu if one gives them where `live`, everywhere by default."""
+    live = np.ones(len(c), dtype=bool) if live is None else live
+    for nu in nus:
+        for name, counts in (("c / nu", c), ("1 / nu", np.ones(len(c)))):
+            with np.errstate(all="ignore"):
+                if np.array_equal((counts / nu)[live], caps[live]):
+                    return Statement({**numbers, "caps": name, "nu": nu})
+    return Statement({**numbers, "caps": "given"}, {"caps": caps})

@@ -1,0 +1,70 @@
+"""The options of a run: whole or one by one, and rules of one's own."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError, fields
+from inspect import signature
+
+import numpy as np
+import pytest
+import typechecker
+from problems import noisy_stumps
+
+from boostopt import OptionError, boost, path
+from boostopt.boosting import BoostOptions, Rule, Schedule, Stabilization
+from boostopt.oracles import GivenMargins
+
+ORACLE = GivenMargins(noisy_stumps(60, 40, seed=3))
+
+
+def test_options_given_whole_are_those_given_one_by_one() -> None:
+    options = BoostOptions(max_rounds=7, columns_per_round=2, stabilization=Stabilization(inner=0.5))
+    whole = boost("lpboost", ORACLE, nu=6, options=options)
+    single = boost("lpboost", ORACLE, nu=6, max_rounds=7, columns_per_round=2, stabilization=Stabilization(inner=0.5))
+    assert whole.rounds == single.rounds == 7
+    np.testing.assert_array_equal(whole.w, single.w)
+
+
+def test_what_is_given_by_its_name_counts_before_the_whole() -> None:
+    run = boost("lpboost", ORACLE, nu=6, options=BoostOptions(max_rounds=7, history=True), max_rounds=4)
+    assert run.rounds == 4
+    assert len(run.at(2).w) == 2
+
+
+def test_a_path_takes_them_too_but_none_that_is_of_one_run() -> None:
+    several = path("lpboost", ORACLE, nu=[12.0, 6.0], options=BoostOptions(max_rounds=5))
+    assert max(several.rounds) <= 5
+    with pytest.raises(OptionError, match="checkpoint is of one run; a path has 2"):
+        path("lpboost", ORACLE, nu=[12.0, 6.0], options=BoostOptions(checkpoint="run.npz"))
+
+
+def test_options_are_read_when_they_are_made_and_do_not_change() -> None:
+    with typechecker.unchecked(), pytest.raises(OptionError, match=r"columns_per_round must be a whole number of at least 1; got 1\.5"):
+        BoostOptions(columns_per_round=1.5)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(FrozenInstanceError):
+        BoostOptions().max_rounds = 3  # pyright: ignore[reportAttributeAccessIssue]
+    with typechecker.unchecked(), pytest.raises(OptionError, match=r"options must be a BoostOptions; got a Schedule"):
+        boost("lpboost", ORACLE, nu=6, options=Schedule())  # pyright: ignore[reportArgumentType]
+
+
+def test_boost_has_few_parameters_of_its_own_and_each_other_one_is_an_option() -> None:
+    own = [name for name, its in signature(boost).parameters.items() if its.kind is not its.VAR_KEYWORD]
+    assert len(own) <= 8
+    assert not {field.name for field in fields(BoostOptions)} & set(own)
+
+
+def test_a_rule_of_ones_own_ends_a_run() -> None:
+    few = Rule("few", "there are {epsilon} of epsilon and three hypotheses", lambda view: len(view.state.w) >= 3)
+    run = boost("lpboost", ORACLE, nu=6, epsilon=1e-9, rules=few)
+    assert run.reason == "few: there are 1e-09 of epsilon and three hypotheses"
+    assert len(run.w) == 3
+    either = boost("lpboost", ORACLE, nu=6, epsilon=1e-9, rules=[few, "direct"])
+    assert either.reason == run.reason
+
+
+def test_a_rule_of_ones_own_that_cannot_hold_is_refused() -> None:
+    never = Rule("never", "it never holds", lambda view: False, lambda problem: "it is never so")
+    with pytest.raises(OptionError, match="the rule 'never' cannot hold for lpboost: it is never so"):
+        boost("lpboost", ORACLE, nu=6, rules=[never])
+    with typechecker.unchecked(), pytest.raises(OptionError, match="rules must be a rule, the name of one, or a list of them; got"):
+        boost("lpboost", ORACLE, nu=6, rules=[3])  # pyright: ignore[reportArgumentType]
