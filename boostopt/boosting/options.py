@@ -38,7 +38,7 @@ from boostopt.boosting.soft_margin import Goal
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.trace import Row
 from boostopt.boosting.updates import Update
-from boostopt.errors import OptionError, listed, nearest, shown
+from boostopt.errors import OptionError, ProblemError, listed, nearest, shown
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.examples import signs
 from boostopt.oracles.features import Features
@@ -177,7 +177,7 @@ def run_boosting(
     )
     watch = Watch(
         goals=_goals(problem, options.nus),
-        test=_test(options.test, options.at_zero),
+        test=_test(options.test, options.at_zero, oracle),
         checkpoints=None
         if options.checkpoint is None
         else Checkpoints(Path(options.checkpoint), options.checkpoint_rounds, options.checkpoint_seconds),
@@ -235,7 +235,7 @@ def _goals(problem: Problem, nus: Sequence[float]) -> tuple[Goal, ...]:
     return tuple(Goal(Cap(CappedSimplex(c, nu)), problem.goal.G, examples) for nu in nus)
 
 
-def _test(test: tuple[Any, npt.ArrayLike] | None, at_zero: AtZero) -> TestExamples | None:
+def _test(test: tuple[Any, npt.ArrayLike] | None, at_zero: AtZero, oracle: Oracle) -> TestExamples | None:
     """Return the examples to test on, checked."""
     if test is None:
         return None
@@ -249,4 +249,8 @@ def _test(test: tuple[Any, npt.ArrayLike] | None, at_zero: AtZero) -> TestExampl
             f"test must hold features and one class for each row of them; got {shown(X)} and classes of shape "
             f"{labels.shape}. {advice}"
         )
+    try:
+        oracle.check_features(X)
+    except ProblemError as failure:
+        raise OptionError(f"test must hold features as the oracle has them: {failure}") from failure
     return TestExamples(X, labels, at_zero)

@@ -77,7 +77,7 @@ def say(text: str) -> None:
 
 def as_flags(text: str) -> str:
     """Return a message with the arguments of a data set as the command line has them: `label=...` as `--label`."""
-    return re.sub(r"\b(label|positive|weights|drop)=\.\.\.", r"--\1", text)
+    return re.sub(r"\b(?:(label|positive|weights|drop)=\.\.\.|(exact)=True)", r"--\1\2", text)
 
 
 def say_unwritten(failure: OSError) -> None:

@@ -188,7 +188,7 @@ def _check_certificate(certificate: str | None, table: Table, class_weight: str 
         raise OptionError(
             f"--certificate is the proof of one run, of examples with the weights of the data; got {classes} classes"
             f"{' and --class-weight' if class_weight is not None else ''}. In Python, "
-            "model.save_certificate(path, X, y, label=...) takes any."
+            "model.save_certificate(path, X, y, label=LABEL) takes any."
         )
 
 
@@ -220,8 +220,9 @@ def _fit(model: Any, table: Table) -> None:
     except ValueError as failure:  # labels that are no classes, say
         raise DataError(f"{table.name}: {str(failure).splitlines()[0].rstrip('.')}.") from failure
     except KeyboardInterrupt:
-        if any(map(os.path.exists, _checkpoints(model))):
-            typer.echo(f"{model.checkpoint} has the fit as it was stored last: the same command goes on.", err=True)
+        stored = [path for path in _checkpoints(model) if os.path.exists(path)]
+        if stored:
+            typer.echo(f"{stored[0]} has the fit as it was stored last: the same command goes on.", err=True)
         raise
 
 

@@ -139,9 +139,10 @@ def check_required(page: Formulation[Any], given: Mapping[str, Any], set_anew: C
     """Raise OptionError for a parameter that a formulation needs and that is neither given nor set by boosting."""
     for name, known in page.parameters.items():
         if known.required and given.get(name) is None and name not in set_anew:
+            how = HOW_TO_PASS.get(name, f"--set {name}=NUMBER")
             raise OptionError(
                 f"{page.name} needs {name}, {known.meaning}, in {known.domain.text}; got none. "
-                f"Pass {HOW_TO_PASS.get(name, f'--set {name}=NUMBER')}."
+                + ("Bind it in Python: no option takes them." if known.domain.kind == "per example" else f"Pass {how}.")
             )
 
 
@@ -230,13 +231,13 @@ Picture = Annotated[str | None, typer.Option(help="Draw it into this file: .png,
 
 def read_counts(text: str, total: float, page: Formulation[Any]) -> list[float]:
     """Return several nu, each read as one is."""
-    return [_read_count(word, total, page) for word in read_names(text) or []]
+    return [_read_count(word.strip(), total, page) for word in text.split(",")]
 
 
 def read_numbers(text: str, flag: str) -> list[float]:
     """Return numbers with commas between."""
     try:
-        return [float(word) for word in read_names(text) or []]
+        return [float(word) for word in text.split(",")]
     except ValueError:
         raise OptionError(f"{flag} takes numbers with commas between; got {text!r}.") from None
 

@@ -80,7 +80,13 @@ def _tree(options: dict[str, Any]) -> Any:
 
     said = {name: options[name] for name in TREE_OPTIONS[:3] if name in options}
     given: dict[str, Any] = {"max_depth": DEPTH, **said}
-    return DecisionTreeClassifier(**given)
+    tree = DecisionTreeClassifier(**given)
+    try:
+        tree.fit([[0.0], [1.0]], [0, 1])  # it looks at its parameters no earlier
+    except ValueError as failure:
+        reason = str(failure).splitlines()[0].rstrip(".")
+        raise OptionError(f"--option of a tree: {reason}. Mend the option, or leave it out.") from None
+    return tree
 
 
 def check_options(kind: str, options: Iterable[str], flag: str) -> None:

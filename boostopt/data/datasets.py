@@ -49,6 +49,9 @@ EMBEDDED = ("breast_cancer", "digits", "iris", "wine")
 DEFAULT_LABEL = "label"
 """The column of the classes where none is named."""
 
+NPY = b"\x93NUMPY"
+"""What a file of one array of NumPy begins with."""
+
 DENSE_LIMIT = LIMIT
 """Bytes a sparse file may take as a dense array of features."""
 
@@ -343,6 +346,11 @@ def _svmlight(path: Path, count: int | None = None) -> tuple[Any, Any]:
     content = read_bytes(path)
     if not content.strip():
         raise DataError(f"{path} is empty. Expected lines 'label index:value ...'.")
+    if content.startswith(NPY):
+        raise DataError(
+            f"{path} is one array of NumPy; expected named ones. Write them with np.savez(file, X=X, y=y), or "
+            "np.savez(file, U=U) for margins."
+        )
     if named := re.search(rb"^[^#\n]*_", content, re.MULTILINE):
         line = content.count(b"\n", 0, named.start()) + 1
         raise DataError(
@@ -386,6 +394,9 @@ def _csv(path: Path, label: str, weights: str | None, drop: Sequence[str]) -> tu
         raise DataError(f"{path}: expected one column for the class and one for the weights; got {label!r} for both.")
     dropped = _dropped(header, drop)
     unknown = next((name for name in dropped if name not in header or name in (label, weights)), None)
+    if unknown is not None and unknown in (label, weights):
+        what = "classes" if unknown == label else "weights"
+        raise DataError(f"{path}: {unknown!r} is the column of the {what}, which is no feature anyway. Mend drop=...")
     if unknown is not None:
         others = [known for known in header if known not in (label, weights)]
         raise DataError(f"{path} has no such column to drop: {unknown_name('column', unknown, others)} Mend drop=...")
@@ -582,14 +593,17 @@ def _two_classes(
         y = np.where(keys == wanted, 1, -1).astype(np.int8)
     else:
         y = np.where(keys == classes[-1], 1, -1).astype(np.int8)
+    if len(classes) == 1:
+        raise DataError(
+            f"{source} must have exactly two classes; all its examples are of one, {said[0]}. There is nothing to "
+            "tell apart."
+        )
     if positive is None and len(classes) != 2:
         some = ", ".join(said[:6]) + (", ..." if len(said) > 6 else "")
         raise DataError(
             f"{source} must have exactly two classes; it has {len(classes)} ({some}). "
             "Set one against the others with positive=..."
         )
-    if len(np.unique(y)) != 2:
-        raise DataError(f"{source} must have exactly two classes; all its examples are of one.")
     return y
 
 

@@ -163,6 +163,9 @@ class Oracle(ABC):
     def best(self, query: Query) -> Answer:
         """Return hypotheses with large edges under the weights of the query."""
 
+    def check_features(self, X: Any) -> None:  # noqa: B027 nothing is known of hypotheses of one's own
+        """Raise ProblemError where the hypotheses cannot be evaluated on features X, as far as the oracle can tell."""
+
     def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:
         """Return the margins of a hypothesis on the examples, None where the oracle cannot tell them.
 

@@ -157,6 +157,10 @@ class OracleOfExamples(Oracle):
     def y(self) -> Int8[Array, " N"]:
         return self._examples.y
 
+    def check_features(self, X: Any) -> None:
+        """Raise ProblemError unless X has the features that hypotheses are learned from, all finite."""
+        Features(X).checked(self._examples.X.shape[1])
+
     def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:
         """Return y_n h(x_n).
 

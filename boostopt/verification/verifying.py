@@ -98,7 +98,7 @@ def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulatio
         if exact:
             raise OptionError(
                 "the upper end of a class is what its oracle says, in floating point; exact proofs are for programs. "
-                "Leave out exact."
+                "Leave out exact=True."
             )
         _check_given(document, given)
         return verified(document, data, U, formulation)

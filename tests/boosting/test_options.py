@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import FrozenInstanceError, fields
 from inspect import signature
 
@@ -12,7 +13,7 @@ from problems import noisy_stumps
 
 from boostopt import OptionError, boost, path
 from boostopt.boosting import BoostOptions, Rule, Schedule, Stabilization
-from boostopt.oracles import GivenMargins
+from boostopt.oracles import DecisionStumps, GivenMargins
 
 ORACLE = GivenMargins(noisy_stumps(60, 40, seed=3))
 
@@ -39,12 +40,16 @@ def test_a_path_takes_them_too_but_none_that_is_of_one_run() -> None:
 
 
 def test_options_are_read_when_they_are_made_and_do_not_change() -> None:
-    with typechecker.unchecked(), pytest.raises(OptionError, match=r"columns_per_round must be a whole number of at least 1; got 1\.5"):
+    with (
+        typechecker.unchecked(),
+        pytest.raises(OptionError, match=r"columns_per_round must be a whole number of at least 1; got 1\.5"),
+    ):
         BoostOptions(columns_per_round=1.5)  # pyright: ignore[reportArgumentType]
     with pytest.raises(FrozenInstanceError):
         BoostOptions().max_rounds = 3  # pyright: ignore[reportAttributeAccessIssue]
-    with typechecker.unchecked(), pytest.raises(OptionError, match=r"options must be a BoostOptions; got a Schedule"):
+    with typechecker.unchecked(), pytest.raises(OptionError) as refused:
         boost("lpboost", ORACLE, nu=6, options=Schedule())  # pyright: ignore[reportArgumentType]
+    assert re.search(r"options must be a BoostOptions; got Schedule", str(refused.value))
 
 
 def test_boost_has_few_parameters_of_its_own_and_each_other_one_is_an_option() -> None:
@@ -66,5 +71,17 @@ def test_a_rule_of_ones_own_that_cannot_hold_is_refused() -> None:
     never = Rule("never", "it never holds", lambda view: False, lambda problem: "it is never so")
     with pytest.raises(OptionError, match="the rule 'never' cannot hold for lpboost: it is never so"):
         boost("lpboost", ORACLE, nu=6, rules=[never])
-    with typechecker.unchecked(), pytest.raises(OptionError, match="rules must be a rule, the name of one, or a list of them; got"):
+    with (
+        typechecker.unchecked(),
+        pytest.raises(OptionError, match="rules must be a rule, the name of one, or a list of them; got"),
+    ):
         boost("lpboost", ORACLE, nu=6, rules=[3])  # pyright: ignore[reportArgumentType]
+
+
+def test_test_examples_that_hypotheses_cannot_be_evaluated_on_are_refused_before_the_first_round() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 4))
+    y = np.where(X[:, 3] + X[:, 1] > 0, 1, -1)
+    for wrong, says in ((X[:, :2], "the 4 features that were learned from"), (X * np.nan, "X must be finite")):
+        with pytest.raises(OptionError, match=f"test must hold features as the oracle has them: .*{says}"):
+            boost("erlpboost", DecisionStumps(X, y), nu=6, epsilon=0.1, test=(wrong, y))

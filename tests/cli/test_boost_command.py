@@ -307,3 +307,17 @@ def test_a_certificate_that_cannot_be_is_an_error_before_the_run(
     assert run("boost", *arguments, "--data", data, "--epsilon", "0.1").exit_code == 0
     monkeypatch.setattr(boostopt.cli.boost, "boost", None)
     refused(message, "boost", *arguments, "--data", data, "--epsilon", "0.1", "--certificate", "c.json")
+
+
+@pytest.mark.parametrize("option", ["max_depth=0", "max_depth=deep", "min_samples_leaf=0", "max_leaf_nodes=1"])
+@pytest.mark.parametrize(("command", "nu"), [("boost", "0.3"), ("path", "0.3,0.4")])
+def test_options_that_trees_do_not_take_are_bad_input(data: Path, option: str, command: str, nu: str) -> None:
+    arguments = ("erlpboost", "--data", data, "--nu", nu, "--oracle", "tree", "--option", option)
+    refused(rf"--option of a tree: The '{option.partition('=')[0]}' parameter .*Mend the option", command, *arguments)
+
+
+def test_values_between_commas_are_none_left_out(data: Path) -> None:
+    expected = "--nu must be a number; got ''"
+    refused(expected, "path", "erlpboost", "--data", data, "--nu", "0.1,,0.2")
+    expected = "--eta takes numbers with commas between; got '1,,2'"
+    refused(expected, "path", "erlpboost", "--data", data, "--nu", "0.2", "--eta", "1,,2")

@@ -499,7 +499,7 @@ def test_a_feature_that_is_not_finite_is_an_error_with_its_place(tmp_path: Path,
 
 @pytest.mark.parametrize(
     "labels, classes",
-    [(["0", "0.0", "0"], "1 (0.0)"), (["a", "b", "c"], "3 (a, b, c)"), (["1", "b", "0"], "3 (0.0, 1.0, b)")],
+    [(["a", "b", "c"], "3 (a, b, c)"), (["1", "b", "0"], "3 (0.0, 1.0, b)")],
 )
 def test_other_than_two_classes_are_an_error(tmp_path: Path, labels: list[str], classes: str) -> None:
     source = write(tmp_path, "data.csv", "a,label\n" + "".join(f"0,{label}\n" for label in labels))
@@ -509,9 +509,26 @@ def test_other_than_two_classes_are_an_error(tmp_path: Path, labels: list[str], 
 
 def test_a_positive_class_without_others_is_an_error(tmp_path: Path) -> None:
     source = write(tmp_path, "data.csv", "a,label\n1,x\n2,x\n")
-    expected = f"{source} must have exactly two classes; all its examples are of one."
-    with pytest.raises(DataError, match=re.escape(expected)):
-        load_dataset(source, positive="x")
+    expected = (
+        f"{source} must have exactly two classes; all its examples are of one, x. There is nothing to tell apart."
+    )
+    for positive in ("x", None):
+        with pytest.raises(DataError, match=re.escape(expected)):
+            load_dataset(source, positive=positive)
+
+
+def test_the_column_of_the_classes_or_of_the_weights_is_not_dropped(tmp_path: Path) -> None:
+    source = write(tmp_path, "data.csv", "a,w,label\n1,1,x\n2,1,y\n")
+    with pytest.raises(DataError, match="'label' is the column of the classes, which is no feature anyway"):
+        load_dataset(source, drop="label")
+    with pytest.raises(DataError, match="'w' is the column of the weights, which is no feature anyway"):
+        load_dataset(source, weights="w", drop="w")
+
+
+def test_one_array_of_numpy_is_no_svmlight_text(tmp_path: Path) -> None:
+    np.save(tmp_path / "U.npy", np.eye(3))
+    with pytest.raises(DataError, match=r"is one array of NumPy; expected named ones. Write them with np\.savez"):
+        load_dataset(str(tmp_path / "U.npy"))
 
 
 @pytest.mark.parametrize("label", ["", "  ", "nan", "NaN"])
