@@ -17,9 +17,10 @@ the last formula keeps sum d = 1 in exact arithmetic only (Rudin, Daubechies and
 of the sum grows by 1 / (1 - r^2) each round, so that it must be renormalized.
 
 A hypothesis that is right, or wrong, on all live examples has no such projection: the program is infeasible, the step
-unbounded. A run ends with one that is right: it is returned alone, for its margins are the largest. With
-keep_faultless=False it is left out, as Raetsch, Onoda and Mueller print it (abort if epsilon_t = 0): the classifier is
-that of the rounds before. In the first round that would be none at all, and the hypothesis is kept.
+unbounded. A run ends with one that is right: it is returned alone where its smallest margin is no less than that of
+the classifier before, as it is with u in {-1, +1}, and left out otherwise. With keep_faultless=False it is left out in
+any case, as Raetsch, Onoda and Mueller print it (abort if epsilon_t = 0): the classifier is that of the rounds before.
+In the first round that would be none at all, and the hypothesis is kept.
 
 The classifier is the sum of the steps, alpha_t h_t; where a run is a cycle, its margins are those of the normalized
 steps (printed: of the normalized edges, which is the same only where these are all equal).

@@ -27,7 +27,7 @@ from boostopt.boosting.interrupts import Interrupts
 from boostopt.boosting.moves import Move, Update
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.record import Record
-from boostopt.boosting.rules import Rule, Schedule, View
+from boostopt.boosting.rules import Rule, Schedule, View, small_eta
 from boostopt.boosting.stabilization import ASKED, Stabilization
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.updates import Total
@@ -176,7 +176,8 @@ class Loop:
     def _asked(self, record: Record) -> tuple[State, Answer, float]:
         """Ask the oracle: return the state with the bounds that follow, the answer, and the seconds it took."""
         began, state, collected = time.perf_counter(), record.state, record.collected
-        d = self.stabilization.query(state)
+        # Without a soft margin the rules look at the newest distribution alone.
+        d = state.d if self.problem.goal is None else self.stabilization.query(state)
         answer, bounds = self._answered(state, collected, d, self.count)
         if d is not state.d and not self._improving(answer, state, collected):
             answer, bounds = self._answered(replace(state, bounds=bounds), collected, state.d, self.count)
@@ -330,7 +331,8 @@ def standstill(problem: Problem, state: State) -> str:
         return f"the solver is stuck: {KNOWN}, and the program was solved to a gap of {certificate.gap:.2g} only"
     left = _left(problem, state)
     if left <= 0.5 * epsilon * (1.0 + BROKEN):
-        return CONVERGED
+        doubt = "" if problem.goal is None or problem.F.affordable(epsilon) else small_eta(problem)
+        return f"{CONVERGED}; that promises nothing of the soft margin, for {doubt}" if doubt else CONVERGED
     apart = f"its bounds over the class are {left:.2g} apart, epsilon / 2 is {0.5 * epsilon:.2g}"
     if problem.update != "total":
         return f"the steps are stuck: {KNOWN}, and none raises the program by more than {RISE:g}, while {apart}"

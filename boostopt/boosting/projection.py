@@ -33,7 +33,8 @@ class Projection(Update):
         state, live = move.state, self.problem.examples.d0 > 0
         low, high = float(move.u[live].min()), float(move.u[live].max())
         if low >= target.rho and low > 0.0:
-            return self._faultless(move, low, page.keeps_faultless(p))
+            best = low >= state.soft_margin
+            return self._faultless(move, low, best and page.keeps_faultless(p))
         excess = page.least_excess(p)
         if excess > 0.0 and state.bounds.edge <= target.rho + excess:
             by = f"by more than {excess:.6g}, but {state.bounds.edge:.6g}"
@@ -59,7 +60,8 @@ class Projection(Update):
     def _faultless(self, move: Move, low: float, keeps: bool) -> State:
         """Return the end of a run whose newest hypothesis has a margin of at least rho everywhere.
 
-        No step is long enough. An ensemble is never empty: the first hypothesis is kept in any case.
+        No step is long enough. Alone it has the smallest margin `low`: it is kept where no weights before had more, or
+        left out. An ensemble is never empty: the first hypothesis is kept in any case.
         """
         if not keeps and move.state.w.any():
             left_out = f"the newest hypothesis has a margin of {low:.6g} on every example, and is left out"

@@ -97,7 +97,7 @@ def _no_entropy(problem: Problem) -> str:
     return "" if problem.edges.mixes else "the program is not the largest edge"
 
 
-def _small_eta(problem: Problem) -> str:
+def small_eta(problem: Problem) -> str:
     """Say that the entropy costs more than half of the accuracy, if it does."""
     if problem.F.affordable(problem.epsilon):
         return ""
@@ -139,12 +139,19 @@ def _boundary(view: View) -> bool:
 
 
 def _priced(view: View) -> bool:
-    """No hypothesis would lower P by more than epsilon, at the d that the oracle was asked with."""
-    G, edge = view.problem.edges, view.state.bounds.edge
+    """No hypotheses of the class would change P by more than epsilon, at the d that the oracle was asked with.
+
+    Below a bound gamma of the edges d is feasible for the whole class once it is scaled by gamma / edge, and costs what
+    F then rises by.
+    """
+    F, G, edge, d = view.problem.F, view.problem.edges, view.state.bounds.edge, view.state.d
     if len(view.state.w) == 0:
         return False
     if G.edge_bound is not None:
-        return edge <= G.edge_bound * (1.0 + view.epsilon)
+        if edge <= G.edge_bound:
+            return True
+        scalable = not F.on_simplex and G.edge_bound > 0.0
+        return scalable and F.value(d * (G.edge_bound / edge)) - F.value(d) <= view.epsilon
     return G.value(np.array([edge])) - G.value(np.zeros(1)) <= view.epsilon
 
 
@@ -157,6 +164,8 @@ def _without_bound(problem: Problem) -> str:
     return "the program has no bound of the edges" if problem.edges.edge_bound is None else ""
 
 
+PRICED = "no hypothesis changes the value of d by more than epsilon = {epsilon}"
+
 RULES: Mapping[str, Rule] = {
     rule.name: rule
     for rule in (
@@ -166,7 +175,7 @@ RULES: Mapping[str, Rule] = {
             "the regularized bounds are within epsilon / 2",
             _regularized,
             _no_entropy,
-            _small_eta,
+            small_eta,
             ", and so the soft margin within epsilon = {epsilon} of {reachable}",
         ),
         Rule(
@@ -174,7 +183,7 @@ RULES: Mapping[str, Rule] = {
             "P^t(d) has come within epsilon / 2 of the last optimum",
             _simple,
             _no_entropy,
-            _small_eta,
+            small_eta,
             primal=True,
         ),
         Rule(
@@ -182,12 +191,14 @@ RULES: Mapping[str, Rule] = {
             "P^t(d) has come within epsilon / 2 of the last dual value",
             _practical,
             _no_entropy,
-            _small_eta,
+            small_eta,
         ),
         Rule("optimum", "the optimum has come within epsilon = {epsilon} of {reachable}", _optimum, _no_goal),
         Rule("boundary", "no distribution has all edges below {reachable} - {epsilon}", _boundary, _without_bound),
         Rule("infeasible", "no distribution has all edges below {reachable} - {epsilon}", _infeasible, _without_bound),
-        Rule("priced", "no hypothesis lowers the value of d by more than epsilon = {epsilon}", _priced, _not_separable),
+        Rule(
+            "priced", "no hypothesis changes the value of d by more than epsilon = {epsilon}", _priced, _not_separable
+        ),
     )
 }
 """The stopping rules by name."""

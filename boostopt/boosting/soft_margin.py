@@ -67,9 +67,13 @@ class Goal:
         return not self.G.even
 
     def soft_margin(self, m: Float[Array, " N"], total: float) -> float:
-        """Return the soft margin of weights with the margins m = Uw and the sum |w|; -1 for none."""
+        """Return the soft margin of weights with the margins m = Uw and the sum |w|.
+
+        No weights have margins 0 where hypotheses count without their sign; otherwise they are worth the least that any
+        weights are.
+        """
         if total <= 0.0:
-            return -1.0 if self.signed else 0.0
+            return self.least - 1.0 if self.signed else self.least
         # A sum that is 1 but for rounding is left alone: the same margins have been asked for just before.
         scaled = self.signed and abs(total - 1.0) > SUM_ROUNDING
         return -self.F0.conjugate_at(-m / total if scaled else -m).value

@@ -51,6 +51,8 @@ class Stabilization:
         multiple of what is between the bounds of the soft margin, as soon as a quarter of the program is such. It
         comes back when its edge is the largest again. Positive, inf to keep all.
 
+    Programs without a soft margin are asked with their newest distribution: their rules look at it alone.
+
     Where the answer to a stabilized question does not improve the program, the oracle is asked with the newest
     distribution in the same round. Certificates hold wherever the oracle was asked; the papers' bounds on the number of
     rounds are proved for the newest distribution alone.

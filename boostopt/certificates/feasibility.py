@@ -85,6 +85,9 @@ class _Search:
         self.looked_at = np.zeros(len(self.low), dtype=bool)
 
     def run(self, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
+        # Of terms of one sign no mean is 0, though each product may underflow.
+        if self.F.on_simplex and ((self.terms > 0.0).all(axis=0) | (self.terms < 0.0).all(axis=0)).any():
+            return d, np.inf
         if not self.F.on_simplex:
             # Scaling costs every weight what one edge exceeds: the last roundings are moved or trimmed away instead.
             d = self._shrunk(d, self.allowed.high)

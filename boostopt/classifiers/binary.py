@@ -39,6 +39,13 @@ OWN = ("nu", "eta", "epsilon")
 """Parameters of formulations that are parameters of the classifier."""
 
 
+ENDS = (
+    (LIMIT, "max_iter", "the limit of max_iter = {} rounds was reached"),
+    (TIME, "time_limit", "time_limit = {:g} seconds were over"),
+)
+"""The limits at which runs end: reasons, options, and what is said of them."""
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """How two classes are told apart; the parameters of the classifier by their names, checked.
@@ -198,28 +205,20 @@ class Plan:
 
     def warn_of_ends(self, runs: Sequence[Run]) -> None:
         """Say where runs ended before what was asked for was proved, though they could have come to it."""
-        short = [run for run in runs if run.reason == LIMIT and not _endless(run)]
-        if short:
-            where, proved = _said(short, runs)
-            warnings.warn(
-                f"the limit of max_iter = {self.max_iter} rounds was reached{where} before a stopping rule held: "
-                f"{proved}. Raise max_iter, or epsilon = {self.epsilon:g}.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
-        late = [run for run in runs if run.reason == TIME and not _endless(run)]
-        if late:
-            where, proved = _said(late, runs)
-            warnings.warn(
-                f"time_limit = {self.time_limit:g} seconds were over{where} before a stopping rule held: {proved}. "
-                f"Raise time_limit, or epsilon = {self.epsilon:g}.",
-                ConvergenceWarning,
-                stacklevel=3,
-            )
+        for end, option, reached in ENDS:
+            ended = [run for run in runs if run.reason == end and not _endless(run)]
+            if ended:
+                where, proved = _said(ended, runs)
+                warnings.warn(
+                    f"{reached.format(getattr(self, option))}{where} before a stopping rule held: {proved}. "
+                    f"Raise {option}, or epsilon = {self.epsilon:g}.",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
         wide = [run for run in runs if run.reason not in (LIMIT, TIME) and self._is_wide(run)]
         if wide:
             where, proved = _said(wide, runs)
-            converged = all(run.reason == CONVERGED for run in wide)
+            converged = all(run.reason.startswith(CONVERGED) for run in wide)
             why = "no further hypothesis helped" if converged else f"boosting ended ({wide[0].reason})"
             advice = "Raise epsilon." if self.eta is None else "Raise epsilon, or leave out eta."
             warnings.warn(

@@ -111,11 +111,11 @@ def into_ball(A: Numbers, norm: Norm, d: Vector, box: Box) -> Vector | None:
     if not (norm.central or (A.high(center) <= A.low(box.upper)).all()):
         return None
     smallest = norm.of(A, center)
-    distance = float(A.low(size)) - float(A.high(smallest))
-    if distance > 0:
-        # Room for the rounding of the mixed point's own norm, too.
-        excess = float(A.high(size)) - norm.r + 4.0 * float(A.high(size) - A.low(size))
-        share = min(excess / distance * (1 + 1e-9) + SHRINK, 1.0)
+    distance = size - smallest
+    if A.low(distance) > 0:
+        # Room for the rounding of the mixed point's own norm, too. Near the smallest radius floats would cancel here.
+        excess = size - r + A.number(4.0 * float(A.high(size) - A.low(size)))
+        share = min(float(A.high(excess / distance)) * (1 + 1e-9) + SHRINK, 1.0)
         mixed = d * (A.number(1.0) - A.number(share)) + center * A.number(share)
         if A.certain(r - norm.of(A, mixed)):
             return mixed

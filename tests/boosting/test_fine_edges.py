@@ -111,6 +111,7 @@ def test_below_the_theoretical_eta_a_run_may_converge_far_from_the_best_soft_mar
     """Its own program over the class is solved, and that is what converged says."""
     U = np.random.default_rng(2).choice([-1.0, 1.0], (30, 12))
     run = boost("erlpboost", GivenMargins(U), nu=3.0, eta=2.0, epsilon=1e-3)
-    assert run.reason == CONVERGED and run.class_certificate.gap > 1e-3
+    assert run.reason.startswith(f"{CONVERGED}; that promises nothing of the soft margin, for the regularizer may cost")
+    assert run.class_certificate.gap > 1e-3
     whole = get_formulation("erlpboost").bind(U, nu=3.0, eta=2.0).solve(tol=1e-9).certificate
     assert whole.upper - run.record.state.value <= 5e-4
