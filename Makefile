@@ -20,7 +20,7 @@ OLDEST_TESTS := $(addprefix tests/, \
   regularizers/test_described.py reporting/test_report_pages.py solving/test_solving.py \
   typesetting/test_typesetting.py verification/test_exact.py)
 
-.PHONY: demo test oldest lint types bench bench-quick ida wheel docs clean
+.PHONY: demo test test-all oldest lint types bench bench-quick ida wheel docs clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/boostopt compare lpboost $(DEMO)
@@ -28,6 +28,10 @@ demo: $(VENV)/.runtime
 
 test: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+test-all: $(VENV)/.dev
+	OPENBLAS_NUM_THREADS=1 BOOSTOPT_TESTS=all $(BIN)/python -m pytest -n 2 --dist worksteal -m "" \
+	  --jaxtyping-packages=boostopt,typechecker.check
 
 oldest: $(OLDEST)/.made
 	$(OLDEST)/bin/boostopt --help > build/help.txt

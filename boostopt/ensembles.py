@@ -37,7 +37,7 @@ __all__ = ["Members", "Reweighted", "members_of", "reweight"]
 
 def __getattr__(name: str) -> Any:
     """Load a public name from its module on first use."""
-    return loaded("boostopt.classifiers", _HOME, name, globals())
+    return loaded(__name__, _HOME, name, globals(), "boostopt.classifiers")
 
 
 def __dir__() -> list[str]:

@@ -7,8 +7,21 @@ from importlib import import_module
 from typing import Any
 
 
-def loaded(package: str, home: Mapping[str, str], name: str, names: dict[str, Any]) -> Any:
+def loaded(package: str, home: Mapping[str, str], name: str, names: dict[str, Any], room: str | None = None) -> Any:
     """Return a public name of a package from the module that is its home, and keep it among the package's names.
+
+    Parameters
+    ----------
+    package
+        The name by which users know the package.
+    home
+        The module of each public name.
+    name
+        The public name.
+    names
+        The package's names.
+    room
+        The package that has the modules; `package` itself by default.
 
     Raises
     ------
@@ -17,5 +30,5 @@ def loaded(package: str, home: Mapping[str, str], name: str, names: dict[str, An
     """
     if name not in home:
         raise AttributeError(f"module {package!r} has no attribute {name!r}")
-    names[name] = value = getattr(import_module(f"{package}.{home[name]}"), name)
+    names[name] = value = getattr(import_module(f"{room or package}.{home[name]}"), name)
     return value

@@ -69,6 +69,7 @@ def whole(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path,
     return resume, page
 
 
+@pytest.mark.thorough
 def test_a_killed_run_goes_on_to_the_same_results(folder: Path, whole: tuple[Path, Path], tmp_path: Path) -> None:
     resume = tmp_path / "ida.jsonl"
     killed = subprocess.Popen(command(folder, resume), stderr=subprocess.PIPE)
@@ -89,6 +90,7 @@ def test_a_killed_run_goes_on_to_the_same_results(folder: Path, whole: tuple[Pat
     assert results(resume) == results(whole[0])
 
 
+@pytest.mark.thorough
 def test_a_finished_run_does_nothing_again_and_writes_the_same_page(folder: Path, whole: tuple[Path, Path]) -> None:
     resume, page = whole
     before = resume.read_bytes(), page.read_text()
@@ -96,6 +98,7 @@ def test_a_finished_run_does_nothing_again_and_writes_the_same_page(folder: Path
     assert (resume.read_bytes(), page.read_text()) == before
 
 
+@pytest.mark.thorough
 def test_a_budget_ends_a_run_with_1(folder: Path, tmp_path: Path) -> None:
     resume = tmp_path / "ida.jsonl"
     done = subprocess.run(command(folder, resume, "--budget", 0), capture_output=True, text=True, check=False)

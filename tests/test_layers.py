@@ -80,6 +80,7 @@ def test_imports_point_downwards(path: Path) -> None:
             assert LEVEL[there] < LEVEL[here], f"{here} imports {module}"
 
 
+@pytest.mark.thorough
 def test_modules_import_each_other_in_no_circle() -> None:
     modules = {".".join(("boostopt", *path.relative_to(ROOT).with_suffix("").parts)): path for path in sources()}
     modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
@@ -100,6 +101,7 @@ def test_pages_use_only_what_is_exported_to_authors_and_other_pages() -> None:
         assert imports(page) <= {"boostopt.authoring", *pages}, page
 
 
+@pytest.mark.thorough
 def test_nothing_in_the_package_names_a_formulation() -> None:
     pages = {page.stem for page in (ROOT / "formulations").glob("*.py")} - {"__init__"}
     for path in sources():
@@ -129,6 +131,7 @@ def test_importing_boostopt_loads_neither_solvers_nor_the_modelling_layer() -> N
     assert not loaded_after("import boostopt; dir(boostopt)") & HEAVY
 
 
+@pytest.mark.thorough
 def test_binding_and_certifying_load_no_solver() -> None:
     loaded = loaded_after(
         "import boostopt\n"
@@ -138,6 +141,7 @@ def test_binding_and_certifying_load_no_solver() -> None:
     assert not loaded & {"cvxpy", "sklearn", "clarabel", "scs", "highspy", "rich", "typer"}
 
 
+@pytest.mark.thorough
 def test_modules_that_users_are_told_of_load_on_first_use() -> None:
     assert not loaded_after("import boostopt; boostopt.__version__") & HEAVY
     said = loaded_after("import boostopt; boostopt.authoring.Cap; boostopt.instances; boostopt.authoring.COUNT")

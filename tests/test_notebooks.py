@@ -56,6 +56,7 @@ def test_a_notebook_asserts_what_it_claims(notebook: Path) -> None:
     assert len(claiming) >= 2 / 3 * len(cells(notebook))
 
 
+@pytest.mark.thorough
 def test_every_formulation_is_verified_by_name() -> None:
     named = set[str]().union(*map(strings, cells(VERIFIED)))
     assert set(boostopt.list_formulations()) <= named

@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text()
 
 
+@pytest.mark.thorough
 def test_the_example_runs_and_says_what_the_readme_says(capsys: pytest.CaptureFixture[str]) -> None:
     (block,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     scope: dict[str, object] = {}
@@ -34,6 +35,7 @@ def test_the_example_runs_and_says_what_the_readme_says(capsys: pytest.CaptureFi
     assert 0 <= int(example) < 569
 
 
+@pytest.mark.thorough
 def test_the_run_says_what_the_readme_says(capsys: pytest.CaptureFixture[str]) -> None:
     (block,) = re.findall(r"```python3\n(.*?)```", README, re.DOTALL)
     scope: dict[str, object] = {}
@@ -48,6 +50,7 @@ def test_the_run_says_what_the_readme_says(capsys: pytest.CaptureFixture[str]) -
     assert 0.0 <= of_round < 0.05
 
 
+@pytest.mark.thorough
 def test_the_regularizer_of_ones_own_solves() -> None:
     (block,) = re.findall(r"```py\n(.*?)```", README, re.DOTALL)
     scope: dict[str, object] = {}

@@ -79,6 +79,7 @@ def test_runs_are_read(folder: Path) -> None:
         assert np.allclose(interval(run), said["bounds"], rtol=0, atol=ROUNDING), name
 
 
+@pytest.mark.thorough
 def test_checkpoints_are_continued(folder: Path, tmp_path: Path) -> None:
     classes, files = oracles(data(folder)), sorted(folder.glob("checkpoint_*.npz"))
     assert len(files) >= 14

@@ -46,6 +46,7 @@ def test_no_page_with_examples_is_left_out() -> None:
     assert {str(page.relative_to(ROOT)) for page in pages if "```pycon" in page.read_text()} == set(SHOWN)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("page", SHOWN)
 def test_the_examples_give_what_the_page_shows(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

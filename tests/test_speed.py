@@ -21,6 +21,7 @@ def found() -> dict[str, float]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "factor"), [("erlpboost", 8.0), ("lpboost", 2.0), ("qp_reg_adaboost", 2.0)])
 def test_the_interior_point_is_faster_than_a_conic_solver(found: dict[str, float], name: str, factor: float) -> None:
     assert found[name] >= factor

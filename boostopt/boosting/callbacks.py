@@ -39,11 +39,11 @@ class TestExamples:
     _values: list[Float[Array, " n"]] = field(default_factory=list[Any])
 
     def __post_init__(self) -> None:
-        self._features = Features(self.X)
+        self.features = Features(self.X)
 
     def decision(self, record: Record) -> Float[Array, " n"]:
         """Return f(x) of the test examples."""
-        self._values.extend(evaluate(record.collected.hypotheses[len(self._values) :], self._features))
+        self._values.extend(evaluate(record.collected.hypotheses[len(self._values) :], self.features))
         w = record.state.w
         f = np.zeros(len(self.y))
         for q in np.flatnonzero(w):

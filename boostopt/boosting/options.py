@@ -249,8 +249,9 @@ def _test(test: tuple[Any, npt.ArrayLike] | None, at_zero: AtZero, oracle: Oracl
             f"test must hold features and one class for each row of them; got {shown(X)} and classes of shape "
             f"{labels.shape}. {advice}"
         )
+    examples = TestExamples(X, labels, at_zero)
     try:
-        oracle.check_features(X)
+        oracle.check_features(examples.features)
     except ProblemError as failure:
         raise OptionError(f"test must hold features as the oracle has them: {failure}") from failure
-    return TestExamples(X, labels, at_zero)
+    return examples

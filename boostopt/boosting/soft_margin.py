@@ -62,6 +62,15 @@ class Goal:
         return -self.F0.conjugate_at(np.zeros(self.F0.N)).value
 
     @property
+    def nu(self) -> float | None:
+        """The count whose smallest margins the soft margin is the mean of; None where it is measured by no cap."""
+        caps = self.F0.indicator_caps
+        if caps is None:
+            return None
+        alive = caps > 0
+        return float((self.examples.c[alive] / caps[alive]).min())
+
+    @property
     def signed(self) -> bool:
         """Whether hypotheses count with their sign, so that weights lie in the simplex."""
         return not self.G.even

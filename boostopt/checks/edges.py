@@ -226,23 +226,24 @@ def _active(asked: AskedEdges) -> Measurements:
     for e in asked.edges:
         active = record(ask(G.active, e, TIE), Active, "active")
         value = asked.value(e)
-        if active.directions.shape[:-1] != (asked.t,) or active.offset.shape != (asked.t,):
-            shapes = f"{active.directions.shape} and {active.offset.shape}"
-            raise PieceFailed(f"active must return directions and an offset of {asked.t} rows; got {shapes}")
+        offset = vector(active.offset, asked.t, "the offset of active")
+        if np.ndim(active.directions) != 2 or len(active.directions) != asked.t:
+            shape = np.shape(active.directions)
+            raise PieceFailed(f"active must return directions of {asked.t} rows; got shape {shape}")
         k = active.directions.shape[1]
         for _ in range(3):
             x = rng.normal(size=k) if active.signed else rng.exponential(size=k)
             if active.total is not None and k:
                 total = active.total * (rng.uniform() if active.at_most else 1.0)
                 x = x + (total - x.sum()) / k if active.signed else x * (total / x.sum())
-            w = active.offset + active.directions @ x
+            w = offset + active.directions @ x
             yield Measured(asked.off(w), FEASIBLE * 10, "an active w leaves the domain of G*", {"e": e, "w": w})
             conjugate = asked.conjugate(w, e)
             gap = abs(value + conjugate - float(w @ e))
             scale = scale_of(value, conjugate, float(np.abs(w) @ np.abs(e)))
             what = "|G(e) + G*(w) - <w, e>| at an active w: complementary slackness fails"
             yield Measured(gap, 10 * ROUNDING * scale, what, {"e": e, "w": w})
-        rest = asked.subgradient(e) - active.offset
+        rest = asked.subgradient(e) - offset
         left = rest - active.directions @ np.linalg.lstsq(active.directions, rest)[0] if k else rest
         what = "the subgradient is no combination of the active directions: left over"
         yield Measured(float(np.abs(left).max()), ROUNDING * scale_of(float(np.abs(rest).max())), what, {"e": e})

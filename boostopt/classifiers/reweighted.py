@@ -90,7 +90,7 @@ class Reweighted:
     @property
     def nu(self) -> float | None:
         """The nu of the soft margin, a count; None where it is measured by other than a cap."""
-        return self.goal.F0.cap_nu
+        return self.goal.nu
 
     @property
     def kept(self) -> int:

@@ -229,15 +229,21 @@ Seed = Annotated[
 Picture = Annotated[str | None, typer.Option(help="Draw it into this file: .png, .svg or .pdf.")]
 
 
+def _between_commas(text: str) -> list[str]:
+    """Return what stands between commas, one that is left out as ""; nothing for commas alone."""
+    words = [word.strip() for word in text.split(",")]
+    return words if any(words) else []
+
+
 def read_counts(text: str, total: float, page: Formulation[Any]) -> list[float]:
     """Return several nu, each read as one is."""
-    return [_read_count(word.strip(), total, page) for word in text.split(",")]
+    return [_read_count(word, total, page) for word in _between_commas(text)]
 
 
 def read_numbers(text: str, flag: str) -> list[float]:
     """Return numbers with commas between."""
     try:
-        return [float(word) for word in text.split(",")]
+        return [float(word) for word in _between_commas(text)]
     except ValueError:
         raise OptionError(f"{flag} takes numbers with commas between; got {text!r}.") from None
 

@@ -164,7 +164,7 @@ class Oracle(ABC):
         """Return hypotheses with large edges under the weights of the query."""
 
     def check_features(self, X: Any) -> None:  # noqa: B027 nothing is known of hypotheses of one's own
-        """Raise ProblemError where the hypotheses cannot be evaluated on features X, as far as the oracle can tell."""
+        """Raise ProblemError where hypotheses cannot be evaluated on X, or on `Features`, as far as can be told."""
 
     def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:
         """Return the margins of a hypothesis on the examples, None where the oracle cannot tell them.

@@ -159,7 +159,8 @@ class OracleOfExamples(Oracle):
 
     def check_features(self, X: Any) -> None:
         """Raise ProblemError unless X has the features that hypotheses are learned from, all finite."""
-        Features(X).checked(self._examples.X.shape[1])
+        features = X if isinstance(X, Features) else Features(X)
+        features.checked(self._examples.X.shape[1])
 
     def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:
         """Return y_n h(x_n).

@@ -92,7 +92,7 @@ def counts_of(examples: Examples) -> Float[Array, " N"]:
 
 def nu_of(goal: Goal | None) -> float | None:
     """Return the nu of a soft margin; None where there is none, or it is measured by other than a cap."""
-    return None if goal is None else goal.F0.cap_nu
+    return None if goal is None else goal.nu
 
 
 def check_nu(nu: Any) -> None:

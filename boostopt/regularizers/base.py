@@ -95,8 +95,8 @@ class Regularizer(ABC):
     """How a certificate file calls the class, "" where it cannot hold one. A subclass is another function: it names a
     kind of its own, or none."""
 
-    cap_nu: float | None = None
-    """The nu of a cap, where F is the indicator of one: -F*(-Uw) is then the mean of the nu smallest margins."""
+    indicator_caps: Float[Array, " N"] | None = None
+    """The largest weights, where F is the indicator of a cap: -F*(-Uw) is then the mean of the smallest margins."""
 
     exact: ClassVar[bool] = True
     """Whether `conjugate_at` gives F* itself and `cvxpy_conjugate` exists, or only a bound above F* is known."""

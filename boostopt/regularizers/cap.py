@@ -38,8 +38,8 @@ class Cap(Separable):
         return len(self.domain.c)
 
     @property
-    def cap_nu(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return self.domain.nu
+    def indicator_caps(self) -> Float[Array, " N"] | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.upper
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
         return with_caps({"kind": self.kind}, self.upper, c, (self.domain.nu, *nus))

@@ -233,6 +233,7 @@ def test_certified_answer_overlaps_that_of_an_interior_point(case: str) -> None:
         assert solution.certificate.lower - 1e-10 <= value <= solution.certificate.upper + 1e-10
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ("erlpboost", "binary_erlpboost", "unnormalized_erlpboost"))
 def test_random_programs_up_to_steep_ones(name: str) -> None:
     rng = np.random.default_rng(8)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from problems import REFERENCE_U
 
 from boostopt import Solution, get_formulation
@@ -23,6 +24,7 @@ def iterates(solution: Solution, seed: int) -> list[tuple[np.ndarray, np.ndarray
     return near
 
 
+@pytest.mark.thorough
 def test_the_gap_is_that_of_the_pair_that_is_kept_and_the_least() -> None:
     """The best sides of two iterates may be a worse pair than either: then an iterate is kept as it came."""
     solution, whole = PROGRAM.solve("interior", tol=1e-10), 0

@@ -107,6 +107,7 @@ def test_every_form_is_the_same_program(form: Form, case: str) -> None:
     assert kkt.worst <= 1e-6
 
 
+@pytest.mark.thorough
 def test_capabilities_are_what_cvxpy_does() -> None:
     """Asking says the same as trying, for every formulation and installed backend, but for what is withheld."""
     from cvxpy.error import SolverError

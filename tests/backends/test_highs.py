@@ -168,6 +168,7 @@ BOUND: dict[str, Any] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("backend", ("highs", "highs:dual", "highs:primal"))
 @pytest.mark.parametrize("name", BOUND)
 def test_appended_columns_hot_are_as_cold(name: str, backend: str) -> None:

@@ -104,6 +104,7 @@ def test_the_start_is_centred_and_stationary(name: str) -> None:
     assert (point.s[problem.inequality] > 0).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", TAKEN)
 def test_random_programs_are_solved_to_the_last_digit_that_the_certificate_has(name: str) -> None:
     """Within 1e-8, or as near as the certificate's own rounding allows; the narrowest that Clarabel has overlaps."""
@@ -188,6 +189,7 @@ def grown(U: np.ndarray, name: str, first: int, rounds: int, **parameters: Any) 
     return counts
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("eta", (46.0, 2e4))
 def test_appended_columns_take_fewer_iterations_than_anew(eta: float) -> None:
     U = noisy_stumps(1000, 120)[:, ::2][:, np.random.default_rng(0).permutation(60)]
@@ -209,6 +211,7 @@ def test_a_moved_parameter_starts_from_the_last_answer(moved: dict[str, float]) 
     assert warm.certificate.overlaps(cold.certificate)
 
 
+@pytest.mark.thorough
 def test_a_rough_answer_is_polished() -> None:
     program = get_formulation("erlpboost").bind(noisy_stumps(1000, 60)[:, ::2], nu=100, eta=1000)
     rough = program.solve("cvxpy:scs", tol=1e-4)
@@ -292,6 +295,7 @@ def test_where_a_reference_at_its_cap_leaves_no_weight_nothing_moves(name: str, 
     assert solution.iterations == 0
 
 
+@pytest.mark.thorough
 def test_weights_that_are_free_to_sum_to_anything_start_where_edges_are_not_too_far_from_their_bounds() -> None:
     U = scipy.sparse.random_array((20_000, 5), density=0.3, rng=np.random.default_rng(1), format="csr")
     solution = get_formulation("l1_adaboost").bind(U, C=1.0).solve("interior")

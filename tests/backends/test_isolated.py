@@ -49,6 +49,7 @@ def alive(pid: int) -> bool:
 # The same as in this process
 
 
+@pytest.mark.thorough
 def test_an_isolated_solver_gives_the_certificate_that_it_gives_here() -> None:
     there = reference_erlpboost().solve("isolated:cvxpy:clarabel")
     here = reference_erlpboost().solve("cvxpy:clarabel")
@@ -101,6 +102,7 @@ def failed(backend: Backend, seconds: float | None = None, grace: float = 0.5) -
     return solution.attempts[-1]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 def test_a_crash_is_an_attempt_with_the_signal_and_the_last_words() -> None:
     crash = failed(Fake("crashing", then="abort"))
@@ -112,10 +114,12 @@ def test_a_crash_is_an_attempt_with_the_signal_and_the_last_words() -> None:
     assert reference_lpboost().solve("isolated:cvxpy:highs").verdict is Verdict.BOUNDED
 
 
+@pytest.mark.thorough
 def test_an_exit_is_a_crash_too() -> None:
     assert failed(Fake("leaving", then="exit")).error == "the process of leaving died: it ended with exit code 3"
 
 
+@pytest.mark.thorough
 def test_what_came_before_a_crash_is_kept() -> None:
     solution = reference_lpboost().solve(isolated(rough("rough", then="abort")))
     assert [a.status for a in solution.attempts] == ["fine", "crashed"]
@@ -123,6 +127,7 @@ def test_what_came_before_a_crash_is_kept() -> None:
     assert solution.verdict is Verdict.CLAIMED
 
 
+@pytest.mark.thorough
 def test_an_answer_that_suffices_is_taken_before_the_crash() -> None:
     solution = reference_lpboost().solve(isolated(right("right", then="abort")))
     assert (len(solution.attempts), solution.verdict) == (1, Verdict.BOUNDED)
@@ -269,6 +274,7 @@ class Counting(Bare):
         yield Attempt("w", {}, f"call {came + 1}", False, w=w, state=(came + 1, threading.Lock()))
 
 
+@pytest.mark.thorough
 def test_the_state_stays_in_the_process_and_is_found_there_again() -> None:
     backend, program = isolated(Counting()), reference_lpboost()
     first = program.solve(backend)
@@ -282,6 +288,7 @@ def test_the_state_stays_in_the_process_and_is_found_there_again() -> None:
 # What cannot be isolated
 
 
+@pytest.mark.thorough
 def test_a_page_in_a_file_is_found_there_also_with_functions_of_its_own() -> None:
     program = get_formulation(TSALLIS).bind(noisy_stumps(40, 4), nu=5, eta=3)
     there = program.solve("isolated:cvxpy:clarabel", 1e-6)
@@ -341,6 +348,7 @@ print(program.solve("isolated:cvxpy:highs").verdict.name)
 """
 
 
+@pytest.mark.thorough
 def test_a_script_is_not_run_again_and_what_it_defines_is_refused_in_words(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
     done = subprocess.run(
@@ -372,6 +380,7 @@ reference_lpboost().solve(backend)
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGKILL])
 def test_the_child_ends_with_its_parent_and_with_ctrl_c(end: signal.Signals) -> None:
@@ -408,6 +417,7 @@ print(tempfile.gettempdir(), other.pid)
 """
 
 
+@pytest.mark.thorough
 def test_a_script_ends_without_a_warning_whatever_is_under_way(tmp_path: Path) -> None:
     """One process is in the middle of a solve, one has been taken; nothing is left of them afterwards."""
     code = LEFT.format(tests=str(Path(__file__).parents[1]))
@@ -419,6 +429,7 @@ def test_a_script_ends_without_a_warning_whatever_is_under_way(tmp_path: Path) -
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.thorough
 def test_a_process_that_is_gone_is_replaced() -> None:
     assert isolated(get_backend("cvxpy:highs")).prepare(reference_lpboost())
     pid = waiting()
@@ -429,6 +440,7 @@ def test_a_process_that_is_gone_is_replaced() -> None:
     assert reference_lpboost().solve("isolated:cvxpy:highs").verdict is Verdict.BOUNDED
 
 
+@pytest.mark.thorough
 def test_two_at_a_time_have_two_processes() -> None:
     program = reference_lpboost()
     one, two = (isolated(rough(name)).attempts(task(program)) for name in ("one", "two"))
@@ -443,6 +455,7 @@ def test_a_process_says_how_it_ended_whenever_it_is_asked() -> None:
         process.ask(("stop",), 1.0)
 
 
+@pytest.mark.thorough
 def test_in_a_comparison_every_fault_is_a_row_and_the_next_backend_runs() -> None:
     faults = [Fake("aborts", then="abort"), Fake("hangs", then="hang"), rough("lies"), Fake("none", reason="never")]
     comparison = compare(

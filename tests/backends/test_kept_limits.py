@@ -78,6 +78,7 @@ def within(seconds: float, work: Callable[[], Any]) -> Any:
 # Everywhere
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("isolate", [False, True])
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_solve_ends_at_its_limit(fault: str, isolate: bool, killed: list[int]) -> None:
@@ -92,6 +93,7 @@ def test_a_solve_ends_at_its_limit(fault: str, isolate: bool, killed: list[int])
     assert solution.certificate.lower <= 2 / 530 <= solution.certificate.upper
 
 
+@pytest.mark.thorough
 def test_a_comparison_ends_at_its_limits(killed: list[int]) -> None:
     backends = [*(Fake(fault, then=fault) for fault in FAULTS), rough("lies"), "interior"]
     found = within(4 * LIMIT, lambda: compare(reference_lpboost(), backends, time_limit=LIMIT))
@@ -104,6 +106,7 @@ def test_a_comparison_ends_at_its_limits(killed: list[int]) -> None:
     assert waiting() is None
 
 
+@pytest.mark.thorough
 def test_a_benchmark_ends_at_its_limits(killed: list[int]) -> None:
     backends = [Fake(fault, then=fault) for fault in ("hold", "flood")]
     found = within(4 * LIMIT, lambda: benchmark(reference_lpboost(), backends, [1e-3], repeats=1, time_limit=LIMIT))
@@ -113,6 +116,7 @@ def test_a_benchmark_ends_at_its_limits(killed: list[int]) -> None:
     assert waiting() is None
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fault", ["hold", "flood"])
 def test_boosting_ends_at_its_limit(fault: str, killed: list[int]) -> None:
     oracle, backend = GivenMargins(noisy_stumps(40, 8)), Fake(fault, then=fault)
@@ -122,6 +126,7 @@ def test_boosting_ends_at_its_limit(fault: str, killed: list[int]) -> None:
     assert len(killed) == 1 and gone(killed[0])
 
 
+@pytest.mark.thorough
 def test_what_is_printed_without_end_fills_neither_memory_nor_disk() -> None:
     backend, program = Fake("flood", then="flood"), reference_lpboost()
     assert isolated(backend).prepare(program)
@@ -151,6 +156,7 @@ def test_of_what_is_printed_the_end_is_kept_and_marks_are_left_out() -> None:
 # Which run in a process of their own
 
 
+@pytest.mark.thorough
 def test_who_keeps_a_limit_runs_here_and_without_a_limit_everybody(killed: list[int]) -> None:
     small, large = reference_erlpboost(), get_formulation("erlpboost").bind(noisy_stumps(4000, 30), nu=400, eta=10)
     for name in list_backends():
@@ -176,6 +182,7 @@ class Silly(Fake):
         raise RuntimeError("which limit?")
 
 
+@pytest.mark.thorough
 def test_who_cannot_say_whether_it_keeps_a_limit_is_not_believed() -> None:
     row = compare(reference_lpboost(), [Silly("silly", rough().script)], time_limit=60).rows[0]
     assert row.isolated and row.solution is not None and row.solution.verdict is Verdict.CLAIMED
@@ -201,6 +208,7 @@ def test_who_cannot_be_sent_away_runs_here_and_its_limit_is_not_promised() -> No
         assert reference_lpboost().solve(local).verdict is Verdict.CLAIMED
 
 
+@pytest.mark.thorough
 def test_a_process_too_slow_to_start_is_ready_for_the_next_solve() -> None:
     backend, program = Silly("silly", rough().script), reference_lpboost()
     first = program.solve(backend, time_limit=1e-3)
@@ -230,6 +238,7 @@ reference_lpboost().solve(backend)
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere no kernel ends a process with its parent")
 @pytest.mark.parametrize("end", ["SIGKILL", "SIGTERM"])
 def test_a_solver_that_holds_the_lock_ends_with_its_parent(end: str) -> None:
@@ -256,6 +265,7 @@ def test_a_process_whose_parent_was_gone_before_it_could_ask_ends_at_once() -> N
         assert (started.stdout.read(), started.stderr.read()) == (b"", b"")
 
 
+@pytest.mark.thorough
 def test_a_process_outlives_the_thread_that_needed_it() -> None:
     program = reference_lpboost()
     thread = threading.Thread(target=lambda: program.solve(isolated(rough())))

@@ -157,6 +157,7 @@ def test_the_same_column_for_ever_ends(name: str, options: dict[str, Any], u: li
     sound(run)
 
 
+@pytest.mark.thorough
 @every_algorithm
 def test_two_columns_for_ever_end(name: str, options: dict[str, Any]) -> None:
     columns = itertools.cycle([[0.5, -0.2, 0.6], [-0.1, 0.3, -0.2]])

@@ -54,6 +54,7 @@ def all_stumps() -> np.ndarray:
     return np.concatenate([one_way, -one_way], axis=1).astype(np.float64)
 
 
+@pytest.mark.thorough
 def test_the_optimum_is_that_of_scipys_linear_program_and_no_stump_at_all_improves_it(runs: dict[str, Run]) -> None:
     U = runs["highs"].record.collected.margins.to_array()
     N, t = U.shape
@@ -85,6 +86,7 @@ def test_lpboost_is_certified_over_the_class_to_1e_4(runs: dict[str, Run], backe
     assert d.sum() == pytest.approx(1.0, abs=1e-12)
 
 
+@pytest.mark.thorough
 def test_the_bound_is_the_largest_edge_of_every_stump(runs: dict[str, Run]) -> None:
     edges = all_stumps().T
     for run in runs.values():
@@ -108,6 +110,7 @@ def test_lpboost_goes_another_way_with_each_solver(runs: dict[str, Run]) -> None
     assert max(simplex) < np.count_nonzero(interior.w)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["erlpboost", "binary_erlpboost", "softboost"])
 def test_the_entropies_are_within_their_epsilon(oracle: DecisionStumps, name: str) -> None:
     epsilon = 0.01

@@ -15,6 +15,7 @@ from boostopt.boosting.saving import load
 from boostopt.oracles import GivenMargins
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(8))
 def test_a_run_with_checkpoints_and_one_in_parts_are_the_run_without(seed: int, tmp_path: Path) -> None:
     # `python tests/boosting/checkpointed.py 2000` compares more of them.
@@ -25,6 +26,7 @@ def signs(seed: int, N: int, t: int) -> GivenMargins:
     return GivenMargins(np.random.default_rng(seed).choice([-1, 1], (N, t)), reflexive=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "options"),
     [

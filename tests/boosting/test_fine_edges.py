@@ -49,6 +49,7 @@ def test_the_gap_over_the_class_comes_below_a_tiny_epsilon(name: str, nu: float,
     assert_within(boost(name, counts(seed), nu=nu, epsilon=epsilon), epsilon)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not GERMAN.exists(), reason="german.numer is not beside the repository: ../shared/data/libsvm")
 @pytest.mark.parametrize("nu", [1.0, 60.0])
 @pytest.mark.parametrize("seed", [1, 2, 3])

@@ -46,6 +46,7 @@ def test_the_first_move_of_a_pair_without_signs() -> None:
     assert run.class_certificate.gap <= 0.01
 
 
+@pytest.mark.thorough
 def test_an_edge_is_rounded_by_the_sum_of_the_weights() -> None:
     rng = np.random.default_rng(1)
     X, y = rng.choice([-1, -0.5, 0, 0.5, 1.0], (12, 1)), rng.choice([-1, 1], 12)
@@ -78,6 +79,7 @@ def test_kernel_columns_do_not_depend_on_how_many_rows_are_looked_at(kernel: str
             np.testing.assert_array_equal(hypothesis(X[:3]) * y[:3], u)
 
 
+@pytest.mark.thorough
 def test_a_program_off_the_simplex_may_be_worth_less_than_minus_one() -> None:
     run = boost("log_loss", GivenMargins(-np.ones((3, 1))), eta=10.0)
     assert run.certificate.gap <= 1e-6
@@ -110,6 +112,7 @@ def test_a_projection_takes_no_negative_weights_over() -> None:
     assert abs(run.class_certificate.lower - m.min() / run.w.sum()) <= 1e-9
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("formulation", ["svm", "qp_reg_adaboost"])
 def test_squares_over_stumps_reach_the_optimum_of_the_class(formulation: str) -> None:
     rng = np.random.default_rng(3)

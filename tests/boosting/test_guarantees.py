@@ -78,6 +78,7 @@ def intervals(run: Run, of: RandomClass, entropy: Callable[[np.ndarray], float])
 # SoftBoost
 
 
+@pytest.mark.thorough
 @every_class
 @both_oracles
 @pytest.mark.parametrize("name", ["softboost", "binary_softboost"])
@@ -138,6 +139,7 @@ def test_theorem_b_one_coordinate_a_round_is_enough(name: str, choose: str, seed
 # ERLPBoost
 
 
+@pytest.mark.thorough
 @every_class
 @both_oracles
 @pytest.mark.parametrize("name", ENTROPIES, ids=["3.7, 3.8, 3.10", "3.14", "3.19, 3.21"])
@@ -177,6 +179,7 @@ def test_lemmas_3_7_3_8_3_14_3_19_and_theorems_3_10_3_21(name: str, choose: str,
         assert upper[k] >= optimum - LP
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", SEEDS[:2])
 @both_oracles
 @pytest.mark.parametrize(
@@ -216,6 +219,7 @@ def test_below_the_eta_of_theory_the_printed_rules_bound_the_regularized_program
         assert run.trace["value"][-1] >= best.lower - 0.025 - 1e-6
 
 
+@pytest.mark.thorough
 @every_class
 @both_oracles
 @pytest.mark.parametrize("name", ["softboost", "totalboost", "binary_softboost", *ENTROPIES])

@@ -54,6 +54,7 @@ UPDATES: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
+@pytest.mark.thorough
 @every_class
 @both_oracles
 @pytest.mark.parametrize("how", UPDATES)

@@ -140,6 +140,7 @@ def test_adaboost_reaches_half_of_the_best_margin(choose: str, seed: int) -> Non
     assert_bounds(of, run)
 
 
+@pytest.mark.thorough
 @every_class
 @both_oracles
 @pytest.mark.parametrize("name", ["arc_gv", "approximate_coordinate_ascent", "coordinate_ascent"])

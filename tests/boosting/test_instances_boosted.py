@@ -66,6 +66,7 @@ def test_every_kind_of_linear_solver_is_tried() -> None:
     assert "augmented_lagrangian" not in LINEAR
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("backend", LINEAR)
 @pytest.mark.parametrize("N", [8, 16, 32, 64])
 def test_lpboost_needs_half_of_the_examples_in_rounds_whatever_solves_it(N: int, backend: str) -> None:
@@ -189,6 +190,7 @@ def test_adaboost_goes_round_its_cycle_of_three_with_the_golden_edge(order: str)
     assert run.class_certificate.lower == pytest.approx(problem.known["AdaBoost margin"], abs=1e-12)
 
 
+@pytest.mark.thorough
 def test_adaboost_converges_to_one_of_two_cycles_from_anywhere() -> None:
     problem, rng = cycle_3x3(), np.random.default_rng(0)
     found = set[str]()
@@ -219,6 +221,7 @@ def test_adaboost_goes_round_the_cycle_through_all_columns(m: int) -> None:
     assert run.class_certificate.upper >= problem.known["LPBoost optimum"]
 
 
+@pytest.mark.thorough
 def test_adaboost_with_a_legal_but_not_the_best_oracle_stays_at_a_third() -> None:
     problem = manifold_4x5()
     order = problem.known["order of columns"].tolist()

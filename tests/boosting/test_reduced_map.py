@@ -57,6 +57,7 @@ def test_the_cycles_of_three(order: str) -> None:
     assert contraction(THREE.U, cycle) == pytest.approx(THREE.known["contraction over a period"], abs=1e-12)
 
 
+@pytest.mark.thorough
 def test_all_of_200_random_starts_end_on_one_of_the_two_cycles() -> None:
     rng, ends = np.random.default_rng(1), list[tuple[int, ...]]()
     for _ in range(200):

@@ -108,6 +108,7 @@ def test_no_bound_is_on_the_wrong_side_of_the_linear_programs_optimum(name: str,
     assert certificate.lower >= best - EPSILON
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SHORT)
 @pytest.mark.parametrize("final_weights", ["program", "lp", "scaled"])
 def test_a_column_that_stands_there_twice_changes_nothing(name: str, final_weights: str) -> None:
@@ -216,6 +217,7 @@ def test_examples_of_multiplicity_zero_are_as_if_they_were_not_there(name: str) 
     np.testing.assert_array_equal(zero.d, gone.d)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", SHORT)
 def test_the_same_examples_in_other_clothes_give_the_same_run(name: str) -> None:
     X, y = small()

@@ -134,6 +134,7 @@ def test_foreign_estimators_come_back_with_their_columns_only(oracle: Oracle, tm
     assert np.array_equal(copy.decision_function(features()), run.decision_function(features()))
 
 
+@pytest.mark.thorough
 def test_a_run_may_be_saved_with_any_weights(tmp_path: Path) -> None:
     for how in ("program", "lp", "scaled"):
         run = boost("erlpboost", stumps(), nu=4, max_rounds=8, final_weights=how)
@@ -288,6 +289,7 @@ def test_weights_that_are_not_those_of_the_run_are_refused(name: str, saved: Pat
         Run.load(forged(saved, too_short))
 
 
+@pytest.mark.thorough
 def test_python_o_believes_a_file_no_more_than_python_does(saved: Path) -> None:
     """`python -O` leaves assertions out: nothing that a file claims may rest on one."""
     contradicting: list[Callable[[dict[str, Any], dict[str, np.ndarray]], None]] = [

@@ -30,6 +30,7 @@ WAYS = (
 EPSILON = 0.02
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("stabilization", WAYS, ids=str)
 @pytest.mark.parametrize("formulation", ["lpboost", "erlpboost", "softboost"])
 @pytest.mark.parametrize("seed", SEEDS[:1])
@@ -42,6 +43,7 @@ def test_the_interval_holds_the_optimum(seed: int, formulation: str, stabilizati
     assert run.certificate.lower <= run.certificate.upper
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("columns", [4])
 @pytest.mark.parametrize("stabilization", WAYS[3:], ids=str)
 @pytest.mark.parametrize("formulation", ["lpboost", "binary_erlpboost"])
@@ -78,6 +80,7 @@ def test_the_oracle_is_asked_between_the_best_distribution_and_the_newest() -> N
     assert len(oracle.d) > run.rounds  # some questions between were not worth it
 
 
+@pytest.mark.thorough
 def test_idle_hypotheses_leave_the_program_and_nothing_else() -> None:
     oracle = stumps(300)
     plain = boost("lpboost", oracle, nu=30, epsilon=0.005)
@@ -95,6 +98,7 @@ def test_idle_hypotheses_leave_the_program_and_nothing_else() -> None:
     assert run.program.margins.t == run.record.collected.t
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("stabilization", WAYS[3:], ids=str)
 def test_a_checkpoint_goes_on_as_if_nothing_had_happened(tmp_path: Path, stabilization: Stabilization) -> None:
     options: dict[str, Any] = {"nu": 8, "epsilon": 0.05, "stabilization": stabilization, "checkpoint_rounds": 3}

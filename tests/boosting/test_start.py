@@ -27,6 +27,7 @@ def overlap(one: Run, other: Run) -> bool:
     return max(a.lower, b.lower) <= min(a.upper, b.upper)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("formulation", [*TOTAL, "corrective_erlpboost"])
 def test_a_run_that_begins_with_another_proves_the_same_optimum(formulation: str) -> None:
     epsilon = 0.2 if formulation.startswith("corrective") else EPSILON
@@ -40,6 +41,7 @@ def test_a_run_that_begins_with_another_proves_the_same_optimum(formulation: str
     assert warm.hypotheses[: len(first.hypotheses)] == first.hypotheses
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("formulation", ["l1_adaboost", "qp_reg_adaboost", "svm"])
 def test_programs_without_a_soft_margin_reach_the_optimum_of_the_class_cold_and_warm(formulation: str) -> None:
     U = np.random.default_rng(5).uniform(-1, 1, (40, 25))
@@ -68,6 +70,7 @@ def test_the_interval_holds_what_linear_programming_finds(seed: int) -> None:
     assert run.class_certificate.gap <= 0.05 + LP
 
 
+@pytest.mark.thorough
 def test_the_same_problem_again_stops_before_a_round() -> None:
     oracle = stumps(60)
     first = boost("erlpboost", oracle, nu=12, epsilon=EPSILON)
@@ -96,6 +99,7 @@ def test_numbers_of_fits_go_on() -> None:
     assert oracle.state() == {"calls": 0}
 
 
+@pytest.mark.thorough
 def test_a_run_from_a_file_is_as_good(tmp_path: Path) -> None:
     oracle = stumps(60)
     boost("softboost", oracle, nu=12, epsilon=EPSILON).save(tmp_path / "run.npz")
@@ -103,11 +107,13 @@ def test_a_run_from_a_file_is_as_good(tmp_path: Path) -> None:
     assert overlap(warm, boost("softboost", oracle, nu=9, epsilon=EPSILON))
 
 
+@pytest.mark.thorough
 def test_a_run_over_other_examples_is_refused() -> None:
     with pytest.raises(OptionError, match="the same examples and class"):
         boost("erlpboost", stumps(60), nu=9, start=boost("erlpboost", stumps(60, seed=4), nu=9))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("formulation", ["lpboost", "erlpboost", "softboost"])
 def test_a_path_has_the_optima_of_single_runs(formulation: str) -> None:
     oracle, values = stumps(60), [6.0, 20.0, 12.0]
@@ -122,6 +128,7 @@ def test_a_path_has_the_optima_of_single_runs(formulation: str) -> None:
     np.testing.assert_array_equal(along.soft_margin, along.lower)
 
 
+@pytest.mark.thorough
 def test_weights_of_a_path_are_of_one_list_of_hypotheses() -> None:
     oracle = stumps(60)
     along = path("erlpboost", oracle, nu=9, eta=[10.0, 200.0, 50.0])
@@ -142,6 +149,7 @@ def test_a_path_of_a_program_without_a_soft_margin_shows_its_own_intervals() -> 
     assert "over the " in along._repr_html_()  # pyright: ignore[reportPrivateUsage]
 
 
+@pytest.mark.thorough
 def test_an_interrupted_path_has_what_was_reached() -> None:
     reached: list[float] = []
 
@@ -180,6 +188,7 @@ def test_a_value_out_of_its_domain_is_refused() -> None:
         path("erlpboost", stumps(60), nu=[5.0, 1000.0])
 
 
+@pytest.mark.thorough
 def test_a_stabilized_path_is_as_true() -> None:
     oracle = stumps(60)
     along = path(

@@ -91,6 +91,7 @@ def attempt(server: subprocess.Popen[str], path: Path, calls: int = 0) -> int:
     return int(server.stdout.readline())
 
 
+@pytest.mark.thorough
 def test_a_run_killed_at_20_random_moments_is_the_run_that_was_not(
     server: subprocess.Popen[str], tmp_path: Path
 ) -> None:
@@ -136,6 +137,7 @@ boost("lpboost", stumps(), nu=10, checkpoint=sys.argv[2], checkpoint_rounds=2)
 """
 
 
+@pytest.mark.thorough
 def test_killed_in_the_middle_of_writing(tmp_path: Path) -> None:
     path = tmp_path / "a run.npz"
     mine, foreign = tmp_path / "a run.npz.bak", tmp_path / ".b.npz.01234567.partial"
@@ -181,6 +183,7 @@ CASES: list[tuple[str, Callable[[], Oracle], dict[str, Any], int]] = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "oracle", "options", "rounds"), CASES)
 def test_a_resumed_run_is_the_run_in_one_go_to_the_last_bit(
     name: str, oracle: Callable[[], Oracle], options: dict[str, Any], rounds: int, tmp_path: Path
@@ -200,6 +203,7 @@ def test_a_resumed_run_is_the_run_in_one_go_to_the_last_bit(
     assert (run.reason, run.rounds, run.d.tolist()) == (whole.reason, whole.rounds, whole.d.tolist())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["lpboost", "erlpboost", "softboost"])
 def test_stopped_between_two_checkpoints_the_intervals_overlap(name: str, tmp_path: Path) -> None:
     path = tmp_path / "run.npz"
@@ -319,6 +323,7 @@ def interrupt_at(number: int, times: int = 1) -> Callable[[Row], None]:
     return show
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize("name", ["lpboost", "erlpboost", "corrective_erlpboost"])
 def test_an_interrupt_ends_the_round_and_returns_what_there_is(name: str, tmp_path: Path) -> None:
@@ -368,6 +373,7 @@ print(run.class_certificate)
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("interrupts", [1, 2])
 def test_ctrl_c_in_another_process(interrupts: int) -> None:
     here, seconds = str(Path(__file__).parent), 0.5 if interrupts == 1 else 30.0
@@ -463,6 +469,7 @@ def test_a_truncated_file_is_refused(made: Path) -> None:
         assert f"{made} is left as it is" in refused(made)
 
 
+@pytest.mark.thorough
 def test_flipped_bytes_are_found_or_mean_nothing(made: Path) -> None:
     whole, expected = made.read_bytes(), Run.load(made)
     rng, found = np.random.default_rng(4), 0

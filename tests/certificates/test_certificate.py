@@ -40,6 +40,7 @@ def assert_consistent(program: Program, certificate: Certificate) -> None:
     assert certificate.gap == pytest.approx(certificate.upper - certificate.lower, abs=10 * scale)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("name", NAMES)
 def test_no_answer_however_bad_breaks_a_bound(name: str, seed: int) -> None:

@@ -336,6 +336,7 @@ def test_the_excess_is_by_how_much_the_bound_is_missed(name: str, below: float) 
         assert least_product - (least - below) * proof.w.sum() >= proof.excess - 1e-12
 
 
+@pytest.mark.thorough
 def test_feasible_programs_are_never_said_to_be_infeasible() -> None:
     """300 programs whose bound is the largest edge of a capped d in fractions: noise as w, or the best w there is."""
     rng = np.random.default_rng(0)

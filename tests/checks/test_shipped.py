@@ -108,6 +108,7 @@ EDGES: dict[str, tuple[EdgeFunction, int]] = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", REGULARIZERS)
 def test_regularizers_pass(name: str) -> None:
     check_regularizer(REGULARIZERS[name]).raise_if_failed()
@@ -126,6 +127,7 @@ def test_edge_functions_pass(name: str) -> None:
     check_edge(G, t).raise_if_failed()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", list_formulations())
 def test_pages_pass(name: str) -> None:
     check_formulation(name).raise_if_failed()
@@ -138,11 +140,13 @@ def test_nothing_that_is_exported_to_authors_is_left_out() -> None:
     assert families == {type(F) for F in REGULARIZERS.values()} | {type(G) for G, _ in EDGES.values()}
 
 
+@pytest.mark.thorough
 def test_the_same_seed_draws_the_same_points() -> None:
     assert check_regularizer(entropy()) == check_regularizer(entropy())
     assert check_regularizer(entropy()) != check_regularizer(entropy(), random_state=1)
 
 
+@pytest.mark.thorough
 def test_parameters_that_are_given_are_kept() -> None:
     report = check_formulation("lpboost", nu=2.5, two_sided=True)
     assert report.passed

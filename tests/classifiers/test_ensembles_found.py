@@ -22,6 +22,7 @@ from boostopt.oracles import DecisionStumps, Given
 RUN = boost("lpboost", DecisionStumps(X, SIGNS), nu=NU, epsilon=0.1)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("labels", [(-1, 1), (0, 1), ("no", "yes"), (False, True), (2.5, 7.0)], ids=str)
 @pytest.mark.parametrize("as_list", [False, True], ids=["run", "hypotheses"])
 def test_hypotheses_take_and_return_any_two_labels(labels: tuple[Any, Any], as_list: bool) -> None:
@@ -33,6 +34,7 @@ def test_hypotheses_take_and_return_any_two_labels(labels: tuple[Any, Any], as_l
     assert set(found.thinned(2).predict(X).tolist()) <= set(labels)
 
 
+@pytest.mark.thorough
 def test_a_classifier_is_its_run_with_its_labels() -> None:
     model: Any = MarginBoostClassifier(nu=10, epsilon=0.1).fit(X, Y)
     found = reweight(model, X, Y, "lpboost", nu=NU)

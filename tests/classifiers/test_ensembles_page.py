@@ -10,6 +10,7 @@ import pytest
 PAGE = (Path(__file__).parents[2] / "docs" / "ensembles.md").read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 def test_the_table_is_what_the_program_below_it_measures(capsys: pytest.CaptureFixture[str]) -> None:
     (program,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     exec(program, {})

@@ -62,6 +62,7 @@ def in_order(X: Any, y: Any) -> Any:
     return X[order], y[order]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("nu", [0.2, 12], ids=["share", "count"])
 def test_two_classes_are_boost_by_hand(nu: float) -> None:
     model = fitted(X, y, nu=nu, intercept=False)
@@ -83,6 +84,7 @@ def test_two_classes_are_boost_by_hand(nu: float) -> None:
     assert np.sort(model.margins_)[:12].mean() == pytest.approx(run.class_certificate.lower, abs=1e-9)
 
 
+@pytest.mark.thorough
 def test_the_certificate_holds_the_optimum_of_the_linear_program_over_the_whole_class() -> None:
     signs = 2 * y - 1
     U = np.column_stack([stump_matrix(X, signs, t=10**6), signs, -signs])
@@ -99,6 +101,7 @@ def test_the_certificate_holds_the_optimum_of_the_linear_program_over_the_whole_
         assert found.gap <= 0.005
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "parameters",
     [
@@ -133,6 +136,7 @@ def test_weights_of_a_small_sum_are_as_good_as_large_ones() -> None:
     assert few.certificate_.lower == pytest.approx(1.0, abs=1e-9)
 
 
+@pytest.mark.thorough
 def test_labels_are_names() -> None:
     named = fitted(X, np.where(y == 1, "yes", "no"), epsilon=0.1)
     assert list(named.classes_) == ["no", "yes"]
@@ -142,6 +146,7 @@ def test_labels_are_names() -> None:
     assert turned.certificate_.lower == pytest.approx(named.certificate_.lower, abs=0.1)
 
 
+@pytest.mark.thorough
 def test_more_classes_are_problems_of_two_each() -> None:
     names = np.array(["barolo", "grignolino", "barbera"])[CULTIVAR]
     model = fitted(WINE, names, epsilon=0.2)
@@ -161,6 +166,7 @@ def test_more_classes_are_problems_of_two_each() -> None:
     np.testing.assert_array_equal(two.decision_function(WINE), f)
 
 
+@pytest.mark.thorough
 def test_stages_end_with_the_classifier_and_begin_with_a_hypothesis() -> None:
     model = fitted(X, y, formulation="lpboost")
     values, labels = list(model.staged_decision_function(X)), list(model.staged_predict(X))
@@ -178,6 +184,7 @@ def test_stages_end_with_the_classifier_and_begin_with_a_hypothesis() -> None:
         list(long.staged_predict(X))
 
 
+@pytest.mark.thorough
 def test_a_time_limit_ends_the_fit_and_says_what_is_proved() -> None:
     with pytest.warns(ConvergenceWarning, match=r"time_limit = 1e-09 seconds were over before a stopping rule held: "):
         short = MarginBoostClassifier(epsilon=1e-6, time_limit=1e-9).fit(X, y)
@@ -200,6 +207,7 @@ def test_the_time_limit_is_shared_by_the_runs(monkeypatch: pytest.MonkeyPatch) -
     assert told == [1000, 1000, 1000, 3000]
 
 
+@pytest.mark.thorough
 def test_importances_are_shares_of_the_weights() -> None:
     model = fitted(X, y)
     by_hand = np.zeros(4)
@@ -216,6 +224,7 @@ def test_importances_are_shares_of_the_weights() -> None:
         fitted(X, y, base=KNeighborsClassifier(9), epsilon=0.3).feature_importances_  # noqa: B018
 
 
+@pytest.mark.thorough
 def test_further_fits_go_on_from_the_last_one() -> None:
     model = fitted(X, y, warm_start=True, epsilon=0.1)
     before = list(model.run_.hypotheses)
@@ -231,6 +240,7 @@ def test_further_fits_go_on_from_the_last_one() -> None:
         model.fit(X, 5 * y)
 
 
+@pytest.mark.thorough
 def test_a_fit_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
     with pytest.warns(ConvergenceWarning, match="in 3 of 3 runs"):
         fitted(WINE, CULTIVAR, max_iter=4, epsilon=0.05, checkpoint=tmp_path / "wine")
@@ -274,6 +284,7 @@ class Interrupting(Oracle):
         return self.stumps.best(query)
 
 
+@pytest.mark.thorough
 def test_an_interrupt_ends_the_fit_and_leaves_the_checkpoint(tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         fitted(X, y, base=Interrupting, checkpoint=tmp_path / "run")
@@ -289,6 +300,7 @@ def test_the_limit_on_rounds_is_warned_of_with_what_is_proved() -> None:
     assert fitted(X, y, max_iter=3, formulation="adaboost").n_iter_ == 3  # there rounds are the only end
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("formulation", "parameters"),
     [
@@ -320,6 +332,7 @@ def test_any_formulation_classifies(formulation: str, parameters: Any) -> None:
     assert hasattr(model, "certificate_") == (formulation not in ("l1_adaboost", "svm"))
 
 
+@pytest.mark.thorough
 def test_bases_are_the_oracles_of_their_names() -> None:
     for base, words in {
         "stump": "decision stumps on 4 features, both directions, and constants",
@@ -359,6 +372,7 @@ def test_constant_features_give_the_majority(base: str, majority: int) -> None:
     assert model.certificate_.lower == pytest.approx(0.0, abs=0.01)
 
 
+@pytest.mark.thorough
 def test_a_class_may_have_one_example() -> None:
     alone = np.zeros(len(y), dtype=int)
     alone[7] = 1
@@ -369,6 +383,7 @@ def test_a_class_may_have_one_example() -> None:
     assert fitted(X, three, nu=1).predict(X)[7] == 2
 
 
+@pytest.mark.thorough
 def test_examples_without_weight_are_gone_but_have_margins() -> None:
     weights = np.r_[np.zeros(10), np.ones(50)]
     model, without = fitted(X, y, weights), fitted(X[10:], y[10:])
@@ -379,6 +394,7 @@ def test_examples_without_weight_are_gone_but_have_margins() -> None:
     assert np.isnan(dropped.margins_[:10]).all() and np.isfinite(dropped.margins_[10:]).all()
 
 
+@pytest.mark.thorough
 def test_class_weights_multiply() -> None:
     weighed = fitted(X, y, class_weight={0: 3, 1: 1}, epsilon=0.1)
     np.testing.assert_array_equal(
@@ -391,6 +407,7 @@ def test_class_weights_multiply() -> None:
     )
 
 
+@pytest.mark.thorough
 def test_it_is_pickled_and_cloned() -> None:
     model = fitted(X, y, base=DecisionTreeClassifier(max_depth=2), epsilon=0.1)
     back = pickle.loads(pickle.dumps(model))
@@ -402,6 +419,7 @@ def test_it_is_pickled_and_cloned() -> None:
     assert repr(MarginBoostClassifier(nu=3)) == "MarginBoostClassifier(nu=3)"
 
 
+@pytest.mark.thorough
 def test_tables_and_text_are_taken() -> None:
     pandas = pytest.importorskip("pandas")
     table = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
@@ -419,6 +437,7 @@ def test_tables_and_text_are_taken() -> None:
         assert sparse.predict(words).shape == (80,)
 
 
+@pytest.mark.thorough
 def test_it_works_in_pipelines_searches_and_ensembles() -> None:
     cancer: Any = load_breast_cancer()
     pipeline = make_pipeline(StandardScaler(), MarginBoostClassifier(epsilon=0.1))
@@ -431,6 +450,7 @@ def test_it_works_in_pipelines_searches_and_ensembles() -> None:
     assert not hasattr(MarginBoostClassifier(), "predict_proba")
 
 
+@pytest.mark.thorough
 def test_weights_are_routed() -> None:
     weights = np.arange(len(y)) % 3
     set_config(enable_metadata_routing=True)

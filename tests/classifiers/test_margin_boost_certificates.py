@@ -73,6 +73,7 @@ def test_constants_of_the_other_sign_are_no_part_of_a_class_without_negations(tm
         oracle.margins_of(Stump(0, -np.inf, -1, 4))
 
 
+@pytest.mark.thorough
 def test_of_several_classes_one_is_named(tmp_path: Path) -> None:
     path, model = tmp_path / "proof.json", classifier().fit(X, THREE)
     with pytest.raises(OptionError, match=r"of \[0, 1, 2\]; got None"):
@@ -100,6 +101,7 @@ def test_a_class_of_hypotheses_leaves_the_classifier_as_it_was() -> None:
     assert not hasattr(fresh, "n_features_in_") and not hasattr(fresh, "classes_")
 
 
+@pytest.mark.thorough
 def test_the_rounds_of_a_fit_are_those_of_its_trace(tmp_path: Path) -> None:
     """The constant comes first though it is not the best: the rule measures by the best."""
     page = tmp_path / "squares.py"

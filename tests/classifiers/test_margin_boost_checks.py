@@ -32,6 +32,7 @@ CONFIGURATIONS = (
 )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("arguments", CONFIGURATIONS)
 def test_scikit_learns_checks_pass_without_exceptions(arguments: str) -> None:
     # In a process of its own: types that are checked at run time would make hundreds of fits ten times as slow.

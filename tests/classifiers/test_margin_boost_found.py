@@ -25,6 +25,7 @@ def fitted(sample_weight: Any = None, X: Any = X, y: Any = y, **parameters: Any)
     return MarginBoostClassifier(**parameters).fit(X, y, sample_weight=sample_weight)
 
 
+@pytest.mark.thorough
 def test_a_run_that_ends_far_from_epsilon_is_warned_of() -> None:
     with pytest.warns(
         ConvergenceWarning, match=r"ended \(the solver is stuck.*off by .*\) before.* = 1e-09: the best.*se epsilon\.$"
@@ -140,6 +141,7 @@ def test_what_leaked_is_a_named_error(arguments: dict[str, Any], message: str) -
         fitted(**arguments)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("scale", [1e-100, 1e100])
 def test_weights_at_the_ends_of_the_range_are_as_good_as_others(scale: float) -> None:
     model = fitted(np.full(60, scale), epsilon=0.1)
@@ -147,6 +149,7 @@ def test_weights_at_the_ends_of_the_range_are_as_good_as_others(scale: float) ->
     assert model.certificate_.lower <= plain.upper + 1e-9 and plain.lower <= model.certificate_.upper + 1e-9
 
 
+@pytest.mark.thorough
 def test_class_weights_may_leave_a_class_out() -> None:
     half, both = (fitted(class_weight=weights, epsilon=0.1) for weights in ({1: 3}, {0: 1, 1: 3, "none": 2}))
     np.testing.assert_array_equal(half.decision_function(X), both.decision_function(X))

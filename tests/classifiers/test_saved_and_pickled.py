@@ -69,6 +69,7 @@ def test_a_classifier_of_a_prototype_is_pickled(formulation: Any) -> None:
     assert again.set_params(max_iter=2).fit(X, y).n_iter_ >= 1
 
 
+@pytest.mark.thorough
 def test_a_page_is_read_again_in_another_process(tmp_path: Path) -> None:
     path = tmp_path / "page.pickle"
     path.write_bytes(pickle.dumps([get_formulation(PAGE), get_formulation("lpboost")]))

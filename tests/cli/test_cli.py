@@ -196,6 +196,7 @@ def test_a_table_in_a_file_is_plain_and_whole(data: Path) -> None:
     assert "\x1b" not in result.stdout
 
 
+@pytest.mark.thorough
 def test_all_installed_backends_are_compared_by_default(data: Path) -> None:
     result = run("compare", "lpboost", "--data", data, *REFERENCE[:2], "--tol", "1e-3", "--json")
     assert result.exit_code == 0
@@ -306,6 +307,7 @@ def test_columns_and_seed_draw_the_stumps() -> None:
         assert found["digest"] == program.margins.digest()
 
 
+@pytest.mark.thorough
 def test_a_hundred_columns_are_drawn_by_default() -> None:
     found = document("lpboost", "--data", "breast_cancer", "--nu", "0.1", "--backends", "cvxpy:highs")
     assert found["hypotheses"] == 100
@@ -480,7 +482,7 @@ def test_the_tolerance_is_checked_also_where_no_backend_is_able(data: Path) -> N
         (["compare", "lpboost", "--data", "x", "--columns", "-2"], "of at least 1; got -2."),
         (
             ["boost", "lpboost", "--data", "x", "--columns-per-round", "0"],
-            "'--columns-a-round': expected a whole number",
+            "'--columns-per-round': expected a whole number",
         ),
         (["compare", "lpboost", "--data", "x", "--tol", "small"], "'--tol': expected a number; got 'small'."),
         (["compare", "erlpboost", "--data", "x", "--eta", "abc"], "'--eta': expected a number; got 'abc'."),
@@ -719,6 +721,7 @@ def _smallest(name: str) -> Program:
 # As a process of its own
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="what C holds back cannot be flushed from outside")
 @pytest.mark.parametrize("form", ["--json", "--csv"])
 def test_nothing_but_the_report_is_on_the_standard_output_whatever_is_printed(
@@ -796,6 +799,7 @@ def test_what_python_prints_is_turned_away_also_where_its_streams_are_not_those_
     assert (out.getvalue(), err.getvalue()) == ("before\nafter\n", "inside\n")
 
 
+@pytest.mark.thorough
 def test_as_a_process_it_exits_with_0_and_keeps_the_streams_apart() -> None:
     result = started("compare", *BREAST_CANCER, "--nu", "0.1", "--json")
     assert result.returncode == 0
@@ -803,6 +807,7 @@ def test_as_a_process_it_exits_with_0_and_keeps_the_streams_apart() -> None:
     assert result.stderr.startswith("cvxpy:highs ...\ncvxpy:highs: bounded, gap ")
 
 
+@pytest.mark.thorough
 def test_as_a_process_it_exits_with_1_where_no_backend_is_able() -> None:
     result = started("compare", "erlpboost", *BREAST_CANCER[1:], "--nu", "0.1")
     assert result.returncode == 1
@@ -841,6 +846,7 @@ def test_progress_says_that_a_backend_is_not_run_and_the_result_why(data: Path) 
     assert "cvxpy:highs: not run. HIGHS does not take" in result.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(sys.platform == "win32", reason="what C holds back cannot be flushed from outside")
 def test_with_isolated_solvers_the_report_alone_is_on_the_standard_output(tmp_path: Path, data: Path) -> None:
     (tmp_path / "loud.py").write_text(LOUD_PAGE)
@@ -1003,6 +1009,7 @@ def shell(before: str, *arguments: object, after: str = "") -> subprocess.Comple
     return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "command, stream",
     [("boost", "closed"), ("fit", "closed"), ("boost", "full"), ("compare", "full"), ("list", "full")],
@@ -1023,6 +1030,7 @@ def test_a_standard_error_that_cannot_be_written_stops_nothing(tmp_path: Path, c
     assert model.exists() == (command == "fit")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["list", "--help"], ["list"], ["list", "--json"]])
 def test_an_output_that_cannot_be_written_is_an_error(tmp_path: Path, arguments: list[str]) -> None:
     done = shell("ulimit -f 0;", *arguments, after=f">{tmp_path}/full")
@@ -1073,6 +1081,7 @@ def test_a_name_of_the_data_is_no_command_to_a_terminal(tmp_path: Path) -> None:
     assert [result.exit_code for result in results] == [0, 0, 2, 2, 0]
 
 
+@pytest.mark.thorough
 def test_letters_that_the_output_has_not_are_shown_in_escapes(tmp_path: Path) -> None:
     table = tmp_path / "t.csv"
     table.write_text("é,label\n" + "".join(f"{n},{'ü' if n % 3 else 'o'}\n" for n in range(12)))

@@ -27,6 +27,7 @@ def test_the_examples_of_the_help_are_on_the_page(command: str) -> None:
     assert found and all(words in shown() for words in found)
 
 
+@pytest.mark.thorough
 def test_what_the_page_shows_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     commands = [words for words in shown() if words[0] in RUN]

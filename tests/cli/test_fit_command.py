@@ -254,7 +254,7 @@ def test_whole_numbers_numbers_and_words_stay_what_they_are(tmp_path: Path) -> N
         ("a,b,label\n1,red,x\n2,red,y\n", (), r"t\.csv, line 2: .* 'red' in column 'b'\..* --drop"),
         ("a;label\n1;x\n", (), r"t\.csv has no label column: .* Cells must be separated by commas"),
         ("a,label\n1,x\n2,y\n", ("--drop", "b"), r"t\.csv has no such column to drop: unknown column 'b'"),
-        ("a,label\n1,x\n2,y\n", ("--drop", "label"), r"t\.csv has no such column to drop"),
+        ("a,label\n1,x\n2,y\n", ("--drop", "label"), r"t\.csv: 'label' is the column of the classes"),
         ("a,a,label\n1,1,x\n2,2,y\n", (), r"t\.csv has 2 columns 'a'"),
         ("a,label\n1,0.5\n2,0.25\n", (), r"t\.csv: Unknown label type: continuous"),
         ("a,label\n", (), "t.csv has a header and no rows"),

@@ -224,6 +224,7 @@ HOSTILE: list[Any] = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("result", [compared, measured], ids=["comparison", "benchmark"])
 def test_whatever_is_put_anywhere_is_taken_or_refused_with_the_reason(tmp_path: Path, result: Any) -> None:
     said = json.loads(result().to_json())

@@ -880,6 +880,7 @@ def test_a_compressed_file_that_is_cut_short_or_damaged_is_an_error(
         refused(re.escape(f"{source} cannot be read, it may be truncated: "), load_dataset, source)
 
 
+@pytest.mark.thorough
 def test_no_damage_to_a_file_escapes_as_anything_else(tmp_path: Path) -> None:
     """Bytes changed, dropped and added at random: a data set of two classes, or a DataError."""
     rng = np.random.default_rng(0)

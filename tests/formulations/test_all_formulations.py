@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 from problems import draw, junk_answer
+from speeds import many
 
 import boostopt
 from boostopt import Program, get_formulation, list_formulations
@@ -18,7 +19,7 @@ from boostopt.authoring import Separable
 from boostopt.solving.solution import Outcome
 
 NAMES = tuple(list_formulations())
-INSTANCES = 20
+INSTANCES = many(20, 3)
 
 
 @dataclass(frozen=True)
@@ -202,6 +203,7 @@ def test_primal_dual_literal_and_derived_agree(name: str) -> None:
             )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 def test_two_solvers_overlap(name: str) -> None:
     for program in programs(name, 6, seed=1):
@@ -225,7 +227,7 @@ def test_recovery_from_d_alone_certifies(name: str) -> None:
 def test_no_answer_however_bad_breaks_a_bound(name: str) -> None:
     """Noise in place of answers, against optima certified beforehand: 84 programs a formulation, 4 answers each."""
     rng = np.random.default_rng([3, zlib.crc32(name.encode())])
-    for program in programs(name, 84, seed=3, with_boundary=True):
+    for program in programs(name, many(84, 8), seed=3, with_boundary=True):
         known = program.solve("cvxpy:clarabel", tol=1e-7).certificate
         N, t = program.margins.shape
         for _ in range(4):

@@ -59,6 +59,7 @@ def test_closed_form_of_the_step(smooth: float) -> None:
     assert u @ certificate.d == pytest.approx(max(smooth, 0.0), abs=1e-13)
 
 
+@pytest.mark.thorough
 def test_the_smooth_margin_ascends_once_it_is_positive() -> None:
     """On random hypotheses; the distribution of each round is that of the steps, so the answers can be chained."""
     rng = np.random.default_rng(3)

@@ -71,6 +71,7 @@ def test_without_a_positive_margin_it_is_adaboost() -> None:
     assert ours.certify(w=[0.2]).lower == theirs.certify(w=[0.2]).lower
 
 
+@pytest.mark.thorough
 def test_a_run_approaches_the_largest_margin_and_its_steps_are_the_shortest() -> None:
     """On the game of three, whose largest margin is 1/3."""
     U, d, steps = np.ones((3, 3)) - 2 * np.eye(3), np.array([0.5, 0.3, 0.2]), np.zeros(3)

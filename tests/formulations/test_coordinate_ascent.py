@@ -103,6 +103,7 @@ def test_the_step_of_the_program_is_where_the_smooth_margin_is_largest(seed: int
     assert before < rho < u @ weights / weights.sum()
 
 
+@pytest.mark.thorough
 def test_a_run_ascends_faster_than_the_approximate_one_in_every_step() -> None:
     """On the game of three, whose largest margin is 1/3, from AdaBoost's steps until G is positive."""
     U, d, steps, values = np.ones((3, 3)) - 2 * np.eye(3), np.full(3, 1 / 3), np.zeros(3), [-math.inf]

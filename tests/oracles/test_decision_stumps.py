@@ -72,6 +72,7 @@ def examples(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, np.array(y), np.array(d, dtype=float)
 
 
+@pytest.mark.thorough
 @settings(deadline=None, max_examples=300)
 @given(example=examples(), form=st.sampled_from(sorted(FORMS)), reflexive=st.booleans())
 def test_the_answer_is_that_of_the_slow_twin_ties_included(
@@ -203,6 +204,7 @@ def test_examples_of_multiplicity_0_make_no_threshold() -> None:
     assert oracle.y.tolist() == [-1, 1]
 
 
+@pytest.mark.thorough
 def test_several_columns_are_the_best_of_each_of_the_best_features() -> None:
     X, y, d = noisy()
     each = [max(edge for edge, stump, _ in twin(X, y, d, True) if stump.feature == j) for j in (0, 1, 2, 4, 5)]
@@ -264,6 +266,7 @@ def test_labels_0_and_1_are_minus_1_and_1(labels: list[float]) -> None:
     assert (column.hypothesis, column.edge) == (Stump(0, 0.75, 1, 2), 1.0)
 
 
+@pytest.mark.thorough
 def test_the_optimum_over_the_class_on_breast_cancer_is_the_known_one() -> None:
     X, y = load_breast_cancer(return_X_y=True)
     oracle, page = DecisionStumps(X, y), get_formulation("lpboost")

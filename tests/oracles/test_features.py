@@ -180,6 +180,7 @@ def test_the_test_examples_of_a_run_are_checked_once(monkeypatch: pytest.MonkeyP
     np.testing.assert_allclose(run.trace["test_error"][-1], np.mean(run.predict(X) != y), atol=1e-12)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("stored", [np.asarray, scipy.sparse.csr_array], ids=str)
 def test_a_thousand_stumps_on_thirty_thousand_examples_take_less_than_two_seconds(stored: Any) -> None:
     rng = np.random.default_rng(1)

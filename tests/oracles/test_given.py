@@ -78,6 +78,7 @@ def test_a_guarantee_that_is_not_true_is_an_error_however_the_choice(choose: Any
         oracle.best(Query(D, gain=lambda _: 1.0))
 
 
+@pytest.mark.thorough
 def test_random_columns_are_drawn_uniformly_among_those_that_reach_the_guarantee() -> None:
     oracle = GivenMargins(U, "random", guarantee=0.2)
     drawn = Counter(ask(oracle)[0][0] for _ in range(3000))
@@ -125,6 +126,7 @@ def test_an_order_is_followed_one_a_call_and_the_best_comes_after_it() -> None:
     assert ask(GivenMargins(U, [])) == [(0, 1)]
 
 
+@pytest.mark.thorough
 @settings(deadline=None, max_examples=60)
 @given(
     margins=arrays(np.float64, st.tuples(st.integers(1, 6), st.integers(1, 5)), elements=st.floats(-1, 1)),

@@ -55,6 +55,7 @@ def random_examples(N: int = 40, features: int = 6) -> tuple[np.ndarray, np.ndar
     return X, y, rng.dirichlet(np.full(N, 0.3))
 
 
+@pytest.mark.thorough
 @settings(deadline=None, max_examples=120)
 @given(
     X=arrays(np.float64, st.tuples(st.integers(2, 7), st.integers(1, 3)), elements=st.integers(-3, 3).map(float)),

@@ -65,6 +65,7 @@ def examples(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return X, np.array(y), np.array(d, dtype=float)
 
 
+@pytest.mark.thorough
 @settings(deadline=None, max_examples=300)
 @given(example=examples(), form=st.sampled_from(sorted(FORMS)), reflexive=st.booleans())
 def test_the_answer_is_that_of_the_slow_twin_ties_included(

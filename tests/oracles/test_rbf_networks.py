@@ -110,6 +110,7 @@ def test_a_hypothesis_comes_back_from_its_state() -> None:
             from_state({**state, **broken})
 
 
+@pytest.mark.thorough
 def test_it_boosts_and_the_run_survives(tmp_path: Path) -> None:
     nu = 24
     run = boost("erlpboost", RBFNetworks(X, y, K=5, values="tanh"), nu=nu, epsilon=0.05, max_rounds=15)

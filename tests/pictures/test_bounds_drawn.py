@@ -24,6 +24,7 @@ def curves(axis: Any, x: np.ndarray) -> list[np.ndarray]:
     return [y for _, y in drawn]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("against", "column"), [("rounds", "round"), ("seconds", "seconds")])
 def test_lines_are_the_columns_of_the_trace(against: str, column: str) -> None:
     its = run()
@@ -51,6 +52,7 @@ def test_the_end_of_each_run_lies_inside_and_has_a_marker() -> None:
     rendered(figure)
 
 
+@pytest.mark.thorough
 def test_a_heuristic_oracle_has_no_bound_and_the_legend_says_so() -> None:
     oracle = Estimators(DecisionTreeClassifier(max_depth=2, random_state=0), points(), labels())
     its = boost("erlpboost", oracle, nu=15, epsilon=0.05, max_rounds=15)
@@ -66,6 +68,7 @@ def with_trace(rows: Any) -> Run:
     return Run(replace(its.record, trace=Trace(rows)), its.w, its.final_weights)
 
 
+@pytest.mark.thorough
 def test_a_gap_of_zero_lies_below_the_scale_and_is_drawn_without_a_warning() -> None:
     closed = [replace(row, upper=0.2, soft_margin=0.2) for row in run().trace]
     rendered(bounds(with_trace(closed)))

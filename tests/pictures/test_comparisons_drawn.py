@@ -53,6 +53,7 @@ def at(axis: Any, backend: str, ratio: float) -> float:
     return float(y[np.flatnonzero(x <= ratio)[-1]])
 
 
+@pytest.mark.thorough
 def test_profiles_by_hand() -> None:
     figure = profiles(measured())
     rough, fine = figure.axes[:2]
@@ -82,6 +83,7 @@ def test_bars_tell_failed_from_not_run() -> None:
     assert len(hatches) == 3, "without colours too"
 
 
+@pytest.mark.thorough
 def test_a_gap_that_nobody_reaches_is_said_to_be_so() -> None:
     b = measured()
     failed = [replace(run, result="failed", record={}) for run in b.runs if run.tol == 1e-6]
@@ -91,6 +93,7 @@ def test_a_gap_that_nobody_reaches_is_said_to_be_so() -> None:
     rendered(profiles(replace(b, runs=tuple(failed), settings=replace(b.settings, profiles=(1e-6,)))))
 
 
+@pytest.mark.thorough
 def test_a_real_benchmark_is_drawn() -> None:
     programs = {"linear": reference_lpboost(), "entropic": reference_erlpboost()}
     b = benchmark(programs, ["highs", "interior"], profiles=(1e-3, 1e-6, 1e-9), repeats=1)

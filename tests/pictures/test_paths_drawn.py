@@ -24,6 +24,7 @@ def along(parameter: str, values: list[float]) -> Path:
     return Path(parameter, np.array(values, dtype=float), runs, np.zeros(len(runs)))
 
 
+@pytest.mark.thorough
 def test_values_in_any_order_are_drawn_in_theirs() -> None:
     path = along("nu", [20.0, 5.0, 40.0, 10.0])
     figure = path_of_runs(path)
@@ -61,6 +62,7 @@ def test_shares_of_one_hypothesis_in_several_runs_are_one_line() -> None:
         assert share[0] == share[2]
 
 
+@pytest.mark.thorough
 def test_a_long_range_is_drawn_on_a_log_scale_and_one_value_as_points() -> None:
     wide = path_of_runs(along("eta", [1.0, 10.0, 100.0, 1000.0]))
     assert {axis.get_xscale() for axis in wide.axes} == {"log"} and wide.axes[2].get_xlabel() == r"$\eta$"
@@ -87,6 +89,7 @@ def test_without_a_bound_over_the_class_there_is_no_band() -> None:
     rendered(figure)
 
 
+@pytest.mark.thorough
 def test_what_the_path_makes_is_drawn() -> None:
     made = boostopt.path("erlpboost", DecisionStumps(points(), labels()), nu=[40, 10, 20], epsilon=0.05)
     figure = path_of_runs(made)

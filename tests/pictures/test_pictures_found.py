@@ -22,6 +22,7 @@ def fitted(y: Any) -> Any:
 MODEL, THREE = fitted(labels()), fitted(np.arange(60) % 3)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("draw", [bounds, example_weights, margin_distributions])
 def test_a_classifier_of_two_classes_is_drawn_as_its_run(draw: Any) -> None:
     of_model, of_run = draw({"it": MODEL}), draw({"it": MODEL.run_})

@@ -48,6 +48,7 @@ def test_the_line_lies_where_f_is_zero() -> None:
     rendered(figure)
 
 
+@pytest.mark.thorough
 def test_areas_of_markers_are_proportional_to_the_weights_class_by_class() -> None:
     X, y, its = points(), labels(), run()
     figure = decision_regions(its, X, y, weights=its.d, resolution=50)
@@ -76,6 +77,7 @@ def test_equal_sizes_without_weights_and_classes_of_their_own_markers() -> None:
     assert first.get_paths()[0].vertices.shape != second.get_paths()[0].vertices.shape  # pyright: ignore[reportAttributeAccessIssue]
 
 
+@pytest.mark.thorough
 def test_an_area_of_zeros_is_hatched_and_has_two_sides() -> None:
     X, y = points(), labels()
     figure = decision_regions(Says(lambda X: np.sign(np.round(X[:, 0])) * 0.5), X, y, resolution=60)

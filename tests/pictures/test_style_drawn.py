@@ -22,6 +22,7 @@ def answered(code: str) -> str:
     return done.stdout.strip()
 
 
+@pytest.mark.thorough
 def test_importing_loads_no_matplotlib_and_drawing_no_pyplot() -> None:
     code = "import sys, boostopt.pictures as p; dir(p); print('matplotlib' in sys.modules)"
     assert answered(code) == "False"
@@ -122,6 +123,7 @@ def test_labels_that_a_legend_would_hide_are_named(label: str) -> None:
         pictures.bounds({})
 
 
+@pytest.mark.thorough
 def test_a_legend_of_many_long_labels_fits_below() -> None:
     runs = {f"a run with a rather long name, number {k}": run() for k in range(9)}
     figure = pictures.bounds(runs)

@@ -126,6 +126,7 @@ def test_tsallis_of_order_two_is_the_quadratic() -> None:
     assert exact.certificate.gap < 1e-7
 
 
+@pytest.mark.thorough
 def test_a_backend_in_one_file() -> None:
     sys.path.insert(0, str(FOLDER))
     try:

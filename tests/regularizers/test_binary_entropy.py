@@ -71,6 +71,7 @@ def test_the_reference_numbers() -> None:
     assert -best.value == pytest.approx(0.1116447095, abs=1e-10)
 
 
+@pytest.mark.thorough
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(seeds)
 def test_the_closed_form_is_bisection_on_the_slope(seed: int) -> None:
@@ -85,6 +86,7 @@ def test_the_closed_form_is_bisection_on_the_slope(seed: int) -> None:
     np.testing.assert_allclose(F.conjugate_at(z).d, maximizer_by_bisection(slope, F.caps, z), atol=1e-9)
 
 
+@pytest.mark.thorough
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(seeds)
 def test_the_gap_is_the_fenchel_young_gap(seed: int) -> None:
@@ -197,6 +199,7 @@ def test_everything_is_finite_at_large_N(eta: float) -> None:
     assert_stable(F, rng.uniform(-1, 1, N), F.project(rng.random(N)))
 
 
+@pytest.mark.thorough
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(seeds)
 def test_the_shift_brings_the_sum_of_sigmoids_to_its_target(seed: int) -> None:

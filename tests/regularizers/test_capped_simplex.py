@@ -31,6 +31,7 @@ def drawn(seed: int) -> tuple[np.ndarray, np.ndarray, float]:
     return a, c, nu
 
 
+@pytest.mark.thorough
 @settings(max_examples=400, deadline=None)
 @given(seeds)
 def test_both_methods_agree_with_bisection(seed: int) -> None:

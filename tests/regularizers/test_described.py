@@ -67,6 +67,7 @@ def supremum(F: DescribedRegularizer, z: np.ndarray) -> tuple[float, np.ndarray]
     return optimum(cp.Problem(cp.Maximize(z @ d - value), constraints)), np.asarray(d.value)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("constraints", CONSTRAINTS)
 @pytest.mark.parametrize("f", FUNCTIONS)
 def test_the_tangent_bounds_the_conjugate_wherever_it_is_taken(f: str, constraints: str) -> None:
@@ -97,6 +98,7 @@ def test_the_bound_is_tight_where_it_is_told_a_maximizer(f: str, constraints: st
     assert z @ F.maximizer(z) - F.value(F.maximizer(z)) >= best - 1e-6
 
 
+@pytest.mark.thorough
 def test_an_entropy_that_is_described_is_that_of_the_closed_form() -> None:
     exact, F = RelativeEntropy(DOMAIN, 5.0, D0), described("entropy")
     for seed in range(5):
@@ -119,6 +121,7 @@ def test_squares_that_are_described_are_those_of_the_closed_form() -> None:
         assert at.value - 1e-13 <= F.conjugate_at(z, at.d).value <= at.value + 1e-9
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("constraints", ("none", "several"))
 @pytest.mark.parametrize("f", ("entropy", "quadratic", "norm"))
 def test_any_junk_is_repaired(f: str, constraints: str) -> None:

@@ -90,6 +90,7 @@ def feasible(F: Normed, rng: np.random.Generator) -> list[np.ndarray]:
     return found
 
 
+@pytest.mark.thorough
 @settings(max_examples=100, deadline=None, derandomize=True)
 @given(seeds)
 def test_the_gap_is_the_fenchel_young_gap(seed: int) -> None:
@@ -98,6 +99,7 @@ def test_the_gap_is_the_fenchel_young_gap(seed: int) -> None:
     assert_conjugate(F, z, lambda d: value(F, d), feasible(F, rng))
 
 
+@pytest.mark.thorough
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(seeds)
 def test_no_two_weights_can_be_traded_at_the_maximizer(seed: int) -> None:
@@ -199,6 +201,7 @@ def test_the_reference_numbers() -> None:
         assert certificate.lower - 1e-10 <= optimum <= certificate.upper + 1e-10
 
 
+@pytest.mark.thorough
 @settings(max_examples=60, deadline=None, derandomize=True)
 @given(seeds)
 @example(7)  # at order 1000 s underflows to 0 on the way to the root
@@ -209,6 +212,7 @@ def test_extreme_exponents(seed: int) -> None:
     assert_conjugate(F, z, lambda d: value(F, d), feasible(F, rng), accuracy=1e-9)
 
 
+@pytest.mark.thorough
 @settings(max_examples=40, deadline=None, derandomize=True)
 @given(seeds)
 def test_at_and_near_the_smallest_radius(seed: int) -> None:
@@ -306,6 +310,7 @@ def test_the_span_bounds_the_value() -> None:
         assert max(value(F, d) for d in feasible(F, rng)) <= F.span + 1e-12 * (1 + F.magnitude)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("eta", (None, 1e-6, 1e6, 1e9))
 @pytest.mark.parametrize("p", (1.5, 2.0, 5.0, math.inf))
 def test_everything_is_finite_at_large_N(p: float, eta: float | None) -> None:

@@ -31,6 +31,7 @@ def some_point(F: Regularizer, rng: np.random.Generator) -> np.ndarray:
     return F.project(rng.exponential(size=F.N) ** rng.choice([0.5, 1, 4]) * (rng.random(F.N) < rng.choice([0.4, 1])))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=150, deadline=None)
 @given(seed=seeds)
@@ -45,6 +46,7 @@ def test_the_closed_form_is_the_bisection_of_the_base_class(name: str, seed: int
         np.testing.assert_allclose(fast.d, d / d.sum(), atol=1e-9)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", NAMES)
 @settings(max_examples=150, deadline=None)
 @given(seed=seeds)
@@ -82,6 +84,7 @@ def test_the_gradient_of_the_conjugate_is_the_maximizer() -> None:
     np.testing.assert_allclose(differences, F.conjugate_at(z).d, atol=1e-8)
 
 
+@pytest.mark.thorough
 def test_the_base_class_needs_no_closed_form() -> None:
     """A subclass with a linear piece, a curve and its box alone: conjugate and gap come from the base class."""
 

@@ -65,6 +65,7 @@ def drawn(rng: np.random.Generator) -> tuple[Separable, Value, np.ndarray]:
     return first + Squares(c, mu), lambda d: value(d) + squares(d, c, mu), z
 
 
+@pytest.mark.thorough
 @settings(max_examples=20, deadline=None, derandomize=True)
 @given(seeds)
 def test_the_gap_of_a_sum_is_the_fenchel_young_gap(seed: int) -> None:
@@ -188,6 +189,7 @@ def test_the_squares_alone() -> None:
     assert F.value(np.ones(3)) == F.span
 
 
+@pytest.mark.thorough
 @settings(max_examples=8, deadline=None, derandomize=True)
 @given(seeds)
 def test_a_linear_term_shifts_the_argument(seed: int) -> None:

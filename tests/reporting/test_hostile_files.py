@@ -42,6 +42,7 @@ def written(kind: str, folder: Path) -> Any:
     return [json.loads(line) for line in path.read_text().splitlines()]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", ["comparison", "benchmark", "ledger"])
 def test_a_wrong_value_anywhere_makes_a_page_or_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str

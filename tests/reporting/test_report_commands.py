@@ -79,6 +79,7 @@ def test_a_place_that_cannot_be_written_is_refused_before_any_work(data: Path, t
     assert np.array_equal(np.load(data)["U"], REFERENCE_U)
 
 
+@pytest.mark.thorough
 def test_a_report_is_made_of_what_was_printed_and_of_the_finished_solves(data: Path, tmp_path: Path) -> None:
     runs = tmp_path / "runs.jsonl"
     for extra in ([], ["--repeats", "1", "--resume", str(runs)]):
@@ -112,6 +113,7 @@ def test_a_file_that_is_none_is_refused(data: Path, tmp_path: Path) -> None:
 # A folder
 
 
+@pytest.mark.thorough
 def test_all_data_files_of_a_folder_are_compared_and_what_is_none_is_said(folder: Path, tmp_path: Path) -> None:
     out = tmp_path / "out.html"
     command = ["compare", "lpboost,erlpboost", "--all", folder, *SMALL, "--repeats", "1", "--tol", "1e-6"]
@@ -133,6 +135,7 @@ def test_all_data_files_of_a_folder_are_compared_and_what_is_none_is_said(folder
     assert "left out" in run(*command).stdout
 
 
+@pytest.mark.thorough
 def test_a_folder_is_resumed_and_its_results_are_no_data(folder: Path) -> None:
     keeps, out = folder / "runs.jsonl", folder / "out.html"
     command = ["compare", "lpboost", "--all", folder, *SMALL, "--repeats", "1", "--resume", keeps, "--report", out]
@@ -144,6 +147,7 @@ def test_a_folder_is_resumed_and_its_results_are_no_data(folder: Path) -> None:
     assert run("report", keeps).exit_code == 0
 
 
+@pytest.mark.thorough
 def test_a_folder_that_has_changed_is_gone_on_with(folder: Path, tmp_path: Path) -> None:
     keeps = tmp_path / "runs.jsonl"
     command = ["compare", "lpboost", "--all", folder, *SMALL, "--repeats", "1", "--tol", "1e-6", "--resume", keeps]

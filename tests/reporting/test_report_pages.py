@@ -59,6 +59,7 @@ def test_every_number_of_a_comparison_stands_in_it(which: str) -> None:
         assert said in text, name
 
 
+@pytest.mark.thorough
 def test_every_number_of_a_benchmark_stands_in_it() -> None:
     b = measured()
     text = page_of(b).text
@@ -98,6 +99,7 @@ def test_nobody_certified_it_is_a_warning() -> None:
     assert re.search(r'class="verdict warning">The optimum lies in .*: nobody certified it to 1e-15', html)
 
 
+@pytest.mark.thorough
 def test_intervals_are_drawn_where_there_are_two_finite_ends() -> None:
     for which in ("linear", "entropy", "infeasible", "nothing", "contradicting"):
         comparison: Comparison = RESULTS[which]()
@@ -108,6 +110,7 @@ def test_intervals_are_drawn_where_there_are_two_finite_ends() -> None:
     assert page_of(measured()).tags.count("svg") == (1 + 3) + 2 * 2
 
 
+@pytest.mark.thorough
 def test_profiles_of_a_single_program_say_nothing_and_are_left_out() -> None:
     one = benchmark({"small": reference_lpboost()}, ["cvxpy:highs", right()], [1e-3], repeats=1)
     text = page_of(one).text
@@ -123,6 +126,7 @@ def test_pictures_say_only_that_a_backend_was_not_run_and_the_table_why() -> Non
     assert f'class="not-run">{reason}</td>' in html
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("which, explained", [("linear", True), ("measured", True), ("nothing", False)])
 def test_verdicts_are_explained_where_there_are_any(which: str, explained: bool) -> None:
     assert ("Every interval is true whatever the verdict" in page_of(RESULTS[which]()).text) == explained
@@ -143,6 +147,7 @@ def test_the_problems_are_mathml_and_the_logs_are_folded_away() -> None:
         assert wanted in page.text
 
 
+@pytest.mark.thorough
 def test_what_a_solver_printed_is_kept_in_its_log() -> None:
     comparison = compare(reference_lpboost(), ["cvxpy:highs"], isolate=True)
     run = comparison.runs[0]
@@ -191,11 +196,13 @@ def test_characters_that_no_page_may_hold_are_replaced() -> None:
     assert html.encode()
 
 
+@pytest.mark.thorough
 def test_the_page_is_the_same_every_time() -> None:
     for which in ("entropy", "measured"):
         assert to_html(RESULTS[which]()) == to_html(RESULTS[which]())
 
 
+@pytest.mark.thorough
 def test_from_its_file_it_is_the_same_page_that_says_so(tmp_path: Path) -> None:
     results: list[Comparison | Benchmark] = [entropy(), infeasible(), measured()]
     for result in results:

@@ -20,6 +20,7 @@ def test_clarabel_reaches_a_relative_gap_of_1e_6(N: int, t: int, eta: float) -> 
     assert solution.verdict is Verdict.BOUNDED
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("N", "t"), SIZES)
 @pytest.mark.parametrize("paired", (True, False))
 def test_lpboost_intervals_overlap_and_those_of_clarabel_and_highs_are_1e_8_wide(N: int, t: int, paired: bool) -> None:

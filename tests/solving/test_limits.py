@@ -202,6 +202,7 @@ def test_a_radius_between_rounding_and_a_ball_is_refused() -> None:
             certify("norm_ball", TWO_EACH, [1.0], r=0.5 * (1 + beyond))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("eta", (None, 3.0))
 @pytest.mark.parametrize("p", (1.05, 1.5, 2.0, 3.0, 50.0))
 def test_a_touching_ball_counts_what_it_allows(p: float, eta: float | None) -> None:

@@ -68,6 +68,7 @@ def doubled(program: Program, times: int, rng: np.random.Generator) -> Program:
     return page.bind(program.margins.to_array()[copies], c=program.examples.c[copies] * share, **d0, **given)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [name for name in list_formulations() if name not in OWN_RADII])
 def test_a_program_of_copies_is_merged_into_the_one_without(name: str) -> None:
     rng = np.random.default_rng(4)

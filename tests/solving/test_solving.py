@@ -157,6 +157,7 @@ def test_the_raw_attempt_is_kept(name: str) -> None:
     assert solution.solver_status.endswith("(optimal)")
 
 
+@pytest.mark.thorough
 def test_the_iterate_of_a_failed_solve_is_kept() -> None:
     """Clarabel ends this form with a numerical error; CVXPY would raise and drop the iterate."""
     program = get_formulation("lpboost").bind(noisy_stumps(5000, 50), nu=500)

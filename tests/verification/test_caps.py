@@ -66,6 +66,7 @@ def test_the_sums_lie_on_all_sides() -> None:
     assert sides == {-1.0, 0.0, 1.0}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "numbers"), WITH_CAPS)
 def test_no_beta_proves_anything_of_caps_that_leave_one_point(
     name: str, numbers: dict[str, Any], tmp_path: Path

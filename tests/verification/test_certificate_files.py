@@ -26,6 +26,7 @@ ROUNDING = 1e-11
 """By how much the interval in a file may be wider than the certificate's, for programs of this size."""
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", list_formulations())
 def test_every_formulation_is_saved_and_accepted(name: str, tmp_path: Path) -> None:
     rng, path = np.random.default_rng(len(name)), tmp_path / "certificate.json"

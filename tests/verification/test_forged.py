@@ -566,6 +566,7 @@ def test_weights_at_the_edge_of_a_ball_are_moved_into_it() -> None:
             assert np.abs(moved.mid - d.mid).max() < 1e-13
 
 
+@pytest.mark.thorough
 def test_many_equations_are_solved_in_time(tmp_path: Path) -> None:
     U = np.random.default_rng(3).uniform(-1.0, 1.0, (300, 110))
     save(get_formulation("entropy_projection").bind(U, rho=0.0).solve(tol=1e-7), tmp_path / "c.json")

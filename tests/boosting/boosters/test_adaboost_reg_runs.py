@@ -120,6 +120,7 @@ def dense(G: Functional, end: float) -> float:
     return smallest
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("p", [1.0, 2.0])
 @pytest.mark.parametrize("B", [0.0, 4.0])
 def test_the_line_search_finds_what_a_dense_grid_finds(p: float, B: float) -> None:
