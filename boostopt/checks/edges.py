@@ -28,6 +28,7 @@ from boostopt.checks.measuring import (
     optimum,
     record,
     scale_of,
+    vector,
 )
 from boostopt.checks.modelling import cones_used, curvature_faults, minimum, modelled, violation
 from boostopt.checks.points import AskedEdges, beyond
