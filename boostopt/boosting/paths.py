@@ -18,7 +18,9 @@ from boostopt.boosting.options import check_keywords, read_record
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.run import Run
 from boostopt.boosting.soft_margin import ClassCertificate
+from boostopt.certificates.certificate import Certificate
 from boostopt.errors import OptionError
+from boostopt.frames import data_frame
 from boostopt.margins import as_array
 from boostopt.oracles.base import Hypothesis, Oracle, check_oracle
 from boostopt.programs.catalogue import get_formulation
@@ -104,6 +106,37 @@ class Path:
         """The run that was made last."""
         return max(self.runs, key=lambda run: len(run.w))
 
+    def to_dataframe(self) -> Any:
+        """Return a row for each value: what is proved, rounds, hypotheses, seconds, and why the run ended.
+
+        Where there is no soft margin over a class, the interval is that over the hypotheses collected.
+
+        Raises
+        ------
+        OptionError
+            pandas is not installed.
+        """
+        proved = self._proved
+        return data_frame(
+            {
+                self.parameter: self.values.tolist(),
+                "lower": [certificate.lower for certificate in proved],
+                "upper": [certificate.upper for certificate in proved],
+                "gap": [certificate.gap for certificate in proved],
+                "rounds": self.rounds.tolist(),
+                "hypotheses": [len(run.w) for run in self.runs],
+                "active": self.active.tolist(),
+                "seconds": self.seconds.tolist(),
+                "reason": [run.reason for run in self.runs],
+            }
+        )
+
+    @property
+    def _proved(self) -> Sequence[ClassCertificate | Certificate]:
+        """What is proved of each run, over the class where there is a soft margin."""
+        goal = self.runs[0].record.problem.goal is not None
+        return self.certificates if goal else tuple(run.certificate for run in self.runs)
+
     def __len__(self) -> int:
         return len(self.runs)
 
@@ -117,10 +150,9 @@ class Path:
 
     def _repr_html_(self) -> str:
         goal = self.runs[0].record.problem.goal is not None
-        over = self.certificates if goal else tuple(run.certificate for run in self.runs)
         rows = [
             [value, run.rounds, np.count_nonzero(run.w), interval(certificate.lower, certificate.upper)]
-            for (value, run), certificate in zip(self, over, strict=True)
+            for (value, run), certificate in zip(self, self._proved, strict=True)
         ]
         certified = "soft margin over the class" if goal else "over the hypotheses collected"
         return html_table(repr(self), rows, (self.parameter, "rounds", "hypotheses", certified))

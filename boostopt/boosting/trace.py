@@ -12,6 +12,7 @@ import numpy as np
 
 from boostopt.boosting.state import Bounds
 from boostopt.errors import OptionError
+from boostopt.frames import data_frame
 from boostopt.shapes import Array, Float, Int
 from boostopt.text import html_table
 
@@ -176,8 +177,18 @@ class Trace(Sequence[Row]):
         return np.array([getattr(row, name) for row in self._rows])
 
     def to_dict(self) -> dict[str, list[Any]]:
-        """Return the columns as lists: what pandas.DataFrame(...) takes."""
+        """Return the columns as lists."""
         return {name: self.column(name).tolist() for name in self.columns}
+
+    def to_dataframe(self) -> Any:
+        """Return the columns as a data frame of pandas.
+
+        Raises
+        ------
+        OptionError
+            pandas is not installed.
+        """
+        return data_frame(self.to_dict())
 
     def __repr__(self) -> str:
         return f"Trace({len(self)} rounds: {', '.join(self.columns)})"

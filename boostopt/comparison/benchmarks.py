@@ -11,6 +11,7 @@ from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import json_text, plain, table_of_records
 from boostopt.comparison.scores import Mean, Run, Score, means, scores
 from boostopt.comparison.wording import together
+from boostopt.frames import data_frame
 from boostopt.text import as_text, counted, html_table
 
 
@@ -155,11 +156,24 @@ class Benchmark:
         return json_text(document)
 
     def to_csv(self) -> str:
-        """Return a line for each run, with all that it was made with."""
+        """Return a line for each run, with all that it was made with, as CSV."""
+        return table_of_records([plain(record) for record in self._records()])
+
+    def to_dataframe(self) -> Any:
+        """Return the same as a data frame of pandas.
+
+        Raises
+        ------
+        OptionError
+            pandas is not installed.
+        """
+        return data_frame(self._records())
+
+    def _records(self) -> list[dict[str, Any]]:
+        """Return each run with all that it was made with."""
         made = {"boostopt": self.boostopt, "seed": self.settings.seed, "time_limit": self.settings.time_limit}
-        rows = [
-            plain({**run.record, **{name: value for name, value in asdict(run).items() if name != "record"}})
-            | plain({**made, **self.machine})
+        return [
+            {**run.record, **{name: value for name, value in asdict(run).items() if name != "record"}}
+            | {**made, **self.machine}
             for run in self.runs
         ]
-        return table_of_records(rows)

@@ -19,6 +19,7 @@ from boostopt.comparison.records import facts, json_text, plain, table_of_record
 from boostopt.comparison.rows import Row, open_backends
 from boostopt.comparison.scores import Run
 from boostopt.comparison.wording import NO_ANSWER
+from boostopt.frames import data_frame
 from boostopt.programs.program import Program
 from boostopt.solving.solution import Outcome
 from boostopt.solving.solving import check_limits, check_program
@@ -141,8 +142,17 @@ class Comparison:
 
     def to_csv(self) -> str:
         """Return the rows as CSV with a header; options and path as JSON in their cells."""
-        records = [plain(row.record()) for row in self.rows]
-        return table_of_records(records)
+        return table_of_records([plain(row.record()) for row in self.rows])
+
+    def to_dataframe(self) -> Any:
+        """Return the rows as a data frame of pandas.
+
+        Raises
+        ------
+        OptionError
+            pandas is not installed.
+        """
+        return data_frame([row.record() for row in self.rows])
 
 
 def compare(

@@ -100,6 +100,16 @@ _HOME = {
 }
 """Where each public name lives."""
 
+KINDS = {
+    "feature": "Feature",
+    "fitted": "Fitted",
+    "given": "Given",
+    "kernel": "KernelColumn",
+    "rbf": "RBFHypothesis",
+    "stump": "Stump",
+}
+"""The hypotheses that files can hold, by their `kind`."""
+
 __all__ = [
     "Answer",
     "Column",

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib import import_module
 from typing import Any
 
+from boostopt import oracles
 from boostopt.errors import DataError
 from boostopt.oracles.base import Hypothesis, State
-
-_HOME = {
-    "feature": ("raw_features", "Feature"),
-    "fitted": ("fitted", "Fitted"),
-    "given": ("given", "Given"),
-    "kernel": ("kernel", "KernelColumn"),
-    "rbf": ("rbf_networks", "RBFHypothesis"),
-    "stump": ("decision_stumps", "Stump"),
-}
-"""Where the class of each kind of hypothesis lives; loaded on first use."""
 
 
 def to_state(hypothesis: Hypothesis) -> dict[str, Any]:
@@ -34,13 +24,12 @@ def from_state(state: State) -> Hypothesis:
         The kind is none of boostopt's own, or what is saved is no state of it.
     """
     kind = state.get("kind")
-    if not isinstance(kind, str) or kind not in _HOME:
+    if not isinstance(kind, str) or kind not in oracles.KINDS:
         raise DataError(
-            f"a saved hypothesis must be one of boostopt's own kinds, {', '.join(_HOME)}; got {kind!r}. "
+            f"a saved hypothesis must be one of boostopt's own kinds, {', '.join(oracles.KINDS)}; got {kind!r}. "
             "Restore a hypothesis of your own with its `restored`."
         )
-    module, name = _HOME[kind]
-    made: type[Hypothesis] = getattr(import_module(f"boostopt.oracles.{module}"), name)
+    made: type[Hypothesis] = getattr(oracles, oracles.KINDS[kind])
     rest: Mapping[str, Any] = {key: value for key, value in state.items() if key != "kind"}
     try:
         return made.restored(rest)
