@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from boostopt import reporting as reporting
     from boostopt import verification as verification
     from boostopt.backends import get_backend, list_backends
-    from boostopt.boosting import ClassCertificate, Path, Run, boost, path
+    from boostopt.boosting import ClassCertificate, RegularizationPath, Run, boost, path
     from boostopt.certificates.certificate import KKT, Certificate
     from boostopt.certificates.recovery import Recovery
     from boostopt.checks import Check, CheckReport, check_edge, check_formulation, check_regularizer
@@ -66,7 +66,7 @@ _HOME = {
     "BoostoptError": "errors",
     "Certificate": "certificates.certificate",
     "ClassCertificate": "boosting",
-    "Path": "boosting",
+    "RegularizationPath": "boosting",
     "Run": "boosting",
     "boost": "boosting",
     "path": "boosting",
@@ -139,10 +139,10 @@ __all__ = [
     "Margins",
     "OptionError",
     "Outcome",
-    "Path",
     "ProblemError",
     "Program",
     "Recovery",
+    "RegularizationPath",
     "Reweighted",
     "Run",
     "Solution",

@@ -1,6 +1,6 @@
 """What a page of `formulations/` is written with, and formulations, regularizers and backends of one's own."""
 
-from boostopt.backends.base import CONES, Attempt, Backend, Capability, Deadline, Start, Task
+from boostopt.backends.base import CONES, Attempt, Backend, Capability, Deadline, Task, WarmStart
 from boostopt.edges.base import Active, EdgeFunction, Epigraph, Polyhedron
 from boostopt.edges.bounded import BoundedEdges, FixedEdges
 from boostopt.edges.described import DescribedEdges
@@ -89,11 +89,11 @@ __all__ = [
     "SquaredEdges",
     "SquaredPositiveEdges",
     "Squares",
-    "Start",
     "Task",
     "TiedEdges",
     "Tilted",
     "UnnormalizedRelativeEntropy",
+    "WarmStart",
     "maximize",
     "minimize",
     "parameter",

@@ -132,7 +132,7 @@ class Deadline:
 
 
 @dataclass(frozen=True)
-class Start:
+class WarmStart:
     """Where a solver may begin: an answer to a related program, of any quality.
 
     Attributes
@@ -170,7 +170,7 @@ class Task:
     program: Program
     tol: float
     deadline: Deadline
-    start: Start | None = None
+    start: WarmStart | None = None
     judge: Callable[[Any, Any], Certificate] | None = None
     _judged: list[tuple[Any, Any, Certificate]] = field(default_factory=list[tuple[Any, Any, Certificate]])
 
@@ -239,7 +239,7 @@ class Backend(ABC):
         return None
 
     def unpacked(self, arrays: Mapping[str, Array]) -> Any:
-        """Return the state that `packed` gave as arrays, for `Start.state`; None where they hold none of this backend.
+        """Return the state that `packed` gave as arrays, for `WarmStart.state`; None where they hold none of it.
 
         What it is a state of is not in it: a state of another program is a poor start, or none.
         """

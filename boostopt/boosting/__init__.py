@@ -4,7 +4,7 @@ from boostopt.boosting import boosters as boosters
 from boostopt.boosting.boosts import boost
 from boostopt.boosting.history import Round
 from boostopt.boosting.options import BoostOptions
-from boostopt.boosting.paths import Path, path
+from boostopt.boosting.paths import RegularizationPath, path
 from boostopt.boosting.rules import RULES, Rule, Schedule
 from boostopt.boosting.run import Run
 from boostopt.boosting.soft_margin import ClassCertificate
@@ -15,7 +15,7 @@ __all__ = [
     "RULES",
     "BoostOptions",
     "ClassCertificate",
-    "Path",
+    "RegularizationPath",
     "Round",
     "Row",
     "Rule",

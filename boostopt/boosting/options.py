@@ -31,7 +31,7 @@ from boostopt.boosting.classifier import AT_ZERO
 from boostopt.boosting.driver import Limits, Loop
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.progress_line import progress_line
-from boostopt.boosting.resume import begun
+from boostopt.boosting.resume import initial_record
 from boostopt.boosting.rules import Rule, Schedule
 from boostopt.boosting.run import AtZero, Run, final_weights_of
 from boostopt.boosting.soft_margin import Goal
@@ -165,7 +165,7 @@ def run_boosting(
         )
     _check_end(problem, options.max_rounds, options.time_limit)
     stood = oracle.state()
-    record = begun(
+    record = initial_record(
         problem,
         oracle,
         options.guarantee,

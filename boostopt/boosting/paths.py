@@ -32,7 +32,7 @@ DOWNWARDS = {"nu": True, "eta": False}
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
+class RegularizationPath:
     """The runs of a path.
 
     Attributes
@@ -146,7 +146,8 @@ class Path:
 
     def __repr__(self) -> str:
         low, high = self.values.min(), self.values.max()
-        return f"Path({len(self)} values of {self.parameter} from {low:g} to {high:g}, {self.rounds.sum()} rounds)"
+        values = f"{len(self)} values of {self.parameter} from {low:g} to {high:g}"
+        return f"RegularizationPath({values}, {self.rounds.sum()} rounds)"
 
     def _repr_html_(self) -> str:
         goal = self.runs[0].record.problem.goal is not None
@@ -166,7 +167,7 @@ def path(
     eta: npt.ArrayLike | None = None,
     each: Callable[[float, Run], None] | None = None,
     **options: Any,
-) -> Path:
+) -> RegularizationPath:
     """Boost at many values of nu or of eta, each run beginning with the hypotheses and weights of its neighbour.
 
     The path goes from the value that asks for least to the one that asks for most, from the largest nu to the smallest
@@ -227,7 +228,7 @@ def path(
             if not runs:
                 raise
     reached = sorted(runs)
-    return Path(name, values[reached], tuple(runs[k] for k in reached), seconds[reached])
+    return RegularizationPath(name, values[reached], tuple(runs[k] for k in reached), seconds[reached])
 
 
 def _values(given: dict[str, npt.ArrayLike | None]) -> tuple[str, Float[Array, " k"], dict[str, float]]:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from boostopt.arguments import number
-from boostopt.backends.base import Start
+from boostopt.backends.base import WarmStart
 from boostopt.boosting.collected import Collected
 from boostopt.boosting.history import History
 from boostopt.boosting.problem import Problem
@@ -31,7 +31,7 @@ LONG = 1000
 
 
 @one_thread()
-def begun(
+def initial_record(
     problem: Problem,
     oracle: Oracle,
     guarantee: float | None,
@@ -88,7 +88,7 @@ def _continued(record: Record, oracle: Oracle, earlier: Record) -> Record:
     # Hypotheses that an oracle numbers by its calls would get the same numbers again.
     oracle.restore(earlier.oracle_state)
     w = before.weights(collected.t)
-    start = before.start if before.active is None else Start(d=before.d, w=w)
+    start = before.start if before.active is None else WarmStart(d=before.d, w=w)
     if problem.update == "projection":
         w = w.clip(min=0.0)  # its steps go forward: weights of either sign were those of another program
     else:

@@ -21,7 +21,7 @@ import numpy as np
 
 from boostopt.arguments import file_path
 from boostopt.backends import get_backend
-from boostopt.backends.base import Start
+from boostopt.backends.base import WarmStart
 from boostopt.boosting.collected import Collected
 from boostopt.boosting.history import History
 from boostopt.boosting.problem import Problem
@@ -269,7 +269,7 @@ def _state(about: Mapping[str, Any], problem: Problem, collected: Collected) -> 
         if not (isinstance(part, np.ndarray) and part.ndim == 1 and len(part) <= longest and np.isfinite(part).all()):
             raise ValueError("a start of another size, or not finite")
     unpacked = _unpacked(start["backend"], start["state"])
-    return replace(state, start=Start(start["d"], start["w"], start["backend"], unpacked))
+    return replace(state, start=WarmStart(start["d"], start["w"], start["backend"], unpacked))
 
 
 def _bounds(saved: Mapping[str, Any], problem: Problem, collected: Collected) -> Bounds:
@@ -303,7 +303,7 @@ def _classes_of(base: type[Hypothesis]) -> Iterator[type[Hypothesis]]:
         yield from _classes_of(made)
 
 
-def _packed(start: Start) -> dict[str, Array] | None:
+def _packed(start: WarmStart) -> dict[str, Array] | None:
     """Return what a solver goes on from as arrays, None if it has nothing to store."""
     if start.state is None:
         return None

@@ -16,7 +16,7 @@ from typing import cast
 import numpy as np
 
 from boostopt.arguments import number
-from boostopt.backends.base import Start
+from boostopt.backends.base import WarmStart
 from boostopt.boosting.collected import Collected
 from boostopt.boosting.state import State
 from boostopt.errors import OptionError
@@ -109,7 +109,7 @@ class Working:
     """
 
     active: Int[Array, " k"]
-    start: Start | None
+    start: WarmStart | None
 
 
 def working(state: State, collected: Collected, idle: float) -> Working | None:
@@ -128,7 +128,7 @@ def working(state: State, collected: Collected, idle: float) -> Working | None:
     busy = (w > LIGHT * w.mean()) | (e[before] >= largest - idle * max(gap, 0.0))
     if np.count_nonzero(~busy) > WORTH * len(before):
         active = before[busy]
-        return Working(np.concatenate([active, joining]), Start(d=state.d, w=state.w[active]))
+        return Working(np.concatenate([active, joining]), WarmStart(d=state.d, w=state.w[active]))
     if state.active is None:
         return None
     return Working(np.concatenate([before, joining]), state.start)

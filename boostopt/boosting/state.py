@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.backends.base import Start
+from boostopt.backends.base import WarmStart
 from boostopt.boosting.collected import Collected
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.soft_margin import Goal
@@ -121,7 +121,7 @@ class State:
     soft_margin: float
     bounds: Bounds
     certificate: Certificate | None = None
-    start: Start | None = None
+    start: WarmStart | None = None
     backend: str = ""
     stuck: str = ""
     repeated: int = 0

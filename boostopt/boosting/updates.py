@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from boostopt.backends import get_backend
-from boostopt.backends.base import Backend, Deadline, Start
+from boostopt.backends.base import Backend, Deadline, WarmStart
 from boostopt.boosting.collected import Collected
 from boostopt.boosting.moves import INFEASIBLE, Move, Update, alone, root_beyond
 from boostopt.boosting.problem import Problem
@@ -168,7 +168,7 @@ class Total(Update):
             certificate = self._program(move, None).certify(w=step.w)
             # No step upwards is no end: the next solve is a finer one.
             step = replace(step, value=certificate.lower, certificate=certificate, stuck="")
-        return replace(step, start=Start(w=step.w), active=None)
+        return replace(step, start=WarmStart(w=step.w), active=None)
 
     def _solution(self, program: Program, move: Move) -> Solution:
         """Return an answer to a program, by one backend alone where that is enough."""
@@ -207,7 +207,7 @@ class Total(Update):
         if deadline.passed or (certificate is not None and certificate.scaled_gap <= POLISHED):
             return state
         u = collected.margins.column(collected.t - 1)
-        start = state.start if state.active is None else Start(d=state.d, w=state.w)
+        start = state.start if state.active is None else WarmStart(d=state.d, w=state.w)
         move = Move(replace(state, start=start), collected, collected.t - 1, u, POLISHED, deadline)
         solution = solve(self._program(move, None), self.backend, POLISHED, deadline.time_limit, start=start)
         finer = replace(self._solved(move, solution, None), round=state.round).judged(self.problem.goal, collected)

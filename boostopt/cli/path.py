@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from boostopt.boosting.boosts import EPSILON
-from boostopt.boosting.paths import Path, path
+from boostopt.boosting.paths import RegularizationPath, path
 from boostopt.boosting.run import Run
 from boostopt.cli.application import app, errors, output, warn_of_unread
 from boostopt.cli.options import (
@@ -174,7 +174,7 @@ def _said(name: str, value: float, run: Run) -> None:
     typer.echo(f"{name} = {value:g}: {found}, {run.reason}", err=True)
 
 
-def _print(found: Path, total: float, json: bool, csv: bool) -> None:
+def _print(found: RegularizationPath, total: float, json: bool, csv: bool) -> None:
     """Print the path."""
     if json:
         runs = [{found.parameter: value, **run_record(run)} for value, run in found]
@@ -194,7 +194,7 @@ def _proved(run: Run) -> dict[str, Any]:
     return {**(record["class"] or record["collected"]), **{name: record[name] for name in COLUMNS}}
 
 
-def _csv(found: Path) -> str:
+def _csv(found: RegularizationPath) -> str:
     """Return a header and a line for each value."""
     names = [found.parameter, *FIELDS, *COLUMNS]
     records = [
@@ -204,7 +204,7 @@ def _csv(found: Path) -> str:
     return written_table(names, ([record.get(name, "") for name in names] for record in records))
 
 
-def _table(found: Path, total: float, dropped: int, halves: bool = False) -> Table:
+def _table(found: RegularizationPath, total: float, dropped: int, halves: bool = False) -> Table:
     """Return the path, for people, without so many of its last columns; an interval in one line or in two."""
     goal, nu = found.runs[0].record.problem.goal is not None, found.parameter == "nu"
     over = ("best soft margin", "of the class") if goal else ("optimum over", "those collected")

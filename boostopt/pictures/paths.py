@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from boostopt.boosting.paths import Path
+from boostopt.boosting.paths import RegularizationPath
 from boostopt.boosting.run import Run
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles.base import Hypothesis
@@ -29,7 +29,7 @@ WORDS = 34
 """Letters of a hypothesis that the legend shows."""
 
 
-def path_of_runs(path: Path, axes: Where = None) -> Figure:
+def path_of_runs(path: RegularizationPath, axes: Where = None) -> Figure:
     """Draw a path of runs: certified soft margin above, hypotheses with weight in the middle, their weights below.
 
     The soft margin that is best over the class lies in the band, if the oracle bounds the class; the line is what the
@@ -50,7 +50,7 @@ def path_of_runs(path: Path, axes: Where = None) -> Figure:
     ProblemError
         It has no run, or not one for each value.
     """
-    if not isinstance(path, Path):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(path, RegularizationPath):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(f"expected a path, what boostopt.path returns; got {type(path).__name__}. Pass the path.")
     if not len(path.runs) == len(path.values) > 0:
         raise ProblemError(

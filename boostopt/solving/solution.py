@@ -8,7 +8,7 @@ from enum import Enum
 from os import PathLike
 
 from boostopt.arguments import seconds, tolerance
-from boostopt.backends.base import Attempt, Start
+from boostopt.backends.base import Attempt, WarmStart
 from boostopt.certificates.certificate import Certificate
 from boostopt.certificates.saving import save_certificate
 from boostopt.errors import SolverFailed
@@ -128,9 +128,9 @@ class Solution:
         return self.certificate.multipliers
 
     @property
-    def start(self) -> Start:
+    def start(self) -> WarmStart:
         """Where a solver of a related program may begin."""
-        return Start(self.d, self.w, self.backend, self.best.state if self.best else None)
+        return WarmStart(self.d, self.w, self.backend, self.best.state if self.best else None)
 
     @property
     def iterations(self) -> int | None:

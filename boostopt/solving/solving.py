@@ -12,7 +12,7 @@ import numpy as np
 from boostopt.arguments import flag, instance, tolerance
 from boostopt.arguments import seconds as limit_of
 from boostopt.backends import AUTO, check_backend, get_backend, list_backends
-from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Start, Task
+from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Task, WarmStart
 from boostopt.backends.isolation.guarded import Guarded
 from boostopt.certificates.certificate import Certificate
 from boostopt.errors import OptionError, ProblemError, SolverNotFound
@@ -52,7 +52,7 @@ def solve(
     backend: str | Backend = "auto",
     tol: float = 1e-8,
     time_limit: float | None = None,
-    start: Solution | Start | None = None,
+    start: Solution | WarmStart | None = None,
     isolate: bool = False,
     merge: bool = True,
 ) -> Solution:
@@ -173,12 +173,12 @@ def _safely(backend: Backend, alone: bool) -> Backend:
     return Guarded(backend)
 
 
-def _start(program: Program, start: Solution | Start | None) -> Start | None:
+def _start(program: Program, start: Solution | WarmStart | None) -> WarmStart | None:
     """Return where to begin, checked for its shapes."""
     if start is None:
         return None
     expected, advice = "a solution, what solve returns", "Pass the solution from before the columns were appended."
-    given = instance("start", start, (Solution, Start), expected, advice)
+    given = instance("start", start, (Solution, WarmStart), expected, advice)
     given = given.start if isinstance(given, Solution) else given
     N, t = program.margins.shape
     if (given.d is not None and given.d.shape != (N,)) or (
@@ -284,7 +284,7 @@ def _takes(backend: Backend, program: Program) -> Capability:
     return Guarded(backend).takes(program)
 
 
-def _preferred(program: Program, start: Start | None) -> list[str]:
+def _preferred(program: Program, start: WarmStart | None) -> list[str]:
     """Return the names to try first: the backend that can go on, then by size."""
     N, t = program.margins.shape
     # Without the simplex the interior point has no good start among a hundred thousand examples.
@@ -294,7 +294,7 @@ def _preferred(program: Program, start: Start | None) -> list[str]:
     return [*reversed(first), *(name for name in AUTO_ORDER if name not in first)]
 
 
-def _in_order(program: Program, start: Start | None = None) -> Iterator[Backend]:
+def _in_order(program: Program, start: WarmStart | None = None) -> Iterator[Backend]:
     """Yield the installed backends that take the program, the most trusted first; no solver is looked for in vain."""
     taken, preferred = False, _preferred(program, start)
     for name in dict.fromkeys(preferred):

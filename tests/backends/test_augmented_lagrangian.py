@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 
 import boostopt
 from boostopt import Program, get_backend, get_formulation
-from boostopt.backends.base import Deadline, Start, Task
+from boostopt.backends.base import Deadline, Task, WarmStart
 from boostopt.backends.papers.augmented_lagrangian import AugmentedLagrangian, corrective_start
 from boostopt.backends.papers.lagrangian import (
     Dual,
@@ -188,7 +188,7 @@ def test_start_is_one_corrective_step() -> None:
     """The earlier weights are rescaled by 1 - alpha, and the dual gains what smoothness promises."""
     program = reference_erlpboost()
     for w in (np.array([1.0]), np.array([0.5, 0.5]), np.array([0.2, 0.5, 0.3])):
-        task = Task(program, 1e-8, Deadline(None), Start(w=w))
+        task = Task(program, 1e-8, Deadline(None), WarmStart(w=w))
         old = np.append(w, np.zeros(3 - len(w)))
         new = corrective_start(task)
         d = program.example_weights(old)

@@ -41,7 +41,7 @@ from boostopt.authoring import (
     Regularizer,
     Tilted,
 )
-from boostopt.backends.base import Attempt, Deadline, Start
+from boostopt.backends.base import Attempt, Deadline, WarmStart
 from boostopt.backends.highs import backend as highs
 from boostopt.backends.highs.backend import Handle, Rung
 from boostopt.backends.highs.program import LinearProgram
@@ -259,7 +259,7 @@ def test_a_stale_handle_is_built_anew() -> None:
 )
 def test_an_unrelated_program_is_built_anew(other: Any) -> None:
     before = solve(BOUND["lpboost"](appended(5, "arrays"), 0.2), "highs")
-    start = Start(backend="highs", state=before.start.state)
+    start = WarmStart(backend="highs", state=before.start.state)
     assert_solved(solve(other(), "highs", tol=1e-9, start=start), "cold")
 
 
@@ -364,10 +364,10 @@ def test_a_stored_basis_of_another_program_is_none() -> None:
     before = solve(BOUND["lpboost"](appended(5, "arrays"), 0.2), "highs")
     state = through_a_file("highs", before.start.state)
     for name, t in (("hinge", 5), ("lpboost", 4), ("two-sided", 5)):
-        other = solve(BOUND[name](appended(t, "arrays"), 0.2), "highs", tol=1e-9, start=Start(state=state))
+        other = solve(BOUND[name](appended(t, "arrays"), 0.2), "highs", tol=1e-9, start=WarmStart(state=state))
         assert_solved(other, "cold")
     # Other numbers of the same sizes: a poor start, and no wrong answer.
-    other = solve(BOUND["lpboost"](-appended(5, "arrays"), 0.3), "highs", tol=1e-9, start=Start(state=state))
+    other = solve(BOUND["lpboost"](-appended(5, "arrays"), 0.3), "highs", tol=1e-9, start=WarmStart(state=state))
     assert_solved(other, "hot")
 
 
@@ -388,7 +388,7 @@ def test_a_basis_that_is_none_is_not_taken(wrong: np.ndarray) -> None:
     packed = get_backend("highs").packed(before.start.state)
     assert packed is not None
     state = get_backend("highs").unpacked({**packed, "columns": wrong.astype(np.int8)})
-    assert_solved(solve(before.program, "highs", start=Start(state=state)), "cold")
+    assert_solved(solve(before.program, "highs", start=WarmStart(state=state)), "cold")
 
 
 # The two spaces

@@ -11,7 +11,7 @@ from drawn_programs import OWN_RADII, draw_program
 from problems import REFERENCE_U, noisy_stumps, reference_erlpboost
 
 from boostopt import Margins, Outcome, Program, SolverNotFound, get_backend, get_formulation, list_formulations
-from boostopt.backends.base import Start
+from boostopt.backends.base import WarmStart
 from boostopt.backends.interior.folded import Folded, folded
 from boostopt.backends.interior.newton import Pairs, Point, Residuals, System
 from boostopt.backends.interior.problem import Problem
@@ -225,7 +225,7 @@ def test_a_rough_answer_is_polished() -> None:
 def test_any_start_is_survived(noise: float) -> None:
     program = get_formulation("erlpboost").bind(noisy_stumps(200, 16), nu=20, eta=30)
     rng = np.random.default_rng(1)
-    start = Start(noise * rng.normal(size=200), noise * rng.normal(size=10))
+    start = WarmStart(noise * rng.normal(size=200), noise * rng.normal(size=10))
     assert program.solve("interior", tol=1e-9, start=start).certificate.scaled_gap <= 1e-9
 
 
@@ -278,7 +278,7 @@ def test_a_weight_between_infinite_slopes_does_not_stick_to_an_end() -> None:
 
 def test_a_warm_start_that_ran_off_does_not_keep_the_cold_one_from_being_tried() -> None:
     program = get_formulation("adaboost").bind(np.array([[1.0, 1, 0, 1, 0, 1, 1]]).T)
-    solution = program.solve("interior", start=Start(np.zeros(7), np.zeros(0)))
+    solution = program.solve("interior", start=WarmStart(np.zeros(7), np.zeros(0)))
     assert solution.certificate.scaled_gap <= 1e-8
 
 

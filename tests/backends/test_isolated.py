@@ -19,7 +19,7 @@ from problems import Fake, attempt, bent, noisy_stumps, reference_erlpboost, ref
 
 from boostopt import Outcome, Program, Verdict, compare, get_backend, get_formulation
 from boostopt.authoring import COUNT, Cap, CappedSimplex, parameter, prototype
-from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Start, Task
+from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Task, WarmStart
 from boostopt.backends.isolation.guarded import sound
 from boostopt.backends.isolation.isolated import Isolated, Kept, isolated
 from boostopt.backends.isolation.process import Died, Process, close, waiting
@@ -34,7 +34,7 @@ def no_process_is_left() -> Iterator[None]:
     assert waiting() is None
 
 
-def task(program: Program, seconds: float | None = None, start: Start | None = None) -> Task:
+def task(program: Program, seconds: float | None = None, start: WarmStart | None = None) -> Task:
     return Task(program, 1e-8, Deadline.after(seconds), start)
 
 

@@ -19,15 +19,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path as File
+from pathlib import Path
 
 import numpy as np
 
 from boostopt import boost, load_dataset, path
-from boostopt.boosting import Path, Run, Stabilization
+from boostopt.boosting import RegularizationPath, Run, Stabilization
 from boostopt.oracles import DecisionStumps
 
-IDA = File(__file__).parents[3] / "shared" / "data" / "ida"
+IDA = Path(__file__).parents[3] / "shared" / "data" / "ida"
 SETS = ("heart", "image", "german", "diabetis", "waveform", "ringnorm")
 MOST_ROWS = 500
 """Rows of a set that are taken at most."""
@@ -94,12 +94,12 @@ def sets(quick: bool) -> Iterator[tuple[str, DecisionStumps]]:
             yield name, DecisionStumps(arrays["X"][:MOST_ROWS], arrays["y"][:MOST_ROWS])
 
 
-def timed(formulation: str, data: str, how: str, calls: Sequence[Callable[[], Run | Path]]) -> Line:
+def timed(formulation: str, data: str, how: str, calls: Sequence[Callable[[], Run | RegularizationPath]]) -> Line:
     """Return the line of some runs or paths."""
     began = time.process_time()
     made = [call() for call in calls]
     seconds = time.process_time() - began
-    runs = [run for one in made for run in (one.runs if isinstance(one, Path) else (one,))]
+    runs = [run for one in made for run in (one.runs if isinstance(one, RegularizationPath) else (one,))]
     gap = max(run.class_certificate.gap for run in runs)
     ended = all(run.reason != "the time limit" for run in runs)
     rounds, hypotheses = sum(run.rounds for run in runs), max(len(run.w) for run in runs)
@@ -172,7 +172,7 @@ def medians(lines: list[Line], rival: str) -> str:
 def main() -> None:
     options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     options.add_argument("--quick", action="store_true", help="two sets only")
-    options.add_argument("--json", type=File, help="where the figures go as JSON")
+    options.add_argument("--json", type=Path, help="where the figures go as JSON")
     given = options.parse_args()
     found = list[Line]()
     for formulation in FORMULATIONS:

@@ -12,16 +12,16 @@ from sklearn.tree import DecisionTreeClassifier
 
 import boostopt
 from boostopt import OptionError, ProblemError, boost
-from boostopt.boosting.paths import Path
+from boostopt.boosting.paths import RegularizationPath
 from boostopt.boosting.run import Run
 from boostopt.oracles import DecisionStumps, Estimators
 from boostopt.pictures import path_of_runs
 from boostopt.pictures.paths import shares
 
 
-def along(parameter: str, values: list[float]) -> Path:
+def along(parameter: str, values: list[float]) -> RegularizationPath:
     runs = tuple(run(**{parameter: value}) for value in values)
-    return Path(parameter, np.array(values, dtype=float), runs, np.zeros(len(runs)))
+    return RegularizationPath(parameter, np.array(values, dtype=float), runs, np.zeros(len(runs)))
 
 
 @pytest.mark.thorough
@@ -72,7 +72,7 @@ def test_a_long_range_is_drawn_on_a_log_scale_and_one_value_as_points() -> None:
 
 
 def test_many_values_have_labels_with_room() -> None:
-    many = Path("nu", np.linspace(10, 20, 40), (run(nu=10.0),) * 40, np.zeros(40))
+    many = RegularizationPath("nu", np.linspace(10, 20, 40), (run(nu=10.0),) * 40, np.zeros(40))
     figure = path_of_runs(many)
     ticks = figure.axes[2].get_xticks()
     assert 5 < len(ticks) < 15 and set(ticks) <= set(many.values)
@@ -84,7 +84,7 @@ def test_many_values_have_labels_with_room() -> None:
 def test_without_a_bound_over_the_class_there_is_no_band() -> None:
     oracle = Estimators(DecisionTreeClassifier(max_depth=1, random_state=0), points(), labels())
     its = boost("erlpboost", oracle, nu=15, epsilon=0.05, max_rounds=3)
-    figure = path_of_runs(Path("nu", np.array([15.0]), (its,), np.zeros(1)))
+    figure = path_of_runs(RegularizationPath("nu", np.array([15.0]), (its,), np.zeros(1)))
     assert not figure.axes[0].collections
     rendered(figure)
 
@@ -102,10 +102,10 @@ def test_bad_input_is_named() -> None:
     with pytest.raises(ProblemError, match=r"2 value\(s\) and 0 run\(s\)"):
         path_of_runs(replace(path, runs=()))
     with pytest.raises(ProblemError, match=r"0 value\(s\)"):
-        path_of_runs(Path("nu", np.zeros(0), (), np.zeros(0)))
+        path_of_runs(RegularizationPath("nu", np.zeros(0), (), np.zeros(0)))
     odd = run("qp_reg_adaboost", nu=None, C=0.1, max_rounds=3)
     with pytest.raises(OptionError, match="no soft margin"):
-        path_of_runs(Path("eta", np.ones(1), (odd,), np.zeros(1)))
+        path_of_runs(RegularizationPath("eta", np.ones(1), (odd,), np.zeros(1)))
 
 
 def test_hypotheses_against_which_a_run_votes_have_negative_shares() -> None:

@@ -16,7 +16,7 @@ from boostopt.backends.interior import stored
 from boostopt.backends.interior.loop import Iteration, iterate
 from boostopt.backends.interior.newton import Point
 from boostopt.backends.interior.problem import Problem
-from boostopt.backends.interior.start import Track, centred, followed, mixed, of_one_row
+from boostopt.backends.interior.start import Track, centred, followed, mixed, single_row_rays
 from boostopt.errors import needed
 from boostopt.programs.program import Program
 from boostopt.shapes import Array
@@ -84,7 +84,7 @@ class InteriorBackend(Backend):
             G, e = task.program.edge_function, task.program.margins.edges(d0)
             w = G.subgradient(e)
             if G.domain(len(e)) is not None:
-                w = next(of_one_row(problem, problem.rows.rows(problem.fixed_edges)), problem.rows.slope)
+                w = next(single_row_rays(problem, problem.rows.rows(problem.fixed_edges)), problem.rows.slope)
             yield Attempt("the only point", {}, "nothing to solve", True, d0, w, 0)
             return
         state = task.start.state if task.start else None
@@ -174,7 +174,7 @@ class _Run:
     def _refuted(self, now: Iteration) -> bool:
         """Whether one row alone proves that there is no feasible d; where its numbers are tiny, no iterate shows it."""
         images = self.problem.rows.rows(self.task.program.margins.edges(now.d))
-        for w in islice(of_one_row(self.problem, images), ROWS):
+        for w in islice(single_row_rays(self.problem, images), ROWS):
             if self.task.certify(now.d, w).infeasible:
                 self.last = replace(now, w=w)
                 return True

@@ -173,7 +173,7 @@ def _stationary(
     return Point(below, above, zeta, psi, s, v, x, beta, m)
 
 
-def of_one_row(problem: Problem, images: Float[Array, " k"]) -> Iterator[Float[Array, " t"]]:
+def single_row_rays(problem: Problem, images: Float[Array, " k"]) -> Iterator[Float[Array, " t"]]:
     """Yield the hypothesis weights of one row alone, for every row that the images break, the most broken first."""
     rows = problem.rows
     excess = images - rows.b

@@ -28,7 +28,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from boostopt.backends.base import Attempt, Deadline, Start, Task
+from boostopt.backends.base import Attempt, Deadline, Task, WarmStart
 from boostopt.backends.isolation.guarded import Guarded
 from boostopt.backends.isolation.pickled import NotPortable, unpacked
 from boostopt.errors import needed
@@ -143,7 +143,7 @@ class _Worker:
 
     def _run(self, tol: float, seconds: float | None, d: Any, w: Any, backend: str, key: int | None) -> tuple[Any, ...]:
         program, backed_by = needed(self._program, "a program"), needed(self._backend, "a backend")
-        start = None if d is None and w is None else Start(d, w, backend, self._states.get(key or 0))
+        start = None if d is None and w is None else WarmStart(d, w, backend, self._states.get(key or 0))
         self._attempts = backed_by.attempts(Task(program, tol, Deadline.after(seconds), start))
         return self._next()
 

@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Start, Task, Wrapper
+from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Task, WarmStart, Wrapper
 from boostopt.backends.isolation.foreign import LONGEST_WORDS
 from boostopt.backends.isolation.guarded import Guarded, lost, sound
 from boostopt.backends.isolation.pickled import NotPortable, packed
@@ -213,7 +213,7 @@ class Isolated(Wrapper):
         checked = replace(checked, state=Kept(process.pid, state) if isinstance(state, int) else None)
         return _with_printed(checked, process.printed())
 
-    def _start(self, start: Start | None, process: Process) -> tuple[Any, Any, str, int | None]:
+    def _start(self, start: WarmStart | None, process: Process) -> tuple[Any, Any, str, int | None]:
         """Return where to begin, for the other end: the state never left the process."""
         if start is None:
             return None, None, "", None
