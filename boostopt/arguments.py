@@ -1,4 +1,4 @@
-"""What a caller passes, read as what it should be: a number, a flag, a name or names, a path, an object of a kind.
+"""Readers of what a caller passes: a number, a flag, a name or names, a path, an object of a kind.
 
 A reader returns the value as plain Python has it: a NumPy number, also an array without dimensions, becomes a float or
 an int. What is no such thing raises one error, in one form: what was expected, what came, what to do.

@@ -1,4 +1,4 @@
-"""What a page of `formulations/` is written with, and formulations, regularizers and backends of one's own."""
+"""Names for pages of `formulations/`, and for formulations, regularizers and backends of one's own."""
 
 from boostopt.backends.base import CONES, Attempt, Backend, Capability, Deadline, Task, WarmStart
 from boostopt.edges.base import Active, EdgeFunction, Epigraph, Polyhedron

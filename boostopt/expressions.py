@@ -1,4 +1,4 @@
-"""What CVXPY knows of an expression: the cones it needs, its gradient, a rough optimum."""
+"""Properties of CVXPY expressions: the cones they need, their gradient, a rough optimum."""
 
 from __future__ import annotations
 

@@ -62,7 +62,7 @@ class Margins:
         return made
 
     def __getstate__(self) -> Any:
-        """What is pickled: the numbers without the room for more, and without the ancestors."""
+        """Return the numbers, for pickle, without the room for more and without the ancestors."""
         return np.array(self._storage) if isinstance(self._storage, np.ndarray) else self._storage
 
     def __setstate__(self, storage: Any) -> None:
@@ -264,7 +264,7 @@ def _rounded(key: Float[Array, " N"]) -> Float[Array, " N"]:
 
 
 class _Lineage:
-    """Where a matrix came from, and the storage with room for more columns that it shares with its descendants."""
+    """The origin of a matrix, and the storage with room for more columns that it shares with its descendants."""
 
     def __init__(self, parent: _Lineage | None, buffer: Any) -> None:
         self.parent, self.buffer, self.continued = parent, buffer, False

@@ -1,4 +1,4 @@
-"""What the package asks of a backend: can it take this program, and attempts to solve it."""
+"""The contract of a backend: whether it can take a program, and attempts to solve it."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class Deadline:
 
     @property
     def time_limit(self) -> float | None:
-        """What is left as a limit for a solve, which is never 0."""
+        """The limit that is left for a solve, which is never 0."""
         return None if self.left is None else max(self.left, LEAST_LIMIT)
 
     @property
@@ -133,7 +133,7 @@ class Deadline:
 
 @dataclass(frozen=True)
 class WarmStart:
-    """Where a solver may begin: an answer to a related program, of any quality.
+    """An answer to a related program, of any quality, where a solver may begin.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class WarmStart:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """What a backend is asked for.
+    """A program, and the accuracy and time that a backend is given for it.
 
     Attributes
     ----------
@@ -203,7 +203,7 @@ class Backend(ABC):
     @property
     @abstractmethod
     def name(self) -> str:
-        """How users call it."""
+        """The name that users call it by."""
 
     @property
     @abstractmethod

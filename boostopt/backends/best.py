@@ -1,4 +1,4 @@
-"""What a method that iterates keeps: the narrowest interval that its iterates prove."""
+"""The narrowest interval that the iterates of a method prove."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What looks at every round of a run: the trace, test examples, checkpoints, the line that shows progress."""
+"""Observers of every round of a run: the trace, test examples, checkpoints, the line that shows progress."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class TestExamples:
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """Where a run is stored while it goes on.
+    """The file that a run is stored in while it goes on, and how often.
 
     Attributes
     ----------

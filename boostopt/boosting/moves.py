@@ -1,4 +1,4 @@
-"""What an update of boosting is given, and what it returns."""
+"""The contract of an update of boosting: a move in, a state out."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Where eta is large steps are tiny; the share of the step loses its square of the
 
 @dataclass(frozen=True, eq=False)
 class Move:
-    """What an update is given.
+    """The input of an update.
 
     Attributes
     ----------

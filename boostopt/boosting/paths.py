@@ -54,7 +54,7 @@ class RegularizationPath:
 
     @property
     def certificates(self) -> tuple[ClassCertificate, ...]:
-        """How far the soft margin of each run is from the best possible over the class.
+        """The certificate of each run over the class.
 
         Raises
         ------
@@ -133,7 +133,7 @@ class RegularizationPath:
 
     @property
     def _proved(self) -> Sequence[ClassCertificate | Certificate]:
-        """What is proved of each run, over the class where there is a soft margin."""
+        """The certificate of each run, over the class where there is a soft margin."""
         goal = self.runs[0].record.problem.goal is not None
         return self.certificates if goal else tuple(run.certificate for run in self.runs)
 

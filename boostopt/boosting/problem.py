@@ -1,4 +1,4 @@
-"""What is boosted: a formulation with its parameters, before and while hypotheses come."""
+"""The problem that is boosted: a formulation with its parameters, before and while hypotheses come."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ FLAT = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class Point:
-    """Where a weight is raised from: weights w with margins m and distribution d(w)."""
+    """The weights w that one is raised from, with margins m and distribution d(w)."""
 
     w: Float[Array, " t"]
     m: Float[Array, " N"]

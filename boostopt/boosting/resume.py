@@ -1,4 +1,4 @@
-"""Where a run begins: anew, or at its checkpoint."""
+"""The record that a run begins with: a new one, or that of its checkpoint."""
 
 from __future__ import annotations
 

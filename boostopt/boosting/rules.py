@@ -20,7 +20,7 @@ from boostopt.errors import OptionError
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """What a rule looks at.
+    """The part of a run that rules look at.
 
     Attributes
     ----------
@@ -206,7 +206,7 @@ RULES: Mapping[str, Rule] = {
 
 @dataclass(frozen=True)
 class Schedule:
-    """How accurate the solves are: loose while the run is far from its end, tight near it.
+    """The accuracy of the solves: loose while the run is far from its end, tight near it.
 
     Attributes
     ----------

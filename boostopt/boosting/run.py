@@ -51,7 +51,7 @@ class Run:
         self.record, self.w, self.final_weights, self.loaded = record, w, final_weights, loaded
 
     def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: what a run is made of, and not what follows from it."""
+        """Return what a run is made of, for pickle, and not what follows from it."""
         return {name: vars(self)[name] for name in ("record", "w", "final_weights", "loaded")}
 
     @classmethod
@@ -118,7 +118,7 @@ class Run:
 
     @cached_property
     def class_certificate(self) -> ClassCertificate:
-        """How far the soft margin of the final weights is from the best possible over the class.
+        """The distance of the soft margin of the final weights from the best possible over the class.
 
         Of a run that was loaded only `lower` is computed anew; `upper` is as it was recorded (see `verify_class`).
 

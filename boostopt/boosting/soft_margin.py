@@ -1,4 +1,4 @@
-"""What boosting is after: the largest soft margin over a class of hypotheses, and the bounds of it.
+"""The aim of boosting: the largest soft margin over a class of hypotheses, and the bounds of it.
 
 With F0 the regularizer without its entropy, the soft margin of w is -F0*(-Uw), for the cap the mean of the nu smallest
 margins. For every distribution d in the domain of F0, F0(d) + the largest edge of the class is an upper bound of what
@@ -122,7 +122,7 @@ class SoftMargin(Formulation[Any]):
 
 @dataclass(frozen=True, eq=False)
 class ClassCertificate:
-    """How far a soft margin is from the best possible over all hypotheses of a class.
+    """A proof of how far a soft margin is from the best possible over all hypotheses of a class.
 
     Attributes
     ----------
@@ -147,7 +147,7 @@ class ClassCertificate:
 
     @property
     def gap(self) -> float:
-        """What is between the bounds, at least 0."""
+        """The difference of the bounds, at least 0."""
         return max(self.upper - self.lower, 0.0)
 
     @property

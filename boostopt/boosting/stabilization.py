@@ -1,4 +1,4 @@
-"""What keeps totally corrective boosting from swinging, and its programs small.
+"""Means against swings of totally corrective boosting, and for small programs.
 
 A distribution that solves the program over few hypotheses says little of the class: the next one may lie far away, and
 the oracle is asked here and there. Asked between the best distribution so far and the newest one it returns hypotheses
@@ -37,7 +37,7 @@ VIOLATED = 1e-9
 
 @dataclass(frozen=True)
 class Stabilization:
-    """How a totally corrective run is stabilized; with the defaults it is not.
+    """The way in which a totally corrective run is stabilized; with the defaults it is not.
 
     Attributes
     ----------

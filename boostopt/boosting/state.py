@@ -1,4 +1,4 @@
-"""Where a run stands: weights, the distribution that the oracle is asked with next, and all bounds seen."""
+"""The state of a run: weights, the distribution that the oracle is asked with next, and all bounds seen."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from boostopt.shapes import Array, Float, Int
 
 @dataclass(frozen=True, eq=False)
 class Bounds:
-    """What the answers of the oracle have bounded so far.
+    """The bounds that follow from the answers of the oracle so far.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ class Bounds:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Where a run stands after a number of updates.
+    """The state of a run after a number of updates.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What a run recorded, round by round, as a table."""
+"""The record of a run, round by round, as a table."""
 
 from __future__ import annotations
 
@@ -78,12 +78,12 @@ class Row:
 
     @property
     def gap(self) -> float:
-        """What is between the bound and the soft margin."""
+        """The difference of the bound and the soft margin."""
         return self.bound - self.soft_margin
 
     @property
     def delta(self) -> float:
-        """What is between the bounds of the program: smallest_primal less value, which the practical rule looks at."""
+        """The difference smallest_primal - value of the program's bounds, which the practical rule looks at."""
         return self.smallest_primal - self.value
 
 

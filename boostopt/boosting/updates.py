@@ -1,4 +1,4 @@
-"""How boosting moves when a hypothesis has come: totally corrective, corrective, or by a projection.
+"""Updates of the weights when a hypothesis has come: totally corrective, corrective, or by a projection.
 
 Every update that mixes the newest hypothesis in is at least as good as one corrective step [Glocer 2009, algorithm 4.1,
 with the square in its denominator; Shalev-Shwartz and Singer 2008, figure 1 and lemma 11], and a totally corrective one

@@ -1,1 +1,1 @@
-"""What an answer proves: (d, w) made feasible, the interval of the optimum, and w recovered from d."""
+"""Proofs from answers: (d, w) made feasible, the interval of the optimum, and w recovered from d."""

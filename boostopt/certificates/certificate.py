@@ -145,7 +145,7 @@ class Certificate:
 
     @property
     def words(self) -> str:
-        """What is proved about the optimum: an interval rounded outward, or that there is none."""
+        """The statement about the optimum: an interval rounded outward, or that there is none."""
         return f"infeasible, proved by {self.excess:.3g}" if self.infeasible else interval(self.lower, self.upper)
 
     def _repr_html_(self) -> str:

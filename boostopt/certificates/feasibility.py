@@ -223,7 +223,7 @@ class _Search:
         return d - self.F.room(d) * x * min(1.0, LARGEST_MOVE / longest)
 
     def _cost(self, d: Float[Array, " N"]) -> float:
-        """How much larger F + G may be at the exactly feasible point near d: 0 without equations.
+        """Return how much larger F + G may be at the exactly feasible point near d: 0 without equations.
 
         That point is d - room * x with |x_n| <= share_n, where x = C y, C' room C y = what is left of the equations C.
         With B near the inverse of that matrix, y = B s with s = left + (I - matrix B) s: it exists where |I - matrix B|

@@ -292,12 +292,12 @@ class _System:
 
 
 def _near(d: Float[Array, " N"], conditions: Stationarity, within: float) -> Bool[Array, " N"]:
-    """Which weights are near an end of their box."""
+    """Return the weights that are near an end of their box, as a mask."""
     return np.minimum(d - conditions.lower, conditions.upper - d) <= within * conditions.upper
 
 
 def _touched(active: Active) -> Bool[Array, " t"]:
-    """Which hypotheses may have weight."""
+    """Return the hypotheses that may have weight, as a mask."""
     return (active.directions != 0).any(axis=1) | (active.offset != 0)
 
 

@@ -1,4 +1,4 @@
-"""What a regularizer says of its domain: its points, its extent, and the room within it."""
+"""Checks of a regularizer's domain: its points, its extent, and the room within it."""
 
 from __future__ import annotations
 

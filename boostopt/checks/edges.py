@@ -1,4 +1,4 @@
-"""What an edge function promises, asked of it one property at a time.
+"""Checks of an edge function, one property at a time.
 
 As for a regularizer. G* has a domain of its own (w in the simplex, w >= 0), which `residuals` describes: outside it the
 supremum that defines G* grows without bound with the box over which it is taken, and that is measured.

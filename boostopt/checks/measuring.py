@@ -1,4 +1,4 @@
-"""How a check is made: a stream of measured values with tolerances, of which the worst is kept.
+"""Checks as streams of measured values with tolerances, of which the worst is kept.
 
 What a piece raises is its failure and becomes part of the report; what this package raises is a bug and goes through.
 So every call of foreign code goes through `ask`.
@@ -151,7 +151,7 @@ def shown(value: Any) -> str:
 
 
 def in_words(failure: BaseException) -> str:
-    """What was raised, in one line."""
+    """Return an exception in one line."""
     return f"{type(failure).__name__}: {' '.join(str(failure).split())}"[:300]
 
 
@@ -215,7 +215,7 @@ def _severity(item: Measured) -> float:
 
 
 def _place(failure: Exception) -> str:
-    """Where it was raised: the last function that belongs to no installed package, with file and line; "" if none."""
+    """Return the last function of a traceback that belongs to no installed package, with file and line; "" if none."""
     frames = [(f, line) for f, line in traceback.walk_tb(failure.__traceback__) if _written(f.f_code.co_filename)]
     if len(frames) < 2:  # the first is `ask` itself
         return ""

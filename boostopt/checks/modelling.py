@@ -1,4 +1,4 @@
-"""What a CVXPY expression with constraints says at a point, whether or not it has variables of its own."""
+"""Values of CVXPY expressions with constraints at a point, whether or not they have variables of their own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a regularizer and an edge function are asked: random points of their domains and beyond, drawn once."""
+"""Arguments for checks of F and G: random points of their domains and beyond, drawn once."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class AskedRegularizer:
 
     @cached_property
     def junk(self) -> list[Float[Array, " N"]]:
-        """What a solver may leave: not finite, zero, negative, huge, tiny, concentrated."""
+        """Return what a solver may leave: not finite, zero, negative, huge, tiny, concentrated."""
         N, rng = self.F.N, self.rng(0)
         mixed = rng.normal(size=N)
         mixed[0], mixed[-1] = np.nan, np.inf
@@ -141,7 +141,7 @@ class AskedRegularizer:
         return Supremum(self.variable, 0.0, self.modelled[1])
 
     def value_scale(self, d: Float[Array, " N"], z: Float[Array, " N"], *values: float) -> float:
-        """What rounding is relative to in F(d) + F*(z) - <d, z>."""
+        """Return the size that rounding is relative to in F(d) + F*(z) - <d, z>."""
         return scale_of(float(np.abs(d) @ np.abs(z)), *values)
 
 

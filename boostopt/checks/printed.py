@@ -138,7 +138,7 @@ class AskedPage:
         return -self.F.conjugate_at(-(self.U @ w)).value - self.G.conjugate(w)
 
     def tolerance(self, *values: float) -> float:
-        """What two optimal values may differ by."""
+        """The difference that two optimal values may have."""
         return SOLVED * scale_of(*values)
 
 
@@ -266,7 +266,7 @@ def closed_dual(asked: AskedPage) -> Measurements:
 
 
 def _bounds(asked: AskedPage) -> Measurements:
-    """Where F* or G* is an upper bound only, -F*(-Uw) - G*(w) is held below the optimum."""
+    """Hold -F*(-Uw) - G*(w) below the optimum where F* or G* is an upper bound only."""
     value = asked.solved_primal[0]
     if value is None:
         yield Remark("no solver found a value in one instance")

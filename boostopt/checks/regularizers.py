@@ -1,4 +1,4 @@
-"""What a regularizer promises, asked of it one property at a time.
+"""Checks of a regularizer, one property at a time.
 
 The closed forms are held against each other (Fenchel-Young, differences, midpoints) and against optima that a conic
 solver finds from the CVXPY expressions alone, so that a mistake in one place shows as a disagreement with another.

@@ -1,4 +1,4 @@
-"""What a check found, and the report of all checks of one piece."""
+"""The result of a check, and the report of all checks of one piece."""
 
 from __future__ import annotations
 

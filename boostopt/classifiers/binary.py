@@ -48,7 +48,7 @@ ENDS = (
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """How two classes are told apart; the parameters of the classifier by their names, checked.
+    """The way in which two classes are told apart; the parameters of the classifier by their names, checked.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What classifiers are fitted to: labels, weights as numbers of copies, equal examples merged."""
+"""The examples of classifiers: labels, weights as numbers of copies, equal examples merged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How much of the weight of a classifier lies on each feature."""
+"""The share of a classifier's weight that lies on each feature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which ensembles are known, and what their members and weights are."""
+"""The kinds of ensembles that are known, with their members and weights."""
 
 from __future__ import annotations
 

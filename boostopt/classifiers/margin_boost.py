@@ -307,7 +307,7 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def certificate_(self) -> ClassCertificate | list[ClassCertificate]:
-        """How far the soft margin is from the best possible over the class; of more than two classes one for each."""
+        """The distance of the soft margin from the best possible over the class, one for each of several classes."""
         check_is_fitted(self)
         certificates = [part.certificate for part in self._parts]
         known = [certificate for certificate in certificates if certificate is not None]
@@ -449,7 +449,7 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def _parts(self) -> tuple[Part, ...]:
-        """What is predicted with: of the runs, or of a file."""
+        """The scorer: of the runs, or of a file."""
         loaded: tuple[OfFile, ...] | None = vars(self).get("_loaded")
         return tuple(OfRun(run) for run in self.runs_) if loaded is None else loaded
 

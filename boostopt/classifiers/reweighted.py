@@ -99,7 +99,7 @@ class Reweighted:
 
     @property
     def loss(self) -> float:
-        """What the soft margin of w can be short of the best over all members of the ensemble, at most: proved."""
+        """A proven bound of how much the soft margin of w falls short of the best over all members of the ensemble."""
         return max(self.soft_margin_certificate.upper - self.soft_margin, 0.0)
 
     @property

@@ -62,7 +62,7 @@ WITHOUT_FUNCTION = (
 
 @dataclass(frozen=True, eq=False)
 class Loaded:
-    """What a model file holds.
+    """The contents of a model file.
 
     Attributes
     ----------

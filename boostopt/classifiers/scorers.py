@@ -1,4 +1,4 @@
-"""What a fitted classifier predicts with: hypotheses and weights, of a run or from a file."""
+"""The hypotheses and weights that a fitted classifier predicts with, of a run or from a file."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from boostopt.shapes import Array, Float
 
 @dataclass(frozen=True, eq=False)
 class OfRun:
-    """What a run says."""
+    """The scorer of a run."""
 
     run: Run
 
@@ -56,7 +56,7 @@ class OfRun:
 
     @property
     def certificate(self) -> ClassCertificate | None:
-        """How far the soft margin is from the best possible over the class; None where there is no soft margin."""
+        """The distance of the soft margin from the best possible over the class; None where there is no soft margin."""
         return None if self.run.record.problem.goal is None else self.run.class_certificate
 
     def decision_function(self, X: Any) -> Float[Array, " n"]:
@@ -66,7 +66,7 @@ class OfRun:
 
 @dataclass(frozen=True, eq=False)
 class OfFile:
-    """What a model file says, by the same names."""
+    """The scorer of a model file, by the same names."""
 
     formulation: str
     oracle: str

@@ -1,4 +1,4 @@
-"""What all commands share: the application, its streams, and how bad input ends."""
+"""The application that all commands share, its streams, and how bad input ends."""
 
 from __future__ import annotations
 

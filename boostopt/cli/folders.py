@@ -29,7 +29,7 @@ NAMED = 6
 
 @dataclass(frozen=True)
 class Reading:
-    """How the files are read.
+    """The way in which the files are read.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What the commands are given: their options, and what the words of these mean."""
+"""The options of the commands, and the meaning of their words."""
 
 from __future__ import annotations
 

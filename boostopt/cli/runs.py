@@ -1,4 +1,4 @@
-"""What the commands that boost share: the oracle of a data set, progress, what a run has reached, and its records."""
+"""Shared by the commands that boost: the oracle of a data set, progress, what a run has reached, and its records."""
 
 from __future__ import annotations
 

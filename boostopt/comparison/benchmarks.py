@@ -1,4 +1,4 @@
-"""What a benchmark found: all runs, and the scores, means and reports that follow from them."""
+"""The result of a benchmark: all runs, and the scores, means and reports that follow from them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from boostopt.text import as_text, counted, html_table
 
 @dataclass(frozen=True)
 class Settings:
-    """How a benchmark was run.
+    """The settings of a benchmark.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Benchmark:
 
     @property
     def made_with(self) -> str:
-        """How and on what it was measured, in words."""
+        """The settings and the machine of the measurement, in words."""
         settings, machine = self.settings, self.machine
         limit = "no time limit" if settings.time_limit is None else f"{settings.time_limit:g} s for a solve"
         threads = ", ".join(f"{name}={value}" for name, value in machine["threads"].items()) or "not limited"

@@ -1,4 +1,4 @@
-"""What a program is, for somebody who has only the report: the page that states it, and what its data look like."""
+"""Descriptions of a program for somebody who has only the report: the page that states it, the look of its data."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def describe(program: Program) -> dict[str, Any]:
 
 
 def _entries(program: Program) -> dict[str, Any]:
-    """What stands in U."""
+    """Return a description of the entries of U."""
     nonzeros, smallest, largest = 0, np.inf, -np.inf
     for _, block in program.margins.blocks():
         nonzeros += int(np.count_nonzero(block)) if isinstance(block, np.ndarray) else int(block.count_nonzero())

@@ -36,7 +36,7 @@ RESULTS = ("reached", "failed", "not run")
 
 @dataclass(frozen=True)
 class Document:
-    """What a report is made of.
+    """The contents of a report.
 
     Attributes
     ----------

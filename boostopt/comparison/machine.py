@@ -1,4 +1,4 @@
-"""What a measurement was made on: versions, processor, linear algebra, threads."""
+"""The circumstances of a measurement: versions, processor, linear algebra, threads."""
 
 from __future__ import annotations
 

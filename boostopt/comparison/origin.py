@@ -1,4 +1,4 @@
-"""Where a comparison comes from: command, date, data, versions, and what was left out of it."""
+"""The origin of a comparison: command, date, data, versions, and what was left out of it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PACKAGES = ("numpy", "scipy", "cvxpy")
 
 @dataclass(frozen=True)
 class Origin:
-    """How a comparison came about, as far as its caller says.
+    """The circumstances of a comparison, as far as its caller says.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""What is running and what came of it, in lines on the standard error."""
+"""Progress of a comparison, in lines on the standard error."""
 
 from __future__ import annotations
 

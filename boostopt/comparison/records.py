@@ -1,4 +1,4 @@
-"""What is reported, as plain values: JSON without nan and infinities, the facts about a program, what a row proves."""
+"""Results as plain values: JSON without nan and infinities, the facts about a program, what a row proves."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ def certificate_json(program: Program, certificate: Certificate, tol: float) -> 
 
 
 def bounds(certificate: Certificate | None) -> dict[str, Any]:
-    """What a certificate proves, as the fields of a record; None for no certificate."""
+    """Return what a certificate proves, as the fields of a record; None for no certificate."""
     fields = ("lower", "upper", "gap", "scaled_gap", "relative_gap", "infeasible", "excess")
     return {name: getattr(certificate, name) if certificate else None for name in fields}
 
 
 def facts(program: Program) -> dict[str, Any]:
-    """What is solved: formulation, parameters, sizes, digest of U."""
+    """Return the facts about a program: formulation, parameters, sizes, digest of U."""
     return {
         "formulation": program.formulation.name,
         "parameters": asdict(program.parameters),

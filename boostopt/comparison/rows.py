@@ -25,7 +25,7 @@ LADDER = "ladder"
 
 @dataclass(frozen=True)
 class Row:
-    """What came of one backend.
+    """The result of one backend.
 
     Attributes
     ----------
@@ -60,19 +60,19 @@ class Row:
 
     @property
     def error(self) -> str:
-        """What the last attempt raised or left, "" for nothing."""
+        """The fault of the last attempt, "" for none."""
         attempts = self.solution.attempts if self.solution else ()
         return (attempts[-1].error or "") if attempts else ""
 
     @property
     def printed(self) -> str:
-        """What the solver printed in a process of its own."""
+        """The output of the solver in a process of its own."""
         attempts = self.solution.attempts if self.solution else ()
         return "\n".join(str(a.statistics["printed"]) for a in attempts if "printed" in a.statistics)
 
     @property
     def log(self) -> list[dict[str, Any]]:
-        """What each attempt was and came to, as plain values; what was printed stands in the record."""
+        """The attempts and their results, as plain values; what was printed stands in the record."""
         return [
             {
                 "form": attempt.form,

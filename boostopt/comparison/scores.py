@@ -66,7 +66,7 @@ class Run:
 
     @property
     def interval(self) -> tuple[float, float]:
-        """What it proves about the optimum; infinities above where the program is proved infeasible."""
+        """The interval that it proves of the optimum; infinities above where the program is proved infeasible."""
         if self.record.get("infeasible"):
             return math.inf, math.inf
         return _number(self.record.get("lower"), -math.inf), _number(self.record.get("upper"), math.inf)

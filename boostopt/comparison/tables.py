@@ -178,7 +178,7 @@ def _cells(runs: Sequence[Run], run: Run, halves: bool) -> list[RenderableType]:
 
 
 def _details(runs: Sequence[Run], run: Run, with_interval: bool = False) -> str:
-    """What a solver says, the form of its best answer, what went wrong, and where the time went, in a line."""
+    """Return the solver's words, the form of its best answer, its faults, and where the time went, in a line."""
     if not run.ran:
         return f"{run.backend}: not run. {run.reason.removesuffix('.')}."
     record, clashing = run.record, clashes(run, runs)

@@ -1,4 +1,4 @@
-"""What runs came to, in words and rounded numbers: the same on the terminal and in the report."""
+"""Results of runs in words and rounded numbers: the same on the terminal and in the report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the package asks of an edge function G: a convex function of the edges e = Uᵀd with a conjugate."""
+"""The contract of an edge function G: a convex function of the edges e = Uᵀd with a conjugate."""
 
 from __future__ import annotations
 

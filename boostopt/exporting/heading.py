@@ -1,4 +1,4 @@
-"""What a file says about itself: which program it is, where d and w stand, how an answer is certified."""
+"""The heading of a file: which program it is, where d and w stand, how an answer is certified."""
 
 from __future__ import annotations
 

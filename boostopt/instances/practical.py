@@ -1,4 +1,4 @@
-"""What becomes of bounds that were proved for exact distributions where a solver returns approximate ones."""
+"""Instances that show what bounds for exact distributions are worth where a solver returns approximate ones."""
 
 from __future__ import annotations
 

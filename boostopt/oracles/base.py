@@ -1,4 +1,4 @@
-"""What boosting asks of an oracle: hypotheses with large edges under given example weights.
+"""The contract of an oracle: hypotheses with large edges under given example weights.
 
 An oracle holds the examples, labels included, and a class of hypotheses h with values in [-1, 1]. Asked with a
 distribution d over the examples it answers with columns u_n = y_n h(x_n) of large edge u . d. Where it knows a number
@@ -85,7 +85,7 @@ def as_stored(margins: Float[Array, " N"]) -> Num[Array, " N"]:
 
 @dataclass(frozen=True, eq=False)
 class Query:
-    """What an oracle is asked.
+    """The question to an oracle.
 
     Attributes
     ----------
@@ -113,7 +113,7 @@ class Query:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What an oracle answers.
+    """The answer of an oracle.
 
     Attributes
     ----------

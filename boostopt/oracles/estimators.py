@@ -23,7 +23,7 @@ DRAWS = 20
 
 
 class FittingOracle(OracleOfExamples):
-    """What the oracles share that fit a classifier in each call; `_fitted` is what they differ in."""
+    """The common part of oracles that fit a classifier in each call; `_fitted` is what they differ in."""
 
     def __init__(
         self, estimator: Any, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None, values: str, reflexive: bool, seed: int

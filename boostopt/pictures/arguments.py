@@ -1,4 +1,4 @@
-"""What is drawn, read and checked: runs by label, real arrays, multiplicities, the nu of a run."""
+"""The arguments of pictures, read and checked: runs by label, real arrays, multiplicities, the nu of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a classifier says over the plane of two features."""
+"""The decisions of a classifier over the plane of two features."""
 
 from __future__ import annotations
 

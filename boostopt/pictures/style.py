@@ -1,4 +1,4 @@
-"""What the pictures share: colours and lines, panels, legends, and how a notebook shows them."""
+"""The common style of the pictures: colours and lines, panels, legends, and how a notebook shows them."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Picture(Figure):
 
 @dataclass(frozen=True)
 class Look:
-    """How one of several things that are drawn over each other looks: no two of 49 alike."""
+    """The look of one of several things that are drawn over each other: no two of 49 alike."""
 
     color: str
     dashes: Any
@@ -75,7 +75,7 @@ def look(k: int) -> Look:
 
 @dataclass(frozen=True)
 class Panels:
-    """Where a picture is drawn.
+    """The axes of a picture.
 
     Attributes
     ----------

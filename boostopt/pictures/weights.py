@@ -90,7 +90,7 @@ class Weights:
 
     @property
     def words(self) -> str:
-        """How many examples are at their cap, and how many carry nearly all."""
+        """The number of examples at their cap, and of those that carry nearly all, in words."""
         carried = np.cumsum(np.sort(self.d)[::-1])
         said = f"{np.searchsorted(carried, MOST) + 1} of {np.count_nonzero(self.c)} carry {100 * MOST:g} %"
         if self.nu is None:

@@ -24,7 +24,7 @@ Values = Mapping[int, Any]
 
 @dataclass(frozen=True)
 class Form:
-    """Which problem is handed over, and how it is scaled.
+    """The problem that is handed over, and its scaling.
 
     Attributes
     ----------

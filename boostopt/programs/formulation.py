@@ -86,7 +86,7 @@ class Formulation(ABC, Generic[P]):
 
     @property
     def text(self) -> str:
-        """What its page says: the docstring of the module that states it, "" for none."""
+        """The docstring of the module that states it, "" for none."""
         return getattr(sys.modules.get(type(self).__module__), "__doc__", None) or ""
 
     @property

@@ -56,7 +56,7 @@ class Examples:
 
 @runtime_checkable
 class Page(Protocol):
-    """What a program keeps of its formulation: the name and the problems as printed."""
+    """The part of a formulation that a program keeps: the name and the problems as printed."""
 
     name: ClassVar[str]
 
@@ -102,13 +102,13 @@ class Program:
 
     @property
     def headline(self) -> str:
-        """What it is, in a line: name, sizes, parameters."""
+        """The program in a line: name, sizes, parameters."""
         N, t = self.margins.shape
         return f"{self.formulation.name}: N = {N}, t = {t}, {parameters_in_words(self.parameters)}"
 
     @property
     def cones(self) -> frozenset[str]:
-        """What a solver must take: "linear", "exponential"."""
+        """The cones that a solver must take: "linear", "exponential"."""
         return self.regularizer.cones | self.edge_function.cones
 
     @property

@@ -1,4 +1,4 @@
-"""How far a run of boosting has come: what step rules look at to set their parameters for the next program."""
+"""The progress of boosting, which step rules look at to set their parameters for the next program."""
 
 from __future__ import annotations
 

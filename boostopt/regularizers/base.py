@@ -1,4 +1,4 @@
-"""What the package asks of a regularizer F: a convex function of the example weights with a conjugate."""
+"""The contract of a regularizer F: a convex function of the example weights with a conjugate."""
 
 from __future__ import annotations
 

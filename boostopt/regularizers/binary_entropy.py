@@ -123,7 +123,7 @@ class BinaryEntropy(Separable):
 
     @cached_property
     def free(self) -> Bool[Array, " N"]:
-        """Which weights can move: those whose reference is neither 0 nor at its cap."""
+        """The weights that can move, as a mask: those whose reference is neither 0 nor at its cap."""
         return (self.d0 > 0) & (self.d0 < self.caps)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""What stands in a report, as the template takes it: words, formulas and pictures, nothing left to compute."""
+"""The contents of a report as the template takes them: words, formulas and pictures, nothing left to compute."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Stated:
 
 @dataclass(frozen=True)
 class Line:
-    """What came of a backend on a program, in words; `state` is what it is coloured by."""
+    """The result of a backend on a program, in words; `state` is what it is coloured by."""
 
     backend: str
     version: str
@@ -152,7 +152,7 @@ def _title(b: Benchmark, stated: Sequence[Stated]) -> str:
 
 
 def _verdicts(of: Document, programs: Sequence[Shown]) -> tuple[Conclusion, ...]:
-    """What is known, in a sentence; of several programs in one about all, after those that must not be."""
+    """Return what is known, in a sentence; of several programs in one about all, after those that must not be."""
     b = of.benchmark
     if len(programs) == 1:
         return (programs[0].verdict,)

@@ -12,7 +12,7 @@ from boostopt.reporting.formulas import symbol
 
 
 def origin(of: Document) -> tuple[tuple[str, str], ...]:
-    """Where the comparison comes from."""
+    """Return where the comparison comes from."""
     said = of.benchmark.origin
     return named(
         {"Data": said.data, "Made": said.date.replace("T", " ", 1), "Command": said.command, "Read from": of.file}
@@ -38,7 +38,7 @@ def _value(value: Any) -> str:
 
 
 def facts(program: Mapping[str, Any], source: str) -> tuple[tuple[str, str], ...]:
-    """What the data look like."""
+    """Return a description of the data."""
     about, N, t = program.get("about", {}), program.get("examples"), program.get("hypotheses")
     total, nonzeros = program.get("examples_with_multiplicity"), about.get("nonzeros")
     smallest, largest = about.get("smallest"), about.get("largest")

@@ -39,7 +39,7 @@ class StatementsShown:
 
 @dataclass(frozen=True)
 class PageShown:
-    """What a formulation's page says, its formulas as MathML.
+    """The text of a formulation's page, its formulas as MathML.
 
     Attributes
     ----------

@@ -60,7 +60,7 @@ def logs(runs: Iterable[Run], measured: bool) -> tuple[Log, ...]:
 
 
 def _head(runs: list[Run]) -> str:
-    """What there is to unfold."""
+    """Return the heading of what there is to unfold."""
     ran = [run for run in runs if run.ran]
     if not ran:
         return "not run"

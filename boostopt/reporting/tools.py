@@ -1,4 +1,4 @@
-"""What is asked before any work: whether a report can be made, and whether it can be written where it is to stand."""
+"""Checks before any work: whether a report can be made, and whether it can be written where it is to stand."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Explanation:
-    """What is known about an answer, in words.
+    """The conditions of an answer, in words.
 
     Attributes
     ----------
@@ -168,7 +168,7 @@ def _hypotheses(program: Program, certificate: Certificate, named: Sequence[int]
 
 
 def _facts(program: Program, certificate: Certificate) -> tuple[str, ...]:
-    """Who has weight, and where the upper end comes from."""
+    """Return who has weight, and where the upper end comes from."""
     d, w = certificate.d, certificate.w
     psi = np.asarray(certificate.multipliers.get("psi", np.zeros(len(d))))
     facts = [f"{_present(d)} of {len(d)} examples and {_present(w)} of {len(w)} hypotheses have weight."]
@@ -192,6 +192,6 @@ def _infeasible(program: Program, certificate: Certificate) -> Explanation:
 
 
 def _present(weights: Float[Array, " n"]) -> int:
-    """How many weights are not negligible."""
+    """Return how many weights are not negligible."""
     size = np.abs(weights)
     return int((size > PRESENT * float(size.max(initial=0.0))).sum())

@@ -24,7 +24,7 @@ POLISHER = "interior"
 
 
 class Outcome(Enum):
-    """What a solve came to."""
+    """The outcome of a solve."""
 
     SOLVED = "solved: there is an answer, and the certificate says how good it is"
     INFEASIBLE = "infeasible: no example weights satisfy the constraints, and the certificate proves it"
@@ -32,7 +32,7 @@ class Outcome(Enum):
 
 
 class Verdict(Enum):
-    """How much is known about an answer, from nothing upwards."""
+    """The degree to which an answer is known to be right, from nothing upwards."""
 
     NONE = "none: no solver claims an optimum and the interval is wider than asked"
     CLAIMED = "claimed: the solver says optimal, the interval does not"
@@ -129,7 +129,7 @@ class Solution:
 
     @property
     def start(self) -> WarmStart:
-        """Where a solver of a related program may begin."""
+        """The point where a solver of a related program may begin."""
         return WarmStart(self.d, self.w, self.backend, self.best.state if self.best else None)
 
     @property

@@ -72,7 +72,7 @@ class Statements:
 
 @dataclass(frozen=True)
 class PageText:
-    """What the docstring of a page says.
+    """The parts of a page's docstring.
 
     Attributes
     ----------

@@ -34,7 +34,7 @@ BLOCK = 500
 
 
 class Numbers(ABC):
-    """What the formulas need of a number type; a vector is whatever `vector` returns."""
+    """The operations that the formulas need of a number type; a vector is whatever `vector` returns."""
 
     exact: bool = False
     """Whether what is proved must hold for the numbers as they stand, no sum being 1 but for rounding."""

@@ -42,7 +42,7 @@ HUGE = 1e3
 
 @dataclass(frozen=True)
 class Bounds:
-    """What is proved: ends rounded outward or an excess, and how much of each end was lost to rounding."""
+    """The proved ends, rounded outward, or an excess, and how much of each end was lost to rounding."""
 
     lower: float
     upper: float

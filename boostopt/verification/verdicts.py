@@ -28,7 +28,7 @@ NO_MORE = "; the certificate claims no more"
 
 @dataclass(frozen=True)
 class Verification:
-    """What became of a certificate file.
+    """The result of looking at a certificate file.
 
     Attributes
     ----------

@@ -96,7 +96,7 @@ class CvxpyBackend(Backend):
 
     @property
     def profile(self) -> Profile:
-        """What is known about the solver."""
+        """The profile of the solver."""
         return PROFILES.get(self.solver, Profile())
 
     @property
@@ -238,7 +238,7 @@ def _found() -> list[str]:
 
 @cache
 def _cones(solver: str) -> frozenset[str]:
-    """What a solver takes, asked of CVXPY's (private) table of interfaces."""
+    """Return the cones that a solver takes, by CVXPY's (private) table of interfaces."""
     import cvxpy as cp
     from cvxpy.reductions.solvers import defines
 

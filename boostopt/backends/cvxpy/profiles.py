@@ -1,4 +1,4 @@
-"""What has to be known about the solvers behind CVXPY: their options, their words, and the ladder of attempts.
+"""Profiles of the solvers behind CVXPY: their options, their words, and the ladder of attempts.
 
 A ladder varies form AND accuracy, for no form is best everywhere and a tighter tolerance may make an answer better or
 worse whatever the status says.
@@ -40,7 +40,7 @@ class Rung:
 
 @dataclass(frozen=True)
 class Profile:
-    """What has to be known about one solver.
+    """The options, words and attempts of one solver.
 
     Attributes
     ----------

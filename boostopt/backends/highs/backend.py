@@ -82,7 +82,7 @@ RUNGS = tuple(
 
 @dataclass(frozen=True, eq=False)
 class Handle:
-    """What a run of boosting goes on from.
+    """The model and basis that a run of boosting goes on from.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class Handle:
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """What a run of boosting goes on from in another process: a handle without its model."""
+    """A handle without its model: the start of a run that goes on in another process."""
 
     basis: Basis | None
     failed: frozenset[Rung]

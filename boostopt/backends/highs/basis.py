@@ -20,7 +20,7 @@ NAMES = ("space", "hypotheses", "columns", "rows")
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """Which columns and rows of a model are in the basis, and at which end the others are.
+    """The columns and rows of a model that are in the basis, and the ends at which the others are.
 
     Attributes
     ----------

@@ -51,7 +51,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class Run:
-    """How a run of HiGHS ended: its model status in its own words, and what it counted."""
+    """The end of a run of HiGHS: its model status in its own words, and what it counted."""
 
     status: str
     optimal: bool

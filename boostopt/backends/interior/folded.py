@@ -56,7 +56,7 @@ class Folded:
 
     @cached_property
     def _pairs(self) -> tuple[Any, Float[Array, "t t"]]:
-        """Where each pair of columns stands in the Gram matrix of V, and the sign of its entry."""
+        """Return where each pair of columns stands in the Gram matrix of V, and the sign of its entry."""
         return np.ix_(self.column, self.column), np.outer(self.sign, self.sign)
 
     def to_array(self) -> Float[Array, "N t"]:

@@ -42,7 +42,7 @@ Where they run ahead of it, weights stick to the ends of their boxes, and slacks
 
 @dataclass(frozen=True, eq=False)
 class Iteration:
-    """What is known after an iteration.
+    """The state after an iteration.
 
     Attributes
     ----------

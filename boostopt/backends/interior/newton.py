@@ -98,7 +98,7 @@ def _reach(parts: Sequence[tuple[Array, Array]]) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """What is missing to the conditions of optimality at a point, complementarity apart."""
+    """The violations of the optimality conditions at a point, complementarity apart."""
 
     stationarity: Float[Array, " n"]
     rows: Float[Array, " k"]

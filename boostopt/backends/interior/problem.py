@@ -51,7 +51,7 @@ class Problem:
 
     @cached_property
     def free(self) -> Bool[Array, " N"]:
-        """Which weights can move: none where the caps are only just enough to carry the whole weight."""
+        """The weights that can move: none where the caps are only just enough to carry the whole weight."""
         lower, upper = self.f.lower, self.f.upper
         if self.f.on_simplex and (float(upper.sum()) <= 1.0 + FULL_SUPPORT or float(lower.sum()) >= 1.0 - FULL_SUPPORT):
             return np.zeros(len(lower), dtype=bool)
@@ -110,12 +110,12 @@ class Problem:
 
     @cached_property
     def total(self) -> float:
-        """What the free weights must sum to."""
+        """The sum that the free weights must have."""
         return 1.0 - float(self.fixed.sum())
 
     @cached_property
     def inequality(self) -> Bool[Array, " k"]:
-        """Which rows are inequalities."""
+        """The rows that are inequalities, as a mask."""
         return ~self.rows.equality
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Where the interior point method begins: a centred point, all complementary products equal.
+"""The start of the interior point method: a centred point, all complementary products equal.
 
 From points whose products differ by orders of magnitude it stalls. An answer that is known is therefore not the place
 to begin: its small products are of different sizes, and where a column has joined they are small for the wrong weights.

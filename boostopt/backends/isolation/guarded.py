@@ -106,7 +106,7 @@ def _mapping(value: Any) -> Mapping[str, Any]:
 
 
 def _fault(name: str, array: Any, length: int) -> str:
-    """What is wrong with an iterate, "" for nothing."""
+    """Return the fault of an iterate in words, "" for none."""
     if array is None:
         return ""
     if not isinstance(array, np.ndarray):

@@ -1,4 +1,4 @@
-"""What a process prints: a thread reads all of it and keeps the end, so that no amount fills the memory or a disk."""
+"""The end of what a process prints: a thread reads all of it, so that no amount fills the memory or a disk."""
 
 from __future__ import annotations
 

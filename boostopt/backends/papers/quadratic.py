@@ -49,7 +49,7 @@ class QuadraticProgram:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a solver left, not finite where it left nothing: x, and the multipliers y of the rows, y >= 0 at `high`.
+    """The answer of a solver, not finite where it left none: x, and the multipliers y of the rows, y >= 0 at `high`.
 
     Where the solver says that there is no feasible x, y may be a ray that proves it.
     """

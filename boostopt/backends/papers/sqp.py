@@ -102,7 +102,7 @@ class Model:
 
     @cached_property
     def scale(self) -> Float[Array, " N"]:
-        """What a variable of the program is worth, shape (N,)."""
+        """The natural size of each variable, shape (N,)."""
         return 1.0 / np.sqrt(np.where(self.curvatures > 0, self.curvatures, 1.0))
 
     @cached_property

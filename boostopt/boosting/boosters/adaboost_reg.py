@@ -124,7 +124,7 @@ class Functional:
 
     @cached_property
     def far(self) -> Float[Array, " N"]:
-        """What the derivatives come to for large b, never smaller than they are: rho~ is convex in b."""
+        """Return the limits of the derivatives for large b, never smaller than they are: rho~ is convex in b."""
         return self.u + self.C * self.w**self.p
 
     def shares(self, b: float) -> tuple[float, Float[Array, " N"]]:

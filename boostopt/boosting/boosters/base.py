@@ -1,4 +1,4 @@
-"""What the boosters that are no convex programs share: their page, their way to move, and when they bound a class.
+"""The common part of the boosters that are no convex programs: their page, their moves, when they bound a class.
 
 Such a booster sets the distribution d by a rule of its own. For every d in the capped simplex C_nu, however it was
 found, the largest edge of the class under d is an upper bound of the soft margin over the class [Glocer 2009, section
@@ -52,7 +52,7 @@ OUTSIDE = "outside"
 
 
 class Options(TypedDict, total=False):
-    """What may be said of any run, by the names and with the meanings that `boost` has for it.
+    """The options of a booster, by the names and with the meanings that `boost` has for them.
 
     `epsilon` is the accuracy of the soft margin at which the direct rule ends a run; left out, no rule ends it and the
     booster goes on to an end of its own or to a limit.

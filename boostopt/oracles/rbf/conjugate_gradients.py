@@ -34,7 +34,7 @@ Function = Callable[[Float[Array, " n"]], tuple[float, Float[Array, " n"]]]
 
 @dataclass(frozen=True, eq=False)
 class Descent:
-    """What a minimisation arrived at.
+    """The end of a minimisation.
 
     Attributes
     ----------
