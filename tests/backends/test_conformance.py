@@ -19,12 +19,30 @@ from problems import (
 from boostopt import Program, get_backend, get_formulation, list_backends, list_formulations
 from boostopt.programs.derived import Form, derive
 
-# Scaled gap that a backend is held to, with the reason where it is not 1e-8.
+# Scaled gap that a backend is held to, with the reason where it is not 1e-8. Backends that are installed here and not
+# named are held to the truth of their intervals alone: how fine a solver of somebody's is, nobody has measured.
 TOLERANCES = {
+    "augmented_lagrangian": (1e-8, ""),
     "cvxpy:clarabel": (1e-8, ""),
     "cvxpy:highs": (1e-8, ""),
+    "cvxpy:osqp": (1e-7, "a first-order method, polished: 1.5e-8 where all weights stand at their caps"),
+    "cvxpy:scipy": (1e-8, ""),
     "cvxpy:scs": (1e-6, "a first-order method: 1e-8 is out of its reach on some of these"),
+    "highs": (1e-8, ""),
+    "interior": (1e-8, ""),
+    "sqp": (1e-8, ""),
+    "sqp:highs": (1e-8, ""),
+    "sqp:osqp": (1e-7, "its quadratic programs are those of a first-order method: 1e-8 is missed at eta = 1e6"),
 }
+
+UNABLE = {
+    "augmented_lagrangian": "lpboost",  # it needs a strictly convex regularizer
+    "cvxpy:highs": "erlpboost",
+    "cvxpy:osqp": "erlpboost",
+    "cvxpy:scipy": "erlpboost",
+    "highs": "erlpboost",
+}
+"""What backends do not take; all others take everything."""
 
 
 CASES: dict[str, tuple[Program, float | None]] = {
@@ -52,17 +70,22 @@ CASES: dict[str, tuple[Program, float | None]] = {
 }
 
 
-@pytest.mark.parametrize("backend", DEFAULT_BACKENDS)
+def test_every_backend_of_boostopts_own_is_held_to_a_tolerance() -> None:
+    named = {name for name in list_backends() if not name.startswith("cvxpy:")}
+    assert named <= set(TOLERANCES) and set(DEFAULT_BACKENDS) <= set(TOLERANCES)
+
+
+@pytest.mark.parametrize("backend", list_backends())
 @pytest.mark.parametrize("case", CASES)
 def test_certified_answer(backend: str, case: str) -> None:
     program, value = CASES[case]
     if not get_backend(backend).takes(program):
-        assert backend == "cvxpy:highs"
-        assert program.formulation.name == "erlpboost"
+        assert backend not in TOLERANCES or UNABLE[backend] == program.formulation.name
         return
-    tol, _ = TOLERANCES[backend]
+    assert UNABLE.get(backend) != program.formulation.name
+    tol, _ = TOLERANCES.get(backend, (1e-6, ""))
     certificate = program.solve(backend, tol=tol, time_limit=60).certificate
-    assert certificate.scaled_gap <= tol
+    assert certificate.scaled_gap <= tol or backend not in TOLERANCES
     if value is not None:
         assert certificate.lower - 1e-10 <= value <= certificate.upper + 1e-10
 
@@ -70,8 +93,8 @@ def test_certified_answer(backend: str, case: str) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_intervals_of_different_backends_overlap(case: str) -> None:
     program, _ = CASES[case]
-    able = [name for name in DEFAULT_BACKENDS if get_backend(name).takes(program)]
-    assert len(able) >= 2
+    able = [name for name in list_backends() if get_backend(name).takes(program)]
+    assert len(able) >= 5
     certificates = [program.solve(name, tol=1e-7, time_limit=20).certificate for name in able]
     for one in certificates:
         for other in certificates:
