@@ -3,16 +3,61 @@
 from __future__ import annotations
 
 import hashlib
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from boostopt.errors import ProblemError, needed
 from boostopt.margins import Margins
-from boostopt.oracles.base import Column, Hypothesis
+from boostopt.oracles.base import Answer, Column, Hypothesis
 from boostopt.shapes import Array, Float
 
 OUTSIDE = 1e-9
 """By how much a value may leave [-1, 1] by rounding: it is moved to the end; what is farther off is an error."""
+
+
+@dataclass(frozen=True, eq=False)
+class Entered(Column):
+    """A column whose margins were checked where it came in: it is used as it is from there on, and hashed once."""
+
+    @classmethod
+    def of(cls, column: Column, N: int) -> Entered:
+        """Return a column of an oracle, checked.
+
+        Raises
+        ------
+        ProblemError
+            The margins have another length, are not finite or leave [-1, 1].
+        """
+        return cls(column.hypothesis, _checked(column, N), column.edge)
+
+    def edge_under(self, d: Float[Array, " N"]) -> float:
+        """Return u . d; what the oracle says of its edge is not used."""
+        return float(self.margins.astype(np.float64) @ d)
+
+    @cached_property
+    def fingerprint(self) -> bytes:
+        """A number for the margins, whatever their type."""
+        return _fingerprint(self.margins)
+
+
+@dataclass(frozen=True, eq=False)
+class Heard(Answer):
+    """An answer of an oracle, its columns checked."""
+
+    columns: tuple[Entered, ...]
+
+    @classmethod
+    def of(cls, answer: Answer, N: int) -> Heard:
+        """Return an answer, checked.
+
+        Raises
+        ------
+        ProblemError
+            The margins of a column have another length, are not finite or leave [-1, 1].
+        """
+        return cls(tuple(Entered.of(column, N) for column in answer.columns), answer.largest, answer.preferred)
 
 
 class Collected:
@@ -35,28 +80,22 @@ class Collected:
         """U, shape (N, t); there must be a hypothesis."""
         return needed(self._margins, "a hypothesis before its margins are asked for")
 
-    def place(self, column: Column) -> int | None:
+    def place(self, column: Entered) -> int | None:
         """Return which hypothesis a column is, by name or by its margins; None for a new one."""
         known = self._by_name.get(column.hypothesis)
-        return known if known is not None else self._by_values.get(_fingerprint(column.margins))
+        return known if known is not None else self._by_values.get(column.fingerprint)
 
-    def add(self, column: Column) -> int:
-        """Take a new hypothesis in and return its number.
-
-        Raises
-        ------
-        ProblemError
-            The margins have another length, are not finite or leave [-1, 1].
-        """
-        margins = _checked(column, self.N)
+    def add(self, column: Entered) -> int:
+        """Take a new hypothesis in and return its number."""
+        margins = column.margins
         self._margins = Margins(margins[:, np.newaxis]) if self._margins is None else self._margins.append(margins)
         q = len(self.hypotheses)
         self.hypotheses.append(column.hypothesis)
         self._by_name[column.hypothesis] = q
-        self._by_values[_fingerprint(column.margins)] = q
+        self._by_values[column.fingerprint] = q
         return q
 
-    def taken(self, column: Column) -> int:
+    def taken(self, column: Entered) -> int:
         """Return the number of a hypothesis, taken in if it is a new one."""
         known = self.place(column)
         return self.add(column) if known is None else known
@@ -69,12 +108,7 @@ class Collected:
         """Begin with hypotheses that were collected before, U being dense."""
         # One by one, as they came: sums over another layout in memory are rounded otherwise.
         for hypothesis, margins in zip(hypotheses, np.ascontiguousarray(U.arrays()["dense"].T), strict=True):
-            self.add(Column(hypothesis, margins, np.nan))
-
-
-def checked_edge(column: Column, d: Float[Array, " N"]) -> float:
-    """Return u . d for a column from an oracle, its margins checked; what the oracle says of its edge is not used."""
-    return float(_checked(column, len(d)).astype(np.float64) @ d)
+            self.add(Entered.of(Column(hypothesis, margins, np.nan), self.N))
 
 
 def _checked(column: Column, N: int) -> Array:

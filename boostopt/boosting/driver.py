@@ -22,7 +22,7 @@ import numpy as np
 
 from boostopt.backends.base import Deadline
 from boostopt.boosting.callbacks import Watch
-from boostopt.boosting.collected import Collected, checked_edge
+from boostopt.boosting.collected import Collected, Heard
 from boostopt.boosting.interrupts import Interrupts
 from boostopt.boosting.moves import Move, Update
 from boostopt.boosting.problem import Problem
@@ -173,7 +173,7 @@ class Loop:
         state = self.update.begun(state, collected, tol, self._deadline).judged(self.problem.goal, collected)
         return replace(record, state=replace(state, solved_edge=state.bounds.smallest_edge))
 
-    def _asked(self, record: Record) -> tuple[State, Answer, float]:
+    def _asked(self, record: Record) -> tuple[State, Heard, float]:
         """Ask the oracle: return the state with the bounds that follow, the answer, and the seconds it took."""
         began, state, collected = time.perf_counter(), record.state, record.collected
         # Without a soft margin the rules look at the newest distribution alone.
@@ -189,20 +189,20 @@ class Loop:
             state = replace(state, memory={**state.memory, ASKED: d})
         return state, answer, time.perf_counter() - began
 
-    def _improving(self, answer: Answer, state: State, collected: Collected) -> bool:
+    def _improving(self, answer: Heard, state: State, collected: Collected) -> bool:
         """Return whether a hypothesis of an answer has a larger edge under the newest distribution than any known."""
         if not collected.t:
             return True
-        largest = max(checked_edge(column, state.d) for column in answer.columns)
+        largest = max(column.edge_under(state.d) for column in answer.columns)
         e = collected.margins.edges(state.d)
         return largest > float((np.abs(e) if self.problem.two_sided else e).max()) + RISE
 
-    def _answered(self, state: State, collected: Collected, d: Float[Array, " N"], count: int) -> tuple[Answer, Bounds]:
+    def _answered(self, state: State, collected: Collected, d: Float[Array, " N"], count: int) -> tuple[Heard, Bounds]:
         """Return the oracle's answer to a distribution, checked, new hypotheses of many, and the bounds that follow."""
-        answer = self.oracle.best(Query(d, count, self._gain(state, collected)))
+        answer = Heard.of(self.oracle.best(Query(d, count, self._gain(state, collected))), len(d))
         if count > self.count:
             # Those with a negative edge are of no use, or stand for their negations.
-            able = [column for column in answer.columns if checked_edge(column, d) > 0.0]
+            able = [column for column in answer.columns if column.edge_under(d) > 0.0]
             new = [column for column in able if collected.place(column) is None]
             if not new and len(able) == count:
                 return self._answered(state, collected, d, 2 * count)  # hypotheses of equal margins are one
@@ -211,7 +211,7 @@ class Loop:
             raise ProblemError(
                 "an oracle must return at least one column; got none. Return its best hypothesis, known or not."
             )
-        edge = checked_edge(answer.columns[0], d)
+        edge = answer.columns[0].edge_under(d)
         rounding = LYING * max(1.0, float(np.abs(d).sum()))
         if answer.largest is not None and not edge - rounding <= answer.largest < math.inf:
             raise ProblemError(
@@ -220,7 +220,7 @@ class Loop:
             )
         return answer, self._bounds(state, collected, answer, edge, d)
 
-    def _moved(self, view: View, record: Record, answer: Answer) -> Record:
+    def _moved(self, view: View, record: Record, answer: Heard) -> Record:
         """Take the columns of an answer in and move."""
         state, collected = view.state, record.collected
         t, value = collected.t, state.value
@@ -236,7 +236,7 @@ class Loop:
         state = replace(state, repeated=repeated, still=still, solved_edge=state.bounds.smallest_edge)
         return replace(record, state=state, oracle_state=self.oracle.state())
 
-    def _move(self, state: State, collected: Collected, answer: Answer, tol: float) -> Move:
+    def _move(self, state: State, collected: Collected, answer: Heard, tol: float) -> Move:
         """Take the columns of an answer in, each once, and return what the update is given."""
         numbers = [collected.taken(column) for column in answer.columns]
         u = np.asarray(answer.columns[0].margins, dtype=np.float64)

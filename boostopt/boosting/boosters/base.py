@@ -21,7 +21,7 @@ import numpy.typing as npt
 
 from boostopt.arguments import instance
 from boostopt.boosting.classifier import AtZero
-from boostopt.boosting.collected import Collected
+from boostopt.boosting.collected import Collected, Heard
 from boostopt.boosting.driver import Loop
 from boostopt.boosting.options import BoostOptions, check_keywords, run_boosting
 from boostopt.boosting.problem import Problem
@@ -220,7 +220,7 @@ class BoosterLoop(Loop):
             return super()._bounds(state, collected, answer, edge, d)
         return replace(state.bounds, edge=edge, smallest_edge=min(state.bounds.smallest_edge, edge))
 
-    def _moved(self, view: View, record: Record, answer: Answer) -> Record:
+    def _moved(self, view: View, record: Record, answer: Heard) -> Record:
         record = super()._moved(view, record, answer)
         # A hypothesis that is known gets a further step: that nothing new came is no sign of convergence.
         return replace(record, state=replace(record.state, still=0))

@@ -1,0 +1,36 @@
+"""A column is checked and hashed once, where it comes in."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostopt import boost
+from boostopt.boosting import Stabilization, collected
+from boostopt.oracles import DecisionStumps
+
+
+@pytest.mark.parametrize("name", ["lpboost", "qp_reg_adaboost"])
+def test_no_column_is_checked_or_hashed_twice(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(80, 5))
+    y = np.where(X[:, 0] + 0.7 * rng.normal(size=80) > 0, 1, -1)
+    counts, kept = Counter[tuple[str, int]](), list[Any]()
+
+    def counting(what: str, f: Any, of: Any) -> Any:
+        def called(*arguments: Any) -> Any:
+            kept.append(of(arguments[0]))  # alive, so that no other one has its address
+            counts[what, id(kept[-1])] += 1
+            return f(*arguments)
+
+        return called
+
+    monkeypatch.setattr(collected, "_checked", counting("checked", collected._checked, lambda column: column))
+    monkeypatch.setattr(collected, "_fingerprint", counting("hashed", collected._fingerprint, lambda margins: margins))
+    parameters: dict[str, Any] = {"nu": 8} if name == "lpboost" else {"C": 0.2}
+    run = boost(name, DecisionStumps(X, y), columns_per_round=3, stabilization=Stabilization(inner=0.5), **parameters)
+    assert run.rounds > 3 and {what for what, _ in counts} == {"checked", "hashed"}
+    assert max(counts.values()) == 1
