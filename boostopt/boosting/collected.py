@@ -30,7 +30,7 @@ class Entered(Column):
         ProblemError
             The margins have another length, are not finite or leave [-1, 1].
         """
-        return cls(column.hypothesis, _checked(column, N), column.edge)
+        return cls(column.hypothesis, checked_margins(column, N), column.edge)
 
     def edge_under(self, d: Float[Array, " N"]) -> float:
         """Return u . d; what the oracle says of its edge is not used."""
@@ -39,7 +39,7 @@ class Entered(Column):
     @cached_property
     def fingerprint(self) -> bytes:
         """A number for the margins, whatever their type."""
-        return _fingerprint(self.margins)
+        return fingerprint_of(self.margins)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,7 +111,7 @@ class Collected:
             self.add(Entered.of(Column(hypothesis, margins, np.nan), self.N))
 
 
-def _checked(column: Column, N: int) -> Array:
+def checked_margins(column: Column, N: int) -> Array:
     """Return the margins of a column, within [-1, 1]."""
     u = np.asarray(column.margins)
     advice = f"The oracle returned them for {column.hypothesis}: mend it."
@@ -127,7 +127,7 @@ def _checked(column: Column, N: int) -> Array:
     return u if low >= -1.0 and high <= 1.0 else np.clip(u, -1.0, 1.0)
 
 
-def _fingerprint(margins: Array) -> bytes:
+def fingerprint_of(margins: Array) -> bytes:
     """Return a number for the values of a column, whatever its type."""
     values = margins if margins.dtype == np.int8 else _as_small(margins)
     return hashlib.blake2b(np.ascontiguousarray(values).data, digest_size=16).digest()

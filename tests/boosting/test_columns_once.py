@@ -28,8 +28,12 @@ def test_no_column_is_checked_or_hashed_twice(name: str, monkeypatch: pytest.Mon
 
         return called
 
-    monkeypatch.setattr(collected, "_checked", counting("checked", collected._checked, lambda column: column))
-    monkeypatch.setattr(collected, "_fingerprint", counting("hashed", collected._fingerprint, lambda margins: margins))
+    monkeypatch.setattr(
+        collected, "checked_margins", counting("checked", collected.checked_margins, lambda column: column)
+    )
+    monkeypatch.setattr(
+        collected, "fingerprint_of", counting("hashed", collected.fingerprint_of, lambda margins: margins)
+    )
     parameters: dict[str, Any] = {"nu": 8} if name == "lpboost" else {"C": 0.2}
     run = boost(name, DecisionStumps(X, y), columns_per_round=3, stabilization=Stabilization(inner=0.5), **parameters)
     assert run.rounds > 3 and {what for what, _ in counts} == {"checked", "hashed"}
