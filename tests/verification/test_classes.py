@@ -36,7 +36,8 @@ def test_a_class_is_verified_by_asking_its_oracle_once(name: str, tmp_path: Path
     assert verification, verification
     certificate = run(name).class_certificate
     lower, upper = verification.claimed
-    assert lower <= certificate.lower and certificate.upper <= upper
+    # The file's lower end is summed over the hypotheses with weight alone: the last bits may differ.
+    assert lower <= certificate.lower + 1e-13 and certificate.upper <= upper
     assert certificate.lower - lower < 1e-10 and upper - certificate.upper < 1e-10
 
 
