@@ -73,7 +73,7 @@ PAGES = (
         "boostopt.authoring",
         "regularizers",
         "The functions F of the [template](../template.md), and what one of your own must do.",
-        also=("regularizers.base.Stationarity",),
+        also=("regularizers.base.Stationarity", "regularizers.statements.Statement"),
     ),
     Page(
         "edges",
@@ -100,12 +100,13 @@ PAGES = (
             "boosting.problem.Problem",
             "boosting.soft_margin.Goal",
             "boosting.collected.Collected",
+            "boosting.collected.Entered",
             "boosting.history.History",
             "boosting.history.Kept",
             "boosting.history.Sparse",
             "boosting.state.State",
             "boosting.state.Bounds",
-            "boosting.run.Record",
+            "boosting.record.Record",
         ),
     ),
     Page(
