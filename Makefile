@@ -9,7 +9,7 @@ DEMO := --data breast_cancer --nu 0.1 --columns 100 --backends interior,highs,cv
 # tests for each package. Old libraries call each other by names that newer ones call deprecated.
 OLDEST := build/oldest
 OLDEST_UV := $(OLDEST)/bin/uv pip
-OLDEST_TOOLS := hypothesis|pytest|pytest-xdist
+OLDEST_TOOLS := hypothesis|markdown-it-py|pytest|pytest-xdist
 OLDEST_TESTS := $(addprefix tests/, \
   backends/test_conformance.py boosting/test_standstill.py certificates/test_certificate.py \
   checks/test_check_command.py classifiers/test_ensembles_found.py classifiers/test_margin_boost_found.py \

@@ -122,8 +122,22 @@ def read_npz(path: Path) -> dict[str, Any]:
 def write_npz(file: IO[bytes], arrays: Mapping[str, Any]) -> None:
     """Write arrays such that `read_npz` reads them: compressed, but where they are larger than it unpacks."""
     size = sum(np.asarray(array).nbytes for array in arrays.values())
-    save = np.savez_compressed if size < LIMIT // 2 else np.savez  # half of it is room for the headers
-    save(file, allow_pickle=False, **arrays)
+    save_arrays(file, arrays, compressed=size < LIMIT // 2)  # half of it is room for the headers
+
+
+def save_arrays(file: IO[bytes], arrays: Mapping[str, Any], compressed: bool = False) -> None:
+    """Write plain arrays as npz.
+
+    Raises
+    ------
+    TypeError
+        One holds objects, which only pickle could write. NumPy before 2.1 has no option that refuses them.
+    """
+    for name, array in arrays.items():
+        if np.asarray(array).dtype.hasobject:
+            raise TypeError(f"expected an array of numbers or texts as {name}; got one of objects. Convert it.")
+    save = np.savez_compressed if compressed else np.savez
+    save(file, **arrays)
 
 
 def _check_members(path: Path, file: IO[bytes]) -> None:

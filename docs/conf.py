@@ -50,7 +50,10 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("py:obj", ".*"),
     ("py:.*", r"(?!boostopt\.).*"),
-    ("py:class", r"boostopt\.(programs\.formulation\.P|programs\.program\.Page|margins\.Rows|comparison\.\w+\.(Run|Score|Mean|Settings))"),
+    (
+        "py:class",
+        r"boostopt\.(programs\.\w+\.(P|Page)|margins\.Rows|comparison\.\w+\.(Run|Score|Mean|Settings))",
+    ),
 ]
 
 html_theme = "furo"

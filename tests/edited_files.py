@@ -30,7 +30,7 @@ def packed(about: Any, arrays: Mapping[str, np.ndarray]) -> bytes:
     """A file that says this, all its checksums right."""
     out = io.BytesIO()
     meta = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-    np.savez(out, allow_pickle=False, **arrays, meta=meta)  # pyright: ignore[reportArgumentType]
+    np.savez(out, **arrays, meta=meta)  # pyright: ignore[reportArgumentType]
     return out.getvalue()
 
 

@@ -6,10 +6,11 @@ import os
 import stat
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from boostopt import DataError
-from boostopt.files import half_written, replace_file, same_place, written
+from boostopt.files import half_written, read_npz, replace_file, same_place, save_arrays, written
 
 
 def test_a_link_is_followed(tmp_path: Path) -> None:
@@ -51,3 +52,12 @@ def test_paths_of_one_file_are_told_from_others_also_where_there_is_none(
     Path("b").hardlink_to("a")
     Path("c").symlink_to("d")
     assert same_place("a", "b") and same_place("c", "d") and not same_place("a", "c")
+
+
+def test_arrays_of_objects_are_not_written(tmp_path: Path) -> None:
+    """Only pickle could, and what reads them again would execute what it reads."""
+    with (tmp_path / "a.npz").open("wb") as file, pytest.raises(TypeError, match="as b; got one of objects"):
+        save_arrays(file, {"a": np.ones(3), "b": np.array([None, 1])})
+    with (tmp_path / "a.npz").open("wb") as file:
+        save_arrays(file, {"a": np.ones(3), "text": np.array(["x"])}, compressed=True)
+    assert set(read_npz(tmp_path / "a.npz")) == {"a", "text"}

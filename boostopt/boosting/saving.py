@@ -29,7 +29,7 @@ from boostopt.boosting.record import FINAL_WEIGHTS, Record
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Trace
 from boostopt.errors import BoostoptError, DataError, OptionError, SolverNotFound
-from boostopt.files import half_written, read_npz, replace_file
+from boostopt.files import half_written, read_npz, replace_file, save_arrays
 from boostopt.margins import Margins
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.saving import from_state, to_state
@@ -63,7 +63,7 @@ def save(record: Record, path: str | PathLike[str], final: tuple[Float[Array, " 
     told = None if final is None else {"weights": final[1], "w": writer.plain(final[0])}
     about |= {"kind": KIND, "format": FORMAT, "final": told}
     writer.arrays[META] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
-    replace_file(file_path("path", path), lambda file: np.savez(file, allow_pickle=False, **writer.arrays))
+    replace_file(file_path("path", path), lambda file: save_arrays(file, writer.arrays))
 
 
 def sweep(path: str | PathLike[str]) -> None:

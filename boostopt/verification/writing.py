@@ -19,7 +19,7 @@ import numpy as np
 from boostopt.arguments import file_path, instance, refused
 from boostopt.certificates.certificate import Certificate
 from boostopt.errors import ProblemError
-from boostopt.files import replace_file
+from boostopt.files import replace_file, save_arrays
 from boostopt.programs.program import Program
 from boostopt.shapes import Array
 from boostopt.solving.solution import Solution
@@ -173,7 +173,7 @@ def write(path: str | PathLike[str], document: dict[str, Any], arrays: dict[str,
         return
     packed = io.BytesIO()
     plain: dict[str, Any] = {name: np.ascontiguousarray(array, dtype=np.float64) for name, array in arrays.items()}
-    np.savez(packed, allow_pickle=False, **plain)
+    save_arrays(packed, plain)
     content = packed.getvalue()
     said = _readable(_text({**document, "arrays": {"beside": hashlib.sha256(content).hexdigest()}}))
     _write(target.with_name(target.name + BESIDE), content)

@@ -311,7 +311,7 @@ def through_a_file(backend: str, state: Any) -> Any:
     packed = get_backend(backend).packed(state)
     assert packed is not None
     file = io.BytesIO()
-    np.savez(file, allow_pickle=False, **packed)
+    np.savez(file, **packed)
     file.seek(0)
     with np.load(file, allow_pickle=False) as arrays:
         return get_backend(backend).unpacked(dict(arrays))

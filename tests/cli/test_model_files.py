@@ -56,7 +56,7 @@ def contents(path: Path) -> tuple[dict[str, Any], dict[str, Any]]:
 def write(path: Path, about: Any, arrays: dict[str, Any]) -> Path:
     """Write a model file of anything."""
     text = about if isinstance(about, str) else json.dumps(about)
-    np.savez(path, meta=np.frombuffer(text.encode(), dtype=np.uint8), allow_pickle=False, **arrays)
+    np.savez(path, meta=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)
     return path
 
 

@@ -158,7 +158,7 @@ def main(version: str) -> None:
         "models": classifiers(folder, data),
     }
     comparisons(folder)
-    np.savez_compressed(folder / "data.npz", allow_pickle=False, **data, **matrices)
+    np.savez_compressed(folder / "data.npz", **data, **matrices)
     (folder / "expected.json").write_text(json.dumps(expected, indent=1))
 
 
