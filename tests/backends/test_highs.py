@@ -47,6 +47,7 @@ from boostopt.backends.highs.backend import Handle, Rung
 from boostopt.backends.highs.program import LinearProgram
 from boostopt.edges.base import Epigraph
 from boostopt.edges.tied import TiedEdges
+from boostopt.files import save_arrays
 
 VARIANTS = {"highs:dual": "dual simplex", "highs:primal": "primal simplex", "highs:ipm": "interior point"}
 # Merged examples are others in each round, and a first solve of them leaves nothing to go on from.
@@ -311,7 +312,7 @@ def through_a_file(backend: str, state: Any) -> Any:
     packed = get_backend(backend).packed(state)
     assert packed is not None
     file = io.BytesIO()
-    np.savez(file, **packed)
+    save_arrays(file, packed)
     file.seek(0)
     with np.load(file, allow_pickle=False) as arrays:
         return get_backend(backend).unpacked(dict(arrays))

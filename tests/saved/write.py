@@ -21,6 +21,7 @@ import numpy as np
 from boostopt import Run, benchmark, boost, compare, get_formulation, list_formulations
 from boostopt.boosting import boosters
 from boostopt.estimators import MarginBoostClassifier
+from boostopt.files import save_arrays
 from boostopt.oracles import DecisionStumps, KernelColumns
 from boostopt.oracles.base import Oracle
 from boostopt.verification import save
@@ -158,7 +159,8 @@ def main(version: str) -> None:
         "models": classifiers(folder, data),
     }
     comparisons(folder)
-    np.savez_compressed(folder / "data.npz", **data, **matrices)
+    with (folder / "data.npz").open("wb") as file:
+        save_arrays(file, {**data, **matrices}, compressed=True)
     (folder / "expected.json").write_text(json.dumps(expected, indent=1))
 
 
