@@ -9,6 +9,7 @@ from __future__ import annotations
 import bz2
 import glob
 import gzip
+import io
 import lzma
 import math
 import os
@@ -125,7 +126,7 @@ def write_npz(file: IO[bytes], arrays: Mapping[str, Any]) -> None:
     save_arrays(file, arrays, compressed=size < LIMIT // 2)  # half of it is room for the headers
 
 
-def save_arrays(file: IO[bytes], arrays: Mapping[str, Any], compressed: bool = False) -> None:
+def save_arrays(file: IO[bytes] | io.BytesIO, arrays: Mapping[str, Any], compressed: bool = False) -> None:
     """Write plain arrays as npz.
 
     Raises
