@@ -11,29 +11,33 @@ import numpy.typing as npt
 
 from boostopt.arguments import listed, names, refused
 from boostopt.backends import check_backend
-from boostopt.backends.base import Backend
-from boostopt.boosting.options import OPTIONS, BoostOptions, check_keywords, read_record, run_boosting
+from boostopt.backends.base import Backend, Deadline
+from boostopt.boosting.callbacks import Watch
+from boostopt.boosting.driver import Loop
+from boostopt.boosting.moves import Update
+from boostopt.boosting.options import OPTIONS, BoostOptions, check_keywords, read_record
+from boostopt.boosting.pages import page_of
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.progress_line import progress_line
 from boostopt.boosting.projection import make
+from boostopt.boosting.resume import initial_record
+from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.rules import RULES, Rule
-from boostopt.boosting.run import Run
-from boostopt.boosting.stabilization import Stabilization
+from boostopt.boosting.run import Run, final_weights_of
 from boostopt.errors import OptionError, unknown_name
 from boostopt.oracles.base import Oracle, check_oracle
 from boostopt.programs.catalogue import get_formulation, list_formulations
+from boostopt.threads import one_thread
 
 EXPECTED = "a rule, the name of one, or a list of them"
 ADVICE = "Pass names in quotes, or rules made with boostopt.boosting.Rule(...)."
-
-EPSILON = 0.01
-"""The accuracy of the soft margin where none is given."""
 
 
 def boost(
     formulation: Any,
     oracle: Oracle,
     *,
-    epsilon: float = EPSILON,
+    epsilon: float | None = None,
     d0: npt.ArrayLike | None = None,
     backend: str | Backend = "auto",
     update: str | None = None,
@@ -46,11 +50,13 @@ def boost(
     Parameters
     ----------
     formulation
-        A name from `list_formulations()`, the path of a page, or a formulation.
+        A name from `list_formulations()`, the path of a page, or a formulation; or a booster that states no program:
+        "adaboost_reg", "smoothboost", "brownboost", "madaboost", or a `boostopt.boosting.boosters.Booster`.
     oracle
         The examples and the class of hypotheses: see `boostopt.oracles`. Its multiplicities are the program's c.
     epsilon
-        The accuracy of the soft margin that the stopping rules are about, positive.
+        The accuracy of the soft margin that the stopping rules are about, positive; 0.01 by default. A booster that
+        states no program goes on to its own end where none is given: no rule ends it before.
     d0
         Reference distribution, shape (N,); proportional to the multiplicities by default.
     backend
@@ -88,7 +94,7 @@ def boost(
     ----------
     Glocer 2009, algorithms 2.1, 3.1 to 3.3, 4.1, 4.3; Shalev-Shwartz and Singer 2008, figure 1.
     """
-    page = get_formulation(formulation)
+    page = page_of(formulation)
     check_oracle(oracle)
     check_backend(backend)
     own = {name: value for name, value in keywords.items() if name in OPTIONS}
@@ -102,9 +108,44 @@ def boost(
             f"not. Make it with reflexive=True{remedy}"
         )
     options = replace(read_record("options", options), **own)
-    wanted = _rules(problem, rules)
-    idle = Stabilization().idle if options.stabilization is None else options.stabilization.idle
-    return run_boosting(problem, oracle, make(problem, backend, idle), wanted, options)
+    own_end = isinstance(page, Booster) and epsilon is None and rules is None
+    wanted = () if own_end else _rules(problem, rules)
+    _check_options(problem, options)
+    return _run(problem, oracle, make(problem, backend, options.stabilization.idle), wanted, options)
+
+
+def _run(problem: Problem, oracle: Oracle, update: Update, rules: tuple[Rule, ...], options: BoostOptions) -> Run:
+    """Return the run of a problem that moves by a given update until a rule holds or a limit is reached."""
+    how = final_weights_of(problem, options.final_weights)
+    stood = oracle.state()
+    record = initial_record(problem, oracle, options)
+    deadline = Deadline.after(options.time_limit)
+    with one_thread(), progress_line(options.progress, problem.page.name) as show:
+        watch = Watch.of(options, problem, oracle, record, show)
+        try:
+            return Run.finished(Loop(problem, oracle, update, rules, options, deadline, watch).run(record), how)
+        finally:
+            # Equal calls give equal runs: an oracle that counts its calls begins again.
+            oracle.restore(stood)
+
+
+def _check_options(problem: Problem, options: BoostOptions) -> None:
+    """Raise OptionError for options that have no meaning for a problem, or where nothing need ever stop the run."""
+    if options.stabilization and problem.update != "total":
+        raise OptionError(
+            f"stabilization is of totally corrective runs; {problem.page.name} moves by {problem.update!r}. "
+            "Leave it out."
+        )
+    if options.start is not None and isinstance(problem.page, Booster):
+        raise OptionError(
+            f"{problem.page.name} sets its distribution from all of its own rounds, of which a start says nothing; got "
+            "start. Leave it out: a checkpoint goes on with a run."
+        )
+    if problem.endless and options.max_rounds is None and options.time_limit is None:
+        raise OptionError(
+            f"{problem.page.name} may go on for ever: it needs a limit, and got none, for no rule need ever hold. Pass "
+            "max_rounds or time_limit."
+        )
 
 
 def _rules(problem: Problem, wanted: object) -> tuple[Rule, ...]:

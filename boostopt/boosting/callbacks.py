@@ -6,18 +6,25 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from boostopt.arguments import refused
 from boostopt.boosting.classifier import ZERO, AtZero, decided
+from boostopt.boosting.options import BoostOptions
+from boostopt.boosting.problem import Problem
 from boostopt.boosting.record import Record
 from boostopt.boosting.saving import save
 from boostopt.boosting.soft_margin import Goal
 from boostopt.boosting.trace import Row
-from boostopt.errors import DataError
+from boostopt.errors import DataError, OptionError, ProblemError, shown
+from boostopt.oracles.base import Oracle
+from boostopt.oracles.examples import signs
 from boostopt.oracles.features import Features, evaluate
+from boostopt.regularizers.cap import Cap
+from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.shapes import Array, Float, Int8
 
 
@@ -51,48 +58,51 @@ class TestExamples:
         return f / max(record.state.total, np.finfo(float).tiny)
 
 
-@dataclass(frozen=True)
-class Checkpoints:
-    """The file that a run is stored in while it goes on, and how often.
-
-    Attributes
-    ----------
-    path
-        The file; it is replaced as a whole.
-    rounds
-        Rounds from one to the next.
-    seconds
-        Seconds after which one is due all the same; None for rounds alone.
-    """
-
-    path: Path
-    rounds: int
-    seconds: float | None
-
-
 @dataclass(eq=False)
 class Watch:
     """The bookkeeping of a run.
 
     Attributes
     ----------
+    options
+        Where the run is stored while it goes on, and how often.
     goals
         The soft margins at other values of nu that the trace shows.
     test
         Examples to test on, None for none.
-    checkpoints
-        Where the run is stored, None for nowhere.
+    earlier
+        Seconds that the run took before it was stored.
     show
         What is called with every row of the trace.
     """
 
-    goals: Sequence[Goal] = ()
-    test: TestExamples | None = None
-    checkpoints: Checkpoints | None = None
-    show: Callable[[Row], None] | None = None
+    options: BoostOptions
+    goals: Sequence[Goal]
+    test: TestExamples | None
+    earlier: float
+    show: Callable[[Row], None] | None
     began: float = field(default_factory=time.perf_counter)
-    earlier: float = 0.0
     stored: float = field(default_factory=time.perf_counter)
+
+    @classmethod
+    def of(
+        cls,
+        options: BoostOptions,
+        problem: Problem,
+        oracle: Oracle,
+        record: Record,
+        show: Callable[[Row], None] | None = None,
+    ) -> Watch:
+        """Return what looks at the rounds of a run that begins with a record.
+
+        Raises
+        ------
+        OptionError
+            There are values of nu without a soft margin, or no examples to test on as the oracle has them.
+        """
+        earlier = record.trace[-1].seconds if len(record.trace) else 0.0
+        test = _test(options.test, options.at_zero, oracle)
+        return cls(options, _goals(problem, options.nus), test, earlier, show)
 
     def saw(self, record: Record, oracle_seconds: float, update_seconds: float) -> None:
         """Write a round down, and store the run where that is due; the run itself is as it was."""
@@ -102,26 +112,28 @@ class Watch:
         record.history.keep(state, record.collected.t, problem.smooth)
         if self.show is not None:
             self.show(row)
-        if self.checkpoints is not None and self._due(self.checkpoints, state.round):
-            self._store(self.checkpoints, record)
+        if self._due(state.round):
+            self._store(record)
 
     def ended(self, record: Record) -> None:
         """Store a run as it stood after its last round: what the oracle has said since will be asked again."""
-        if self.checkpoints is not None:
-            self._store(self.checkpoints, record)
+        self._store(record)
 
-    def _store(self, checkpoints: Checkpoints, record: Record) -> None:
-        """Make a checkpoint; a run is not lost for a full disk."""
+    def _store(self, record: Record) -> None:
+        """Make a checkpoint where one is wanted; a run is not lost for a full disk."""
+        if self.options.checkpoint is None:
+            return
         try:
-            save(record, checkpoints.path)
+            save(record, self.options.checkpoint)
         except DataError as failure:
             warnings.warn(f"no checkpoint of round {record.state.round}: {failure}", RuntimeWarning, stacklevel=5)
         self.stored = time.perf_counter()
 
-    def _due(self, checkpoints: Checkpoints, number: int) -> bool:
+    def _due(self, number: int) -> bool:
         """Whether a checkpoint is to be made after this round."""
-        late = checkpoints.seconds is not None and time.perf_counter() - self.stored >= checkpoints.seconds
-        return number % checkpoints.rounds == 0 or late
+        seconds = self.options.checkpoint_seconds
+        late = seconds is not None and time.perf_counter() - self.stored >= seconds
+        return number % self.options.checkpoint_rounds == 0 or late
 
     def _row(self, record: Record, oracle_seconds: float, update_seconds: float) -> Row:
         """Return the row of the trace."""
@@ -149,3 +161,36 @@ class Watch:
             smallest_primal=state.bounds.shown_primal,
             soft_margins=tuple(goal.soft_margin(state.m, total) for goal in self.goals),
         )
+
+
+def _goals(problem: Problem, nus: Sequence[float]) -> tuple[Goal, ...]:
+    """Return the soft margins at values of nu: those of the cap c / nu, whatever the formulation is after."""
+    if not nus:
+        return ()
+    if problem.goal is None:
+        raise OptionError(f"{problem.page.name} is after no soft margin; leave out nus.")
+    examples = problem.examples
+    c = np.where(examples.d0 > 0, examples.c, 0.0)
+    return tuple(Goal(Cap(CappedSimplex(c, nu)), problem.goal.G, examples) for nu in nus)
+
+
+def _test(test: tuple[Any, npt.ArrayLike] | None, at_zero: AtZero, oracle: Oracle) -> TestExamples | None:
+    """Return the examples to test on, checked."""
+    if test is None:
+        return None
+    advice = "Pass features of shape (n, features) and a class for each row."
+    if not isinstance(test, tuple | list) or len(test) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise refused("test", "a pair (X, y) of features and classes", test, advice)
+    X, y = test
+    labels, rows = signs(y), Features(X).n
+    if np.ndim(X) != 2 or labels.shape != (rows,) or rows == 0:
+        raise OptionError(
+            f"test must hold features and one class for each row of them; got {shown(X)} and classes of shape "
+            f"{labels.shape}. {advice}"
+        )
+    examples = TestExamples(X, labels, at_zero)
+    try:
+        oracle.check_features(examples.features)
+    except ProblemError as failure:
+        raise OptionError(f"test must hold features as the oracle has them: {failure}") from failure
+    return examples

@@ -25,10 +25,11 @@ from boostopt.boosting.callbacks import Watch
 from boostopt.boosting.collected import Collected, Heard
 from boostopt.boosting.interrupts import Interrupts
 from boostopt.boosting.moves import Move, Update
+from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.record import Record
-from boostopt.boosting.rules import Rule, Schedule, View, small_eta
-from boostopt.boosting.stabilization import ASKED, Stabilization
+from boostopt.boosting.rules import Rule, View, promising_nothing, small_eta
+from boostopt.boosting.stabilization import ASKED
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.updates import Total
 from boostopt.errors import ProblemError
@@ -73,22 +74,6 @@ LYING = 1e-9
 """By how much of the sum of d an edge may exceed by rounding what an oracle says is the largest."""
 
 
-@dataclass(frozen=True)
-class Limits:
-    """When a run ends without a rule.
-
-    Attributes
-    ----------
-    max_rounds
-        Updates; None for no limit.
-    deadline
-        When time is up.
-    """
-
-    max_rounds: int | None
-    deadline: Deadline
-
-
 @dataclass(frozen=True, eq=False)
 class Loop:
     """The parts of a run that do not change.
@@ -97,30 +82,24 @@ class Loop:
     ----------
     problem, oracle
         What is boosted, over which class.
-    count
-        Columns that the oracle is asked for in a round.
     update
         How the weights move.
     rules
         When the run stops.
-    schedule
-        How accurate solves are.
-    stabilization
-        What the oracle is asked with.
-    limits
-        When the run ends all the same.
+    options
+        Limits, how accurate solves are, and what the oracle is asked with.
+    deadline
+        When time is up.
     watch
         What looks at every round: trace, test examples, checkpoints, progress.
     """
 
     problem: Problem
     oracle: Oracle
-    count: int
     update: Update
     rules: tuple[Rule, ...]
-    schedule: Schedule
-    stabilization: Stabilization
-    limits: Limits
+    options: BoostOptions
+    deadline: Deadline
     watch: Watch
 
     def run(self, record: Record) -> Record:
@@ -160,8 +139,9 @@ class Loop:
                 state = record.state
         self.watch.ended(replace(record, reason=reason))
         if isinstance(self.update, Total):
-            state = self.update.polished(state, record.collected, self.limits.deadline)
+            state = self.update.polished(state, record.collected, self.deadline)
         record.trace.amend(state.bounds, state.soft_margin, state.value)
+        reason += self.update.note(state)
         return replace(record, state=state, oracle_state=self.oracle.state(), reason=reason)
 
     def _begun(self, record: Record) -> Record:
@@ -169,23 +149,23 @@ class Loop:
         state, collected = record.state, record.collected
         if state.round or not collected.t:
             return record
-        tol = self.schedule.tolerance(View(self.problem, state, record.guarantee))
-        state = self.update.begun(state, collected, tol, self._deadline).judged(self.problem.goal, collected)
+        tol = self.options.schedule.tolerance(View(self.problem, state, record.guarantee))
+        state = self.update.begun(state, collected, tol, self._time).judged(self.problem.goal, collected)
         return replace(record, state=replace(state, solved_edge=state.bounds.smallest_edge))
 
     def _asked(self, record: Record) -> tuple[State, Heard, float]:
         """Ask the oracle: return the state with the bounds that follow, the answer, and the seconds it took."""
         began, state, collected = time.perf_counter(), record.state, record.collected
         # Without a soft margin the rules look at the newest distribution alone.
-        d = state.d if self.problem.goal is None else self.stabilization.query(state)
-        answer, bounds = self._answered(state, collected, d, self.count)
+        d = state.d if self.problem.goal is None else self.options.stabilization.query(state)
+        answer, bounds = self._answered(state, collected, d, self._count)
         if d is not state.d and not self._improving(answer, state, collected):
-            answer, bounds = self._answered(replace(state, bounds=bounds), collected, state.d, self.count)
+            answer, bounds = self._answered(replace(state, bounds=bounds), collected, state.d, self._count)
         if self.problem.goal is None and all(collected.place(column) is not None for column in answer.columns):
             # Where values add up over the hypotheses the best one may be known, and others be of use all the same.
-            answer, bounds = self._answered(state, collected, state.d, collected.t + self.count)
+            answer, bounds = self._answered(state, collected, state.d, collected.t + self._count)
         state = replace(state, bounds=bounds)
-        if self.stabilization.previous:
+        if self.options.stabilization.previous:
             state = replace(state, memory={**state.memory, ASKED: d})
         return state, answer, time.perf_counter() - began
 
@@ -200,13 +180,16 @@ class Loop:
     def _answered(self, state: State, collected: Collected, d: Float[Array, " N"], count: int) -> tuple[Heard, Bounds]:
         """Return the oracle's answer to a distribution, checked, new hypotheses of many, and the bounds that follow."""
         answer = Heard.of(self.oracle.best(Query(d, count, self._gain(state, collected))), len(d))
-        if count > self.count:
+        if count > self._count:
             # Those with a negative edge are of no use, or stand for their negations.
             able = [column for column in answer.columns if column.edge_under(d) > 0.0]
             new = [column for column in able if collected.place(column) is None]
             if not new and len(able) == count:
                 return self._answered(state, collected, d, 2 * count)  # hypotheses of equal margins are one
-            answer = replace(answer, columns=tuple(new[: self.count]) or answer.columns[: self.count])
+            answer = replace(
+                answer,
+                columns=tuple(new[: self._count]) or answer.columns[: self._count],
+            )
         if not answer.columns:
             raise ProblemError(
                 "an oracle must return at least one column; got none. Return its best hypothesis, known or not."
@@ -224,14 +207,14 @@ class Loop:
         """Take the columns of an answer in and move."""
         state, collected = view.state, record.collected
         t, value = collected.t, state.value
-        tol = max(self.schedule.tolerance(view) * TIGHTER**state.repeated, finest(self.problem))
+        tol = max(self.options.schedule.tolerance(view) * TIGHTER**state.repeated, finest(self.problem))
         state = self.update(self._move(state, collected, answer, tol)).judged(self.problem.goal, collected)
         repeated = 0 if collected.t > t else state.repeated + 1
         rise = (ROUGH if isinstance(self.update, Total) else RISE) * max(1.0, abs(value))
         if self.problem.edges.edge_bound is not None:
             rise = min(rise, 0.25 * self.problem.epsilon**2)  # theory promises twice that
         # A step towards an edge below 0 lowers the potential, and rightly: it ends by its own conditions.
-        risen = self.problem.update == "projection" or state.value > value + rise
+        risen = self.problem.adds or state.value > value + rise
         still = 0 if risen or repeated == 0 else state.still + 1
         state = replace(state, repeated=repeated, still=still, solved_edge=state.bounds.smallest_edge)
         return replace(record, state=state, oracle_state=self.oracle.state())
@@ -240,12 +223,17 @@ class Loop:
         """Take the columns of an answer in, each once, and return what the update is given."""
         numbers = [collected.taken(column) for column in answer.columns]
         u = np.asarray(answer.columns[0].margins, dtype=np.float64)
-        return Move(state, collected, numbers[0], u, tol, self._deadline)
+        return Move(state, collected, numbers[0], u, tol, self._time)
 
     @property
-    def _deadline(self) -> Deadline:
+    def _count(self) -> int:
+        """Columns that the oracle is asked for in a round."""
+        return self.options.columns_per_round
+
+    @property
+    def _time(self) -> Deadline:
         """When solvers are to stop: a solve that is due is given some time, or there would be no answer to return."""
-        deadline = self.limits.deadline
+        deadline = self.deadline
         if deadline.left is None or deadline.allowed is None:
             return deadline
         least = min(max(LEAST_SHARE * deadline.allowed, LEAST_SECONDS), MOST_SECONDS)
@@ -254,13 +242,15 @@ class Loop:
     def _bounds(self, state: State, collected: Collected, answer: Answer, edge: float, d: Float[Array, " N"]) -> Bounds:
         """Return the bounds after an answer of the oracle to d."""
         goal = self.problem.goal
+        if not self.update.bounds_class(d):
+            return replace(state.bounds, edge=edge, smallest_edge=min(state.bounds.smallest_edge, edge))
         F_of_d = self.problem.F.value(d)
         reach = answer.largest if answer.preferred and answer.largest is not None else edge
         bounds = state.bounds.seen(edge, reach, 0.0 if goal is None else goal.F0.value(d), F_of_d)
         if answer.largest is not None and goal is not None:
             bounds = bounds.lowered(goal.upper(d, answer.largest), d)
         G = self.problem.edges
-        if goal is None or not G.mixes or self.problem.update == "projection":
+        if goal is None or not G.mixes or self.problem.adds:
             return bounds
         asked = any(rule.primal for rule in self.rules)
         # No known hypothesis has a larger edge than the largest of the class: O(N t) are saved.
@@ -296,9 +286,9 @@ class Loop:
             return standstill(self.problem, state)
         if interrupted:
             return INTERRUPTED
-        if self.limits.deadline.passed:
+        if self.deadline.passed:
             return TIME
-        most = self.limits.max_rounds
+        most = self.options.max_rounds
         return LIMIT if most is not None and state.round >= most else ""
 
     def _gain(self, state: State, collected: Collected) -> Callable[[Float[Array, " N"]], float]:
@@ -306,7 +296,7 @@ class Loop:
 
         def gain(u: Float[Array, " N"]) -> float:
             program = self.problem.program(collected.joined(u), state.progress(self.problem, u))
-            left = self._deadline.time_limit
+            left = self._time.time_limit
             return solve(program, tol=GAIN_TOL, time_limit=left).certificate.lower - state.value
 
         return gain
@@ -331,8 +321,7 @@ def standstill(problem: Problem, state: State) -> str:
         return f"the solver is stuck: {KNOWN}, and the program was solved to a gap of {certificate.gap:.2g} only"
     left = _left(problem, state)
     if left <= 0.5 * epsilon * (1.0 + BROKEN):
-        doubt = "" if problem.goal is None or problem.F.affordable(epsilon) else small_eta(problem)
-        return f"{CONVERGED}; that promises nothing of the soft margin, for {doubt}" if doubt else CONVERGED
+        return CONVERGED + promising_nothing("" if problem.goal is None else small_eta(problem))
     apart = f"its bounds over the class are {left:.2g} apart, epsilon / 2 is {0.5 * epsilon:.2g}"
     if problem.update != "total":
         return f"the steps are stuck: {KNOWN}, and none raises the program by more than {RISE:g}, while {apart}"

@@ -176,7 +176,7 @@ class History:
         m = U.margins(w)
         d = problem.at(m).d if kept.d is None else kept.d.full
         state = State(k, w, m, d, math.nan, math.nan, Bounds(smallest_edge=kept.smallest_edge))
-        if problem.update == "projection" and problem.goal is not None:
+        if problem.adds and problem.goal is not None:
             program = problem.goal.program(U)
         else:
             program = problem.program(U, state.progress(problem, U.column(kept.t - 1)))

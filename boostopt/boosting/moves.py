@@ -74,6 +74,14 @@ class Update(ABC):
     def __call__(self, move: Move) -> State:
         """Return where the run stands after the move, its soft margin not yet judged."""
 
+    def bounds_class(self, d: Float[Array, " N"]) -> bool:
+        """Return whether the largest edge of the class under a distribution bounds what is certified."""
+        return True
+
+    def note(self, state: State) -> str:
+        """Return what the reason of a run that ends has to say besides; "" for nothing."""
+        return ""
+
     def moved(self, move: Move, w: Float[Array, " t"], m: Float[Array, " N"], G: EdgeFunction | None = None) -> State:
         """Return the state at weights w with the margins m, asked with d(w); G is the round's where it changes."""
         at = self.problem.at(m)

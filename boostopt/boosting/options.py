@@ -1,15 +1,13 @@
-"""The options of any run, and how a run is made with them."""
+"""The options of any run: one record, from Python to the command line."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import (
@@ -21,32 +19,17 @@ from boostopt.arguments import (
     number,
     numbers,
     optional,
-    refused,
     seconds,
     whole,
 )
-from boostopt.backends.base import Deadline
-from boostopt.boosting.callbacks import Checkpoints, TestExamples, Watch
 from boostopt.boosting.classifier import AT_ZERO
-from boostopt.boosting.driver import Limits, Loop
-from boostopt.boosting.problem import Problem
-from boostopt.boosting.progress_line import progress_line
-from boostopt.boosting.resume import initial_record
-from boostopt.boosting.rules import Rule, Schedule
-from boostopt.boosting.run import AtZero, Run, final_weights_of
-from boostopt.boosting.soft_margin import Goal
+from boostopt.boosting.rules import Schedule
+from boostopt.boosting.run import AtZero, Run
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.trace import Row
-from boostopt.boosting.updates import Update
-from boostopt.errors import OptionError, ProblemError, listed, nearest, shown
-from boostopt.oracles.base import Oracle
-from boostopt.oracles.examples import signs
-from boostopt.oracles.features import Features
+from boostopt.errors import OptionError, listed, nearest
 from boostopt.oracles.given import AN_EDGE
 from boostopt.programs.formulation import Formulation
-from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex
-from boostopt.threads import one_thread
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,8 +78,8 @@ class BoostOptions:
     time_limit: float | None = None
     guarantee: float | None = None
     columns_per_round: int = 1
-    schedule: Schedule | None = None
-    stabilization: Stabilization | None = None
+    schedule: Schedule = field(default_factory=Schedule)
+    stabilization: Stabilization = field(default_factory=Stabilization)
     start: Run | None = None
     final_weights: str | None = None
     history: bool | None = None
@@ -115,10 +98,11 @@ class BoostOptions:
             "time_limit": seconds("time_limit", self.time_limit),
             "guarantee": optional(number, "guarantee", self.guarantee, *AN_EDGE),
             "columns_per_round": whole("columns_per_round", self.columns_per_round, 1),
-            "schedule": optional(instance, "schedule", self.schedule, Schedule, *_made("a Schedule")),
+            "schedule": optional(instance, "schedule", self.schedule, Schedule, *_made("a Schedule")) or Schedule(),
             "stabilization": optional(
                 instance, "stabilization", self.stabilization, Stabilization, *_made("a Stabilization")
-            ),
+            )
+            or Stabilization(),
             "start": optional(instance, "start", self.start, Run, "a run, what boost returns", "Pass the run itself."),
             "history": optional(flag, "history", self.history),
             "nus": numbers("nus", self.nus, "positive counts of examples", lambda nu: 0.0 < nu < math.inf),
@@ -148,61 +132,6 @@ def _made(what: str) -> tuple[str, str]:
     return what, f"Make one with boostopt.boosting.{what.split()[-1]}(...), or leave it out."
 
 
-def run_boosting(
-    problem: Problem,
-    oracle: Oracle,
-    update: Update,
-    rules: tuple[Rule, ...],
-    options: BoostOptions,
-    kind: type[Loop] = Loop,
-) -> Run:
-    """Return the run of a problem that moves by a given update until a rule holds or a limit is reached."""
-    how = final_weights_of(problem, options.final_weights)
-    if options.stabilization and problem.update != "total":
-        raise OptionError(
-            f"stabilization is of totally corrective runs; {problem.page.name} moves by {problem.update!r}. "
-            "Leave it out."
-        )
-    _check_end(problem, options.max_rounds, options.time_limit)
-    stood = oracle.state()
-    record = initial_record(
-        problem,
-        oracle,
-        options.guarantee,
-        options.history,
-        options.max_rounds,
-        options.nus,
-        options.checkpoint,
-        None if options.start is None else options.start.record,
-    )
-    watch = Watch(
-        goals=_goals(problem, options.nus),
-        test=_test(options.test, options.at_zero, oracle),
-        checkpoints=None
-        if options.checkpoint is None
-        else Checkpoints(Path(options.checkpoint), options.checkpoint_rounds, options.checkpoint_seconds),
-        earlier=record.trace[-1].seconds if len(record.trace) else 0.0,
-    )
-    limits = Limits(options.max_rounds, Deadline.after(options.time_limit))
-    with one_thread(), progress_line(options.progress, problem.page.name) as show:
-        loop = kind(
-            problem,
-            oracle,
-            options.columns_per_round,
-            update,
-            rules,
-            options.schedule or Schedule(),
-            options.stabilization or Stabilization(),
-            limits,
-            replace(watch, show=show),
-        )
-        try:
-            return Run.finished(loop.run(record), how)
-        finally:
-            # Equal calls give equal runs: an oracle that counts its calls begins again.
-            oracle.restore(stood)
-
-
 def check_keywords(function: str, given: Iterable[str], own: Iterable[str], page: Formulation[Any]) -> None:
     """Raise OptionError for a keyword that is neither the function's own nor a parameter of the formulation."""
     own, of_page = sorted(own), sorted(page.parameters)
@@ -212,46 +141,3 @@ def check_keywords(function: str, given: Iterable[str], own: Iterable[str], page
                 f"unknown keyword {name!r} of {function}.{nearest(name, [*own, *of_page])} Known: its own "
                 f"{listed(own)}; of {page.name} {listed(of_page) or 'none'}."
             )
-
-
-def _check_end(problem: Problem, max_rounds: int | None, time_limit: float | None) -> None:
-    """Raise OptionError where nothing need ever stop the run."""
-    endless = problem.update == "projection" and not math.isfinite(problem.most_rounds)
-    if endless and max_rounds is None and time_limit is None:
-        raise OptionError(
-            f"{problem.page.name} may go on for ever: it needs a limit, and got none, for no rule need ever hold. Pass "
-            "max_rounds or time_limit."
-        )
-
-
-def _goals(problem: Problem, nus: Sequence[float]) -> tuple[Goal, ...]:
-    """Return the soft margins at values of nu: those of the cap c / nu, whatever the formulation is after."""
-    if not nus:
-        return ()
-    if problem.goal is None:
-        raise OptionError(f"{problem.page.name} is after no soft margin; leave out nus.")
-    examples = problem.examples
-    c = np.where(examples.d0 > 0, examples.c, 0.0)
-    return tuple(Goal(Cap(CappedSimplex(c, nu)), problem.goal.G, examples) for nu in nus)
-
-
-def _test(test: tuple[Any, npt.ArrayLike] | None, at_zero: AtZero, oracle: Oracle) -> TestExamples | None:
-    """Return the examples to test on, checked."""
-    if test is None:
-        return None
-    advice = "Pass features of shape (n, features) and a class for each row."
-    if not isinstance(test, tuple | list) or len(test) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise refused("test", "a pair (X, y) of features and classes", test, advice)
-    X, y = test
-    labels, rows = signs(y), Features(X).n
-    if np.ndim(X) != 2 or labels.shape != (rows,) or rows == 0:
-        raise OptionError(
-            f"test must hold features and one class for each row of them; got {shown(X)} and classes of shape "
-            f"{labels.shape}. {advice}"
-        )
-    examples = TestExamples(X, labels, at_zero)
-    try:
-        oracle.check_features(examples.features)
-    except ProblemError as failure:
-        raise OptionError(f"test must hold features as the oracle has them: {failure}") from failure
-    return examples

@@ -11,11 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import function, optional, refused
-from boostopt.boosting.boosts import BOOST, EPSILON, boost
+from boostopt.boosting.boosts import BOOST, boost
 from boostopt.boosting.driver import INTERRUPTED
 from boostopt.boosting.interrupts import Interrupts
 from boostopt.boosting.options import check_keywords, read_record
+from boostopt.boosting.pages import page_of
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.run import Run
 from boostopt.boosting.soft_margin import ClassCertificate
 from boostopt.certificates.certificate import Certificate
@@ -23,7 +25,6 @@ from boostopt.errors import OptionError
 from boostopt.frames import data_frame
 from boostopt.margins import as_array
 from boostopt.oracles.base import Hypothesis, Oracle, check_oracle
-from boostopt.programs.catalogue import get_formulation
 from boostopt.shapes import Array, Float, Int
 from boostopt.text import html_table, interval
 
@@ -203,12 +204,17 @@ def path(
     for single in ("start", "checkpoint"):
         if single in options or getattr(record, single) is not None:
             raise OptionError(f"{single} is of one run; a path has {len(values)}. Leave it out.")
-    page = get_formulation(formulation)
+    page = page_of(formulation)
+    if isinstance(page, Booster):
+        raise OptionError(
+            f"a path begins each run where its neighbour ended, and {page.name} sets its distribution from all of its "
+            "own rounds. Boost at each value by itself."
+        )
     check_keywords("path", options, BOOST, page)
     parameters = {key: options[key] for key in page.parameters if key in options}
     for value in values.tolist():  # before the first run: a bad value would lose what was made
         given = {**parameters, **fixed, name: value}
-        Problem.of(page, oracle.c, options.get("d0"), options.get("epsilon", EPSILON), options.get("update"), given)
+        Problem.of(page, oracle.c, options.get("d0"), options.get("epsilon"), options.get("update"), given)
     order = np.argsort(-values if DOWNWARDS[name] else values, kind="stable").tolist()
     runs: dict[int, Run] = {}
     seconds = np.zeros(len(values))
@@ -222,7 +228,7 @@ def path(
                 runs[k], seconds[k] = earlier, time.perf_counter() - began
                 if each is not None:
                     each(float(values[k]), earlier)
-                if earlier.reason == INTERRUPTED or interrupts.wanted:
+                if earlier.end == INTERRUPTED or interrupts.wanted:
                     break
         except KeyboardInterrupt:
             if not runs:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,11 +22,17 @@ from boostopt.programs.progress import Progress
 from boostopt.regularizers.base import ConjugatePoint, Regularizer
 from boostopt.shapes import Array, Float
 
-UPDATES = ("total", "step", "line_search", "program", "projection")
+EPSILON = 0.01
+"""The accuracy of the soft margin where none is given."""
+
+UPDATES = ("total", "step", "line_search", "program", "projection", "reweighting")
 """How boosting may move when a hypothesis has come: see `Formulation.update`."""
 
 CORRECTIVE = ("step", "line_search", "program")
 """The updates that move the weight of the newest hypothesis alone, or mix it in."""
+
+ADDING = ("projection", "reweighting")
+"""The updates that add a step to the weight of the newest hypothesis: no other update does for their pages."""
 
 
 def set_anew(page: Formulation[Any], epsilon: float, c: npt.ArrayLike = (1.0, 1.0)) -> Mapping[str, float]:
@@ -69,14 +76,15 @@ class Problem:
         page: Formulation[Any],
         c: npt.ArrayLike,
         d0: npt.ArrayLike | None,
-        epsilon: float,
+        epsilon: float | None,
         update: str | None,
         given: Mapping[str, Any],
     ) -> Problem:
         """Check what a user gave and bind it."""
+        epsilon = EPSILON if epsilon is None else epsilon
         epsilon = positive("epsilon", epsilon, advice="Pass the accuracy of the soft margin, such as 0.01.")
         update = choice("update", page.update if update is None else update, UPDATES)
-        if (page.update == "projection") != (update == "projection"):
+        if update != page.update and {update, page.update} & set(ADDING):
             raise OptionError(f"{page.name} moves by {page.update!r}; got update={update!r}. Leave it out.")
         if page.columns is not None and page.update == "total":
             raise OptionError(
@@ -124,6 +132,16 @@ class Problem:
     def examples(self) -> Examples:
         """Multiplicities and reference distribution."""
         return self.first.examples
+
+    @property
+    def adds(self) -> bool:
+        """Whether steps add to the weights, so that their sum grows."""
+        return self.update in ADDING
+
+    @property
+    def endless(self) -> bool:
+        """Whether no rule need ever hold: such a run goes on to a limit."""
+        return self.adds and not math.isfinite(self.most_rounds)
 
     @property
     def two_sided(self) -> bool:

@@ -7,10 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from boostopt.arguments import instance
 from boostopt.backends.base import Backend
 from boostopt.boosting.moves import Move, Update, alone
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.raising import Raising, RaisingFurther
+from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.state import State
 from boostopt.boosting.updates import LineSearch, PairProgram, Step, Total
 from boostopt.edges.bounded import FixedEdges
@@ -73,6 +75,9 @@ class Projection(Update):
 
 def make(problem: Problem, backend: str | Backend, idle: float = math.inf) -> Update:
     """Return the update that a problem names; of a totally corrective one idle hypotheses leave the program."""
+    if problem.update == "reweighting":
+        page = instance("a page that reweights", problem.page, Booster, "a Booster", "Derive it from Booster.")
+        return page.reweighting(problem)
     if problem.update == "total":
         return Total(problem, backend, idle)
     if problem.update == "program":

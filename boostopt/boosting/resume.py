@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.arguments import number
+from boostopt.arguments import number, optional
 from boostopt.backends.base import WarmStart
 from boostopt.boosting.collected import Collected
 from boostopt.boosting.history import History
+from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.record import Record
 from boostopt.boosting.run import verified
@@ -31,24 +32,16 @@ LONG = 1000
 
 
 @one_thread()
-def initial_record(
-    problem: Problem,
-    oracle: Oracle,
-    guarantee: float | None,
-    history: bool | None,
-    max_rounds: int | None,
-    nus: Sequence[float],
-    checkpoint: str | PathLike[str] | None,
-    earlier: Record | None = None,
-) -> Record:
+def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions) -> Record:
     """Return where a run begins: at its checkpoint if there is one, else with what an earlier run collected."""
-    guarantee = oracle.guarantee if guarantee is None else guarantee
+    guarantee, checkpoint = _guarantee(problem, oracle, options), options.checkpoint
     if checkpoint is not None:
         sweep(checkpoint)
-    if checkpoint is not None and Path(checkpoint).exists():
-        return _resumed(problem, oracle, guarantee, nus, checkpoint)
+        if Path(checkpoint).exists():
+            return _resumed(problem, oracle, guarantee, options.nus, checkpoint)
     N = oracle.N
-    keep = history if history is not None else problem.update == "total" or (max_rounds or LONG + 1) <= LONG
+    short = options.max_rounds is not None and options.max_rounds <= LONG
+    keep = options.history if options.history is not None else problem.update == "total" or short
     d = problem.F.project(None)
     m = np.zeros(N)
     # Off the simplex margins add up: a program may be worth less than -1.
@@ -64,14 +57,24 @@ def initial_record(
         collected=Collected(N),
         state=start,
         history=History(keep),
-        trace=Trace([], nus),
+        trace=Trace([], options.nus),
         oracle=str(oracle),
         digest=oracle.digest,
         oracle_state=oracle.state(),
         guarantee=guarantee,
         majority=majority,
     )
-    return record if earlier is None else _continued(record, oracle, earlier)
+    return record if options.start is None else _continued(record, oracle, options.start.record)
+
+
+def _guarantee(problem: Problem, oracle: Oracle, options: BoostOptions) -> float | None:
+    """Return the edge that every answer is promised to reach: the option's, or the oracle's and the algorithm's."""
+    if options.guarantee is not None:
+        return options.guarantee
+    # An oracle's own is no option: it is looked at here.
+    own = optional(number, "guarantee", oracle.guarantee, *AN_EDGE)
+    promised = (own, problem.page.guaranteed_edge(problem.first.parameters))
+    return max((edge for edge in promised if edge is not None), default=None)
 
 
 def _continued(record: Record, oracle: Oracle, earlier: Record) -> Record:
@@ -89,7 +92,7 @@ def _continued(record: Record, oracle: Oracle, earlier: Record) -> Record:
     oracle.restore(earlier.oracle_state)
     w = before.weights(collected.t)
     start = before.start if before.active is None else WarmStart(d=before.d, w=w)
-    if problem.update == "projection":
+    if problem.adds:
         w = w.clip(min=0.0)  # its steps go forward: weights of either sign were those of another program
     else:
         project = problem.edges.project if problem.goal is None else problem.goal.G.project
@@ -105,8 +108,6 @@ def _known(guarantee: float | None, problem: Problem) -> Bounds:
     """Return what is known before the first answer: every edge is at least the guarantee."""
     if guarantee is None:
         return Bounds()
-    # An oracle's own is no option: it is looked at here.
-    guarantee = number("guarantee", guarantee, *AN_EDGE)
     target = math.inf if problem.goal is None else guarantee + problem.goal.least
     return Bounds(smallest_edge=guarantee, smallest_target=target)
 

@@ -81,9 +81,13 @@ class Rule:
     def words(self, view: View) -> str:
         """Return why a run stopped."""
         numbers = {"epsilon": f"{view.epsilon:g}", "reachable": f"{view.reachable:.6g}"}
-        doubt = self.doubt(view.problem)
-        implied = f"; that promises nothing of the soft margin, for {doubt}" if doubt else self.implies
+        implied = promising_nothing(self.doubt(view.problem)) or self.implies
         return f"{self.name}: {(self.says + implied).format(**numbers)}"
+
+
+def promising_nothing(doubt: str) -> str:
+    """Return a doubt as the continuation of a reason; "" for none."""
+    return f"; that promises nothing of the soft margin, for {doubt}" if doubt else ""
 
 
 def _no_goal(problem: Problem) -> str:
@@ -163,8 +167,6 @@ def _not_separable(problem: Problem) -> str:
 def _without_bound(problem: Problem) -> str:
     return "the program has no bound of the edges" if problem.edges.edge_bound is None else ""
 
-
-PRICED = "no hypothesis changes the value of d by more than epsilon = {epsilon}"
 
 RULES: Mapping[str, Rule] = {
     rule.name: rule

@@ -19,7 +19,7 @@ from boostopt.boosting.record import FINAL_WEIGHTS, Record
 from boostopt.boosting.rules import RULES
 from boostopt.boosting.saving import load, save
 from boostopt.boosting.soft_margin import FEASIBLE, ClassCertificate, Goal
-from boostopt.boosting.state import Bounds
+from boostopt.boosting.state import PAST, Bounds
 from boostopt.boosting.trace import Trace
 from boostopt.certificates.certificate import Certificate
 from boostopt.certificates.saving import save_certificate
@@ -81,9 +81,39 @@ class Run:
         return self.record.problem.most_rounds
 
     @property
+    def influence(self) -> Float[Array, " N"]:
+        """Mu of AdaBoost_REG, shape (N,): the mean weight that a copy of each example has had, by the rounds' steps.
+
+        c . mu = 1. A large mu_n tells of an example that was hard to win: noise, perhaps.
+
+        Raises
+        ------
+        OptionError
+            The run is one of another algorithm, or no step was made.
+
+        References
+        ----------
+        Raetsch, Onoda, Mueller 2001, between (14) and (15).
+        """
+        past = self.record.state.memory.get(PAST)
+        if past is None:
+            raise OptionError(
+                "influence is of runs of AdaBoost_REG that made a step, which sum the weights of their rounds up; got "
+                f"{self!r}. Take d, the last weights."
+            )
+        # In every round the weights of all copies sum to 1, so that c . A is the sum of the steps.
+        A = np.asarray(past, dtype=np.float64)
+        return A / float(self.record.problem.examples.c @ A)
+
+    @property
     def reason(self) -> str:
         """Why the run stopped, in words."""
         return self.record.reason
+
+    @property
+    def end(self) -> str:
+        """The reason without what it says besides."""
+        return self.reason.partition(";")[0]
 
     @property
     def rules(self) -> Mapping[str, str]:

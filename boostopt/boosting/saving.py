@@ -24,6 +24,7 @@ from boostopt.backends import get_backend
 from boostopt.backends.base import WarmStart
 from boostopt.boosting.collected import Collected
 from boostopt.boosting.history import History
+from boostopt.boosting.pages import page_of
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.record import FINAL_WEIGHTS, Record
 from boostopt.boosting.state import Bounds, State
@@ -33,15 +34,9 @@ from boostopt.files import half_written, read_npz, replace_file, save_arrays
 from boostopt.margins import Margins
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.saving import from_state, to_state
-from boostopt.programs.catalogue import get_formulation
-from boostopt.programs.formulation import Formulation
 from boostopt.shapes import Array, Float
 
 KIND, FORMAT = "boostopt run", 1
-
-PAGES: dict[str, Formulation[Any]] = {}
-"""Pages that no catalogue has, by the names under which their runs are saved: boosters with a rule of their own put
-theirs here."""
 
 META = "meta"
 """Name of the array that holds the description."""
@@ -194,10 +189,12 @@ def _described(record: Record) -> dict[str, Any]:
 
 def _record(about: Mapping[str, Any], formulation: Any) -> Record:
     """Return the record that was described."""
-    page = _page(about["formulation"]) if formulation is None else get_formulation(formulation)
+    page = page_of(about["formulation"] if formulation is None else formulation)
     if page.name != about["formulation"]:
         raise DataError(f"it is a run of {about['formulation']} and not of {page.name}: pass its own formulation")
-    problem = Problem.of(page, about["c"], about["d0"], about["epsilon"], about["update"], about["given"])
+    # Files of the first boosters call their update a projection.
+    update = page.update if page.update == "reweighting" else about["update"]
+    problem = Problem.of(page, about["c"], about["d0"], about["epsilon"], update, about["given"])
     collected = Collected(len(about["c"]))
     if about["U"] is not None:
         U = Margins.of_arrays(about["U"])
@@ -229,11 +226,6 @@ def _check_said(about: Mapping[str, Any]) -> None:
         raise ValueError("what should be numbers")
     if majority not in (-1, 1) or not isinstance(about["oracle_state"], dict):
         raise ValueError("a majority of no class, or no state of the oracle")
-
-
-def _page(name: str) -> Formulation[Any]:
-    """Return the page of that name: that of a booster with a rule of its own, which no catalogue has, or a program."""
-    return PAGES[name] if name in PAGES else get_formulation(name)
 
 
 def _state(about: Mapping[str, Any], problem: Problem, collected: Collected) -> State:

@@ -73,6 +73,10 @@ class Bounds:
         return replace(self, upper=upper, d=d) if upper < self.upper else self
 
 
+PAST = "A"
+"""Name, in the memory of AdaBoost_REG, of the sum of b w for each example: step times weight of a copy of it."""
+
+
 @dataclass(frozen=True, eq=False)
 class State:
     """The state of a run after a number of updates.

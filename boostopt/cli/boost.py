@@ -10,7 +10,9 @@ from rich.console import RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from boostopt.boosting.boosts import EPSILON, boost
+from boostopt.boosting.boosts import boost
+from boostopt.boosting.options import BoostOptions
+from boostopt.boosting.pages import page_of
 from boostopt.boosting.run import Run
 from boostopt.cli.application import app, errors, output, warn_of_unread
 from boostopt.cli.options import (
@@ -54,7 +56,6 @@ from boostopt.cli.runs import (
 )
 from boostopt.comparison.records import json_text
 from boostopt.data.datasets import load_dataset
-from boostopt.programs.catalogue import get_formulation
 from boostopt.streams import printable, stdout_to_stderr
 from boostopt.text import interval
 from boostopt.verification import save_class
@@ -73,7 +74,7 @@ def boost_command(
     drop: Drop = None,
     nu: Nu = None,
     eta: Eta = None,
-    epsilon: Accuracy = EPSILON,
+    epsilon: Accuracy = None,
     set: Set = None,
     oracle: Oracle = None,
     option: OracleOptions = None,
@@ -107,7 +108,7 @@ def boost_command(
             check_outputs(data, out, certificate, picture, checkpoint)
             check_picture(picture, "bounds")
             page, dataset = (
-                get_formulation(formulation),
+                page_of(formulation),
                 load_dataset(data, label, positive, weights, drop or ()),
             )
             warn_of_unread(data, dataset.unread)
@@ -115,6 +116,13 @@ def boost_command(
             given = read_parameters(page, total_count(dataset, hypotheses.N), nu, eta, epsilon, set)
             goal = problem_of(page, hypotheses, d0, update, epsilon, given).goal
             check_results(page.name, goal, certificate, picture)
+            options = BoostOptions(
+                columns_per_round=columns_per_round,
+                max_rounds=max_rounds,
+                time_limit=time_limit,
+                checkpoint=checkpoint,
+                progress=True,
+            )
             try:
                 run = boost(
                     page,
@@ -122,11 +130,7 @@ def boost_command(
                     d0=d0,
                     backend=backend,
                     update=update,
-                    columns_per_round=columns_per_round,
-                    max_rounds=max_rounds,
-                    time_limit=time_limit,
-                    checkpoint=checkpoint,
-                    progress=True,
+                    options=options,
                     **given,
                 )
             except KeyboardInterrupt:

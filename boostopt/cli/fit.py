@@ -13,8 +13,8 @@ import typer
 from rich.table import Table as Printed
 from rich.text import Text
 
-from boostopt.boosting.boosts import EPSILON
-from boostopt.boosting.problem import set_anew
+from boostopt.boosting.pages import page_of
+from boostopt.boosting.problem import EPSILON, set_anew
 from boostopt.boosting.progress_line import Lines
 from boostopt.boosting.soft_margin import Goal
 from boostopt.boosting.trace import Row
@@ -46,7 +46,7 @@ from boostopt.cli.runs import (
 from boostopt.comparison.records import json_text
 from boostopt.data.datasets import Table, load_table
 from boostopt.errors import BoostoptError, DataError, OptionError, unknown_name
-from boostopt.programs.catalogue import default_formulation, get_formulation
+from boostopt.programs.catalogue import default_formulation
 from boostopt.programs.formulation import Formulation
 from boostopt.streams import printable, stdout_to_stderr
 from boostopt.text import counted, interval
@@ -77,7 +77,7 @@ def fit_command(
         str | None, typer.Option(help="What is boosted; that of MarginBoostClassifier if left out.")
     ] = None,
     nu: NuOfFit = "0.1",
-    epsilon: Accuracy = EPSILON,
+    epsilon: Accuracy = None,
     eta: Eta = None,
     set: Set = None,
     base: Annotated[str, typer.Option(help="Class of hypotheses: stump, feature, kernel or rbf.")] = "stump",
@@ -115,10 +115,11 @@ def fit_command(
             _check_base(base)
             check_outputs(data, out, checkpoint, certificate)
             page = default_formulation() if formulation is None else formulation
-            stated, hypotheses = get_formulation(page), read_options(option, "--option")
+            stated, hypotheses = page_of(page), read_options(option, "--option")
             further = dict(read_setting(text, stated) for text in set or [])
-            own = {"nu": nu, "eta": eta, "epsilon": epsilon}
-            check_required(stated, {**further, **own}, set_anew(stated, epsilon))
+            accuracy = EPSILON if epsilon is None else epsilon
+            own = {"nu": nu, "eta": eta, "epsilon": accuracy}
+            check_required(stated, {**further, **own}, set_anew(stated, accuracy))
             check_options(base, hypotheses, "--base")
             _check_provable(stated, certificate)
             table = load_table(data, label, weights, drop or ())
@@ -127,7 +128,7 @@ def fit_command(
             model = _model(
                 formulation=page,
                 nu=read_share(nu),
-                epsilon=epsilon,
+                epsilon=accuracy,
                 eta=eta,
                 parameters=further or None,
                 base=base,

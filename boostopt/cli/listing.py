@@ -13,6 +13,7 @@ from rich.text import Text
 
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Backend, Capability
+from boostopt.boosting.pages import PAGES
 from boostopt.cli.application import PIPE_WIDTH, app, errors, output
 from boostopt.cli.options import read_names
 from boostopt.comparison.records import json_text
@@ -28,7 +29,7 @@ def list_command(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a table in Markdown.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the formulations, and which backend can take which.
+    """List the formulations, which backend can take which, and the boosters that state no program.
 
     Example: boostopt list --backends interior,highs,cvxpy:clarabel --markdown
     """
@@ -47,6 +48,7 @@ def list_command(
             out, table = output(), support_table(pages, support, named)
             fits = Measurement.get(out, out.options.update(max_width=PIPE_WIDTH), table).maximum <= out.width
             out.print(table if fits else _support_lines(pages, support, named))
+            out.print(_boosters())
 
 
 def _document(
@@ -55,13 +57,10 @@ def _document(
     """Return formulations with their parameters, and for each backend yes or the reason why not."""
     return {
         "backends": {b.name: b.version for b in backends},
+        "boosters": {name: _stated(page) for name, page in PAGES.items()},
         "formulations": {
             page.name: {
-                "title": page.title,
-                "parameters": {
-                    name: {"meaning": p.meaning, "required": p.required, "domain": p.domain.text}
-                    for name, p in page.parameters.items()
-                },
+                **_stated(page),
                 "backends": {
                     name: {"takes": bool(able), "reason": able.reason or None}
                     for name, able in support[page.name].items()
@@ -70,6 +69,28 @@ def _document(
             for page in pages
         },
     }
+
+
+def _stated(page: Formulation[Any]) -> dict[str, Any]:
+    """Return the title and the parameters of a page."""
+    return {
+        "title": page.title,
+        "parameters": {
+            name: {"meaning": p.meaning, "required": p.required, "domain": p.domain.text}
+            for name, p in page.parameters.items()
+        },
+    }
+
+
+def _signature(page: Formulation[Any]) -> str:
+    """Return the parameters of a page in a line, those that may be left out in brackets."""
+    return ", ".join(name if known.required else f"[{name}]" for name, known in page.parameters.items())
+
+
+def _boosters() -> RenderableType:
+    """Return the boosters with their parameters, for people."""
+    lines = [f"{name}: {_signature(page)}" for name, page in PAGES.items()]
+    return Text("\n".join(["", "Boosters that state no program, for `boostopt boost` and `boostopt fit`:", *lines]))
 
 
 def _markdown(support: Mapping[str, Mapping[str, Capability]], backends: list[Backend]) -> str:
@@ -89,7 +110,7 @@ def _support_lines(
     lines: list[RenderableType] = [Text(f"Backends: {', '.join(f'{b.name} {b.version}' for b in backends)}"), Text()]
     for page in pages:
         able = [name for name, capability in support[page.name].items() if capability]
-        names = ", ".join(name if known.required else f"[{name}]" for name, known in page.parameters.items())
+        names = _signature(page)
         lines.append(Text(page.name, "bold"))
         lines += [Padding(Text(f"parameters {names}"), (0, 0, 0, 4), expand=False)] if names else []
         lines.append(Padding(Text(f"solved by {', '.join(able) or 'none installed'}"), (0, 0, 0, 4), expand=False))

@@ -212,7 +212,8 @@ Reflexive = Annotated[
     bool | None, typer.Option("--reflexive/--no-reflexive", help="Whether negations belong to the class.")
 ]
 Accuracy = Annotated[
-    float, typer.Option("--epsilon", **NUMBER, help="Accuracy of the soft margin at which boosting stops.")
+    float | None,
+    typer.Option("--epsilon", **NUMBER, help="Accuracy of the soft margin at which boosting stops; 0.01 if left out."),
 ]
 Update = Annotated[
     str | None, typer.Option(help="How weights move: total, step, line_search or program; the formulation's own.")

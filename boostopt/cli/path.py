@@ -10,7 +10,8 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from boostopt.boosting.boosts import EPSILON
+from boostopt.boosting.options import BoostOptions
+from boostopt.boosting.pages import page_of
 from boostopt.boosting.paths import RegularizationPath, path
 from boostopt.boosting.run import Run
 from boostopt.cli.application import app, errors, output, warn_of_unread
@@ -55,7 +56,6 @@ from boostopt.comparison.tables import fitting, halved
 from boostopt.data.datasets import load_dataset
 from boostopt.data.tables import written_table
 from boostopt.errors import OptionError
-from boostopt.programs.catalogue import get_formulation
 from boostopt.streams import stdout_to_stderr
 from boostopt.text import counted, interval
 
@@ -80,7 +80,7 @@ def path_command(
     eta: Annotated[
         str | None, typer.Option(help="Values with commas between; one of nu and eta may have several.")
     ] = None,
-    epsilon: Accuracy = EPSILON,
+    epsilon: Accuracy = None,
     set: Set = None,
     oracle: Oracle = None,
     option: OracleOptions = None,
@@ -109,7 +109,7 @@ def path_command(
             check_outputs(data, picture)
             check_picture(picture, "path_of_runs")
             page, dataset = (
-                get_formulation(formulation),
+                page_of(formulation),
                 load_dataset(data, label, positive, weights, drop or ()),
             )
             warn_of_unread(data, dataset.unread)
@@ -121,6 +121,9 @@ def path_command(
             values = _values(counts, etas, {name: value for name, value in given.items() if value is not None})
             first = {name: value[0] if isinstance(value, list) else value for name, value in values.items()}
             problem_of(page, hypotheses, d0, update, epsilon, first)
+            options = BoostOptions(
+                columns_per_round=columns_per_round, max_rounds=max_rounds, time_limit=time_limit, progress=True
+            )
             found = path(
                 page,
                 hypotheses,
@@ -129,10 +132,7 @@ def path_command(
                 d0=d0,
                 backend=backend,
                 update=update,
-                columns_per_round=columns_per_round,
-                max_rounds=max_rounds,
-                time_limit=time_limit,
-                progress=True,
+                options=options,
             )
         asked = len((counts if found.parameter == "nu" else etas) or [])
         stopped = len(found) < asked or any(map(interrupted, found.runs))

@@ -14,7 +14,7 @@ import numpy as np
 from rich.text import Text
 
 from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, TIME
-from boostopt.boosting.problem import Problem, set_anew
+from boostopt.boosting.problem import EPSILON, Problem, set_anew
 from boostopt.boosting.rules import RULES
 from boostopt.boosting.run import Run
 from boostopt.boosting.saving import sweep
@@ -111,14 +111,14 @@ def _options_of(kind: str) -> list[str]:
 
 
 def problem_of(
-    page: Formulation[Any], oracle: Oracle, d0: Any, update: str | None, epsilon: float, given: Mapping[str, Any]
+    page: Formulation[Any], oracle: Oracle, d0: Any, update: str | None, epsilon: float | None, given: Mapping[str, Any]
 ) -> Problem:
     """Return what is to be boosted, so that what is wrong with it is said before any work, in words of the command."""
     values = {name: value for name, value in given.items() if value is not None and name != "epsilon"}
     try:
         return Problem.of(page, oracle.c, d0, epsilon, update, values)
     except ProblemError:
-        check_required(page, {**values, "epsilon": epsilon}, set_anew(page, epsilon))
+        check_required(page, {**values, "epsilon": EPSILON}, set_anew(page, EPSILON))
         raise
 
 
@@ -141,14 +141,14 @@ def reached(run: Run) -> bool:
 
     Where the class is bounded its certificate decides: the gap is at most epsilon. Where it is not, for a heuristic
     oracle or a program without a soft margin, a stopping rule of the formulation must hold. Algorithms that no rule
-    need ever stop have done what was asked when they have come to their limit.
+    need ever stop have done what was asked when they have come to their limit, or to an end of their own.
     """
     problem, gap = run.record.problem, math.inf
     if problem.goal is not None:
         gap = run.class_certificate.gap
         if gap <= problem.epsilon + ROUNDED:
             return True
-    if problem.update == "projection" and not math.isfinite(run.most_rounds) and run.reason in (LIMIT, TIME):
+    if (problem.endless and run.end in (LIMIT, TIME)) or run.end.startswith(problem.page.ends):
         return True
     rule = RULES.get(run.reason.partition(":")[0])
     by_rule = rule is not None and not rule.doubt(problem)
@@ -167,14 +167,15 @@ def gap_in_words(run: Run) -> Text:
         words = f"not known: the oracle is heuristic, no bound of the class; {done}"
         return Text(words, "yellow" if reached(run) else "red")
     if reached(run) and certificate.gap > epsilon + ROUNDED:
-        return Text(f"{certificate.gap:.2e}; the rounds asked for are over", "yellow")
+        over = "the rounds asked for are over" if run.end in (LIMIT, TIME) else "the algorithm has come to its own end"
+        return Text(f"{certificate.gap:.2e}; {over}", "yellow")
     words = f"{certificate.gap:.2e}, {'within' if reached(run) else 'NOT within'} epsilon = {epsilon:g}"
     return Text(words, "green" if reached(run) else "red")
 
 
 def interrupted(run: Run) -> bool:
     """Whether the user stopped a run."""
-    return run.reason == INTERRUPTED
+    return run.end == INTERRUPTED
 
 
 def parameters_of(run: Run) -> Any:

@@ -8,6 +8,7 @@ import importlib.util
 import os
 import pkgutil
 import sys
+from collections.abc import Mapping
 from importlib.metadata import entry_points
 from os import PathLike
 from pathlib import Path
@@ -31,7 +32,7 @@ def default_formulation() -> str:
     return importlib.import_module(FOLDER).DEFAULT
 
 
-def get_formulation(which: object) -> Formulation[Any]:
+def get_formulation(which: object, further: Mapping[str, Formulation[Any]] | None = None) -> Formulation[Any]:
     """Return a formulation.
 
     Parameters
@@ -39,6 +40,8 @@ def get_formulation(which: object) -> Formulation[Any]:
     which
         A name from `list_formulations()`, in upper or lower case, "-" and " " for "_"; the path of a Python file that
         states one (a path ends in ".py"); or a formulation, which is returned as it is.
+    further
+        Pages by name that come before those of the list; none by default.
 
     Raises
     ------
@@ -56,6 +59,9 @@ def get_formulation(which: object) -> Formulation[Any]:
         page = _stated_in(_load(Path(which)))
         object.__setattr__(page, "pickled_as", (get_formulation, (os.path.abspath(which),)))  # it may be frozen
         return page
+    further = further or {}
+    if _folded(which) in further:
+        return further[_folded(which)]
     name = which if which in _pages() else _spelt(which)
     if name in _pages():
         return _stated_in(importlib.import_module(f"{FOLDER}.{name}"))
@@ -63,7 +69,7 @@ def get_formulation(which: object) -> Formulation[Any]:
         if point.name == name:
             loaded = point.load()
             return _instance(loaded, point.value) if isinstance(loaded, type) else loaded
-    raise _unknown(which)
+    raise _unknown(which, {*list_formulations(), *further})
 
 
 def is_path(which: str) -> bool:
@@ -84,9 +90,9 @@ def _folded(name: str) -> str:
     return name.strip().casefold().replace("-", "_").replace(" ", "_")
 
 
-def _unknown(name: str) -> OptionError:
+def _unknown(name: str, known: set[str]) -> OptionError:
     """Return the error for an unknown name, which may be that of a file without its ending."""
-    error = unknown_name("formulation", name, list_formulations())
+    error = unknown_name("formulation", name, known)
     path = f"{name}.py"
     return OptionError(f"{error} There is a file {path}: give its path.") if os.path.isfile(path) else error
 

@@ -69,7 +69,9 @@ class Formulation(ABC, Generic[P]):
     update: ClassVar[str] = "total"
     """How boosting moves when a hypothesis has come: "total" solves the program over all hypotheses; "step",
     "line_search" and "program" mix the newest one in, or raise its weight where edges are bounded; "projection" adds a
-    step of it."""
+    step of it; "reweighting" sets d by a rule of the page's own, which states no program."""
+    ends: ClassVar[tuple[str, ...]] = ()
+    """Beginnings of the reasons of runs that have kept what the algorithm promises, beside those of its rules."""
 
     pickled_as: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
     """How pickle makes the page again, a function and its arguments: that of a file is stated anew."""
@@ -142,6 +144,10 @@ class Formulation(ABC, Generic[P]):
     def keeps_faultless(self, p: P) -> bool:
         """Whether a hypothesis for which no "projection" is long enough is the whole classifier, or is left out."""
         return True
+
+    def guaranteed_edge(self, p: P) -> float | None:
+        """Return the edge that the algorithm takes every answer of the oracle to reach; None where it takes none."""
+        return None
 
     def next_parameters(self, progress: Progress) -> Mapping[str, float]:
         """Return the parameters that boosting sets anew in every round, from how far it has come; none by default."""

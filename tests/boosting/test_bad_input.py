@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from boostopt import BoostoptError, OptionError, ProblemError, boost
+from boostopt import BoostoptError, OptionError, ProblemError, boost, get_formulation
 from boostopt.boosting.run import Run
 from boostopt.oracles import DecisionStumps, GivenMargins, RawFeatures
 from boostopt.oracles.base import Answer, Column, Oracle, Query
@@ -247,6 +247,11 @@ def test_an_option_that_means_nothing_is_an_error(options: dict[str, Any], says:
     oracle = GivenMargins(np.random.default_rng(0).uniform(-1, 1, (6, 8)))
     with pytest.raises(BoostoptError, match=says):
         boost("lpboost", oracle, nu=2, **options)
+
+
+def test_a_page_that_states_one_update_is_not_boosted() -> None:
+    with pytest.raises(OptionError, match="adaboost_reg states one update, not a program over all hypotheses"):
+        boost(get_formulation("adaboost_reg"), given())
 
 
 def test_what_is_no_oracle_and_what_is_no_parameter() -> None:

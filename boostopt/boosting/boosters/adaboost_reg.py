@@ -27,16 +27,17 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Unpack, cast
+from typing import Any, cast
 
 import numpy as np
 from scipy.optimize import brentq
 
-from boostopt.boosting.boosters.base import Booster, Options, Reweighting, boosted, certified_nu
+from boostopt.boosting.boosts import boost
+from boostopt.boosting.moves import Move
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu
 from boostopt.boosting.run import Run
-from boostopt.boosting.state import State
-from boostopt.boosting.updates import Move
+from boostopt.boosting.state import PAST, State
 from boostopt.oracles.base import Oracle
 from boostopt.programs.parameters import LARGEST, POSITIVE, Domain, parameter
 from boostopt.regularizers.projections import step_to_edge
@@ -53,9 +54,6 @@ FINE = 1e-6
 
 ROUNDING = 4 * float(np.finfo(np.float64).eps)
 """Of a root, as a share of the bracket, and of a rate, as a share of the largest."""
-
-PAST = "A"
-"""Name, in a state's memory, of the sum of b w for each example."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -203,7 +201,7 @@ def adaboost_reg(
     p: int = 1,
     reach: float = 1.0,
     nu: float | None = None,
-    **options: Unpack[Options],
+    **options: Any,
 ) -> Run:
     """Boost by AdaBoost_REG, AdaBoost with past weights counted as margin.
 
@@ -222,7 +220,7 @@ def adaboost_reg(
         The count whose soft margin is certified, in [1, N]; 1, the hard margin, by default. For others the rounds
         whose d lies within the caps bound it.
     **options
-        As in `Options`: the limits, the trace and the checkpoints of `boost`, and `epsilon` for the direct rule.
+        As in `boost`; with an epsilon the direct rule ends the run too.
 
     Returns
     -------
@@ -241,4 +239,4 @@ def adaboost_reg(
     ----------
     Raetsch, Onoda, Mueller 2001, (12)-(19), figure 10.
     """
-    return boosted(AdaBoostREG(), oracle, {"C": C, "p": p, "reach": reach, "nu": nu}, options)
+    return boost(AdaBoostREG(), oracle, C=C, p=p, reach=reach, nu=nu, **options)

@@ -29,22 +29,26 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Unpack, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfc, erfcinv
 
-from boostopt.arguments import number
-from boostopt.boosting.boosters.base import Booster, Options, Reweighting, boosted, certified_nu
+from boostopt.boosting.boosts import boost
+from boostopt.boosting.moves import Move
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu
 from boostopt.boosting.run import Run
 from boostopt.boosting.state import State
-from boostopt.boosting.updates import Move
 from boostopt.errors import OptionError, shown
 from boostopt.oracles.base import Oracle
-from boostopt.programs.parameters import Domain, parameter
+from boostopt.programs.parameters import CANONICAL, FRACTION, Domain, parameter
+from boostopt.programs.program import Examples, Program
 from boostopt.shapes import Array, Float
+
+UP = "the time is up"
+"""Beginning of the reason of a run that has the training error that was aimed at."""
 
 TIME = Domain("[1e-6, 600]", lambda value, examples: 1e-6 <= value <= 600.0)
 """The c whose kappa = erfc(sqrt c) is neither 1 nor 0 in double precision."""
@@ -66,7 +70,8 @@ LEFT = "s"
 class Parameters:
     """The parameters of BrownBoost."""
 
-    time: float = parameter("the paper's c, the time that the run has", TIME)
+    time: float = parameter("the paper's c, the time that the run has", TIME, CANONICAL)
+    kappa: float = parameter("the training error that is aimed at, in place of the time", FRACTION, CANONICAL)
     nu: float = certified_nu()
 
 
@@ -76,7 +81,21 @@ class BrownBoost(Booster):
     name = "BrownBoost"
     title = "BrownBoost"
     sources = ("Freund 2001",)
+    ends: ClassVar[tuple[str, ...]] = (UP,)
     Parameters = Parameters
+
+    def canonical(self, p: Any, examples: Examples) -> Any:
+        if math.isnan(p.time) == math.isnan(p.kappa):
+            both = {name: None if math.isnan(value) else value for name, value in (("c", p.time), ("kappa", p.kappa))}
+            words = ", ".join(f"{name}={shown(value)}" for name, value in both.items())
+            raise OptionError(
+                f"exactly one of c and kappa must be given; got {words}. Leave one out; boost has time= for c."
+            )
+        time = float(erfcinv(p.kappa)) ** 2 if math.isnan(p.time) else p.time
+        return super().canonical(replace(p, time=time, kappa=float(erfc(math.sqrt(time)))), examples)
+
+    def smallest(self) -> Program:
+        return self.bind(np.array([[1.0], [-1.0]]), time=TIME.typical)
 
     def reweighting(self, problem: Problem) -> Reweighting:
         return Clocked(problem)
@@ -95,7 +114,7 @@ class Clocked(Reweighting):
     @cached_property
     def kappa(self) -> float:
         """The mean potential."""
-        return float(erfc(math.sqrt(self.time)))
+        return float(self.problem.first.parameters.kappa)
 
     def excess(self, z: Float[Array, " N"]) -> float:
         """Return the mean potential at r + s = z over kappa, less 1."""
@@ -109,7 +128,7 @@ class Clocked(Reweighting):
         alpha, tau = found
         left = s - tau
         state = self.went(move, alpha, lambda r: -((r + left) ** 2) / self.time)
-        stuck = "" if left > 0.0 else f"the time is up: the training error is at most kappa = {self.kappa:.6g}"
+        stuck = "" if left > 0.0 else f"{UP}: the training error is at most kappa = {self.kappa:.6g}"
         return replace(state, memory={**state.memory, LEFT: left}, stuck=stuck)
 
 
@@ -184,7 +203,7 @@ def brownboost(
     c: float | None = None,
     kappa: float | None = None,
     nu: float | None = None,
-    **options: Unpack[Options],
+    **options: Any,
 ) -> Run:
     """Boost by BrownBoost, which ends with a training error of at most kappa when its time is up.
 
@@ -200,7 +219,7 @@ def brownboost(
         The count whose soft margin is certified, in [1, N]; 1, the hard margin, by default. For others the rounds
         whose d lies within the caps bound it.
     **options
-        As in `Options`: the limits, the trace and the checkpoints of `boost`, and `epsilon` for the direct rule.
+        As in `boost`; with an epsilon the direct rule ends the run too.
 
     Returns
     -------
@@ -220,12 +239,4 @@ def brownboost(
     ----------
     Freund 2001.
     """
-    if (c is None) == (kappa is None):
-        raise OptionError(
-            f"exactly one of c and kappa must be given; got c={shown(c)}, kappa={shown(kappa)}. Leave one out."
-        )
-    if kappa is not None:
-        advice = "Pass the training error that is aimed at."
-        kappa = number("kappa", kappa, "lie in (0, 1)", lambda error: 0.0 < error < 1.0, advice)
-        c = float(erfcinv(kappa)) ** 2
-    return boosted(BrownBoost(), oracle, {"time": c, "nu": nu}, options)
+    return boost(BrownBoost(), oracle, time=c, kappa=kappa, nu=nu, **options)

@@ -23,19 +23,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.boosting.boosters.base import Booster, Options, Reweighting, boosted, certified_nu, count_or_hard
+from boostopt.boosting.boosts import boost
+from boostopt.boosting.moves import Move
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.reweighting import ALONE, Booster, Reweighting, certified_nu, count_or_hard
 from boostopt.boosting.run import Run
 from boostopt.boosting.state import State
-from boostopt.boosting.updates import Move
 from boostopt.oracles.base import Oracle
 from boostopt.programs.parameters import Domain, parameter
 from boostopt.programs.program import Examples
 from boostopt.shapes import Array, Float
+
+BELOW = "the mean weight, and with it the training error, is below"
+"""Beginning of the reason of a run that has the training error that was asked for."""
 
 SHARE = Domain("[0, 1)", lambda value, examples: 0.0 <= value < 1.0, typical=0.0)
 
@@ -54,6 +58,7 @@ class MadaBoost(Booster):
     name = "MadaBoost"
     title = "MadaBoost"
     sources = ("Domingo and Watanabe 2000",)
+    ends: ClassVar[tuple[str, ...]] = (ALONE, BELOW)
     Parameters = Parameters
 
     def respected(self, p: Any, examples: Examples) -> float:
@@ -76,12 +81,10 @@ class Bounding(Reweighting):
         state = self.went(move, math.atanh(move.state.bounds.edge), log_weights)
         if self.mean(np.exp(log_weights(state.m))) >= kappa:
             return state
-        return replace(state, stuck=f"the mean weight, and with it the training error, is below kappa = {kappa:g}")
+        return replace(state, stuck=f"{BELOW} kappa = {kappa:g}")
 
 
-def madaboost(
-    oracle: Oracle, *, kappa: float | None = None, nu: float | None = None, **options: Unpack[Options]
-) -> Run:
+def madaboost(oracle: Oracle, *, kappa: float | None = None, nu: float | None = None, **options: Any) -> Run:
     """Boost by MadaBoost, AdaBoost with weights that are bounded by their first values.
 
     Parameters
@@ -95,7 +98,7 @@ def madaboost(
         The count whose soft margin is certified, in [1, N]; by default kappa N, the cap that d respects, or 1, the hard
         margin, without a kappa.
     **options
-        As in `Options`: the limits, the trace and the checkpoints of `boost`, and `epsilon` for the direct rule.
+        As in `boost`; with an epsilon the direct rule ends the run too.
 
     Returns
     -------
@@ -114,4 +117,4 @@ def madaboost(
     ----------
     Domingo and Watanabe 2000.
     """
-    return boosted(MadaBoost(), oracle, {"kappa": kappa, "nu": nu}, options)
+    return boost(MadaBoost(), oracle, kappa=kappa, nu=nu, **options)

@@ -21,21 +21,24 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, Unpack
+from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.arguments import number, optional
-from boostopt.boosting.boosters.base import Booster, Options, Reweighting, boosted, certified_nu, count_or_hard
+from boostopt.boosting.boosts import boost
+from boostopt.boosting.moves import Move
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu, count_or_hard
 from boostopt.boosting.run import Run
 from boostopt.boosting.state import State
-from boostopt.boosting.updates import Move
 from boostopt.errors import OptionError
-from boostopt.oracles.base import Oracle, check_oracle
+from boostopt.oracles.base import Oracle
 from boostopt.programs.parameters import CANONICAL, FRACTION, Domain, parameter
 from boostopt.programs.program import Examples
 from boostopt.shapes import Array, Float
+
+FEWER = "fewer than"
+"""Beginning of the reason of a run that has the margin theta for all but a few examples."""
 
 BELOW_HALF = Domain("(0, 1/2)", lambda value, examples: 0.0 < value < 0.5, typical=0.1)
 MARGIN = Domain("[0, 1/2)", lambda value, examples: 0.0 <= value < 0.5, typical=0.0)
@@ -62,14 +65,20 @@ class SmoothBoost(Booster):
     name = "SmoothBoost"
     title = "SmoothBoost"
     sources = ("Servedio 2003",)
+    ends: ClassVar[tuple[str, ...]] = (FEWER,)
     Parameters = Parameters
 
     def canonical(self, p: Any, examples: Examples) -> Any:
+        if p.theta > p.gamma:
+            raise OptionError(f"theta must be at most gamma = {p.gamma:g}; got {p.theta:g}. Lower it, or leave it out.")
         p = super().canonical(p, examples)
         return replace(p, theta=default_theta(p.gamma)) if math.isnan(p.theta) else p
 
     def respected(self, p: Any, examples: Examples) -> float:
         return count_or_hard(p.kappa * examples.total, examples)
+
+    def guaranteed_edge(self, p: Any) -> float:
+        return 2.0 * p.gamma
 
     def iteration_bound(self, p: Any, examples: Examples) -> float:
         # The proof only gets easier where theta is smaller; for a larger one the bound is not the paper's.
@@ -96,7 +105,7 @@ class Smoothing(Reweighting):
         if self.mean(np.exp(log_M(state.m))) >= p.kappa:
             return state
         most = p.kappa * self.c.sum()
-        return replace(state, stuck=f"fewer than kappa N = {most:.6g} examples have a margin of at most {p.theta:.6g}")
+        return replace(state, stuck=f"{FEWER} kappa N = {most:.6g} examples have a margin of at most {p.theta:.6g}")
 
 
 def smoothboost(
@@ -106,7 +115,7 @@ def smoothboost(
     gamma: float,
     theta: float | None = None,
     nu: float | None = None,
-    **options: Unpack[Options],
+    **options: Any,
 ) -> Run:
     """Boost by SmoothBoost, whose distribution never leaves the capped simplex of nu = kappa N.
 
@@ -123,7 +132,7 @@ def smoothboost(
     nu
         The count whose soft margin is certified, in [1, N]; kappa N by default, the cap that d respects.
     **options
-        As in `Options`: the limits, the trace and the checkpoints of `boost`, and `epsilon` for the direct rule.
+        As in `boost`; with an epsilon the direct rule ends the run too.
 
     Returns
     -------
@@ -142,10 +151,4 @@ def smoothboost(
     ----------
     Servedio 2003, figure 1.
     """
-    check_oracle(oracle)
-    gamma, theta = number("gamma", gamma), optional(number, "theta", theta)
-    if theta is not None and theta > gamma:
-        raise OptionError(f"theta must be at most gamma = {gamma:g}; got {theta:g}. Lower it, or leave it out.")
-    known = 2.0 * gamma if oracle.guarantee is None else max(2.0 * gamma, oracle.guarantee)
-    given = {"kappa": kappa, "gamma": gamma, "theta": theta, "nu": nu}
-    return boosted(SmoothBoost(), oracle, given, options, known)
+    return boost(SmoothBoost(), oracle, kappa=kappa, gamma=gamma, theta=theta, nu=nu, **options)

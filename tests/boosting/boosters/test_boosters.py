@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,14 @@ import numpy as np
 import pytest
 from boosting.random_classes import LP, RandomClass, drawn
 
-from boostopt import DataError, OptionError, list_formulations
-from boostopt.boosting.boosters import BOOSTERS, adaboost_reg, brownboost, madaboost, outside, smoothboost
+from boostopt import DataError, OptionError, boost, list_formulations
+from boostopt.boosting import BoostOptions, Stabilization, path
+from boostopt.boosting.boosters import BOOSTERS, Booster, adaboost_reg, brownboost, madaboost, outside, smoothboost
+from boostopt.boosting.moves import Move
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.reweighting import Reweighting, certified_nu
 from boostopt.boosting.run import Run
+from boostopt.boosting.state import State
 from boostopt.oracles import DecisionStumps
 
 Boost = Callable[..., Run]
@@ -143,3 +149,71 @@ def test_the_page_has_every_booster() -> None:
     page = (Path(__file__).parents[3] / "docs/boosters.md").read_text(encoding="utf-8")
     for name in BOOSTERS:
         assert f"\n## {name}\n" in page
+
+
+@each
+def test_boost_reaches_it_by_its_name(name: str, boosted: Boost, given: dict[str, Any]) -> None:
+    own, named = boosted(stumps(), **given, max_rounds=9), boost(name.upper(), stumps(), **given, max_rounds=9)
+    np.testing.assert_array_equal(named.w, own.w)
+    np.testing.assert_array_equal(named.d, own.d)
+    assert named.reason == own.reason
+    assert named.class_certificate.upper == own.class_certificate.upper
+    assert named.record.problem.update == "reweighting"
+
+
+def test_the_options_of_boost_are_those_of_a_booster() -> None:
+    options = BoostOptions(max_rounds=5, columns_per_round=2, nus=[2.0])
+    run = boost("madaboost", stumps(), options=options)
+    assert run.rounds == 5
+    assert len(run.trace["soft_margin[nu=2]"]) == 5
+    assert len(run.hypotheses) > 5  # two in a round, the better one with the step
+    with pytest.raises(OptionError, match="a start says nothing"):
+        boost("madaboost", stumps(), max_rounds=5, start=run)
+    with pytest.raises(OptionError, match="stabilization is of totally corrective runs"):
+        boost("madaboost", stumps(), max_rounds=5, stabilization=Stabilization(inner=0.5))
+    with pytest.raises(OptionError, match="a path begins each run where its neighbour ended"):
+        path("madaboost", stumps(), nu=[2.0, 3.0], max_rounds=5)
+    with pytest.raises(OptionError, match=r"moves by 'reweighting'; got update='total'"):
+        boost("madaboost", stumps(), max_rounds=5, update="total")
+    with pytest.raises(OptionError, match="moves by 'total'; got update='reweighting'"):
+        boost("lpboost", stumps(), nu=3.0, update="reweighting")
+
+
+def test_a_booster_of_the_users_own_is_one_page() -> None:
+    class Halving(Reweighting):
+        def stepped(self, move: Move) -> State:
+            return self.went(move, 0.5, lambda m: -m)
+
+    @dataclass(frozen=True, kw_only=True)
+    class Numbers:
+        nu: float = certified_nu()
+
+    class HalfSteps(Booster):
+        name = "half_steps"
+        Parameters = Numbers
+
+        def reweighting(self, problem: Problem) -> Reweighting:
+            return Halving(problem)
+
+    of = drawn(2)
+    run = boost(HalfSteps(), of.oracle("best"), nu=9.5, max_rounds=12)
+    optimum = of.optimum_of(of.U, 9.5)
+    assert run.class_certificate.lower - LP <= optimum <= run.class_certificate.upper + LP
+    assert (run.record.state.w % 0.5 == 0.0).all()
+
+
+def test_influence_is_the_mean_of_the_weights_that_an_example_has_had() -> None:
+    run = adaboost_reg(stumps(), C=20.0, max_rounds=10)
+    c, steps, before = run.record.problem.examples.c, [], np.zeros(len(run.w))
+    sums = np.zeros(len(c))
+    d = c / c.sum()
+    for number in range(1, 11):
+        now = run.at(number)
+        w = np.concatenate([now.w, np.zeros(len(run.w) - len(now.w))])
+        steps.append(w.sum() - before.sum())
+        sums += steps[-1] * d / c
+        before, d = w, now.d
+    np.testing.assert_allclose(run.influence, sums / sum(steps), rtol=1e-9)
+    assert c @ run.influence == pytest.approx(1.0)
+    with pytest.raises(OptionError, match="influence is of runs of AdaBoost_REG"):
+        _ = madaboost(stumps(), max_rounds=3).influence

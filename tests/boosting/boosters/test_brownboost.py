@@ -72,7 +72,7 @@ def test_kappa_and_c_are_two_names_of_one_number() -> None:
         options: Any = {**given, "max_rounds": 2}
         with pytest.raises(OptionError, match="exactly one of c and kappa"):
             brownboost(of.oracle("best"), **options)
-    with pytest.raises(OptionError, match=r"kappa must lie in \(0, 1\); got 1\.5"):
+    with pytest.raises(ProblemError, match=r"kappa must lie in \(0, 1\); got 1\.5"):
         brownboost(of.oracle("best"), kappa=1.5, max_rounds=2)
     with pytest.raises(ProblemError, match="time must lie in"):
         brownboost(of.oracle("best"), c=1e4, max_rounds=2)

@@ -1,4 +1,4 @@
-"""The common part of the boosters that are no convex programs: their page, their moves, when they bound a class.
+"""The update of the boosters that are no convex programs: their pages, their moves, when they bound a class.
 
 Such a booster sets the distribution d by a rule of its own. For every d in the capped simplex C_nu, however it was
 found, the largest edge of the class under d is an upper bound of the soft margin over the class [Glocer 2009, section
@@ -7,33 +7,22 @@ found, the largest edge of the class under d is an upper bound of the soft margi
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property
-from os import PathLike
-from typing import Any, ClassVar, TypedDict, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
-import numpy.typing as npt
 
 from boostopt.arguments import instance
-from boostopt.boosting.classifier import AtZero
-from boostopt.boosting.collected import Collected, Heard
-from boostopt.boosting.driver import Loop
-from boostopt.boosting.options import BoostOptions, check_keywords, run_boosting
+from boostopt.boosting.moves import Move, Update, alone
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.record import Record
-from boostopt.boosting.rules import RULES, View
 from boostopt.boosting.run import Run
-from boostopt.boosting.state import Bounds, State
-from boostopt.boosting.trace import Row
-from boostopt.boosting.updates import Move, Update, alone
+from boostopt.boosting.state import State
 from boostopt.edges.maximum import MaximumEdge
 from boostopt.errors import needed
-from boostopt.oracles.base import Answer, Oracle, check_oracle
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import CANONICAL, COUNT, Domain, parameter
 from boostopt.programs.program import Examples
@@ -41,46 +30,26 @@ from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex, normalized
 from boostopt.shapes import Array, Float
 
+ALONE = "the newest hypothesis alone"
+"""Beginning of the reason of a run whose newest hypothesis is right everywhere."""
+
 AT_CAP = 4 * float(np.finfo(np.float64).eps)
 """Relative excess over its cap at which a weight counts as lying on it: the rounding of a sum, taken off again."""
-
-UNASKED = 0.01
-"""What stands for the accuracy where none is asked for: no rule looks at it then."""
 
 OUTSIDE = "outside"
 """Name, in a state's memory, of the number of rounds whose d lay outside C_nu."""
 
 
-class Options(TypedDict, total=False):
-    """The options of a booster, by the names and with the meanings that `boost` has for them.
-
-    `epsilon` is the accuracy of the soft margin at which the direct rule ends a run; left out, no rule ends it and the
-    booster goes on to an end of its own or to a limit.
-    """
-
-    epsilon: float | None
-    max_rounds: int | None
-    time_limit: float | None
-    final_weights: str | None
-    history: bool | None
-    nus: Sequence[float]
-    test: tuple[Any, npt.ArrayLike] | None
-    at_zero: AtZero
-    checkpoint: str | PathLike[str] | None
-    checkpoint_rounds: int
-    checkpoint_seconds: float | None
-    progress: bool | Callable[[Row], None]
-
-
 class Booster(Formulation[Any]):
     """The page of a booster: its parameters, nu among them, and the soft margin that its certificate is about.
 
-    F is the cap of nu and G the largest edge, those of the soft margin; the booster itself solves no such pair.
+    F is the cap of nu and G the largest edge, those of the soft margin; the booster itself states no such program.
     """
 
     stopping_rules: ClassVar[tuple[str, ...]] = ("direct",)
     final_weights: ClassVar[str] = "scaled"
-    update: ClassVar[str] = "projection"
+    update: ClassVar[str] = "reweighting"
+    ends: ClassVar[tuple[str, ...]] = (ALONE,)
 
     def regularizer(self, p: Any, examples: Examples) -> Cap:
         return Cap(CappedSimplex(examples.c, p.nu))
@@ -157,6 +126,15 @@ class Reweighting(Update):
     endless_without_errors: ClassVar[bool] = True
     """Whether the step along a hypothesis that is right everywhere has no end."""
 
+    def bounds_class(self, d: Float[Array, " N"]) -> bool:
+        return inside(self.problem, d)
+
+    def note(self, state: State) -> str:
+        left = int(cast(float, state.memory.get(OUTSIDE, 0.0)))
+        nu = self.problem.first.parameters.nu
+        words = f"; d left the caps c / nu, nu = {nu:g}, in {left} of {state.round} rounds, which bound nothing"
+        return words if left else ""
+
     def __call__(self, move: Move) -> State:
         left = not inside(self.problem, move.state.d)
         before = cast(float, move.state.memory.get(OUTSIDE, 0.0))
@@ -193,59 +171,10 @@ class Reweighting(Update):
     def _alone(self, move: Move, least: float) -> State:
         """Return the end of a run whose newest hypothesis is right everywhere."""
         w = alone(move.collected.t, move.q)
-        stuck = f"the newest hypothesis alone has a margin of {least:.6g} on every example"
+        stuck = f"{ALONE} has a margin of {least:.6g} on every example"
         return replace(self._at(move, w, np.asarray(move.u, dtype=np.float64), move.state.d), stuck=stuck)
 
     def _at(self, move: Move, w: Float[Array, " t"], m: Float[Array, " N"], d: Float[Array, " N"]) -> State:
         """Return the state at weights w, not negative, whose value is their soft margin."""
         value = needed(self.problem.goal, "the soft margin of a booster").soft_margin(m, float(w.sum()))
         return replace(move.state, round=move.state.round + 1, w=w, m=m, d=d, value=value)
-
-
-@dataclass(frozen=True, eq=False)
-class BoosterLoop(Loop):
-    """The loop of a booster: only a d in C_nu bounds the class, and only a rule or an end of its own ends the run."""
-
-    def run(self, record: Record) -> Record:
-        record = super().run(record)
-        left = int(cast(float, record.state.memory.get(OUTSIDE, 0.0)))
-        if not left:
-            return record
-        nu = self.problem.first.parameters.nu
-        note = f"d left the caps c / nu, nu = {nu:g}, in {left} of {record.state.round} rounds, which bound nothing"
-        return replace(record, reason=f"{record.reason}; {note}")
-
-    def _bounds(self, state: State, collected: Collected, answer: Answer, edge: float, d: Float[Array, " N"]) -> Bounds:
-        if inside(self.problem, d):
-            return super()._bounds(state, collected, answer, edge, d)
-        return replace(state.bounds, edge=edge, smallest_edge=min(state.bounds.smallest_edge, edge))
-
-    def _moved(self, view: View, record: Record, answer: Heard) -> Record:
-        record = super()._moved(view, record, answer)
-        # A hypothesis that is known gets a further step: that nothing new came is no sign of convergence.
-        return replace(record, state=replace(record.state, still=0))
-
-
-def boosted(
-    page: Booster, oracle: Oracle, given: Mapping[str, Any], options: Options, guarantee: float | None = None
-) -> Run:
-    """Return the run of a booster.
-
-    Raises
-    ------
-    OptionError
-        An option is unknown or out of range, or nothing need ever stop the run.
-    ProblemError
-        A parameter is out of its domain, or the oracle returns what is no column.
-    DataError
-        The checkpoint is of other data, of other parameters, or unreadable.
-    """
-    check_oracle(oracle)
-    check_keywords(page.name, options, Options.__annotations__, page)
-    said: dict[str, Any] = dict(options)
-    epsilon = said.pop("epsilon", None)
-    chosen = dataclasses.replace(BoostOptions(guarantee=guarantee), **said)
-    given = {name: value for name, value in given.items() if value is not None}
-    problem = Problem.of(page, oracle.c, None, UNASKED if epsilon is None else epsilon, None, given)
-    rules = () if epsilon is None else tuple(RULES[name] for name in problem.rules)
-    return run_boosting(problem, oracle, page.reweighting(problem), rules, chosen, BoosterLoop)

@@ -1,0 +1,22 @@
+"""The pages that boosting knows by name: boosters that state no program, and the formulations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from boostopt.programs.catalogue import get_formulation
+from boostopt.programs.formulation import Formulation
+
+PAGES: dict[str, Formulation[Any]] = {}
+"""Boosters by the names that users type: `boosting.boosters` puts its pages here."""
+
+
+def page_of(which: object) -> Formulation[Any]:
+    """Return the page of a booster by its name; of any other name, path or object that of a formulation.
+
+    Raises
+    ------
+    OptionError
+        The name is unknown, or the file is not there or does not define exactly one formulation.
+    """
+    return get_formulation(which, PAGES)
