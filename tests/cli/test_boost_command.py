@@ -245,7 +245,10 @@ def test_a_second_ctrl_c_ends_at_once_and_says_where_the_checkpoint_is(
         (("lpboost", "--nu", "0.3", "--update", "step"), "update='step' needs a regularizer that is strongly convex"),
         (("lpboost", "--nu", "0.3", "--backend", "nonsense"), "unknown backend 'nonsense'"),
         (("lpboost", "--nu", "0.3", "--max-rounds", "0"), "max_rounds must be None, or a whole number"),
-        (("lpboost", "--nu", "0.3", "--epsilon", "0.1", "--set", "epsilon=1"), "epsilon is given twice, by --epsilon and by --set"),
+        (
+            ("lpboost", "--nu", "0.3", "--epsilon", "0.1", "--set", "epsilon=1"),
+            "epsilon is given twice, by --epsilon and by --set",
+        ),
         (("lpboost", "--nu", "0.3", "--out", "no/run.npz"), "expected the path of a file in a folder"),
         (("lpboost", "--nu", "0.3", "--checkpoint", "no/run.npz"), "expected the path of a file in a folder"),
         (("lpboost", "--nu", "0.3", "--picture", "p.txt"), r"--picture takes a file ending in \.png"),
