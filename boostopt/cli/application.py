@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import functools
+import inspect
 import re
 import sys
 import warnings
-from collections.abc import Generator, Iterable
+from collections.abc import Callable, Generator, Iterable
+from dataclasses import fields, is_dataclass
 from importlib import import_module
 from typing import Annotated, Any
 
@@ -96,6 +99,42 @@ def output() -> Console:
     """The standard output; wide where it is not a terminal, so that a table in a file is whole."""
     terminal = sys.stdout is not None and sys.stdout.isatty()
     return Console(highlight=False, width=None if terminal else PIPE_WIDTH)
+
+
+def command(name: str) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
+    """Make a function a command: what it returns is the exit status, 0 for None; bad input ends in words.
+
+    A parameter that is a record stands for its fields, each an option of its name.
+    """
+
+    def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
+        parameters = inspect.signature(function, eval_str=True).parameters
+        records: dict[str, Any] = {own: p.annotation for own, p in parameters.items() if is_dataclass(p.annotation)}
+        options: list[inspect.Parameter] = []
+        for own, parameter in parameters.items():
+            options += _options(records[own]) if own in records else [parameter]
+
+        @functools.wraps(function)
+        def run(**values: Any) -> None:
+            for own, record in records.items():
+                values[own] = record(**{field.name: values.pop(field.name) for field in fields(record)})
+            with errors():
+                raise typer.Exit(function(**values) or 0)
+
+        # typer reads the signature that it finds.
+        vars(run)["__signature__"] = inspect.Signature(
+            [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
+        )
+        run.__annotations__ = {option.name: option.annotation for option in options}
+        app.command(name)(run)
+        return function
+
+    return register
+
+
+def _options(record: type[Any]) -> list[inspect.Parameter]:
+    """Return the fields of a record as parameters."""
+    return list(inspect.signature(record, eval_str=True).parameters.values())
 
 
 @contextlib.contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import RenderableType
@@ -11,35 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from boostopt.boosting.boosts import boost
-from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.pages import page_of
 from boostopt.boosting.run import Run
-from boostopt.cli.application import app, errors, output, warn_of_unread
-from boostopt.cli.options import (
-    Accuracy,
-    ColumnsPerRound,
-    Data,
-    Drop,
-    Eta,
-    FormulationName,
-    Label,
-    MaxRounds,
-    Nu,
-    Oracle,
-    OracleOptions,
-    Picture,
-    Positive,
-    Reflexive,
-    Seed,
-    Set,
-    Solver,
-    TimeLimit,
-    Update,
-    Weights,
-    read_options,
-    read_parameters,
-    total_count,
-)
+from boostopt.cli.application import command, output
+from boostopt.cli.options import Data, FormulationName, Picture, Seed
+from boostopt.cli.reading import total_count
+from boostopt.cli.records import BoostParameters, ClassOptions, FileOptions, RunOptions
 from boostopt.cli.runs import (
     check_outputs,
     check_picture,
@@ -47,15 +24,13 @@ from boostopt.cli.runs import (
     gap_in_words,
     headline,
     interrupted,
-    oracle_of_data,
-    problem_of,
     reached,
     run_record,
     save_picture,
     weighted,
 )
 from boostopt.comparison.records import json_text
-from boostopt.data.datasets import load_dataset
+from boostopt.oracles import Oracle
 from boostopt.streams import printable, stdout_to_stderr
 from boostopt.text import interval
 from boostopt.verification import save_class
@@ -64,27 +39,16 @@ HEAVIEST = 5
 """Hypotheses that the table shows."""
 
 
-@app.command("boost")
+@command("boost")
 def boost_command(
     formulation: FormulationName,
     data: Data,
-    label: Label = "label",
-    positive: Positive = None,
-    weights: Weights = None,
-    drop: Drop = None,
-    nu: Nu = None,
-    eta: Eta = None,
-    epsilon: Accuracy = None,
-    set: Set = None,
-    oracle: Oracle = None,
-    option: OracleOptions = None,
-    reflexive: Reflexive = None,
+    *,
+    files: FileOptions,
+    parameters: BoostParameters,
+    hypotheses: ClassOptions,
     random_state: Seed = 0,
-    update: Update = None,
-    backend: Solver = "auto",
-    columns_per_round: ColumnsPerRound = 1,
-    max_rounds: MaxRounds = None,
-    time_limit: TimeLimit = None,
+    how: RunOptions,
     checkpoint: Annotated[
         str | None, typer.Option(help="File to store the run in while it goes on, and to go on from if it is there.")
     ] = None,
@@ -94,7 +58,7 @@ def boost_command(
     ] = None,
     picture: Picture = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON, with every round.")] = False,
-) -> None:
+) -> int:
     """Boost: grow a program hypothesis by hypothesis until its soft margin is near the best of the whole class.
 
     Exit status 0: the gap over the class is at most epsilon; where no bound of the class is known, a stopping rule
@@ -103,59 +67,40 @@ def boost_command(
 
     Example: boostopt boost erlpboost --data breast_cancer --nu 0.1 --epsilon 0.1
     """
-    with errors():
-        with stdout_to_stderr():
-            check_outputs(data, out, certificate, picture, checkpoint)
-            check_picture(picture, "bounds")
-            page, dataset = (
-                page_of(formulation),
-                load_dataset(data, label, positive, weights, drop or ()),
-            )
-            warn_of_unread(data, dataset.unread)
-            hypotheses, d0 = oracle_of_data(dataset, oracle, read_options(option, "--option"), reflexive, random_state)
-            given = read_parameters(page, total_count(dataset, hypotheses.N), nu, eta, epsilon, set)
-            goal = problem_of(page, hypotheses, d0, update, epsilon, given).goal
-            check_results(page.name, goal, certificate, picture)
-            options = BoostOptions(
-                columns_per_round=columns_per_round,
-                max_rounds=max_rounds,
-                time_limit=time_limit,
-                checkpoint=checkpoint,
-                progress=True,
-            )
-            try:
-                run = boost(
-                    page,
-                    hypotheses,
-                    d0=d0,
-                    backend=backend,
-                    update=update,
-                    options=options,
-                    **given,
-                )
-            except KeyboardInterrupt:
-                if checkpoint is not None and Path(checkpoint).exists():
-                    typer.echo(f"{checkpoint} has the run as it was stored last: the same command goes on.", err=True)
-                raise
+    with stdout_to_stderr():
+        check_outputs(data, out, certificate, picture, checkpoint)
+        check_picture(picture, "bounds")
+        page, dataset = page_of(formulation), files.load(data)
+        oracle, d0 = hypotheses.over(dataset, random_state)
+        given = parameters.read(page, total_count(dataset, oracle.N))
+        goal = how.problem(page, oracle, d0, given).goal
+        check_results(page.name, goal, certificate, picture)
+        options = how.record(checkpoint)
         try:
-            saved = _saved(run, hypotheses, out, certificate, picture)
-        finally:
-            # A file that cannot be written is an error; what was found is not lost for it.
-            _print(run, dataset.features, json)
-        for path in saved:
-            typer.echo(f"saved: {path}", err=True)
-        if interrupted(run):
-            typer.echo(f"interrupted{_stored(out, checkpoint)}", err=True)
-            raise typer.Exit(130)
-    raise typer.Exit(0 if reached(run) else 1)
+            run = boost(page, oracle, d0=d0, backend=how.backend, update=how.update, options=options, **given)
+        except KeyboardInterrupt:
+            if checkpoint is not None and Path(checkpoint).exists():
+                typer.echo(f"{checkpoint} has the run as it was stored last: the same command goes on.", err=True)
+            raise
+    try:
+        saved = _saved(run, oracle, out, certificate, picture)
+    finally:
+        # A file that cannot be written is an error; what was found is not lost for it.
+        _print(run, dataset.features, json)
+    for path in saved:
+        typer.echo(f"saved: {path}", err=True)
+    if interrupted(run):
+        typer.echo(f"interrupted{_stored(out, checkpoint)}", err=True)
+        return 130
+    return 0 if reached(run) else 1
 
 
-def _saved(run: Run, hypotheses: Any, out: str | None, certificate: str | None, picture: str | None) -> list[str]:
+def _saved(run: Run, oracle: Oracle, out: str | None, certificate: str | None, picture: str | None) -> list[str]:
     """Write the files that were asked for and return which."""
     if out is not None:
         run.save(out)
     if certificate is not None:
-        save_class(run, hypotheses, certificate)
+        save_class(run, oracle, certificate)
     if picture is not None:
         from boostopt.pictures import bounds
 

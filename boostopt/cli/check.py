@@ -7,30 +7,26 @@ from typing import Annotated
 import typer
 
 from boostopt.checks import check_formulation
-from boostopt.cli.application import app, errors, output
-from boostopt.cli.options import (
-    FormulationName,
-    Set,
-    read_setting,
-)
+from boostopt.cli.application import command, output
+from boostopt.cli.options import FormulationName, Set
+from boostopt.cli.reading import read_setting
 from boostopt.programs.catalogue import get_formulation
 from boostopt.streams import stdout_to_stderr
 
 
-@app.command("check")
+@command("check")
 def check_command(
     formulation: FormulationName,
     set: Set = None,
     random_state: Annotated[int, typer.Option(help="Seed of the instances.")] = 0,
     verbose: Annotated[bool, typer.Option("--verbose", help="Print every check, not only those that failed.")] = False,
-) -> None:
+) -> int:
     """Check a page on small random instances: F, G and the problems as printed; what fails is named, with numbers.
 
     Example: boostopt check my_page.py --set eta=10
     """
-    with errors():
-        with stdout_to_stderr():
-            page = get_formulation(formulation)
-            report = check_formulation(page, random_state, **dict(read_setting(text, page) for text in set or []))
-        typer.echo(report.text(output().width, every=verbose))
-    raise typer.Exit(0 if report.passed else 1)
+    with stdout_to_stderr():
+        page = get_formulation(formulation)
+        report = check_formulation(page, random_state, **dict(read_setting(text, page) for text in set or []))
+    typer.echo(report.text(output().width, every=verbose))
+    return 0 if report.passed else 1

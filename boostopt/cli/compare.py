@@ -6,43 +6,30 @@ import shlex
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import RenderableType
 
-from boostopt.cli.application import app, errors, output, say, warn_of_unread
-from boostopt.cli.folders import Given, Reading, named_formulations, programs_of
+from boostopt.cli.application import command, output, say
+from boostopt.cli.folders import Folder, named_formulations, programs_of
 from boostopt.cli.options import (
     DATA_HELP,
-    DEFAULT_COLUMNS,
     DEFAULT_REPEATS,
     DEFAULT_TIME_LIMIT,
     DEFAULT_TOL,
     NUMBER,
     WHOLE_NUMBER,
-    Columns,
-    Drop,
-    Epsilon,
-    Eta,
     FormulationName,
-    Label,
-    Nu,
-    Positive,
-    RandomState,
-    Set,
     Tol,
-    Weights,
-    read_gaps,
-    read_names,
-    read_program,
 )
+from boostopt.cli.reading import read_gaps, read_names
+from boostopt.cli.records import ColumnOptions, FileOptions, ParameterOptions
 from boostopt.cli.runs import check_outputs
 from boostopt.comparison.benchmarking import benchmark
 from boostopt.comparison.benchmarks import Benchmark
 from boostopt.comparison.comparing import Comparison, compare
 from boostopt.comparison.origin import Origin
-from boostopt.data.datasets import load_dataset
 from boostopt.errors import OptionError
 from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.program import Program
@@ -51,9 +38,10 @@ from boostopt.reporting import report as write_report
 from boostopt.streams import stdout_to_stderr
 
 
-@app.command("compare")
+@command("compare")
 def compare_command(
     formulation: FormulationName,
+    *,
     data: Annotated[str | None, typer.Option(help=DATA_HELP)] = None,
     all_of: Annotated[
         str | None,
@@ -61,16 +49,9 @@ def compare_command(
             "--all", help="Instead of --data: a folder of data files. FORMULATION is names with commas, or all."
         ),
     ] = None,
-    label: Label = "label",
-    positive: Positive = None,
-    weights: Weights = None,
-    drop: Drop = None,
-    nu: Nu = None,
-    eta: Eta = None,
-    epsilon: Epsilon = None,
-    set: Set = None,
-    columns: Columns = DEFAULT_COLUMNS,
-    random_state: RandomState = 0,
+    files: FileOptions,
+    parameters: ParameterOptions,
+    draw: ColumnOptions,
     backends: Annotated[str | None, typer.Option(help="Names with commas between; all installed if left out.")] = None,
     tol: Tol = DEFAULT_TOL,
     time_limit: Annotated[float, typer.Option(**NUMBER, help="Seconds for each solve.")] = DEFAULT_TIME_LIMIT,
@@ -89,7 +70,7 @@ def compare_command(
     report: Annotated[str | None, typer.Option(help="Write a report, one page of HTML, to this file too.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
-) -> None:
+) -> int:
     """Solve one program by several solvers and hold their certified answers against each other.
 
     With --repeats, --profiles, --resume or --budget it is a benchmark: shuffled repeats, medians, all tolerances. With
@@ -97,74 +78,62 @@ def compare_command(
 
     Example: boostopt compare erlpboost --data breast_cancer --nu 0.1 --eta 1000 --backends cvxpy:clarabel,cvxpy:scs
     """
-    with errors():
-        if json and csv:
-            raise OptionError("--json and --csv exclude each other; choose one.")
-        if (data is None) == (all_of is None):
-            raise OptionError(
-                "Missing option '--data', or '--all' for a folder: name what is to be solved."
-                if data is None
-                else "--data and --all exclude each other; choose one."
+    if json and csv:
+        raise OptionError("--json and --csv exclude each other; choose one.")
+    if (data is None) == (all_of is None):
+        raise OptionError(
+            "Missing option '--data', or '--all' for a folder: name what is to be solved."
+            if data is None
+            else "--data and --all exclude each other; choose one."
+        )
+    check_outputs(data, report, resume)
+    if report is not None:
+        check_tools()
+        check_place(report)
+    with stdout_to_stderr():
+        folder = Folder(files, parameters, draw)
+        programs, origin = (
+            _one(formulation, data, folder)
+            if data is not None
+            else _all_of(formulation, str(all_of), folder, [resume, report])
+        )
+        names, pinned = read_names(backends), read_names(forms)
+        if isinstance(programs, Program) and (repeats, profiles, resume, budget) == (None, None, None, None):
+            result = compare(programs, names, tol, time_limit, True, pinned, isolate, origin)
+        else:
+            result = benchmark(
+                programs,
+                names,
+                read_gaps(profiles, tol),
+                DEFAULT_REPEATS if repeats is None else repeats,
+                time_limit,
+                pinned,
+                isolate,
+                resume,
+                budget,
+                draw.random_state,
+                True,
+                origin,
             )
-        check_outputs(data, report, resume)
+    try:
+        _print(result, json, csv)
+    finally:  # what was solved is kept, also where nobody reads the output to its end
         if report is not None:
-            check_tools()
-            check_place(report)
-        with stdout_to_stderr():
-            given, reading = (
-                Given(nu, eta, epsilon, tuple(set or ())),
-                Reading(label, positive, weights, tuple(drop or ()), columns, random_state),
-            )
-            programs, origin = (
-                _one(formulation, data, given, reading)
-                if data is not None
-                else _folder(formulation, str(all_of), given, reading, [resume, report])
-            )
-            names, pinned = read_names(backends), read_names(forms)
-            if isinstance(programs, Program) and (repeats, profiles, resume, budget) == (None, None, None, None):
-                result = compare(programs, names, tol, time_limit, True, pinned, isolate, origin)
-            else:
-                result = benchmark(
-                    programs,
-                    names,
-                    read_gaps(profiles, tol),
-                    DEFAULT_REPEATS if repeats is None else repeats,
-                    time_limit,
-                    pinned,
-                    isolate,
-                    resume,
-                    budget,
-                    random_state,
-                    True,
-                    origin,
-                )
-        try:
-            _print(result, json, csv)
-        finally:  # what was solved is kept, also where nobody reads the output to its end
-            if report is not None:
-                write_report(result, report)
-                typer.echo(f"report: {report}", err=True)
-    raise typer.Exit(0 if result.reached and result.overlap else 1)
+            write_report(result, report)
+            typer.echo(f"report: {report}", err=True)
+    return 0 if result.reached and result.overlap else 1
 
 
-def _one(formulation: str, data: str, given: Given, reading: Reading) -> tuple[Program, Origin]:
+def _one(formulation: str, data: str, how: Folder) -> tuple[Program, Origin]:
     """Return the program of one data set."""
-    page, dataset = (
-        get_formulation(formulation),
-        load_dataset(data, reading.label, reading.positive, reading.weights, reading.drop),
-    )
-    warn_of_unread(data, dataset.unread)
-    parameters: dict[str, Any] = {**given.options, "settings": list(given.settings)}
-    program = read_program(page, dataset, **parameters, columns=reading.columns, random_state=reading.random_state)
-    return program, _origin(data, [])
+    page, dataset = get_formulation(formulation), how.files.load(data)
+    return how.parameters.program(page, dataset, how.draw), _origin(data, [])
 
 
-def _folder(
-    formulations: str, folder: str, given: Given, reading: Reading, apart: list[str | None]
-) -> tuple[dict[str, Program], Origin]:
+def _all_of(formulations: str, folder: str, how: Folder, apart: list[str | None]) -> tuple[dict[str, Program], Origin]:
     """Return the programs of a folder, and say what of it is none."""
-    pages, needing = named_formulations(formulations, given)
-    programs, skipped = programs_of(Path(folder), pages, given, reading, apart)
+    pages, needing = named_formulations(formulations, how.parameters)
+    programs, skipped = programs_of(Path(folder), pages, how, apart)
     for what, why in (*needing, *skipped):
         say(f"left out: {what}. {why}")
     return programs, _origin(folder, [*needing, *skipped])

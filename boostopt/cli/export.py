@@ -7,47 +7,26 @@ from typing import Annotated
 
 import typer
 
-from boostopt.cli.application import app, errors, warn_of_unread
-from boostopt.cli.options import (
-    DEFAULT_COLUMNS,
-    Columns,
-    Data,
-    Drop,
-    Epsilon,
-    Eta,
-    FormulationName,
-    Label,
-    Nu,
-    Positive,
-    RandomState,
-    Set,
-    Weights,
-    read_program,
-)
+from boostopt.cli.application import command
+from boostopt.cli.options import Data, FormulationName
+from boostopt.cli.records import ColumnOptions, FileOptions, ParameterOptions
 from boostopt.cli.runs import check_outputs
 from boostopt.comparison.records import facts, json_text, program_digest
-from boostopt.data.datasets import load_dataset
 from boostopt.exporting import export
 from boostopt.exporting.heading import certify_command
 from boostopt.programs.catalogue import get_formulation
 from boostopt.streams import stdout_to_stderr
 
 
-@app.command("export")
+@command("export")
 def export_command(
     formulation: FormulationName,
     data: Data,
     out: Annotated[str, typer.Option(help="File to write: .mps (linear, quadratic), .cbf (cones), .npz (instance).")],
-    label: Label = "label",
-    positive: Positive = None,
-    weights: Weights = None,
-    drop: Drop = None,
-    nu: Nu = None,
-    eta: Eta = None,
-    epsilon: Epsilon = None,
-    set: Set = None,
-    columns: Columns = DEFAULT_COLUMNS,
-    random_state: RandomState = 0,
+    *,
+    files: FileOptions,
+    parameters: ParameterOptions,
+    draw: ColumnOptions,
     side: Annotated[str, typer.Option(help="primal (over d) or dual (over w, as a minimum).")] = "primal",
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -55,20 +34,15 @@ def export_command(
 
     Example: boostopt export lpboost --data breast_cancer --nu 0.1 --out model.mps
     """
-    with errors():
-        with stdout_to_stderr():
-            check_outputs(data, out)
-            page, dataset = (
-                get_formulation(formulation),
-                load_dataset(data, label, positive, weights, drop or ()),
-            )
-            warn_of_unread(data, dataset.unread)
-            program = read_program(page, dataset, nu, eta, epsilon, set, columns, random_state)
-            export(program, out, side)
-        command = certify_command(program, formulation, *([out] if Path(out).suffix.lower() == ".npz" else []))
-        if json:
-            document = {"file": out, **facts(program), "program": program_digest(program), "certify": command}
-            typer.echo(json_text(document))
-        else:
-            typer.echo(f"{out}: {program.headline}")
-            typer.echo(f"to certify an answer: {command}" if command else "to certify an answer: program.certify(d, w)")
+    with stdout_to_stderr():
+        check_outputs(data, out)
+        page, dataset = get_formulation(formulation), files.load(data)
+        program = parameters.program(page, dataset, draw)
+        export(program, out, side)
+    command = certify_command(program, formulation, *([out] if Path(out).suffix.lower() == ".npz" else []))
+    if json:
+        document = {"file": out, **facts(program), "program": program_digest(program), "certify": command}
+        typer.echo(json_text(document))
+    else:
+        typer.echo(f"{out}: {program.headline}")
+        typer.echo(f"to certify an answer: {command}" if command else "to certify an answer: program.certify(d, w)")

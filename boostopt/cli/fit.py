@@ -18,7 +18,8 @@ from boostopt.boosting.problem import EPSILON, set_anew
 from boostopt.boosting.progress_line import Lines
 from boostopt.boosting.soft_margin import Goal
 from boostopt.boosting.trace import Row
-from boostopt.cli.application import app, errors, output, warn_of_unread
+from boostopt.cli.application import command, output, warn_of_unread
+from boostopt.cli.classes import check_options
 from boostopt.cli.options import (
     BACKEND_HELP,
     NUMBER,
@@ -30,19 +31,9 @@ from boostopt.cli.options import (
     NuOfFit,
     Set,
     Weights,
-    check_required,
-    read_names,
-    read_options,
-    read_setting,
-    read_share,
 )
-from boostopt.cli.runs import (
-    check_options,
-    check_outputs,
-    check_results,
-    gap_in_words,
-    reached,
-)
+from boostopt.cli.reading import check_required, read_names, read_options, read_setting, read_share
+from boostopt.cli.runs import check_outputs, check_results, gap_in_words, reached
 from boostopt.comparison.records import json_text
 from boostopt.data.datasets import Table, load_table
 from boostopt.errors import BoostoptError, DataError, OptionError, unknown_name
@@ -63,7 +54,7 @@ FITTED = ("tree", "estimator")
 """Classes of hypotheses that scikit-learn fits, as `boostopt boost` has them."""
 
 
-@app.command("fit")
+@command("fit")
 def fit_command(
     data: Annotated[
         str,
@@ -101,7 +92,7 @@ def fit_command(
         typer.Option(help="Save the proof over the class into this file, for `boostopt verify --classifier`."),
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+) -> int:
     """Fit a classifier to a table and write it into a file of plain numbers, for `boostopt predict`.
 
     Two classes or more, numbers or words. Exit status 0: the soft margin is proved to be within epsilon of the best
@@ -110,54 +101,53 @@ def fit_command(
 
     Example: boostopt fit --data breast_cancer --out model.npz --epsilon 0.1
     """
-    with errors():
-        with stdout_to_stderr():
-            _check_base(base)
-            check_outputs(data, out, checkpoint, certificate)
-            page = default_formulation() if formulation is None else formulation
-            stated, hypotheses = page_of(page), read_options(option, "--option")
-            further = dict(read_setting(text, stated) for text in set or [])
-            accuracy = EPSILON if epsilon is None else epsilon
-            own = {"nu": nu, "eta": eta, "epsilon": accuracy}
-            check_required(stated, {**further, **own}, set_anew(stated, accuracy))
-            check_options(base, hypotheses, "--base")
-            _check_provable(stated, certificate)
-            table = load_table(data, label, weights, drop or ())
-            warn_of_unread(data, table.unread)
-            _check_certificate(certificate, table, class_weight)
-            model = _model(
-                formulation=page,
-                nu=read_share(nu),
-                epsilon=accuracy,
-                eta=eta,
-                parameters=further or None,
-                base=base,
-                base_options=hypotheses or None,
-                max_iter=max_iter,
-                time_limit=time_limit,
-                backend=backend,
-                random_state=random_state,
-                class_weight=_class_weight(class_weight, table.labels),
-                checkpoint=checkpoint,
-                verbose=True if sys.stderr.isatty() else _Told(),
-            )
-            began = time.perf_counter()
-            _fit(model, table)
-            seconds = time.perf_counter() - began
-            right = float((model.predict(table.X) == table.labels).mean())
-            if table.features:
-                # Names without a data frame: predictions find their columns by them.
-                model.feature_names_in_ = np.array(table.features, dtype=object)
-            model.save(out)
-            if certificate is not None:
-                model.save_certificate(certificate, table.X, table.labels, table.c)
-        record = {**_record(model, table), "training_accuracy": right, "seconds": seconds}
-        record |= {"model": out, "bytes": os.path.getsize(out), "certificate": certificate}
-        if json:
-            typer.echo(json_text(record))
-        else:
-            output().print(_printed(record, list(map(gap_in_words, model.runs_))))
-    raise typer.Exit(0 if record["reached"] else 1)
+    with stdout_to_stderr():
+        _check_base(base)
+        check_outputs(data, out, checkpoint, certificate)
+        page = default_formulation() if formulation is None else formulation
+        stated, hypotheses = page_of(page), read_options(option, "--option")
+        further = dict(read_setting(text, stated) for text in set or [])
+        accuracy = EPSILON if epsilon is None else epsilon
+        own = {"nu": nu, "eta": eta, "epsilon": accuracy}
+        check_required(stated, {**further, **own}, set_anew(stated, accuracy))
+        check_options(base, hypotheses, "--base")
+        _check_provable(stated, certificate)
+        table = load_table(data, label, weights, drop or ())
+        warn_of_unread(data, table.unread)
+        _check_certificate(certificate, table, class_weight)
+        model = _model(
+            formulation=page,
+            nu=read_share(nu),
+            epsilon=accuracy,
+            eta=eta,
+            parameters=further or None,
+            base=base,
+            base_options=hypotheses or None,
+            max_iter=max_iter,
+            time_limit=time_limit,
+            backend=backend,
+            random_state=random_state,
+            class_weight=_class_weight(class_weight, table.labels),
+            checkpoint=checkpoint,
+            verbose=True if sys.stderr.isatty() else _Told(),
+        )
+        began = time.perf_counter()
+        _fit(model, table)
+        seconds = time.perf_counter() - began
+        right = float((model.predict(table.X) == table.labels).mean())
+        if table.features:
+            # Names without a data frame: predictions find their columns by them.
+            model.feature_names_in_ = np.array(table.features, dtype=object)
+        model.save(out)
+        if certificate is not None:
+            model.save_certificate(certificate, table.X, table.labels, table.c)
+    record = {**_record(model, table), "training_accuracy": right, "seconds": seconds}
+    record |= {"model": out, "bytes": os.path.getsize(out), "certificate": certificate}
+    if json:
+        typer.echo(json_text(record))
+    else:
+        output().print(_printed(record, list(map(gap_in_words, model.runs_))))
+    return 0 if record["reached"] else 1
 
 
 def _check_base(base: str) -> None:

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from boostopt.cli.application import warn_of_unread
-from boostopt.cli.options import read_names, read_program
-from boostopt.data.datasets import Dataset, load_dataset
+from boostopt.cli.reading import read_names
+from boostopt.cli.records import ColumnOptions, FileOptions, ParameterOptions
+from boostopt.data.datasets import Dataset
 from boostopt.data.tables import SEPARATORS
 from boostopt.errors import BoostoptError, DataError, OptionError, unknown_name
 from boostopt.files import kind
@@ -28,41 +28,25 @@ NAMED = 6
 
 
 @dataclass(frozen=True)
-class Reading:
-    """The way in which the files are read.
+class Folder:
+    """The way in which the files of a folder become programs.
 
     Attributes
     ----------
-    label, positive, weights, drop
-        As in `load_dataset`; `weights` and `drop` are for CSV files.
-    columns, random_state
-        Decision stumps drawn as hypotheses, and the seed.
+    files
+        How they are read; `weights` and `drop` are for CSV files.
+    parameters
+        As they are typed, each for the formulations that have it.
+    draw
+        The hypotheses.
     """
 
-    label: str
-    positive: str | None
-    weights: str | None
-    drop: tuple[str, ...]
-    columns: int
-    random_state: int
+    files: FileOptions
+    parameters: ParameterOptions
+    draw: ColumnOptions
 
 
-@dataclass(frozen=True)
-class Given:
-    """Parameters as they are typed, each for the formulations that have it."""
-
-    nu: str | None
-    eta: float | None
-    epsilon: float | None
-    settings: tuple[str, ...]
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Those that have an option of their own."""
-        return {"nu": self.nu, "eta": self.eta, "epsilon": self.epsilon}
-
-
-def named_formulations(names: str, given: Given) -> tuple[list[Formulation[Any]], list[tuple[str, str]]]:
+def named_formulations(names: str, given: ParameterOptions) -> tuple[list[Formulation[Any]], list[tuple[str, str]]]:
     """Return formulations by their names with commas between, or all, and of all those that need more parameters.
 
     Raises
@@ -78,14 +62,14 @@ def named_formulations(names: str, given: Given) -> tuple[list[Formulation[Any]]
     if not pages or len(set(wanted)) < len(wanted):
         raise OptionError(f"expected formulations, each once, with commas between, or all; got {names!r}.")
     known = {name for page in pages for name in page.parameters}
-    for name in [*(n for n, value in given.options.items() if value is not None), *map(_name, given.settings)]:
+    for name in [*(n for n, value in given.named.items() if value is not None), *map(_name, given.set or ())]:
         if name not in known:
             raise unknown_name("parameter of the formulations", name, known)
     return pages, skipped
 
 
 def programs_of(
-    folder: Path, pages: list[Formulation[Any]], given: Given, reading: Reading, apart: Iterable[str | None] = ()
+    folder: Path, pages: list[Formulation[Any]], how: Folder, apart: Iterable[str | None] = ()
 ) -> tuple[dict[str, Program], list[tuple[str, str]]]:
     """Bind every formulation to every file of a folder, but for files that stand apart: those of results.
 
@@ -106,14 +90,14 @@ def programs_of(
         if os.path.realpath(path) in results:
             continue
         try:
-            dataset = _dataset(path, reading)
+            dataset = _dataset(path, how)
         except (BoostoptError, MemoryError) as failure:
             skipped.append((path.name, str(failure) or "it does not fit into memory."))
             continue
         for page in pages:
             try:
                 # The draw of the columns has been made: what is left of how the file is read does not matter.
-                program = read_program(page, dataset, **_of(page, given), columns=0, random_state=0)
+                program = _of(page, how.parameters).program(page, dataset, ColumnOptions(columns=0))
             except BoostoptError as failure:
                 skipped.append((f"{page.name} on {path.name}", str(failure)))
             else:
@@ -143,24 +127,22 @@ def _inside(folder: Path) -> tuple[list[Path], list[tuple[str, str]]]:
     return files, others
 
 
-def _dataset(path: Path, reading: Reading) -> Dataset:
+def _dataset(path: Path, how: Folder) -> Dataset:
     """Load a file with its margin matrix, which all formulations share."""
     named = kind(path) in SEPARATORS
-    weights, drop = (reading.weights, reading.drop) if named else (None, ())
-    dataset = load_dataset(str(path), reading.label, reading.positive, weights, drop)
-    warn_of_unread(str(path), dataset.unread)
-    return replace(dataset, U=Margins(dataset.margin_matrix(reading.columns, reading.random_state)))
+    dataset = (how.files if named else replace(how.files, weights=None, drop=None)).load(str(path))
+    return replace(dataset, U=Margins(dataset.margin_matrix(how.draw.columns, how.draw.random_state)))
 
 
-def _of(page: Formulation[Any], given: Given) -> dict[str, Any]:
-    """The parameters that a formulation has, as `read_program` takes them."""
-    options = {name: value if name in page.parameters else None for name, value in given.options.items()}
-    return {**options, "settings": [text for text in given.settings if _name(text) in page.parameters]}
+def _of(page: Formulation[Any], given: ParameterOptions) -> ParameterOptions:
+    """The parameters that a formulation has."""
+    named = {name: value if name in page.parameters else None for name, value in given.named.items()}
+    return ParameterOptions(**named, set=[text for text in given.set or () if _name(text) in page.parameters])
 
 
-def _all(given: Given) -> tuple[list[Formulation[Any]], list[tuple[str, str]]]:
+def _all(given: ParameterOptions) -> tuple[list[Formulation[Any]], list[tuple[str, str]]]:
     """Every formulation that needs nothing further, and what the others need."""
-    there = {*given.options, *map(_name, given.settings)}
+    there = {*given.named, *map(_name, given.set or ())}
     pages: list[Formulation[Any]] = []
     skipped: list[tuple[str, str]] = []
     for page in map(get_formulation, list_formulations()):

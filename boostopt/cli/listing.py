@@ -14,8 +14,8 @@ from rich.text import Text
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Backend, Capability
 from boostopt.boosting.pages import PAGES
-from boostopt.cli.application import PIPE_WIDTH, app, errors, output
-from boostopt.cli.options import read_names
+from boostopt.cli.application import PIPE_WIDTH, command, output
+from boostopt.cli.reading import read_names
 from boostopt.comparison.records import json_text
 from boostopt.comparison.tables import MARKS, support_table
 from boostopt.errors import OptionError
@@ -23,7 +23,7 @@ from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
 
 
-@app.command("list")
+@command("list")
 def list_command(
     backends: Annotated[str | None, typer.Option(help="Names with commas between; all installed if left out.")] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a table in Markdown.")] = False,
@@ -33,22 +33,21 @@ def list_command(
 
     Example: boostopt list --backends interior,highs,cvxpy:clarabel --markdown
     """
-    with errors():
-        if json and markdown:
-            raise OptionError("--json and --markdown exclude each other; choose one.")
-        pages = [get_formulation(name) for name in list_formulations()]
-        named = [get_backend(name) for name in read_names(backends) or list_backends()]
-        programs = {page.name: page.smallest() for page in pages}
-        support = {name: {b.name: b.takes(program) for b in named} for name, program in programs.items()}
-        if json:
-            typer.echo(json_text(_document(pages, support, named)))
-        elif markdown:
-            typer.echo(_markdown(support, named))
-        else:
-            out, table = output(), support_table(pages, support, named)
-            fits = Measurement.get(out, out.options.update(max_width=PIPE_WIDTH), table).maximum <= out.width
-            out.print(table if fits else _support_lines(pages, support, named))
-            out.print(_boosters())
+    if json and markdown:
+        raise OptionError("--json and --markdown exclude each other; choose one.")
+    pages = [get_formulation(name) for name in list_formulations()]
+    named = [get_backend(name) for name in read_names(backends) or list_backends()]
+    programs = {page.name: page.smallest() for page in pages}
+    support = {name: {b.name: b.takes(program) for b in named} for name, program in programs.items()}
+    if json:
+        typer.echo(json_text(_document(pages, support, named)))
+    elif markdown:
+        typer.echo(_markdown(support, named))
+    else:
+        out, table = output(), support_table(pages, support, named)
+        fits = Measurement.get(out, out.options.update(max_width=PIPE_WIDTH), table).maximum <= out.width
+        out.print(table if fits else _support_lines(pages, support, named))
+        out.print(_boosters())
 
 
 def _document(

@@ -10,50 +10,24 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.pages import page_of
 from boostopt.boosting.paths import RegularizationPath, path
 from boostopt.boosting.run import Run
-from boostopt.cli.application import app, errors, output, warn_of_unread
-from boostopt.cli.options import (
-    Accuracy,
-    ColumnsPerRound,
-    Data,
-    Drop,
-    FormulationName,
-    Label,
-    MaxRounds,
-    Oracle,
-    OracleOptions,
-    Picture,
-    Positive,
-    Reflexive,
-    Seed,
-    Set,
-    Solver,
-    TimeLimit,
-    Update,
-    Weights,
-    read_counts,
-    read_numbers,
-    read_options,
-    read_parameters,
-    total_count,
-)
+from boostopt.cli.application import command, output
+from boostopt.cli.options import Accuracy, Data, FormulationName, Picture, Seed, Set
+from boostopt.cli.reading import read_counts, read_numbers, total_count
+from boostopt.cli.records import ClassOptions, FileOptions, ParameterOptions, RunOptions
 from boostopt.cli.runs import (
     check_outputs,
     check_picture,
     headline,
     interrupted,
-    oracle_of_data,
-    problem_of,
     reached,
     run_record,
     save_picture,
 )
 from boostopt.comparison.records import json_text
 from boostopt.comparison.tables import fitting, halved
-from boostopt.data.datasets import load_dataset
 from boostopt.data.tables import written_table
 from boostopt.errors import OptionError
 from boostopt.streams import stdout_to_stderr
@@ -66,14 +40,12 @@ COLUMNS = ("reached", "rounds", "hypotheses", "active", "seconds", "reason")
 """What else a line of CSV says."""
 
 
-@app.command("path")
+@command("path")
 def path_command(
     formulation: FormulationName,
     data: Data,
-    label: Label = "label",
-    positive: Positive = None,
-    weights: Weights = None,
-    drop: Drop = None,
+    *,
+    files: FileOptions,
     nu: Annotated[
         str | None, typer.Option(help="Values with commas between: 0.1 is a fraction of the examples, 50 a number.")
     ] = None,
@@ -82,19 +54,13 @@ def path_command(
     ] = None,
     epsilon: Accuracy = None,
     set: Set = None,
-    oracle: Oracle = None,
-    option: OracleOptions = None,
-    reflexive: Reflexive = None,
+    hypotheses: ClassOptions,
     random_state: Seed = 0,
-    update: Update = None,
-    backend: Solver = "auto",
-    columns_per_round: ColumnsPerRound = 1,
-    max_rounds: MaxRounds = None,
-    time_limit: TimeLimit = None,
+    how: RunOptions,
     picture: Picture = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
-) -> None:
+) -> int:
     """Boost at many values of nu or of eta, each run beginning where its neighbour ended, each with its certificate.
 
     Limits are those of each run. Exit status 0: every run came within epsilon, as in `boostopt boost`; 1: one did not;
@@ -102,52 +68,44 @@ def path_command(
 
     Example: boostopt path erlpboost --data breast_cancer --nu 0.1,0.2,0.4 --epsilon 0.1
     """
-    with errors():
-        if json and csv:
-            raise OptionError("--json and --csv exclude each other; choose one.")
-        with stdout_to_stderr():
-            check_outputs(data, picture)
-            check_picture(picture, "path_of_runs")
-            page, dataset = (
-                page_of(formulation),
-                load_dataset(data, label, positive, weights, drop or ()),
-            )
-            warn_of_unread(data, dataset.unread)
-            hypotheses, d0 = oracle_of_data(dataset, oracle, read_options(option, "--option"), reflexive, random_state)
-            total = total_count(dataset, hypotheses.N)
-            counts = None if nu is None else read_counts(nu, total, page)
-            etas = None if eta is None else read_numbers(eta, "--eta")
-            given = read_parameters(page, total, None, None, epsilon, set)
-            values = _values(counts, etas, {name: value for name, value in given.items() if value is not None})
-            first = {name: value[0] if isinstance(value, list) else value for name, value in values.items()}
-            problem_of(page, hypotheses, d0, update, epsilon, first)
-            options = BoostOptions(
-                columns_per_round=columns_per_round, max_rounds=max_rounds, time_limit=time_limit, progress=True
-            )
-            found = path(
-                page,
-                hypotheses,
-                **values,
-                each=partial(_said, "nu" if isinstance(values["nu"], list) else "eta"),
-                d0=d0,
-                backend=backend,
-                update=update,
-                options=options,
-            )
-        asked = len((counts if found.parameter == "nu" else etas) or [])
-        stopped = len(found) < asked or any(map(interrupted, found.runs))
-        try:
-            if picture is not None:
-                from boostopt.pictures import path_of_runs
+    if json and csv:
+        raise OptionError("--json and --csv exclude each other; choose one.")
+    with stdout_to_stderr():
+        check_outputs(data, picture)
+        check_picture(picture, "path_of_runs")
+        page, dataset = page_of(formulation), files.load(data)
+        oracle, d0 = hypotheses.over(dataset, random_state)
+        total = total_count(dataset, oracle.N)
+        counts = None if nu is None else read_counts(nu, total, page)
+        etas = None if eta is None else read_numbers(eta, "--eta")
+        given = ParameterOptions(epsilon=epsilon, set=set).read(page, total)
+        values = _values(counts, etas, {name: value for name, value in given.items() if value is not None})
+        first = {name: value[0] if isinstance(value, list) else value for name, value in values.items()}
+        how.problem(page, oracle, d0, first)
+        found = path(
+            page,
+            oracle,
+            **values,
+            each=partial(_said, "nu" if isinstance(values["nu"], list) else "eta"),
+            d0=d0,
+            backend=how.backend,
+            update=how.update,
+            options=how.record(),
+        )
+    asked = len((counts if found.parameter == "nu" else etas) or [])
+    stopped = len(found) < asked or any(map(interrupted, found.runs))
+    try:
+        if picture is not None:
+            from boostopt.pictures import path_of_runs
 
-                save_picture(path_of_runs(found), picture)
-                typer.echo(f"saved: {picture}", err=True)
-        finally:
-            _print(found, total, json, csv)
-        if stopped:
-            typer.echo(f"interrupted: {len(found)} of {asked} values", err=True)
-            raise typer.Exit(130)
-    raise typer.Exit(0 if all(map(reached, found.runs)) else 1)
+            save_picture(path_of_runs(found), picture)
+            typer.echo(f"saved: {picture}", err=True)
+    finally:
+        _print(found, total, json, csv)
+    if stopped:
+        typer.echo(f"interrupted: {len(found)} of {asked} values", err=True)
+        return 130
+    return 0 if all(map(reached, found.runs)) else 1
 
 
 def _values(nu: list[float] | None, eta: list[float] | None, given: dict[str, Any]) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import typer
 
-from boostopt.cli.application import app, errors, say
+from boostopt.cli.application import command, say
 from boostopt.cli.options import Label
 from boostopt.cli.runs import check_outputs
 from boostopt.data.datasets import Table, load_features
@@ -24,7 +24,7 @@ NAMED = 6
 """Columns that a warning names."""
 
 
-@app.command("predict")
+@command("predict")
 def predict_command(
     model: Annotated[str, typer.Argument(help="File that `boostopt fit` wrote.")],
     data: Annotated[
@@ -44,32 +44,31 @@ def predict_command(
 
     Example: boostopt fit --data iris --out model.npz --epsilon 0.1; boostopt predict model.npz --data iris --scores
     """
-    with errors():
-        with stdout_to_stderr():
-            check_outputs(data, out)
-            if out is not None and Path(out).exists() and Path(model).exists() and Path(out).samefile(model):
-                raise OptionError(f"the predictions would replace the model; got {out!r} for both. Name another file.")
-            if Path(model).is_file() and not zipfile.is_zipfile(model):
-                raise DataError(
-                    f"expected a model file, as `boostopt fit` writes it; {model!r} is none, or it is truncated. "
-                    "Pass that file, or fit the model anew."
-                )
-            from boostopt.estimators import MarginBoostClassifier
+    with stdout_to_stderr():
+        check_outputs(data, out)
+        if out is not None and Path(out).exists() and Path(model).exists() and Path(out).samefile(model):
+            raise OptionError(f"the predictions would replace the model; got {out!r} for both. Name another file.")
+        if Path(model).is_file() and not zipfile.is_zipfile(model):
+            raise DataError(
+                f"expected a model file, as `boostopt fit` writes it; {model!r} is none, or it is truncated. "
+                "Pass that file, or fit the model anew."
+            )
+        from boostopt.estimators import MarginBoostClassifier
 
-            fitted = MarginBoostClassifier.load(model)
-            names = [str(name) for name in getattr(fitted, "feature_names_in_", ())]
-            count: Any = vars(fitted)["n_features_in_"]
-            table = load_features(data, names, count, label)
-            _warn_of_extra(data, table.unread)
-            predictions, f = _predicted(fitted, table)
-        text = _csv(fitted.classes_, predictions, f if scores else None)
-        if out is None:
-            typer.echo(text, nl=False)
-        else:
-            replace_file(Path(out), lambda file: file.write(text.encode()))
-            typer.echo(f"saved: {out}", err=True)
-        if table.labels is not None:
-            _say_accuracy(fitted.classes_, predictions, table.labels)
+        fitted = MarginBoostClassifier.load(model)
+        names = [str(name) for name in getattr(fitted, "feature_names_in_", ())]
+        count: Any = vars(fitted)["n_features_in_"]
+        table = load_features(data, names, count, label)
+        _warn_of_extra(data, table.unread)
+        predictions, f = _predicted(fitted, table)
+    text = _csv(fitted.classes_, predictions, f if scores else None)
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        replace_file(Path(out), lambda file: file.write(text.encode()))
+        typer.echo(f"saved: {out}", err=True)
+    if table.labels is not None:
+        _say_accuracy(fitted.classes_, predictions, table.labels)
 
 
 def _warn_of_extra(source: str, unread: tuple[str, ...]) -> None:

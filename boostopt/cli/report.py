@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
-from boostopt.cli.application import app, errors
+from boostopt.cli.application import command
 from boostopt.comparison.documents import load
 from boostopt.reporting import check_place, check_tools, to_html
 from boostopt.reporting import report as write_report
 
 
-@app.command("report")
+@command("report")
 def report_command(
     file: Annotated[str, typer.Argument(help="What `compare --json` wrote, or the file of --resume.")],
     out: Annotated[
@@ -24,12 +24,11 @@ def report_command(
 
     Example: boostopt report comparison.json -o comparison.html
     """
-    with errors():
-        check_tools()
-        if out is not None:
-            check_place(out, [file])
-        read = load(Path(file))
-        if out is None:
-            typer.echo(to_html(read), nl=False)
-        else:
-            write_report(read, out)
+    check_tools()
+    if out is not None:
+        check_place(out, [file])
+    read = load(Path(file))
+    if out is None:
+        typer.echo(to_html(read), nl=False)
+    else:
+        write_report(read, out)

@@ -5,52 +5,35 @@ from __future__ import annotations
 import os
 import zipfile
 from dataclasses import asdict, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from boostopt.cli.application import app, errors, output, warn_of_unread
-from boostopt.cli.options import (
-    DEFAULT_COLUMNS,
-    Columns,
-    Data,
-    Drop,
-    Label,
-    Oracle,
-    OracleOptions,
-    Positive,
-    RandomState,
-    Reflexive,
-    Weights,
-    read_options,
-)
-from boostopt.cli.runs import TREE, oracle_of_data
+from boostopt.cli.application import command, output
+from boostopt.cli.classes import TREE
+from boostopt.cli.options import Data
+from boostopt.cli.records import ClassOptions, ColumnOptions, FileOptions
 from boostopt.comparison.records import json_text
-from boostopt.data.datasets import Dataset, load_dataset
+from boostopt.data.datasets import Dataset
 from boostopt.errors import DataError, OptionError
-from boostopt.oracles import Oracle as ClassOracle
+from boostopt.oracles import Oracle
 from boostopt.programs.catalogue import get_formulation
 from boostopt.streams import stdout_to_stderr
 from boostopt.text import interval
 from boostopt.verification import Verification, subject, verify
 
 
-@app.command("verify")
+@command("verify")
 def verify_command(
     certificate: Annotated[str, typer.Argument(help="The file that was saved.")],
     data: Data,
-    label: Label = "label",
-    positive: Positive = None,
-    weights: Weights = None,
-    drop: Drop = None,
-    columns: Columns = DEFAULT_COLUMNS,
-    random_state: RandomState = 0,
-    oracle: Oracle = None,
-    option: OracleOptions = None,
-    reflexive: Reflexive = None,
+    *,
+    files: FileOptions,
+    draw: ColumnOptions,
+    hypotheses: ClassOptions,
     classifier: Annotated[
         bool,
         typer.Option("--classifier", help="It is the proof of a fit: equal examples are one, constants belong to it."),
@@ -58,7 +41,7 @@ def verify_command(
     page: Annotated[str | None, typer.Option(help="Page of a formulation that is not boostopt's.")] = None,
     exact: Annotated[bool, typer.Option("--exact", help="Prove it in exact arithmetic (extra `exact`).")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+) -> int:
     """Recompute every bound of a certificate file from the data: accepted, or rejected with the reason.
 
     No solver runs and nothing in the file is believed. The certificate of a run is held against the class of its
@@ -66,49 +49,37 @@ def verify_command(
 
     Example: boostopt verify certificate.json --data instance.npz --exact
     """
-    with errors():
-        with stdout_to_stderr():
-            if not os.path.isfile(certificate):
-                raise DataError(f"expected a certificate file; there is no file {certificate!r}. Check the path.")
-            if zipfile.is_zipfile(certificate):
-                raise DataError(
-                    f"expected a certificate file; {certificate!r} is an npz file: a model, a run, an instance or an "
-                    "answer. Certificates are written by `boostopt boost --certificate` and `boostopt certify --save`."
-                )
-            own = None if page is None else get_formulation(page)
-            dataset = load_dataset(data, label, positive, weights, drop or ())
-            warn_of_unread(data, dataset.unread)
-            if subject(certificate) == "class":
-                given = read_options(option, "--option")
-                asked = dataset, oracle, given, reflexive, random_state
-                verification = verify(certificate, _class_of(classifier, *asked), formulation=own, exact=exact)
-                if not verification and dataset.X is not None and oracle != TREE:
-                    other = verify(certificate, _class_of(not classifier, *asked), formulation=own)
-                    verification = replace(verification, reason=verification.reason + _hint(other, classifier))
-            else:
-                U = dataset.margin_matrix(columns, random_state)
-                c = np.ones(U.shape[0]) if dataset.c is None else dataset.c
-                d0 = c / c.sum() if dataset.d0 is None else dataset.d0
-                verification = verify(certificate, U, c=c, d0=d0, formulation=own, exact=exact)
-        if json:
-            typer.echo(json_text(asdict(verification)))
+    with stdout_to_stderr():
+        if not os.path.isfile(certificate):
+            raise DataError(f"expected a certificate file; there is no file {certificate!r}. Check the path.")
+        if zipfile.is_zipfile(certificate):
+            raise DataError(
+                f"expected a certificate file; {certificate!r} is an npz file: a model, a run, an instance or an "
+                "answer. Certificates are written by `boostopt boost --certificate` and `boostopt certify --save`."
+            )
+        own = None if page is None else get_formulation(page)
+        dataset = files.load(data)
+        if subject(certificate) == "class":
+            asked = dataset, hypotheses, draw.random_state
+            verification = verify(certificate, _class_of(classifier, *asked), formulation=own, exact=exact)
+            if not verification and dataset.X is not None and hypotheses.oracle != TREE:
+                other = verify(certificate, _class_of(not classifier, *asked), formulation=own)
+                verification = replace(verification, reason=verification.reason + _hint(other, classifier))
         else:
-            output().print(_table(certificate, verification))
-    raise typer.Exit(0 if verification else 1)
+            U = dataset.margin_matrix(draw.columns, draw.random_state)
+            c = np.ones(U.shape[0]) if dataset.c is None else dataset.c
+            d0 = c / c.sum() if dataset.d0 is None else dataset.d0
+            verification = verify(certificate, U, c=c, d0=d0, formulation=own, exact=exact)
+    if json:
+        typer.echo(json_text(asdict(verification)))
+    else:
+        output().print(_table(certificate, verification))
+    return 0 if verification else 1
 
 
-def _class_of(
-    classifier: bool,
-    dataset: Dataset,
-    name: str | None,
-    options: dict[str, Any],
-    reflexive: bool | None,
-    random_state: int,
-) -> ClassOracle:
+def _class_of(classifier: bool, dataset: Dataset, hypotheses: ClassOptions, random_state: int) -> Oracle:
     """Return the class of hypotheses that `boostopt fit`, or `boostopt boost`, asks."""
-    if classifier:
-        return _class_of_fit(dataset, name, options, reflexive)
-    return oracle_of_data(dataset, name, options, reflexive, random_state)[0]
+    return _class_of_fit(dataset, hypotheses) if classifier else hypotheses.over(dataset, random_state)[0]
 
 
 def _hint(other: Verification, classifier: bool) -> str:
@@ -118,7 +89,7 @@ def _hint(other: Verification, classifier: bool) -> str:
     return f". It is the proof of {'a run: leave out' if classifier else 'a fit: pass'} --classifier"
 
 
-def _class_of_fit(dataset: Dataset, base: str | None, options: dict[str, Any], reflexive: bool | None) -> ClassOracle:
+def _class_of_fit(dataset: Dataset, hypotheses: ClassOptions) -> Oracle:
     """Return the class of hypotheses that `boostopt fit` asks.
 
     Raises
@@ -130,7 +101,11 @@ def _class_of_fit(dataset: Dataset, base: str | None, options: dict[str, Any], r
 
     if dataset.X is None:
         raise OptionError(f"a classifier is fitted to X and y; {dataset.name} holds U. Leave out --classifier.")
-    model = MarginBoostClassifier(base=base or "stump", base_options=options or None, reflexive=reflexive is not False)
+    model = MarginBoostClassifier(
+        base=hypotheses.oracle or "stump",
+        base_options=hypotheses.options or None,
+        reflexive=hypotheses.reflexive is not False,
+    )
     return model.class_of(dataset.X, dataset.y, dataset.c)
 
 

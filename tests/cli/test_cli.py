@@ -529,8 +529,7 @@ def test_a_folder_that_is_not_there_is_an_error_before_any_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    module = getattr(boostopt.cli, arguments[0])
-    monkeypatch.setattr(module, "load_dataset", None)
+    monkeypatch.setattr("boostopt.cli.records.load_dataset", None)
     expected = (
         rf"expected the path of a file in a folder that can be written to; got '{arguments[-1]}'\. Make the folder"
     )

@@ -1,0 +1,157 @@
+"""Options that several commands share, as records: how data are read, parameters, drawn columns, classes, runs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from boostopt.boosting.options import BoostOptions
+from boostopt.boosting.problem import EPSILON, Problem, set_anew
+from boostopt.cli.application import warn_of_unread
+from boostopt.cli.classes import oracle_of_data
+from boostopt.cli.options import (
+    DEFAULT_COLUMNS,
+    Accuracy,
+    Columns,
+    ColumnsPerRound,
+    Drop,
+    Epsilon,
+    Eta,
+    Label,
+    MaxRounds,
+    Nu,
+    Oracle,
+    OracleOptions,
+    Positive,
+    RandomState,
+    Reflexive,
+    Set,
+    Solver,
+    TimeLimit,
+    Update,
+    Weights,
+)
+from boostopt.cli.reading import check_required, read_count, read_options, read_setting, total_count
+from boostopt.data.datasets import Dataset, load_dataset
+from boostopt.errors import OptionError, ProblemError
+from boostopt.oracles import Oracle as ClassOracle
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.program import Program
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileOptions:
+    """The way in which a data file is read: see `load_dataset`."""
+
+    label: Label = "label"
+    positive: Positive = None
+    weights: Weights = None
+    drop: Drop = None
+
+    def read(self, data: str) -> Dataset:
+        """Return the data set of a file."""
+        return load_dataset(data, self.label, self.positive, self.weights, self.drop or ())
+
+    def load(self, data: str) -> Dataset:
+        """Return the data set of a file, and say what of the file is not read."""
+        dataset = self.read(data)
+        warn_of_unread(data, dataset.unread)
+        return dataset
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnOptions:
+    """The draw of hypotheses from the examples."""
+
+    columns: Columns = DEFAULT_COLUMNS
+    random_state: RandomState = 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ParameterOptions:
+    """The parameters of a formulation, as they are typed."""
+
+    nu: Nu = None
+    eta: Eta = None
+    epsilon: Epsilon = None
+    set: Set = None
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """Those that have an option of their own."""
+        return {"nu": self.nu, "eta": self.eta, "epsilon": self.epsilon}
+
+    def read(self, page: Formulation[Any], total: float) -> dict[str, Any]:
+        """Return the parameters by name, each given once; `total` is the number of examples, with multiplicity."""
+        pairs = [read_setting(text, page) for text in self.set or []]
+        further = dict(pairs)
+        if len(further) < len(pairs):
+            raise OptionError(f"--set names a parameter twice: {', '.join(self.set or [])}.")
+        named = {**self.named, "nu": None if self.nu is None else read_count(self.nu, total, page)}
+        for name in further:
+            if named.get(name) is not None:
+                raise OptionError(f"{name} is given twice, by --{name} and by --set; choose one.")
+        return named | further
+
+    def program(self, page: Formulation[Any], dataset: Dataset, draw: ColumnOptions) -> Program:
+        """Draw the columns and bind the formulation."""
+        U = dataset.margin_matrix(draw.columns, draw.random_state)
+        parameters = self.read(page, total_count(dataset, U.shape[0]))
+        check_required(page, parameters)
+        return page.bind(U, c=dataset.c, d0=dataset.d0, **parameters)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoostParameters(ParameterOptions):
+    """The parameters of a formulation that is boosted: epsilon is when boosting stops as well."""
+
+    epsilon: Accuracy = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassOptions:
+    """The class of hypotheses that boosting draws on."""
+
+    oracle: Oracle = None
+    option: OracleOptions = None
+    reflexive: Reflexive = None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the class by name."""
+        return read_options(self.option, "--option")
+
+    def over(self, dataset: Dataset, random_state: int) -> tuple[ClassOracle, Any]:
+        """Return the oracle over a data set, and the reference distribution of the examples that count."""
+        return oracle_of_data(dataset, self.oracle, self.options, self.reflexive, random_state)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """How boosting goes: the update, what solves, and limits."""
+
+    update: Update = None
+    backend: Solver = "auto"
+    columns_per_round: ColumnsPerRound = 1
+    max_rounds: MaxRounds = None
+    time_limit: TimeLimit = None
+
+    def record(self, checkpoint: str | None = None) -> BoostOptions:
+        """Return the options of `boost` that they are."""
+        return BoostOptions(
+            columns_per_round=self.columns_per_round,
+            max_rounds=self.max_rounds,
+            time_limit=self.time_limit,
+            checkpoint=checkpoint,
+            progress=True,
+        )
+
+    def problem(self, page: Formulation[Any], oracle: ClassOracle, d0: Any, parameters: dict[str, Any]) -> Problem:
+        """Return what is to be boosted: what is wrong with it is said before any work, in words of the command."""
+        given = {name: value for name, value in parameters.items() if value is not None}
+        epsilon = given.pop("epsilon", None)
+        try:
+            return Problem.of(page, oracle.c, d0, epsilon, self.update, given)
+        except ProblemError:
+            check_required(page, {**given, "epsilon": EPSILON}, set_anew(page, EPSILON))
+            raise
