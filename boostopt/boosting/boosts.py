@@ -98,9 +98,9 @@ def boost(
     check_oracle(oracle)
     check_backend(backend)
     own = {name: value for name, value in keywords.items() if name in OPTIONS}
-    given = {name: value for name, value in keywords.items() if name not in OPTIONS and value is not None}
-    check_keywords("boost", given, BOOST, page)
-    problem = Problem.of(page, oracle.c, d0, epsilon, update, given)
+    parameters = {name: value for name, value in keywords.items() if name not in OPTIONS and value is not None}
+    check_keywords("boost", parameters, BOOST, page)
+    problem = Problem.of(page, oracle.c, d0, epsilon, update, parameters)
     if problem.edges.even and not oracle.reflexive:
         remedy = ", or leave out two_sided." if problem.two_sided else "."
         raise OptionError(
@@ -109,9 +109,9 @@ def boost(
         )
     options = replace(read_record("options", options), **own)
     own_end = isinstance(page, Booster) and epsilon is None and rules is None
-    wanted = () if own_end else _rules(problem, rules)
+    stopping = () if own_end else _rules(problem, rules)
     _check_options(problem, options)
-    return _run(problem, oracle, make(problem, backend, options.stabilization.idle), wanted, options)
+    return _run(problem, oracle, make(problem, backend, options.stabilization.idle), stopping, options)
 
 
 def _run(problem: Problem, oracle: Oracle, update: Update, rules: tuple[Rule, ...], options: BoostOptions) -> Run:
@@ -148,23 +148,23 @@ def _check_options(problem: Problem, options: BoostOptions) -> None:
         )
 
 
-def _rules(problem: Problem, wanted: object) -> tuple[Rule, ...]:
+def _rules(problem: Problem, rules: object) -> tuple[Rule, ...]:
     """Return the rules that can fire: those asked for, or of the page's own those that promise a soft margin."""
-    if wanted is not None:
-        asked = [rule for each in _listed(wanted) for rule in _of(each)]
-        for rule in asked:
+    if rules is not None:
+        chosen = [rule for each in _listed(rules) for rule in _of(each)]
+        for rule in chosen:
             if obstacle := rule.obstacle(problem):
                 raise OptionError(f"the rule {rule.name!r} cannot hold for {problem.page.name}: {obstacle}.")
-        return tuple(asked)
+        return tuple(chosen)
     own = [rule for name in problem.rules for rule in _of(name)]
     return tuple(rule for rule in own if not (rule.obstacle(problem) or rule.doubt(problem)))
 
 
-def _listed(wanted: object) -> list[str | Rule]:
+def _listed(rules: object) -> list[str | Rule]:
     """Return the rules and names of rules that were asked for; one is a list of one."""
-    each = [wanted] if isinstance(wanted, str | Rule) else listed("rules", wanted, EXPECTED, ADVICE)
+    each = [rules] if isinstance(rules, str | Rule) else listed("rules", rules, EXPECTED, ADVICE)
     if not all(isinstance(rule, str | Rule) for rule in each):
-        raise refused("rules", EXPECTED, wanted, ADVICE)
+        raise refused("rules", EXPECTED, rules, ADVICE)
     return each
 
 

@@ -82,8 +82,8 @@ class Collected:
 
     def place(self, column: Entered) -> int | None:
         """Return which hypothesis a column is, by name or by its margins; None for a new one."""
-        known = self._by_name.get(column.hypothesis)
-        return known if known is not None else self._by_values.get(column.fingerprint)
+        q = self._by_name.get(column.hypothesis)
+        return q if q is not None else self._by_values.get(column.fingerprint)
 
     def add(self, column: Entered) -> int:
         """Take a new hypothesis in and return its number."""
@@ -97,8 +97,8 @@ class Collected:
 
     def taken(self, column: Entered) -> int:
         """Return the number of a hypothesis, taken in if it is a new one."""
-        known = self.place(column)
-        return self.add(column) if known is None else known
+        q = self.place(column)
+        return self.add(column) if q is None else q
 
     def joined(self, u: Float[Array, " N"]) -> Margins:
         """Return U with a further column, which is not taken in."""

@@ -252,12 +252,12 @@ class Loop:
         G = self.problem.edges
         if goal is None or not G.mixes or self.problem.adds:
             return bounds
-        asked = any(rule.primal for rule in self.rules)
+        primal = any(rule.primal for rule in self.rules)
         # No known hypothesis has a larger edge than the largest of the class: O(N t) are saved.
         best = answer.largest is not None and edge >= answer.largest - BEST
-        known = -1.0 if best and not asked else self._largest_known(collected, d)
-        bounds = replace(bounds, smallest_primal=min(bounds.smallest_primal, F_of_d + max(known, edge)))
-        return replace(bounds, primal=F_of_d + known) if asked else bounds
+        largest = -1.0 if best and not primal else self._largest_known(collected, d)
+        bounds = replace(bounds, smallest_primal=min(bounds.smallest_primal, F_of_d + max(largest, edge)))
+        return replace(bounds, primal=F_of_d + largest) if primal else bounds
 
     def _largest_known(self, collected: Collected, d: Float[Array, " N"]) -> float:
         """Return the largest edge of the hypotheses collected, as the program counts it; -1 without any."""

@@ -132,10 +132,10 @@ def _made(what: str) -> tuple[str, str]:
     return what, f"Make one with boostopt.boosting.{what.split()[-1]}(...), or leave it out."
 
 
-def check_keywords(function: str, given: Iterable[str], own: Iterable[str], page: Formulation[Any]) -> None:
+def check_keywords(function: str, keywords: Iterable[str], own: Iterable[str], page: Formulation[Any]) -> None:
     """Raise OptionError for a keyword that is neither the function's own nor a parameter of the formulation."""
     own, of_page = sorted(own), sorted(page.parameters)
-    for name in given:
+    for name in keywords:
         if name not in own and name not in of_page:
             raise OptionError(
                 f"unknown keyword {name!r} of {function}.{nearest(name, [*own, *of_page])} Known: its own "

@@ -213,8 +213,8 @@ def path(
     check_keywords("path", options, BOOST, page)
     parameters = {key: options[key] for key in page.parameters if key in options}
     for value in values.tolist():  # before the first run: a bad value would lose what was made
-        given = {**parameters, **fixed, name: value}
-        Problem.of(page, oracle.c, options.get("d0"), options.get("epsilon"), options.get("update"), given)
+        here = {**parameters, **fixed, name: value}
+        Problem.of(page, oracle.c, options.get("d0"), options.get("epsilon"), options.get("update"), here)
     order = np.argsort(-values if DOWNWARDS[name] else values, kind="stable").tolist()
     runs: dict[int, Run] = {}
     seconds = np.zeros(len(values))
@@ -223,8 +223,8 @@ def path(
         try:
             for k in order:
                 began = time.perf_counter()
-                said: dict[str, Any] = {**options, **fixed, name: float(values[k])}
-                earlier = boost(formulation, oracle, start=earlier, **said)
+                arguments: dict[str, Any] = {**options, **fixed, name: float(values[k])}
+                earlier = boost(formulation, oracle, start=earlier, **arguments)
                 runs[k], seconds[k] = earlier, time.perf_counter() - began
                 if each is not None:
                     each(float(values[k]), earlier)
@@ -237,10 +237,10 @@ def path(
     return RegularizationPath(name, values[reached], tuple(runs[k] for k in reached), seconds[reached])
 
 
-def _values(given: dict[str, npt.ArrayLike | None]) -> tuple[str, Float[Array, " k"], dict[str, float]]:
+def _values(parameters: dict[str, npt.ArrayLike | None]) -> tuple[str, Float[Array, " k"], dict[str, float]]:
     """Return the parameter with several values, these, and the other one if it was given."""
     arrays: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in parameters.items():
         if value is None:
             continue
         array = as_array(name, value, OptionError)

@@ -50,8 +50,8 @@ class Problem:
     ----------
     page
         The formulation.
-    given
-        Parameters as they were given, without those that are set from round to round.
+    settings
+        Parameters as the user set them, without those that are set anew from round to round.
     first
         The program over the virtual hypothesis that is wrong everywhere: its F and record stand for all rounds but
         for what is set anew.
@@ -64,7 +64,7 @@ class Problem:
     """
 
     page: Formulation[Any]
-    given: Mapping[str, Any]
+    settings: Mapping[str, Any]
     first: Program
     update: str
     epsilon: float
@@ -78,7 +78,7 @@ class Problem:
         d0: npt.ArrayLike | None,
         epsilon: float | None,
         update: str | None,
-        given: Mapping[str, Any],
+        settings: Mapping[str, Any],
     ) -> Problem:
         """Check what a user gave and bind it."""
         epsilon = EPSILON if epsilon is None else epsilon
@@ -96,16 +96,16 @@ class Problem:
                 f"c must be one multiplicity for each of at least one example; got shape {np.shape(c)}. Pass examples."
             )
         if "epsilon" in page.parameters:
-            given = {**given, "epsilon": epsilon}
+            settings = {**settings, "epsilon": epsilon}
         anew = set_anew(page, epsilon, c)
         for name in anew:
-            if given.get(name) is not None:
+            if settings.get(name) is not None:
                 raise OptionError(
-                    f"{name} of {page.name} is set anew in every round of boosting; got {name}={given[name]!r}. "
+                    f"{name} of {page.name} is set anew in every round of boosting; got {name}={settings[name]!r}. "
                     "Leave it out."
                 )
         U = np.full((len(np.asarray(c)), page.columns or 1), -1, dtype=np.int8)
-        first = page.bind(U, c=c, d0=d0, **{**given, **anew})
+        first = page.bind(U, c=c, d0=d0, **{**settings, **anew})
         F, G = first.regularizer, first.edge_function
         if update in CORRECTIVE and F.strong_convexity == 0.0:
             raise OptionError(
@@ -116,12 +116,12 @@ class Problem:
         goal = Goal.of(F, G, first.examples)
         if update in CORRECTIVE:
             _check_corrective(page, update, G if page.columns is None else MaximumEdge(), goal)
-        return cls(page, dict(given), first, update, epsilon, goal)
+        return cls(page, dict(settings), first, update, epsilon, goal)
 
     def __reduce__(self) -> Any:
-        """Return what pickle makes it again by: what was given, for a page may state its pieces by functions."""
+        """Return what pickle makes it again by: its settings, for a page may state its pieces by functions."""
         d0 = self.examples.d0 if self.page.takes_reference else None
-        return Problem.of, (self.page, self.examples.c, d0, self.epsilon, self.update, self.given)
+        return Problem.of, (self.page, self.examples.c, d0, self.epsilon, self.update, self.settings)
 
     @property
     def F(self) -> Regularizer:

@@ -58,14 +58,14 @@ class Raising(Update):
 
     def _from(self, move: Move, G: EdgeFunction) -> Point:
         """Return where the weight is raised from: at no weights, where those of an earlier run are worth less."""
-        given = Point(move.w, move.state.m, move.state.d)
-        if move.state.round > 0 or not given.w.any():
-            return given
-        none = np.zeros(len(given.w))
-        before, now = self.problem.at(np.zeros(len(given.m))), self.problem.at(given.m)
-        if self.problem.value(now, given.w, G) >= self.problem.value(before, none, G):
-            return replace(given, d=now.d)
-        return Point(none, np.zeros(len(given.m)), before.d)
+        here = Point(move.w, move.state.m, move.state.d)
+        if move.state.round > 0 or not here.w.any():
+            return here
+        none = np.zeros(len(here.w))
+        before, now = self.problem.at(np.zeros(len(here.m))), self.problem.at(here.m)
+        if self.problem.value(now, here.w, G) >= self.problem.value(before, none, G):
+            return replace(here, d=now.d)
+        return Point(none, np.zeros(len(here.m)), before.d)
 
 
 class RaisingFurther(Raising):

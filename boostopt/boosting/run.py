@@ -140,10 +140,10 @@ class Run:
     def certificate(self) -> Certificate:
         """The interval of `program`, over the hypotheses collected, that the final weights prove."""
         state = self.record.state
-        known = state.certificate
-        if self.final_weights == "program" and known is not None and len(known.w) == len(self.w):
-            return known
-        d = state.bounds.d if known is None or known.infeasible else known.d
+        solved = state.certificate
+        if self.final_weights == "program" and solved is not None and len(solved.w) == len(self.w):
+            return solved
+        d = state.bounds.d if solved is None or solved.infeasible else solved.d
         return self.program.certify(d, self.w)
 
     @cached_property
@@ -303,7 +303,7 @@ def verified(bounds: Bounds, problem: Problem, oracle: Oracle) -> Bounds:
     return nothing if largest is None else replace(bounds, upper=problem.goal.upper(d, largest), d=d)
 
 
-def final_weights_of(problem: Problem, wanted: str | None) -> str:
+def final_weights_of(problem: Problem, name: str | None) -> str:
     """Return how final weights are taken: as wanted, or as the formulation says.
 
     Raises
@@ -311,7 +311,7 @@ def final_weights_of(problem: Problem, wanted: str | None) -> str:
     OptionError
         There is no such way, or the formulation has no soft margin whose weights were to be taken.
     """
-    how = problem.page.final_weights if wanted is None else wanted
+    how = problem.page.final_weights if name is None else name
     how = choice("final_weights", how, FINAL_WEIGHTS)
     if how == "lp" and problem.goal is None:
         raise OptionError(f"{problem.page.name} has no soft margin to take the weights of; leave out final_weights.")

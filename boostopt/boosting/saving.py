@@ -55,8 +55,8 @@ def save(record: Record, path: str | PathLike[str], final: tuple[Float[Array, " 
     """
     writer = Writer()
     about = writer.plain(_described(record))
-    told = None if final is None else {"weights": final[1], "w": writer.plain(final[0])}
-    about |= {"kind": KIND, "format": FORMAT, "final": told}
+    end = None if final is None else {"weights": final[1], "w": writer.plain(final[0])}
+    about |= {"kind": KIND, "format": FORMAT, "final": end}
     writer.arrays[META] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
     replace_file(file_path("path", path), lambda file: save_arrays(file, writer.arrays))
 
@@ -154,7 +154,7 @@ def _described(record: Record) -> dict[str, Any]:
     start = state.start
     return {
         "formulation": problem.page.name,
-        "given": dict(problem.given),
+        "given": dict(problem.settings),
         "update": problem.update,
         "epsilon": problem.epsilon,
         "c": problem.examples.c,

@@ -72,12 +72,12 @@ def boost_command(
         check_picture(picture, "bounds")
         page, dataset = page_of(formulation), files.load(data)
         oracle, d0 = hypotheses.over(dataset, random_state)
-        given = parameters.read(page, total_count(dataset, oracle.N))
-        goal = how.problem(page, oracle, d0, given).goal
+        values = parameters.read(page, total_count(dataset, oracle.N))
+        goal = how.problem(page, oracle, d0, values).goal
         check_results(page.name, goal, certificate, picture)
         options = how.record(checkpoint)
         try:
-            run = boost(page, oracle, d0=d0, backend=how.backend, update=how.update, options=options, **given)
+            run = boost(page, oracle, d0=d0, backend=how.backend, update=how.update, options=options, **values)
         except KeyboardInterrupt:
             if checkpoint is not None and Path(checkpoint).exists():
                 typer.echo(f"{checkpoint} has the run as it was stored last: the same command goes on.", err=True)

@@ -38,13 +38,13 @@ def certify_command(
     check_limits(tol)
     check_outputs(data, save, read=[answer])
     page, dataset = get_formulation(formulation), files.read(data)
-    given = load_answer(answer)
+    point = load_answer(answer)
     both = os.path.exists(data) and os.path.samefile(data, answer)
     # One file may hold the data and the answer: then unread is what neither reads.
-    warn_of_unread(data, [name for name in dataset.unread if not both or name in given.unread])
-    warn_of_unread(answer, [] if both else given.unread)
+    warn_of_unread(data, [name for name in dataset.unread if not both or name in point.unread])
+    warn_of_unread(answer, [] if both else point.unread)
     program = parameters.program(page, dataset, draw)
-    certificate = program.certify(given.d, given.w)
+    certificate = program.certify(point.d, point.w)
     if save is not None:
         certificate.save(save, program)
     if json:

@@ -58,9 +58,9 @@ def _tree(options: dict[str, Any]) -> Any:
     """Return a decision tree that is not fitted."""
     from sklearn.tree import DecisionTreeClassifier
 
-    said = {name: options[name] for name in TREE_OPTIONS[:3] if name in options}
-    given: dict[str, Any] = {"max_depth": DEPTH, **said}
-    tree = DecisionTreeClassifier(**given)
+    chosen = {name: options[name] for name in TREE_OPTIONS[:3] if name in options}
+    settings: dict[str, Any] = {"max_depth": DEPTH, **chosen}
+    tree = DecisionTreeClassifier(**settings)
     try:
         tree.fit([[0.0], [1.0]], [0, 1])  # it looks at its parameters no earlier
     except ValueError as failure:

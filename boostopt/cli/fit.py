@@ -226,8 +226,8 @@ def _class_weight(text: str | None, labels: npt.NDArray[Any] | None) -> Any:
     """Return class weights as the classifier takes them."""
     if text is None or text.strip() == "balanced":
         return None if text is None else "balanced"
-    known: dict[str, Any] = {str(label): label for label in np.unique(np.asarray(labels)).tolist()}
-    found: dict[Any, float] = {}
+    classes: dict[str, Any] = {str(label): label for label in np.unique(np.asarray(labels)).tolist()}
+    weights: dict[Any, float] = {}
     for pair in read_names(text) or []:
         name, _, value = (part.strip() for part in pair.rpartition("="))
         try:
@@ -236,12 +236,12 @@ def _class_weight(text: str | None, labels: npt.NDArray[Any] | None) -> Any:
             number = None
         if number is None:
             raise OptionError(f"--class-weight takes balanced, or class=number with commas between; got {text!r}.")
-        if name not in known:
-            raise unknown_name("class", name, known)
-        found[known[name]] = number
-    if not found:
+        if name not in classes:
+            raise unknown_name("class", name, classes)
+        weights[classes[name]] = number
+    if not weights:
         raise OptionError(f"--class-weight takes balanced, or class=number with commas between; got {text!r}.")
-    return found
+    return weights
 
 
 def _record(model: Any, table: Table) -> dict[str, Any]:
@@ -251,7 +251,7 @@ def _record(model: Any, table: Table) -> dict[str, Any]:
     certificates: list[Any] = [None] * len(model.runs_)
     if model.runs_[0].record.problem.goal is not None:
         certificates = [run.class_certificate for run in model.runs_]
-    told = classes[1:] if len(classes) == 2 else classes
+    labelled = classes[1:] if len(classes) == 2 else classes
     record: dict[str, Any] = {
         "formulation": model.runs_[0].record.problem.page.name,
         "oracle": model.oracle_,
@@ -271,7 +271,7 @@ def _record(model: Any, table: Table) -> dict[str, Any]:
                 "hypotheses": int(np.count_nonzero(run.w)),
                 "reason": run.reason,
             }
-            for label, run, certificate in zip(told, model.runs_, certificates, strict=True)
+            for label, run, certificate in zip(labelled, model.runs_, certificates, strict=True)
         ],
     }
     if model.base in ("stump", "feature"):

@@ -46,7 +46,9 @@ class Folder:
     draw: ColumnOptions
 
 
-def named_formulations(names: str, given: ParameterOptions) -> tuple[list[Formulation[Any]], list[tuple[str, str]]]:
+def named_formulations(
+    names: str, parameters: ParameterOptions
+) -> tuple[list[Formulation[Any]], list[tuple[str, str]]]:
     """Return formulations by their names with commas between, or all, and of all those that need more parameters.
 
     Raises
@@ -56,15 +58,15 @@ def named_formulations(names: str, given: ParameterOptions) -> tuple[list[Formul
     """
     wanted = read_names(names) or []
     if wanted == [ALL]:
-        pages, skipped = _all(given)
+        pages, skipped = _all(parameters)
     else:
         pages, skipped = [get_formulation(name) for name in wanted], []
     if not pages or len(set(wanted)) < len(wanted):
         raise OptionError(f"expected formulations, each once, with commas between, or all; got {names!r}.")
-    known = {name for page in pages for name in page.parameters}
-    for name in [*(n for n, value in given.named.items() if value is not None), *map(_name, given.set or ())]:
-        if name not in known:
-            raise unknown_name("parameter of the formulations", name, known)
+    having = {name for page in pages for name in page.parameters}
+    for name in [*(n for n, value in parameters.named.items() if value is not None), *map(_name, parameters.set or ())]:
+        if name not in having:
+            raise unknown_name("parameter of the formulations", name, having)
     return pages, skipped
 
 
@@ -85,7 +87,7 @@ def programs_of(
     """
     results = {os.path.realpath(path) for path in apart if path is not None}
     files, skipped = _inside(folder)
-    found: dict[str, Program] = {}
+    programs: dict[str, Program] = {}
     for path in files:
         if os.path.realpath(path) in results:
             continue
@@ -101,11 +103,11 @@ def programs_of(
             except BoostoptError as failure:
                 skipped.append((f"{page.name} on {path.name}", str(failure)))
             else:
-                found[f"{path.name}: {program.headline}"] = program
-    if not found:
+                programs[f"{path.name}: {program.headline}"] = program
+    if not programs:
         why = "; ".join(f"{what}: {reason}" for what, reason in skipped) or "it has no files"
         raise DataError(f"expected data files in {folder}; there is no program in it. {why}")
-    return found, skipped
+    return programs, skipped
 
 
 def _inside(folder: Path) -> tuple[list[Path], list[tuple[str, str]]]:
@@ -134,15 +136,15 @@ def _dataset(path: Path, how: Folder) -> Dataset:
     return replace(dataset, U=Margins(dataset.margin_matrix(how.draw.columns, how.draw.random_state)))
 
 
-def _of(page: Formulation[Any], given: ParameterOptions) -> ParameterOptions:
+def _of(page: Formulation[Any], parameters: ParameterOptions) -> ParameterOptions:
     """The parameters that a formulation has."""
-    named = {name: value if name in page.parameters else None for name, value in given.named.items()}
-    return ParameterOptions(**named, set=[text for text in given.set or () if _name(text) in page.parameters])
+    named = {name: value if name in page.parameters else None for name, value in parameters.named.items()}
+    return ParameterOptions(**named, set=[text for text in parameters.set or () if _name(text) in page.parameters])
 
 
-def _all(given: ParameterOptions) -> tuple[list[Formulation[Any]], list[tuple[str, str]]]:
+def _all(parameters: ParameterOptions) -> tuple[list[Formulation[Any]], list[tuple[str, str]]]:
     """Every formulation that needs nothing further, and what the others need."""
-    there = {*given.named, *map(_name, given.set or ())}
+    there = {*parameters.named, *map(_name, parameters.set or ())}
     pages: list[Formulation[Any]] = []
     skipped: list[tuple[str, str]] = []
     for page in map(get_formulation, list_formulations()):

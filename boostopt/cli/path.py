@@ -78,11 +78,11 @@ def path_command(
         total = total_count(dataset, oracle.N)
         counts = None if nu is None else read_counts(nu, total, page)
         etas = None if eta is None else read_numbers(eta, "--eta")
-        given = ParameterOptions(epsilon=epsilon, set=set).read(page, total)
-        values = _values(counts, etas, {name: value for name, value in given.items() if value is not None})
+        further = ParameterOptions(epsilon=epsilon, set=set).read(page, total)
+        values = _values(counts, etas, {name: value for name, value in further.items() if value is not None})
         first = {name: value[0] if isinstance(value, list) else value for name, value in values.items()}
         how.problem(page, oracle, d0, first)
-        found = path(
+        result = path(
             page,
             oracle,
             **values,
@@ -92,26 +92,26 @@ def path_command(
             update=how.update,
             options=how.record(),
         )
-    asked = len((counts if found.parameter == "nu" else etas) or [])
-    stopped = len(found) < asked or any(map(interrupted, found.runs))
+    asked = len((counts if result.parameter == "nu" else etas) or [])
+    stopped = len(result) < asked or any(map(interrupted, result.runs))
     try:
         if picture is not None:
             from boostopt.pictures import path_of_runs
 
-            save_picture(path_of_runs(found), picture)
+            save_picture(path_of_runs(result), picture)
             typer.echo(f"saved: {picture}", err=True)
     finally:
-        _print(found, total, json, csv)
+        _print(result, total, json, csv)
     if stopped:
-        typer.echo(f"interrupted: {len(found)} of {asked} values", err=True)
+        typer.echo(f"interrupted: {len(result)} of {asked} values", err=True)
         return 130
-    return 0 if all(map(reached, found.runs)) else 1
+    return 0 if all(map(reached, result.runs)) else 1
 
 
-def _values(nu: list[float] | None, eta: list[float] | None, given: dict[str, Any]) -> dict[str, Any]:
+def _values(nu: list[float] | None, eta: list[float] | None, further: dict[str, Any]) -> dict[str, Any]:
     """Return nu and eta, one of them with several values and the other one with one at most, and what else is given."""
     for name, values in (("nu", nu), ("eta", eta)):
-        if values is not None and name in given:
+        if values is not None and name in further:
             raise OptionError(f"{name} is given twice, by --{name} and by --set; choose one.")
         if values is not None and not values:
             raise OptionError(f"--{name} takes values with commas between; got none.")
@@ -122,27 +122,27 @@ def _values(nu: list[float] | None, eta: list[float] | None, given: dict[str, An
             "a path goes along one parameter; got several values of nu and of eta. Leave one value of one."
         )
     if nu is not None and (eta is None or len(eta) == 1):
-        return {**given, "nu": nu, "eta": None if eta is None else eta[0]}
-    return {**given, "eta": eta, "nu": None if nu is None else nu[0]}
+        return {**further, "nu": nu, "eta": None if eta is None else eta[0]}
+    return {**further, "eta": eta, "nu": None if nu is None else nu[0]}
 
 
 def _said(name: str, value: float, run: Run) -> None:
     """Say what came of a value."""
-    found = f"{counted(run.rounds, 'round')}, {counted(int(np.count_nonzero(run.w)), 'hypothesis', 'hypotheses')}"
-    typer.echo(f"{name} = {value:g}: {found}, {run.reason}", err=True)
+    words = f"{counted(run.rounds, 'round')}, {counted(int(np.count_nonzero(run.w)), 'hypothesis', 'hypotheses')}"
+    typer.echo(f"{name} = {value:g}: {words}, {run.reason}", err=True)
 
 
-def _print(found: RegularizationPath, total: float, json: bool, csv: bool) -> None:
+def _print(result: RegularizationPath, total: float, json: bool, csv: bool) -> None:
     """Print the path."""
     if json:
-        runs = [{found.parameter: value, **run_record(run)} for value, run in found]
-        typer.echo(json_text({"parameter": found.parameter, "runs": runs}))
+        runs = [{result.parameter: value, **run_record(run)} for value, run in result]
+        typer.echo(json_text({"parameter": result.parameter, "runs": runs}))
     elif csv:
-        typer.echo(_csv(found), nl=False)
+        typer.echo(_csv(result), nl=False)
     else:
         out = output()
         # What is needed least is left out first.
-        layouts = [_table(found, total, dropped) for dropped in range(4)] + [_table(found, total, 3, halves=True)]
+        layouts = [_table(result, total, dropped) for dropped in range(4)] + [_table(result, total, 3, halves=True)]
         out.print(fitting(out, out.options, layouts))
 
 
@@ -152,23 +152,23 @@ def _proved(run: Run) -> dict[str, Any]:
     return {**(record["class"] or record["collected"]), **{name: record[name] for name in COLUMNS}}
 
 
-def _csv(found: RegularizationPath) -> str:
+def _csv(result: RegularizationPath) -> str:
     """Return a header and a line for each value."""
-    names = [found.parameter, *FIELDS, *COLUMNS]
+    names = [result.parameter, *FIELDS, *COLUMNS]
     records = [
-        {found.parameter: value, **_proved(run), "seconds": seconds}
-        for (value, run), seconds in zip(found, found.seconds.tolist(), strict=True)
+        {result.parameter: value, **_proved(run), "seconds": seconds}
+        for (value, run), seconds in zip(result, result.seconds.tolist(), strict=True)
     ]
     return written_table(names, ([record.get(name, "") for name in names] for record in records))
 
 
-def _table(found: RegularizationPath, total: float, dropped: int, halves: bool = False) -> Table:
+def _table(result: RegularizationPath, total: float, dropped: int, halves: bool = False) -> Table:
     """Return the path, for people, without so many of its last columns; an interval in one line or in two."""
-    goal, nu = found.runs[0].record.problem.goal is not None, found.parameter == "nu"
+    goal, nu = result.runs[0].record.problem.goal is not None, result.parameter == "nu"
     over = ("best soft margin", "of the class") if goal else ("optimum over", "those collected")
-    title = f"{headline(found.runs[0]).partition(',')[0]}, {found.runs[0].record.oracle}"
+    title = f"{headline(result.runs[0]).partition(',')[0]}, {result.runs[0].record.oracle}"
     table = Table(title=Text(title, "bold"), title_justify="default")
-    for name in [found.parameter, *(["share"] if nu else [])]:
+    for name in [result.parameter, *(["share"] if nu else [])]:
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column(("\n" if halves else " ").join(over), no_wrap=True)
     table.add_column("gap", justify="right", no_wrap=True)
@@ -176,7 +176,7 @@ def _table(found: RegularizationPath, total: float, dropped: int, halves: bool =
     last = ("rounds", "hypotheses", "seconds")
     for name in last[: len(last) - dropped]:
         table.add_column(name, justify="right", no_wrap=True)
-    for (value, run), seconds in zip(found, found.seconds.tolist(), strict=True):
+    for (value, run), seconds in zip(result, result.seconds.tolist(), strict=True):
         proved = _proved(run)
         done = Text("yes", "green") if proved["reached"] else Text("no", "red")
         shares = [f"{value / total:.4g}"] if nu else []

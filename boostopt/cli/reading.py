@@ -115,15 +115,15 @@ def read_numbers(text: str, flag: str) -> list[float]:
 
 def read_options(texts: list[str] | None, flag: str) -> dict[str, Any]:
     """Return options by name: whole numbers, numbers, flags or words."""
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for text in texts or []:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not (name and equals and value):
             raise OptionError(f"{flag} takes name=value; got {text!r}.")
-        if name in found:
+        if name in options:
             raise OptionError(f"{flag} names {name} twice: {', '.join(texts or [])}.")
-        found[name] = _read_value(value)
-    return found
+        options[name] = _read_value(value)
+    return options
 
 
 def _read_value(text: str) -> Any:

@@ -148,10 +148,10 @@ class RunOptions:
 
     def problem(self, page: Formulation[Any], oracle: ClassOracle, d0: Any, parameters: dict[str, Any]) -> Problem:
         """Return what is to be boosted: what is wrong with it is said before any work, in words of the command."""
-        given = {name: value for name, value in parameters.items() if value is not None}
-        epsilon = given.pop("epsilon", None)
+        values = {name: value for name, value in parameters.items() if value is not None}
+        epsilon = values.pop("epsilon", None)
         try:
-            return Problem.of(page, oracle.c, d0, epsilon, self.update, given)
+            return Problem.of(page, oracle.c, d0, epsilon, self.update, values)
         except ProblemError:
-            check_required(page, {**given, "epsilon": EPSILON}, set_anew(page, EPSILON))
+            check_required(page, {**values, "epsilon": EPSILON}, set_anew(page, EPSILON))
             raise

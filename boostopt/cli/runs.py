@@ -94,8 +94,8 @@ def parameters_of(run: Run) -> Any:
 def headline(run: Run) -> str:
     """Return what was boosted, in a line."""
     record = run.record
-    said = parameters_in_words(parameters_of(run))
-    return f"{record.problem.page.name}: N = {record.collected.N}" + (f", {said}" if said else "")
+    numbers = parameters_in_words(parameters_of(run))
+    return f"{record.problem.page.name}: N = {record.collected.N}" + (f", {numbers}" if numbers else "")
 
 
 def run_record(run: Run) -> dict[str, Any]:
@@ -134,10 +134,10 @@ def weighted(run: Run, names: Sequence[str]) -> list[tuple[float, str]]:
 
 def in_words(hypothesis: Hypothesis, names: Sequence[str]) -> str:
     """Return a hypothesis in words, with the name of its feature where it is known."""
-    said = str(hypothesis)
+    words = str(hypothesis)
     if not isinstance(hypothesis, Stump | Feature) or hypothesis.feature >= len(names):
-        return said
-    return said.replace(f"feature {hypothesis.feature}", names[hypothesis.feature], 1)
+        return words
+    return words.replace(f"feature {hypothesis.feature}", names[hypothesis.feature], 1)
 
 
 def check_outputs(source: str | None, *paths: str | None, read: Sequence[str | None] = ()) -> None:

@@ -60,10 +60,10 @@ def verify_command(
         own = None if page is None else get_formulation(page)
         dataset = files.load(data)
         if subject(certificate) == "class":
-            asked = dataset, hypotheses, draw.random_state
-            verification = verify(certificate, _class_of(classifier, *asked), formulation=own, exact=exact)
+            arguments = dataset, hypotheses, draw.random_state
+            verification = verify(certificate, _class_of(classifier, *arguments), formulation=own, exact=exact)
             if not verification and dataset.X is not None and hypotheses.oracle != TREE:
-                other = verify(certificate, _class_of(not classifier, *asked), formulation=own)
+                other = verify(certificate, _class_of(not classifier, *arguments), formulation=own)
                 verification = replace(verification, reason=verification.reason + _hint(other, classifier))
         else:
             U = dataset.margin_matrix(draw.columns, draw.random_state)

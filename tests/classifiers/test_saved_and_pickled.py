@@ -85,7 +85,7 @@ def test_a_pickled_run_is_the_run() -> None:
     assert (again.certificate.lower == run.certificate.lower and again.class_certificate == run.class_certificate) or (
         str(again.class_certificate) == str(run.class_certificate)
     )
-    assert again.record.problem.given == run.record.problem.given and again.most_rounds == run.most_rounds
+    assert again.record.problem.settings == run.record.problem.settings and again.most_rounds == run.most_rounds
 
 
 def test_a_prototype_has_no_path_for_a_name() -> None:

@@ -122,10 +122,10 @@ class Clocked(Reweighting):
 
     def stepped(self, move: Move) -> State:
         s = cast(float, move.state.memory.get(LEFT, self.time))
-        found = Equations(self, move.state.m + s, move.u, s).solved()
-        if found is None:
+        solution = Equations(self, move.state.m + s, move.u, s).solved()
+        if solution is None:
             return replace(move.state, stuck="no step of the newest hypothesis takes any time")
-        alpha, tau = found
+        alpha, tau = solution
         left = s - tau
         state = self.went(move, alpha, lambda r: -((r + left) ** 2) / self.time)
         stuck = "" if left > 0.0 else f"{UP}: the training error is at most kappa = {self.kappa:.6g}"
