@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import subprocess
 import sys
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -46,6 +47,7 @@ def is_module(name: str) -> bool:
     return place.is_dir() or place.with_suffix(".py").is_file()
 
 
+@cache
 def imports(path: Path) -> set[str]:
     """The modules of boostopt that a file imports anywhere in it, at the top or inside a function."""
     found: set[str] = set()
@@ -80,7 +82,6 @@ def test_imports_point_downwards(path: Path) -> None:
             assert LEVEL[there] < LEVEL[here], f"{here} imports {module}"
 
 
-@pytest.mark.thorough
 def test_modules_import_each_other_in_no_circle() -> None:
     modules = {".".join(("boostopt", *path.relative_to(ROOT).with_suffix("").parts)): path for path in sources()}
     modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
