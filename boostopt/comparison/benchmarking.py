@@ -18,11 +18,11 @@ from boostopt.comparison.benchmarks import Benchmark, Settings
 from boostopt.comparison.descriptions import describe
 from boostopt.comparison.ledger import Ledger
 from boostopt.comparison.machine import boostopt_version, machine
+from boostopt.comparison.opening import Opened, open_backends
 from boostopt.comparison.origin import Origin, check_origin
 from boostopt.comparison.progress import called, of_solves
 from boostopt.comparison.records import facts, plain, program_digest
-from boostopt.comparison.rows import Opened, Row, open_backends
-from boostopt.comparison.scores import Run
+from boostopt.comparison.rows import Row
 from boostopt.errors import OptionError
 from boostopt.programs.program import Program
 from boostopt.solving.solving import check_limits, check_program
@@ -42,7 +42,7 @@ def benchmark(
     resume: str | os.PathLike[str] | None = None,
     budget: float | None = None,
     random_state: int = 0,
-    progress: bool | Callable[[int, int, Run], None] = False,
+    progress: bool | Callable[[int, int, Row], None] = False,
     origin: Origin | None = None,
 ) -> Benchmark:
     """Measure backends on programs: whether a certified gap is reached, and in what time.
@@ -110,7 +110,7 @@ def benchmark(
         for repeat in range(settings.repeats)
     ]
     until = math.inf if budget is None else time.perf_counter() + budget
-    runs: dict[int, Run] = {}
+    runs: dict[int, Row] = {}
     try:
         for k in np.random.default_rng(settings.seed).permutation(len(cells)):
             runs[int(k)] = bench.run(cells[int(k)], time.perf_counter() >= until)
@@ -141,7 +141,7 @@ class _Bench:
         self._programs, self._digests, self._settings, self._ledger = programs, digests, settings, ledger
         self._warm: set[tuple[str, str, int | None]] = set()
 
-    def run(self, cell: _Cell, too_late: bool) -> Run:
+    def run(self, cell: _Cell, too_late: bool) -> Row:
         """Return the finished run of a cell from the file, or make it."""
         backend, digest = cell.backend, self._digests[cell.program]
         key = self._ledger.key(cell.program, digest, backend.name, backend.version, cell.tol, cell.repeat)
@@ -151,10 +151,10 @@ class _Bench:
         limit = self._settings.time_limit
         why = backend.unable(program) or ("no time left" if too_late else backend.prepare(program, limit))
         if why:
-            return self._finished(cell, Row(backend.name, backend.version, None, why, False))
+            return self._finished(cell, backend.not_run(program, cell.tol, why))
         self._warm_up(cell, program)
         run = self._finished(cell, backend.run(program, cell.tol, limit))
-        if run.result != "not run":
+        if run.ran:
             self._ledger.write(run)
         return run
 
@@ -172,28 +172,18 @@ class _Bench:
         apart = isinstance(cell.backend.way(program, self._settings.time_limit), Isolated)
         return cell.program, cell.backend.name, waiting() if apart else None
 
-    def _finished(self, cell: _Cell, row: Row) -> Run:
-        return Run(
-            program=cell.program,
-            digest=self._digests[cell.program],
-            backend=row.backend,
-            # "auto" is a backend of no version: whose it is stands in the record.
-            version=cell.backend.version,
-            tol=cell.tol,
-            repeat=cell.repeat,
-            result=row.result,
-            reason=_reason(row),
-            record=plain(row.record()),
-            log=tuple(plain(row.log)),
-        )
+    def _finished(self, cell: _Cell, row: Row) -> Row:
+        # "auto" is a backend of no version: whose it is stands in the record.
+        made = replace(row, program=cell.program, version=cell.backend.version, reason=_reason(row))
+        return replace(made, digest=self._digests[cell.program], repeat=cell.repeat)
 
 
 def _reason(row: Row) -> str:
     """Why a row is not "reached"."""
-    if row.solution is None or row.reached:
+    if row.result != "failed":
         return row.reason
-    gap = f"certified gap {row.solution.certificate.scaled_gap:.1e}"
-    return f'{gap}; it says "{row.solution.solver_status}"{f"; {row.error}" if row.error else ""}'
+    fault = f"; {row.error}" if row.error else ""
+    return f'certified gap {row.scaled_gap:.1e}; it says "{row.solver_status}"{fault}'
 
 
 def _labelled(programs: Program | Sequence[Program] | Mapping[str, Program]) -> dict[str, Program]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,11 @@ from boostopt.comparison import fields
 from boostopt.comparison.benchmarks import Benchmark, Settings
 from boostopt.comparison.comparing import Comparison
 from boostopt.comparison.descriptions import describe
-from boostopt.comparison.ledger import KIND, TEXTS, check_fields, finished_run, parsed
+from boostopt.comparison.ledger import KIND, finished_run, parsed
 from boostopt.comparison.machine import boostopt_version, machine
 from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import facts, plain
-from boostopt.comparison.scores import Run
+from boostopt.comparison.rows import Row, read_row
 from boostopt.errors import DataError, OptionError
 
 LARGEST = 1_000_000_000
@@ -30,8 +30,6 @@ LARGEST = 1_000_000_000
 
 SHORTEST, LONGEST = 1e-9, 1e9
 """Seconds that a solve can take: a clock's tick, and decades."""
-
-RESULTS = ("reached", "failed", "not run")
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ def document(result: object) -> Document:
     label = result.program.headline
     about = {**facts(result.program), "about": describe(result.program)}
     settings = _once(result.tol, any(row.isolated for row in result.rows))
-    made = Benchmark({label: plain(about)}, settings, machine(), boostopt_version(), result.runs, result.origin)
+    made = Benchmark({label: plain(about)}, settings, machine(), boostopt_version(), result.rows, result.origin)
     return Document(made, measured=False)
 
 
@@ -123,11 +121,11 @@ def _json(path: Path, text: str) -> Document:
 def _ledger(path: Path, head: Mapping[str, Any], text: str) -> Document:
     """Read the file of `resume`: its finished runs, of each the latest, a last line without an end left out."""
     whole = text[: text.rfind("\n") + 1].splitlines()
-    latest: dict[tuple[str, str, float, int], tuple[str, Run]] = {}
+    latest: dict[tuple[str, str, float, int], tuple[str, Row]] = {}
     for number, line in enumerate(whole[1:], 2):
-        version, run = finished_run(path, number, line)
+        version, row = finished_run(path, number, line)
         try:
-            latest[run.program, run.backend, run.tol, run.repeat] = version, _checked(run)
+            latest[row.program, row.backend, row.tol, row.repeat] = version, _checked(row)
         except (ValueError, TypeError, RecursionError) as failure:
             raise _refused(path, ValueError(f"line {number}: {failure}")) from None
     if not latest:
@@ -178,9 +176,9 @@ def _comparison(top: Mapping[str, Any]) -> Benchmark:
         }
         for row, log in zip(rows, logs, strict=True)
     ]
-    read = tuple(_run(run) for run in runs)
+    read = tuple(_checked(read_row(run)) for run in runs)
     _each_once(read)
-    isolated = any(bool(run.record.get("isolated")) for run in read)
+    isolated = any(row.isolated for row in read)
     version = fields.text(top.get("boostopt"), "boostopt")
     machine = _machine(top.get("machine"))
     return Benchmark({label: program}, _once(tol, isolated), machine, version, read, _origin(top.get("origin", {})))
@@ -188,7 +186,7 @@ def _comparison(top: Mapping[str, Any]) -> Benchmark:
 
 def _benchmark(top: Mapping[str, Any]) -> Benchmark:
     """Make a benchmark from its runs; scores and means are computed from them, whatever the file says of those."""
-    runs = tuple(_run(fields.mapping(run, "a run")) for run in fields.listed(top.get("runs"), "runs"))
+    runs = tuple(_checked(read_row(fields.mapping(run, "a run"))) for run in fields.listed(top.get("runs"), "runs"))
     programs = {label: _program(about) for label, about in fields.mapping(top.get("programs"), "programs").items()}
     if not runs or {run.program for run in runs} != set(programs):
         raise ValueError("its runs must be of the programs that it names, each with one at least")
@@ -213,35 +211,29 @@ def _once(tol: float, isolated: bool) -> Settings:
     return Settings((tol,), 1, None, isolated, 0)
 
 
-def _each_once(runs: Iterable[Run]) -> None:
+def _each_once(runs: Iterable[Row]) -> None:
     """Raise ValueError where a run stands twice."""
     keys = [(run.program, run.backend, run.tol, run.repeat) for run in runs]
     if len(set(keys)) < len(keys):
         raise ValueError("a run stands in it twice")
 
 
-def _run(said: Mapping[str, Any]) -> Run:
-    """Read a run."""
-    check_fields(said, [name for name in TEXTS if name != "boostopt"], RESULTS)
-    return _checked(Run(**said))
-
-
-def _checked(run: Run) -> Run:
-    """Return a run whose record and log hold what `Row` leaves, and whose numbers agree with each other."""
-    fields.check_record(run.record)
-    fields.fraction(run.tol, "tol")
-    lower, upper = run.interval
-    if run.ran and run.record.get("verdict") is None:
-        raise ValueError(f"{run.backend} was run, and its verdict is missing")
-    if lower > upper:
-        raise ValueError(f"the interval of {run.backend} has a lower end above the upper one: {lower} and {upper}")
-    if run.ran and (run.result == "reached") != (run.gap <= run.tol):
-        raise ValueError(f"the result of {run.backend} is {run.result!r} at {run.tol:g}, and its gap {run.gap:g}")
-    if run.result == "reached" and not SHORTEST <= run.seconds <= LONGEST:
-        raise ValueError(f"the seconds in which {run.backend} reached its gap are none that it can take: {run.seconds}")
-    for attempt in run.log:
-        fields.check_attempt(attempt)
-    return replace(run, log=tuple(run.log))
+def _checked(row: Row) -> Row:
+    """Return a row whose numbers agree with each other."""
+    fields.fraction(row.tol, "tol")
+    if row.ran and row.verdict is None:
+        raise ValueError(f"{row.backend} was run, and its verdict is missing")
+    if row.lower > row.upper:
+        raise ValueError(
+            f"the interval of {row.backend} has a lower end above the upper one: {row.lower} and {row.upper}"
+        )
+    if row.ran and row.reached != (row.scaled_gap <= row.tol):
+        raise ValueError(
+            f"the result of {row.backend} is {row.result!r} at {row.tol:g}, and its gap {row.scaled_gap:g}"
+        )
+    if row.reached and not SHORTEST <= row.seconds <= LONGEST:
+        raise ValueError(f"the seconds in which {row.backend} reached its gap are none that it can take: {row.seconds}")
+    return row
 
 
 def _program(value: Any) -> dict[str, Any]:

@@ -7,9 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from boostopt.comparison.rows import AUTO
-from boostopt.comparison.scores import Mean, Run, Score
-from boostopt.solving.solution import PHASES
+from boostopt.comparison.rows import AUTO, Row
+from boostopt.comparison.scores import Mean, Score
 from boostopt.text import interval
 
 BUG = "Whatever the solvers did, that is a bug in boostopt: please report it with the data."
@@ -34,27 +33,26 @@ class Conclusion:
 # One program
 
 
-def together(runs: Iterable[Run]) -> tuple[float, float]:
+def together(runs: Iterable[Row]) -> tuple[float, float]:
     """Return the intersection of all certified intervals; its ends are out of order where there is none."""
-    known = [run.interval for run in runs if run.ran]
-    return max((low for low, _ in known), default=-math.inf), min((high for _, high in known), default=math.inf)
+    ran = [run for run in runs if run.ran]
+    return max((run.lower for run in ran), default=-math.inf), min((run.upper for run in ran), default=math.inf)
 
 
-def why_none(run: Run) -> str:
+def why_none(run: Row) -> str:
     """Say why a run has no answer, in the solver's own words."""
-    return str(run.record.get("error") or run.record.get("solver_status") or "no attempt was made")
+    return run.error or run.solver_status or "no attempt was made"
 
 
-def clashes(run: Run, runs: Iterable[Run]) -> list[str]:
+def clashes(run: Row, runs: Iterable[Row]) -> list[str]:
     """Return the backends whose interval does not overlap with that of a run."""
     if not run.ran:
         return []
-    lower, upper = run.interval
     others = [other for other in runs if other is not run and other.ran]
-    return list(dict.fromkeys(r.backend for r in others if lower > r.interval[1] or r.interval[0] > upper))
+    return list(dict.fromkeys(other.backend for other in others if run.lower > other.upper or other.lower > run.upper))
 
 
-def verdict(runs: Sequence[Run]) -> Conclusion:
+def verdict(runs: Sequence[Row]) -> Conclusion:
     """Say in a sentence what is known about the optimum of a program, by whom, and whether the intervals agree."""
     ran, (lower, upper) = [run for run in runs if run.ran], together(runs)
     if not ran:
@@ -62,13 +60,13 @@ def verdict(runs: Sequence[Run]) -> Conclusion:
     if lower > upper:
         return Conclusion(f"The intervals contradict each other. {BUG}", "wrong")
     if lower == math.inf:
-        provers = dict.fromkeys(run.backend for run in ran if run.record.get("infeasible"))
+        provers = dict.fromkeys(run.backend for run in ran if run.infeasible)
         return Conclusion(f"The program is infeasible, proved by {_listed(provers)}.", "good")
     if not any(run.answered for run in ran):
         return Conclusion(UNANSWERED, "warning")
     where = f"The optimum lies in {interval(lower, upper)}"
     agree = "all intervals agree" if len({run.backend for run in ran}) > 1 else "no other backend was run"
-    reached = [run for run in ran if run.result == "reached"]
+    reached = [run for run in ran if run.reached]
     if not reached:
         return Conclusion(f"{where}: nobody certified it to {min(run.tol for run in ran):g}; {agree}.", "warning")
     finest = min(run.tol for run in reached)
@@ -77,7 +75,7 @@ def verdict(runs: Sequence[Run]) -> Conclusion:
     return Conclusion(f"{where}: certified to {finest:g} by {_listed(provers)}; {agree}.", kind)
 
 
-def conclusions(runs: Sequence[Run]) -> list[Conclusion]:
+def conclusions(runs: Sequence[Row]) -> list[Conclusion]:
     """Say what follows from the runs of one program by several backends, each run once."""
     ran, (lower, upper) = [run for run in runs if run.ran], together(runs)
     if not ran or lower > upper:
@@ -86,7 +84,7 @@ def conclusions(runs: Sequence[Run]) -> list[Conclusion]:
         return [Conclusion(UNANSWERED, "warning")]
     known = "the program is infeasible" if lower == math.inf else f"the optimum lies in {interval(lower, upper)}"
     said = [Conclusion(f"All together: {known}.", "known")]
-    reached = [run for run in ran if run.result == "reached"]
+    reached = [run for run in ran if run.reached]
     if reached:
         said.append(Conclusion(f"Certified to {ran[0].tol:g}: {', '.join(run.backend for run in reached)}.", "good"))
         fastest = min(reached, key=lambda run: run.seconds)
@@ -95,55 +93,48 @@ def conclusions(runs: Sequence[Run]) -> list[Conclusion]:
         said.append(
             Conclusion("No d near the answers has edges that are allowed: the program is at its limit.", "warning")
         )
-    short = [run.backend for run in ran if run.result != "reached"]
+    short = [run.backend for run in ran if not run.reached]
     if short:
         said.append(Conclusion(f"Not as narrow as {ran[0].tol:g}: {', '.join(short)}.", "warning"))
     return said
 
 
-def proved(run: Run) -> str:
+def proved(run: Row) -> str:
     """Return what a run proves about the optimum, rounded outward."""
     if not run.answered:
         return NO_ANSWER
-    excess = run.record.get("excess")
-    return (
-        f"infeasible, proved by {excess or math.nan:.3g}" if run.record.get("infeasible") else interval(*run.interval)
-    )
+    return f"infeasible, proved by {run.excess or math.nan:.3g}" if run.infeasible else interval(*run.interval)
 
 
-def width(run: Run) -> str:
+def width(run: Row) -> str:
     """Return the certified gap, unscaled, of an answer."""
-    gap = run.record.get("gap")
-    return "-" if not run.answered else f"{math.inf if gap is None else gap:.1e}"
+    return f"{run.gap:.1e}" if run.answered else "-"
 
 
-def seconds_once(run: Run) -> str:
+def seconds_once(run: Row) -> str:
     """Return the seconds of a single run."""
     return f"{run.seconds:.3f}"
 
 
-def iterations(run: Run) -> str:
+def iterations(run: Row) -> str:
     """Return how many the solvers counted."""
-    count = run.record.get("iterations")
-    return "-" if count is None else str(count)
+    return "-" if run.iterations is None else str(run.iterations)
 
 
-def form(run: Run) -> str:
+def form(run: Row) -> str:
     """Say of how many attempts the answer is the best, and in which form."""
-    best, attempts = run.record.get("form"), run.record.get("attempts")
-    return f"best of {attempts}: {best}" if best else NO_ANSWER
+    return f"best of {run.attempts}: {run.form}" if run.form else NO_ANSWER
 
 
-def phases(run: Run) -> str:
+def phases(run: Row) -> str:
     """Say where the time went."""
-    spent = ((phase, run.record.get(f"seconds_{phase}")) for phase in PHASES)
-    return ", ".join(f"{phase} {seconds:.3f} s" for phase, seconds in spent if seconds is not None)
+    return ", ".join(f"{phase} {seconds:.3f} s" for phase, seconds in run.phases.items() if seconds is not None)
 
 
-def answered(run: Run) -> str:
+def answered(run: Row) -> str:
     """Say whose answer that of the automatic choice is; "" for any other backend."""
-    by = run.record.get("answered_by")
-    return f"answered by {by}, tried {', '.join(run.record.get('path') or ())}" if run.backend == AUTO and by else ""
+    by = run.answered_by
+    return f"answered by {by}, tried {', '.join(run.path or ())}" if run.backend == AUTO and by else ""
 
 
 def _listed(names: Iterable[str]) -> str:

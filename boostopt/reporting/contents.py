@@ -9,7 +9,8 @@ from markupsafe import Markup
 
 from boostopt.comparison.benchmarks import Benchmark
 from boostopt.comparison.documents import Document
-from boostopt.comparison.scores import SHIFT_SECONDS, Run
+from boostopt.comparison.rows import Row
+from boostopt.comparison.scores import SHIFT_SECONDS
 from boostopt.comparison.wording import (
     BUG,
     Conclusion,
@@ -162,7 +163,7 @@ def _verdicts(of: Document, programs: Sequence[Shown]) -> tuple[Conclusion, ...]
     if not any(run.ran for run in b.runs):
         return (Conclusion("No backend named can take any of these programs.", "wrong"),)
     finest = min(b.settings.profiles)
-    done = {run.program for run in b.runs if run.result == "reached" and run.tol == finest}
+    done = {run.program for run in b.runs if run.reached and run.tol == finest}
     said = f"{len(done)} of {len(programs)} programs are certified to {finest:g} by some backend"
     agree = "" if wrong else "; the intervals of each program agree"
     return (*wrong, Conclusion(f"{said}{agree}.", "good" if len(done) == len(programs) else "warning"))
@@ -198,17 +199,17 @@ def _program(of: Document, k: int, label: str) -> Shown:
     )
 
 
-def _narrowest(runs: Iterable[Run]) -> list[Run]:
+def _narrowest(runs: Iterable[Row]) -> list[Row]:
     """Return the run of each backend that has proved most: the interval that it stands for."""
-    best: dict[str, Run] = {}
+    best: dict[str, Row] = {}
     for run in runs:
         before = best.get(run.backend)
-        if before is None or (run.ran, -run.gap) > (before.ran, -before.gap):
+        if before is None or (run.ran, -run.scaled_gap) > (before.ran, -before.scaled_gap):
             best[run.backend] = run
     return list(best.values())
 
 
-def _pictures(runs: Sequence[Run], prefix: str) -> tuple[tuple[str, Markup], ...]:
+def _pictures(runs: Sequence[Row], prefix: str) -> tuple[tuple[str, Markup], ...]:
     """Return the intervals for wide and for narrow screens, by these words; nothing where there is none to draw."""
     try:
         wide, narrow = wide_intervals(runs), narrow_intervals(runs)
@@ -225,23 +226,23 @@ def _profiles(b: Benchmark) -> tuple[tuple[str, Markup], ...]:
     return ("wide-screen", drawn(profiles(b), "profilesw", label)), *(("narrow-screen", one) for one in narrow)
 
 
-def _line(run: Run, runs: Sequence[Run], measured: bool) -> Line:
-    record, asked = run.record, f"{run.tol:g}"
+def _line(run: Row, runs: Sequence[Row], measured: bool) -> Line:
+    asked = f"{run.tol:g}"
     if not run.ran:
         return Line(run.backend, run.version, "not run", run.reason, "", asked, "", "", "", "")
     clashing = clashes(run, runs)
-    by = str(record.get("answered_by") or "")
+    by = run.answered_by or ""
     return Line(
         backend=run.backend if by in ("", run.backend) else f"{run.backend}, answered by {by}",
         version=run.version,
-        state=str(record.get("verdict")),
+        state=str(run.verdict),
         interval=proved(run),
         gap=width(run),
         asked=asked,
         seconds=seconds(run.seconds) if measured else seconds_once(run),
         overlaps=f"NO: {', '.join(clashing)}" if clashing else "yes",
         iterations=iterations(run),
-        says=str(record.get("solver_status") or ""),
+        says=run.solver_status or "",
     )
 
 

@@ -15,7 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from boostopt.comparison.benchmarks import Benchmark
-from boostopt.comparison.scores import Run
+from boostopt.comparison.rows import Row
 from boostopt.pictures import intervals, profiles
 from boostopt.pictures.style import Panels
 
@@ -57,7 +57,7 @@ def drawn(figure: Figure, prefix: str, label: str) -> Markup:
     return Markup(re.sub(r"\n\s*\n+", "\n", text))
 
 
-def wide_intervals(runs: Sequence[Run]) -> Figure:
+def wide_intervals(runs: Sequence[Row]) -> Figure:
     """Draw certified intervals with gaps and seconds, but not with reasons, which the table beside it has in full."""
     figure = intervals(runs)
     for said in figure.axes[0].texts:
@@ -82,7 +82,7 @@ def _narrowed(figure: Figure) -> Figure:
     return figure
 
 
-def narrow_intervals(runs: Sequence[Run]) -> Figure:
+def narrow_intervals(runs: Sequence[Row]) -> Figure:
     """Draw certified intervals for a narrow screen: no words that the table has, the legend in one column."""
     figure = Figure(figsize=(NARROW, 1.2 + 0.34 * len(runs)), layout="constrained")
     FigureCanvasAgg(figure)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from boostopt.comparison.records import plain
-from boostopt.comparison.scores import Run
+from boostopt.comparison.rows import LoggedAttempt, Row
 from boostopt.comparison.wording import answered, form, phases, proved, seconds_once, width
 
 
@@ -40,7 +40,7 @@ class Log:
     runs: tuple[RunShown, ...]
 
 
-def logs(runs: Iterable[Run], measured: bool) -> tuple[Log, ...]:
+def logs(runs: Iterable[Row], measured: bool) -> tuple[Log, ...]:
     """Return the logs of one program, a backend each.
 
     Parameters
@@ -50,7 +50,7 @@ def logs(runs: Iterable[Run], measured: bool) -> tuple[Log, ...]:
     measured
         Whether each backend has several, so that a run is named by its gap and repeat.
     """
-    grouped: dict[str, list[Run]] = {}
+    grouped: dict[str, list[Row]] = {}
     for run in runs:
         grouped.setdefault(run.backend, []).append(run)
     return tuple(
@@ -59,50 +59,48 @@ def logs(runs: Iterable[Run], measured: bool) -> tuple[Log, ...]:
     )
 
 
-def _head(runs: list[Run]) -> str:
+def _head(runs: list[Row]) -> str:
     """Return the heading of what there is to unfold."""
     ran = [run for run in runs if run.ran]
     if not ran:
         return "not run"
     if len(runs) == 1:
-        return f'it says "{runs[0].record.get("solver_status") or ""}"'
-    reached = sum(run.result == "reached" for run in ran)
+        return f'it says "{runs[0].solver_status or ""}"'
+    reached = sum(run.reached for run in ran)
     return f"{len(ran)} run{'s' if len(ran) > 1 else ''}, {reached} of them as narrow as asked"
 
 
-def _run(run: Run, measured: bool) -> RunShown:
+def _run(run: Row, measured: bool) -> RunShown:
     which = f"gap {run.tol:g}, repeat {run.repeat + 1}: " if measured else ""
     if not run.ran:
         return RunShown(f"{which}not run", (("Why", run.reason),), (), "")
-    record = run.record
     facts = {
         "Certified": proved(run),
         "Gap": width(run),
-        "It says": record.get("solver_status"),
-        "Raised": record.get("error"),
-        "Why not as narrow": "" if run.result == "reached" else run.reason,
+        "It says": run.solver_status,
+        "Raised": run.error,
+        "Why not as narrow": "" if run.reached else run.reason,
         "Answer": form(run),
         "Whose": answered(run),
         "Seconds": f"{seconds_once(run)}: {phases(run)}" if phases(run) else seconds_once(run),
-        "Process": "its own" if record.get("isolated") else "",
+        "Process": "its own" if run.isolated else "",
     }
     head = f"{which}{run.result} in {seconds_once(run)} s"
     attempts = tuple(_attempt(attempt) for attempt in run.log)
-    return RunShown(head, _some(facts), attempts, str(record.get("printed") or ""))
+    return RunShown(head, _some(facts), attempts, run.printed or "")
 
 
-def _attempt(attempt: Mapping[str, Any]) -> AttemptShown:
-    spent = {phase: seconds for phase, seconds in (attempt.get("seconds") or {}).items() if seconds is not None}
-    claims = attempt.get("claims")
+def _attempt(attempt: LoggedAttempt) -> AttemptShown:
+    spent = {phase: seconds for phase, seconds in (attempt.seconds or {}).items() if seconds is not None}
     facts = {
-        "Claims an optimum": "" if claims is None else "yes" if claims else "no",
-        "Iterations": attempt.get("iterations"),
+        "Claims an optimum": "" if attempt.claims is None else "yes" if attempt.claims else "no",
+        "Iterations": attempt.iterations,
         "Seconds": ", ".join(f"{phase} {seconds:.3f}" for phase, seconds in spent.items()),
-        "Options": _pairs(attempt.get("options") or {}),
-        "Statistics": _pairs(attempt.get("statistics") or {}),
-        "Error": attempt.get("error"),
+        "Options": _pairs(attempt.options or {}),
+        "Statistics": _pairs(attempt.statistics or {}),
+        "Error": attempt.error,
     }
-    return AttemptShown(str(attempt.get("form") or ""), str(attempt.get("status") or ""), _some(facts))
+    return AttemptShown(attempt.form or "", attempt.status or "", _some(facts))
 
 
 def _pairs(values: Mapping[str, Any]) -> str:

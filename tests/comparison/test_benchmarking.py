@@ -25,16 +25,16 @@ from boostopt.comparison.documents import load
 from boostopt.comparison.ledger import Ledger
 from boostopt.comparison.machine import boostopt_version
 from boostopt.comparison.records import program_digest
-from boostopt.comparison.scores import SHIFT_SECONDS, Run, means, scores, shifted_geometric_mean
+from boostopt.comparison.rows import Row
+from boostopt.comparison.scores import SHIFT_SECONDS, means, scores, shifted_geometric_mean
 
 OPTIMUM = 2 / 530
 
 
-def run(seconds: float, result: str = "reached", **others: Any) -> Run:
+def run(seconds: float, result: str = "reached", **others: Any) -> Row:
     given: dict[str, Any] = {"program": "p", "backend": "b", "tol": 1e-3, "repeat": 0, **others}
-    record = {"seconds": seconds, "scaled_gap": 1e-4 if result == "reached" else 0.5}
-    reason = "" if result == "reached" else "why"
-    return Run(digest="", version="", result=result, reason=reason, record=record, **given)
+    gap, reason = (1e-4, "") if result == "reached" else (0.5, "why")
+    return Row(version="", result=result, reason=reason, seconds=seconds, scaled_gap=gap, **given)
 
 
 def shown(benchmark: Benchmark, width: int = 200) -> str:
@@ -209,7 +209,7 @@ def test_when_no_time_is_left_the_rest_is_not_run() -> None:
 
 def test_the_automatic_choice_records_who_answered() -> None:
     result = benchmark(reference_lpboost(), "auto", [1e-3], repeats=1)
-    assert result.runs[0].record["answered_by"] in boostopt.list_backends()
+    assert result.runs[0].answered_by in boostopt.list_backends()
 
 
 # Reports
@@ -252,7 +252,7 @@ def test_csv_has_a_line_for_each_run_with_versions_machine_and_seed() -> None:
 def test_a_contradiction_is_reported_as_a_bug() -> None:
     result = benchmark(reference_lpboost(), [right("a"), right("b")], [1e-3], repeats=1)
     runs = list(result.runs)
-    runs[0] = replace(runs[0], record={**runs[0].record, "lower": 0.5, "upper": 0.6})
+    runs[0] = replace(runs[0], lower=0.5, upper=0.6)
     broken = replace(result, runs=tuple(runs))
     assert broken.contradicted == [reference_lpboost().headline] and not broken.overlap
     assert "that is a bug in boostopt" in " ".join(shown(broken).split())
@@ -327,7 +327,7 @@ def test_a_last_line_that_was_being_written_is_dropped_and_its_run_made_again(tm
 def test_an_interrupted_benchmark_goes_on_where_it_was(tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
 
-    def interrupt(done: int, total: int, run: Run) -> None:
+    def interrupt(done: int, total: int, run: Row) -> None:
         if done == 3:
             raise KeyboardInterrupt
 
@@ -451,7 +451,7 @@ def ledger_of(tmp_path: Path, line: str) -> Ledger:
 def test_a_whole_line_is_a_run_by_label_program_options_and_versions(tmp_path: Path) -> None:
     ledger = ledger_of(tmp_path, json.dumps(LINE))
     found = ledger.finished[ledger.key("p", "", "b", "1", 1e-3, 0)]
-    assert (found.program, found.seconds, found.gap, found.interval[0]) == ("p", 0.5, 0.1, -math.inf)
+    assert (found.program, found.seconds, found.scaled_gap, found.interval[0]) == ("p", 0.5, 0.1, -math.inf)
 
 
 @pytest.mark.parametrize(
@@ -473,7 +473,7 @@ def test_a_whole_line_is_a_run_by_label_program_options_and_versions(tmp_path: P
             for value in ("fast", [], True, math.nan, -math.inf, 10**400)
         ),
         ({"record": {"seconds": -1e-9}}, "its seconds are negative"),
-        ({"more": 1}, "unexpected keyword argument 'more'"),
+        ({"more": 1}, "unexpected field 'more'"),
     ],
 )
 def test_a_damaged_field_is_refused_with_its_name(tmp_path: Path, damage: dict[str, Any], message: str) -> None:
