@@ -91,7 +91,7 @@ class Row:
     solver_version
         The version of the solver that answered: another one than `version` for "auto" in a benchmark.
     solution
-        The answer itself; None where it was not run, and in what is read from a file.
+        The answer itself; None where it was not run, and in what a benchmark keeps or a file holds.
     """
 
     program: str = ""

@@ -20,7 +20,7 @@ from rich.console import Console
 import boostopt
 from boostopt import DataError, OptionError
 from boostopt.backends.base import Attempt, Task
-from boostopt.comparison import PROFILES, Benchmark, benchmark, benchmarking
+from boostopt.comparison import PROFILES, Benchmark, BenchmarkOptions, benchmark, benchmarking
 from boostopt.comparison.documents import load
 from boostopt.comparison.ledger import Ledger
 from boostopt.comparison.machine import boostopt_version
@@ -554,3 +554,15 @@ def test_options_out_of_range_are_errors_before_any_work(options: dict[str, Any]
     given: dict[str, Any] = {"programs": reference_lpboost(), "backends": ["cvxpy:highs"], **options}
     with pytest.raises(OptionError, match=message):
         benchmark(**given)
+
+
+def test_options_are_given_whole_or_by_their_names_which_count_before() -> None:
+    whole = BenchmarkOptions(time_limit=4.0, random_state=5)
+    made = benchmark(reference_lpboost(), [right()], [1e-3], 1, options=whole, random_state=7)
+    assert (made.settings.time_limit, made.settings.seed) == (4.0, 7)
+    with pytest.raises(OptionError, match=r"unknown option of benchmark 'timelimit'\. Did you mean 'time_limit'"):
+        benchmark(reference_lpboost(), timelimit=4.0)
+    with pytest.raises(OptionError, match="options must be a BenchmarkOptions; got 4"):
+        benchmark(reference_lpboost(), options=4)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(OptionError, match="budget must be a positive number of seconds or None; got 0"):
+        BenchmarkOptions(budget=0)
