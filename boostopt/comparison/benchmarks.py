@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
+from boostopt.comparison.fields import Count, Flag, Fractions, Seconds
 from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import json_text, plain, table_of_records
 from boostopt.comparison.rows import Row
@@ -34,11 +35,11 @@ class Settings:
         Of the order of the solves.
     """
 
-    profiles: tuple[float, ...]
-    repeats: int
-    time_limit: float | None
-    isolate: bool
-    seed: int
+    profiles: Fractions
+    repeats: Count
+    time_limit: Seconds | None
+    isolate: Flag
+    seed: Count
 
 
 @dataclass(frozen=True)

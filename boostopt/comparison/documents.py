@@ -137,15 +137,10 @@ def _ledger(path: Path, head: Mapping[str, Any], text: str) -> Document:
         described = fields.mapping(head.get("described", {}), "described")
         labels = dict.fromkeys([*digests, *(run.program for run in runs)])
         programs = {label: _program(described.get(label, {})) for label in labels}
-        settings = Settings(
-            tuple(sorted({run.tol for run in runs}, reverse=True)),
-            1 + max(run.repeat for run in runs),
-            _limit(head.get("time_limit")),
-            fields.flag(head.get("isolate"), "isolate"),
-            0,
-        )
-        origin = _origin(head.get("origin", {}))
-        made = Benchmark(programs, settings, _machine(head.get("machine")), ", ".join(versions), runs, origin)
+        profiles = sorted({run.tol for run in runs}, reverse=True)
+        of_runs = {"profiles": profiles, "repeats": 1 + max(run.repeat for run in runs), "seed": 0}
+        settings = Settings(**fields.values(Settings, {**head, **of_runs}))
+        made = Benchmark(programs, settings, _machine(head), ", ".join(versions), runs, _origin(head))
     except (ValueError, TypeError, RecursionError) as failure:
         raise _refused(path, failure) from None
     return Document(made, measured=True, file=str(path))
@@ -180,8 +175,7 @@ def _comparison(top: Mapping[str, Any]) -> Benchmark:
     _each_once(read)
     isolated = any(row.isolated for row in read)
     version = fields.text(top.get("boostopt"), "boostopt")
-    machine = _machine(top.get("machine"))
-    return Benchmark({label: program}, _once(tol, isolated), machine, version, read, _origin(top.get("origin", {})))
+    return Benchmark({label: program}, _once(tol, isolated), _machine(top), version, read, _origin(top))
 
 
 def _benchmark(top: Mapping[str, Any]) -> Benchmark:
@@ -191,19 +185,12 @@ def _benchmark(top: Mapping[str, Any]) -> Benchmark:
     if not runs or {run.program for run in runs} != set(programs):
         raise ValueError("its runs must be of the programs that it names, each with one at least")
     _each_once(runs)
-    said = fields.mapping(top.get("settings"), "settings")
-    profiles = tuple(fields.fraction(tol, "profiles") for tol in fields.listed(said.get("profiles"), "profiles"))
-    if {run.tol for run in runs} != set(profiles):
+    settings = fields.mapping(top.get("settings"), "settings")
+    if {run.tol for run in runs} != set(fields.fractions(settings.get("profiles"), "profiles")):
         raise ValueError("the gaps of its runs must be its profiles")
-    settings = Settings(
-        profiles,
-        fields.count(said.get("repeats"), "repeats"),
-        _limit(said.get("time_limit")),
-        fields.flag(said.get("isolate"), "isolate"),
-        fields.count(said.get("seed"), "seed"),
-    )
+    read = Settings(**fields.values(Settings, settings))
     version = fields.text(top.get("boostopt"), "boostopt")
-    return Benchmark(programs, settings, _machine(top.get("machine")), version, runs, _origin(top.get("origin", {})))
+    return Benchmark(programs, read, _machine(top), version, runs, _origin(top))
 
 
 def _once(tol: float, isolated: bool) -> Settings:
@@ -237,18 +224,18 @@ def _checked(row: Row) -> Row:
 
 
 def _program(value: Any) -> dict[str, Any]:
-    """Read what is said of a program; what is missing is left out, or empty, so that nothing need be asked twice."""
-    said = fields.mapping(value, "a program")
-    about = fields.mapping(said.get("about", {}), "about")
+    """Read what is content of a program; what is missing is left out, or empty, so that nothing need be asked twice."""
+    content = fields.mapping(value, "a program")
+    about = fields.mapping(content.get("about", {}), "about")
     for name in ("headline", "title", "page", "storage", "reference"):
         fields.text(about.get(name, ""), name)
     for entry in fields.mapping(about.get("meanings", {}), "meanings").values():
         fields.text(entry, "a meaning")
     fields.texts(about.get("sources", []), "sources")
-    for name, where in (("smallest", about), ("largest", about), ("examples_with_multiplicity", said)):
+    for name, where in (("smallest", about), ("largest", about), ("examples_with_multiplicity", content)):
         if where.get(name) is not None:
             fields.finite(where[name], name)
-    for name, where in (("nonzeros", about), ("examples", said), ("hypotheses", said)):
+    for name, where in (("nonzeros", about), ("examples", content), ("hypotheses", content)):
         if where.get(name) is not None:
             fields.count(where[name], name)
     counted = [
@@ -256,39 +243,27 @@ def _program(value: Any) -> dict[str, Any]:
     ]
     if len(counted) not in (0, 2):
         raise ValueError("multiplicities must be the smallest and the largest one")
-    parameters = fields.mapping(said.get("parameters", {}), "parameters")
+    parameters = fields.mapping(content.get("parameters", {}), "parameters")
     for name, entry in parameters.items():
         if not (entry is None or isinstance(entry, bool | str | list)):
             fields.finite(entry, f"the parameter {name}")
     numbers = ("examples", "examples_with_multiplicity", "hypotheses", "program_digest")
     return {
-        **{name: said[name] for name in numbers if name in said},
-        "formulation": fields.text(said.get("formulation", ""), "formulation"),
+        **{name: content[name] for name in numbers if name in content},
+        "formulation": fields.text(content.get("formulation", ""), "formulation"),
         "parameters": parameters,
-        "digest": fields.text(said.get("digest", ""), "digest"),
+        "digest": fields.text(content.get("digest", ""), "digest"),
         "about": about,
     }
 
 
-def _origin(value: Any) -> Origin:
+def _origin(top: Mapping[str, Any]) -> Origin:
     """Read how it came about."""
-    said = fields.mapping(value, "origin")
-    command, date, data = (fields.text(said.get(name, ""), name) for name in ("command", "date", "data"))
-    versions = fields.mapping(said.get("versions", {}), "versions")
-    fields.texts(list(versions.values()), "versions")
-    pairs = [fields.texts(pair, "what was left out") for pair in fields.listed(said.get("skipped", []), "skipped")]
-    if any(len(pair) != 2 for pair in pairs):
-        raise ValueError("what was left out must stand in pairs with the reason")
-    return Origin(command, date, data, versions, tuple((what, why) for what, why in pairs))
+    return Origin(**fields.values(Origin, fields.mapping(top.get("origin", {}), "origin")))
 
 
-def _machine(value: Any) -> dict[str, Any]:
+def _machine(top: Mapping[str, Any]) -> dict[str, Any]:
     """Read what it was measured on."""
-    said = fields.mapping(value, "machine")
-    fields.mapping(said.get("threads", {}), "threads")
-    return said
-
-
-def _limit(value: Any) -> float | None:
-    """Read a time limit; null for none."""
-    return None if value is None else fields.seconds(value, "time_limit")
+    machine = fields.mapping(top.get("machine"), "machine")
+    fields.mapping(machine.get("threads", {}), "threads")
+    return machine

@@ -95,6 +95,19 @@ def texts_by_name(value: Any, what: str) -> dict[str, str]:
     return {name: text(entry, what) for name, entry in mapping(value, what).items()}
 
 
+def pairs(value: Any, what: str) -> tuple[tuple[str, str], ...]:
+    """Return what was left out, each with the reason."""
+    each = [texts(pair, "what was left out") for pair in listed(value, what)]
+    if any(len(pair) != 2 for pair in each):
+        raise ValueError("what was left out must stand in pairs with the reason")
+    return tuple((left_out, why) for left_out, why in each)
+
+
+def fractions(value: Any, what: str) -> tuple[float, ...]:
+    """Return numbers between 0 and 1."""
+    return tuple(fraction(entry, what) for entry in listed(value, what))
+
+
 def seconds_by_phase(value: Any, what: str) -> dict[str, float | None]:
     """Return an object of seconds, some of which may be null."""
     return {phase: None if entry is None else seconds(entry, phase) for phase, entry in mapping(value, what).items()}
@@ -132,6 +145,7 @@ Texts = Annotated[Sequence[str], texts]
 TextsByName = Annotated[Mapping[str, str], texts_by_name]
 Flag = Annotated[bool, flag]
 Count = Annotated[int, count]
+Fractions = Annotated[tuple[float, ...], fractions]
 Number = Annotated[float, finite]
 Seconds = Annotated[float, seconds]
 SecondsByPhase = Annotated[Mapping[str, float | None], seconds_by_phase]
