@@ -14,29 +14,23 @@ from boostopt.comparison.scores import SHIFT_SECONDS
 from boostopt.comparison.wording import (
     BUG,
     Conclusion,
-    clashes,
     conclusions,
     counts,
     fastest,
-    iterations,
     mean_of,
-    proved,
     ratio,
     reasons,
     result_of,
-    seconds,
-    seconds_once,
     spread,
     time_of,
     verdict,
-    width,
 )
 from boostopt.errors import ProblemError
 from boostopt.pictures import profiles
 from boostopt.reporting.drawings import drawn, narrow_intervals, narrow_profiles, wide_intervals
 from boostopt.reporting.facts import facts, origin, parameters, provenance
 from boostopt.reporting.formulas import PageShown, shown
-from boostopt.reporting.logs import Log, logs
+from boostopt.reporting.logs import by_backend
 
 FEW = 3
 """Up to as many formulations, and programs, stand unfolded."""
@@ -51,22 +45,6 @@ class Stated:
     page: PageShown | None
     words: str
     sources: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Line:
-    """The result of a backend on a program, in words; `state` is what it is coloured by."""
-
-    backend: str
-    version: str
-    state: str
-    interval: str
-    gap: str
-    asked: str
-    seconds: str
-    overlaps: str
-    iterations: str
-    says: str
 
 
 @dataclass(frozen=True)
@@ -97,10 +75,10 @@ class Shown:
     parameters: tuple[tuple[Markup, str, str], ...]
     facts: tuple[tuple[str, str], ...]
     pictures: tuple[tuple[str, Markup], ...]
-    lines: tuple[Line, ...]
+    rows: tuple[Row, ...]
     conclusions: tuple[Conclusion, ...]
     scores: Matrix | None
-    logs: tuple[Log, ...]
+    logs: Mapping[str, Sequence[Row]]
 
 
 @dataclass(frozen=True)
@@ -164,22 +142,24 @@ def _verdicts(of: Document, programs: Sequence[Shown]) -> tuple[Conclusion, ...]
         return (Conclusion("No backend named can take any of these programs.", "wrong"),)
     finest = min(b.settings.profiles)
     done = {run.program for run in b.runs if run.reached and run.tol == finest}
-    said = f"{len(done)} of {len(programs)} programs are certified to {finest:g} by some backend"
+    count = f"{len(done)} of {len(programs)} programs are certified to {finest:g} by some backend"
     agree = "" if wrong else "; the intervals of each program agree"
-    return (*wrong, Conclusion(f"{said}{agree}.", "good" if len(done) == len(programs) else "warning"))
+    return (*wrong, Conclusion(f"{count}{agree}.", "good" if len(done) == len(programs) else "warning"))
 
 
 def _formulations(b: Benchmark) -> tuple[Stated, ...]:
     """Return each formulation once."""
-    found: dict[tuple[str, str], Stated] = {}
+    formulations: dict[tuple[str, str], Stated] = {}
     for program in b.programs.values():
         about, name = program.get("about", {}), str(program.get("formulation", ""))
         text = str(about.get("page", ""))
-        if (name, text) not in found:
+        if (name, text) not in formulations:
             page = shown(text, about.get("meanings", {}))
             sources = tuple(about.get("sources", ()))
-            found[name, text] = Stated(name, str(about.get("title") or name), page, "" if page else text, sources)
-    return tuple(found.values())
+            formulations[name, text] = Stated(
+                name, str(about.get("title") or name), page, "" if page else text, sources
+            )
+    return tuple(formulations.values())
 
 
 def _program(of: Document, k: int, label: str) -> Shown:
@@ -192,10 +172,10 @@ def _program(of: Document, k: int, label: str) -> Shown:
         parameters=parameters(program),
         facts=facts(program, b.origin.data),
         pictures=_pictures(best, f"program{k}"),
-        lines=tuple(_line(run, best, of.measured) for run in best),
+        rows=tuple(best),
         conclusions=() if of.measured else tuple(conclusions(runs)),
         scores=_scores(b, label) if of.measured else None,
-        logs=logs(runs, of.measured),
+        logs=by_backend(runs),
     )
 
 
@@ -224,26 +204,6 @@ def _profiles(b: Benchmark) -> tuple[tuple[str, Markup], ...]:
     label = "Performance profiles of the backends"
     narrow = [drawn(figure, f"profilesn{k}", label) for k, figure in enumerate(narrow_profiles(b))]
     return ("wide-screen", drawn(profiles(b), "profilesw", label)), *(("narrow-screen", one) for one in narrow)
-
-
-def _line(run: Row, runs: Sequence[Row], measured: bool) -> Line:
-    asked = f"{run.tol:g}"
-    if not run.ran:
-        return Line(run.backend, run.version, "not run", run.reason, "", asked, "", "", "", "")
-    clashing = clashes(run, runs)
-    by = run.answered_by or ""
-    return Line(
-        backend=run.backend if by in ("", run.backend) else f"{run.backend}, answered by {by}",
-        version=run.version,
-        state=str(run.verdict),
-        interval=proved(run),
-        gap=width(run),
-        asked=asked,
-        seconds=seconds(run.seconds) if measured else seconds_once(run),
-        overlaps=f"NO: {', '.join(clashing)}" if clashing else "yes",
-        iterations=iterations(run),
-        says=run.solver_status or "",
-    )
 
 
 def _scores(b: Benchmark, label: str) -> Matrix:

@@ -60,9 +60,9 @@ def drawn(figure: Figure, prefix: str, label: str) -> Markup:
 def wide_intervals(runs: Sequence[Row]) -> Figure:
     """Draw certified intervals with gaps and seconds, but not with reasons, which the table beside it has in full."""
     figure = intervals(runs)
-    for said in figure.axes[0].texts:
-        if said.get_text().startswith(f"{NOT_RUN}: "):
-            said.set_text(NOT_RUN)
+    for label in figure.axes[0].texts:
+        if label.get_text().startswith(f"{NOT_RUN}: "):
+            label.set_text(NOT_RUN)
     return figure
 
 
@@ -90,8 +90,10 @@ def narrow_intervals(runs: Sequence[Row]) -> Figure:
     axis.spines[["top", "right"]].set_visible(False)
     intervals(runs, axis, brief=True)
     handles, labels = axis.get_legend_handles_labels()
-    known = dict(zip(labels, handles, strict=True))
-    legend = figure.legend(list(known.values()), list(known), loc="outside lower center", frameon=False, handlelength=3)
+    handle_of = dict(zip(labels, handles, strict=True))
+    legend = figure.legend(
+        list(handle_of.values()), list(handle_of), loc="outside lower center", frameon=False, handlelength=3
+    )
     figure.set_figheight(figure.get_figheight() + legend.get_window_extent().height / figure.dpi)
     return figure
 
