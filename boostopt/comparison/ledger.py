@@ -117,12 +117,12 @@ class Ledger:
         if there is None or there.get("kind") != KIND:
             raise DataError(f"expected a file of finished runs; {self._path} is another file. Name a new one.")
         for name, value in head.items():
-            said = there.get(name)
-            if said == value:
+            before = there.get(name)
+            if before == value:
                 continue
-            if not isinstance(said, dict) or not isinstance(value, dict):
-                raise self._other(name, said, value)
-            there_too, here_too = _mapping(said), _mapping(value)
+            if not isinstance(before, dict) or not isinstance(value, dict):
+                raise self._other(name, before, value)
+            there_too, here_too = _mapping(before), _mapping(value)
             # Programs may come and go; of all else, every name counts.
             both = there_too.keys() & here_too.keys() if name == PROGRAMS else there_too.keys() | here_too.keys()
             if not both:

@@ -112,9 +112,9 @@ def open_backends(
         A backend or a form of unknown name, none or one twice.
     """
     several: Any = [backends] if isinstance(backends, str | Backend) else backends
-    wanted = list_backends() if several is None else listed("backends", several, "backends or names of backends")
+    requested = list_backends() if several is None else listed("backends", several, "backends or names of backends")
     forms = None if forms is None else names_of("forms", forms)
-    opened = [row for which in wanted for row in _in_forms(_opened(which), forms)]
+    opened = [row for which in requested for row in _in_forms(_opened(which), forms)]
     names = [row.name for row in opened]
     if not names or len(set(names)) < len(names):
         raise OptionError(

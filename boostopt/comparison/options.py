@@ -69,9 +69,9 @@ class BenchmarkOptions:
 
 def benchmark_options(options: object, keywords: Mapping[str, Any]) -> BenchmarkOptions:
     """Return the options that were given whole, with those that were given by their names."""
-    known = tuple(field.name for field in fields(BenchmarkOptions))
-    for name in keywords.keys() - known:
-        raise unknown_name("option of benchmark", name, known)
+    names_of_options = tuple(field.name for field in fields(BenchmarkOptions))
+    for name in keywords.keys() - names_of_options:
+        raise unknown_name("option of benchmark", name, names_of_options)
     whole = BenchmarkOptions() if options is None else options
     advice = "Make one with boostopt.comparison.BenchmarkOptions(...), or leave it out."
     return replace(instance("options", whole, BenchmarkOptions, "a BenchmarkOptions", advice), **keywords)

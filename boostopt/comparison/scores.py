@@ -135,14 +135,14 @@ def _mean(backend: str, tol: float, of: list[Score], absent: int, time_limit: fl
     count["not run"] += absent
     limit = math.nan if time_limit is None else time_limit
     times = [score.median if score.result == "reached" else limit for score in of]
-    known = not count["not run"] and not any(math.isnan(seconds) for seconds in times)
+    comparable = not count["not run"] and not any(math.isnan(seconds) for seconds in times)
     return Mean(
         backend,
         tol,
         count["reached"],
         count["failed"],
         count["not run"],
-        shifted_geometric_mean(times) if known else math.nan,
+        shifted_geometric_mean(times) if comparable else math.nan,
         count["failed"] > 0,
         math.nan,
     )

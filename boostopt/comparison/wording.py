@@ -82,21 +82,23 @@ def conclusions(runs: Sequence[Row]) -> list[Conclusion]:
         return [verdict(runs)]
     if not any(run.answered for run in ran):
         return [Conclusion(UNANSWERED, "warning")]
-    known = "the program is infeasible" if lower == math.inf else f"the optimum lies in {interval(lower, upper)}"
-    said = [Conclusion(f"All together: {known}.", "known")]
+    optimum = "the program is infeasible" if lower == math.inf else f"the optimum lies in {interval(lower, upper)}"
+    sentences = [Conclusion(f"All together: {optimum}.", "known")]
     reached = [run for run in ran if run.reached]
     if reached:
-        said.append(Conclusion(f"Certified to {ran[0].tol:g}: {', '.join(run.backend for run in reached)}.", "good"))
+        sentences.append(
+            Conclusion(f"Certified to {ran[0].tol:g}: {', '.join(run.backend for run in reached)}.", "good")
+        )
         fastest = min(reached, key=lambda run: run.seconds)
-        said.append(Conclusion(f"Fastest of them in this one run: {fastest.backend}.", "good"))
+        sentences.append(Conclusion(f"Fastest of them in this one run: {fastest.backend}.", "good"))
     if lower < upper == math.inf:
-        said.append(
+        sentences.append(
             Conclusion("No d near the answers has edges that are allowed: the program is at its limit.", "warning")
         )
     short = [run.backend for run in ran if not run.reached]
     if short:
-        said.append(Conclusion(f"Not as narrow as {ran[0].tol:g}: {', '.join(short)}.", "warning"))
-    return said
+        sentences.append(Conclusion(f"Not as narrow as {ran[0].tol:g}: {', '.join(short)}.", "warning"))
+    return sentences
 
 
 def proved(run: Row) -> str:
@@ -205,12 +207,12 @@ def reasons(of_program: Iterable[Score]) -> list[tuple[str, str]]:
     -------
     Pairs of the backends, with commas between, and the reason.
     """
-    told: dict[tuple[str, str], str] = {}
+    why: dict[tuple[str, str], str] = {}
     for score in of_program:
         if score.result != "reached":
             at = "" if score.result == "not run" else f" at {score.tol:g}"
-            told.setdefault((score.backend, score.result), f"{score.result}{at}. {score.reason.removesuffix('.')}.")
+            why.setdefault((score.backend, score.result), f"{score.result}{at}. {score.reason.removesuffix('.')}.")
     return [
-        (", ".join(backend for (backend, _), its in told.items() if its == words), words)
-        for words in dict.fromkeys(told.values())
+        (", ".join(backend for (backend, _), its in why.items() if its == words), words)
+        for words in dict.fromkeys(why.values())
     ]
