@@ -11,7 +11,10 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import NoneType
-from typing import Annotated, Any, NoReturn, cast, get_args, get_type_hints
+from typing import Annotated, Any, NoReturn, TypeVar, get_args, get_type_hints
+
+T = TypeVar("T")
+Reader = Callable[[Any, str], Any]
 
 VERDICTS = ("bounded", "checked", "claimed", "none")
 """Words for what is known of an answer."""
@@ -22,32 +25,21 @@ def not_finite(constant: str) -> NoReturn:
     raise ValueError(f"it holds {constant}, which is no number of JSON")
 
 
-def mapping(value: Any, what: str) -> dict[str, Any]:
-    """Return an object with names."""
-    if not isinstance(value, dict):
-        raise ValueError(f"{what} must be an object with names")
-    return cast(dict[str, Any], value)
+def _instance(kind: type[T], words: str) -> Callable[[Any, str], T]:
+    """Return the reader of values of a type that JSON has."""
+
+    def read(value: Any, what: str) -> T:
+        if not isinstance(value, kind):
+            raise ValueError(f"{what} must be {words}")
+        return value
+
+    return read
 
 
-def listed(value: Any, what: str) -> Sequence[Any]:
-    """Return a list."""
-    if not isinstance(value, list):
-        raise ValueError(f"{what} must be a list")
-    return cast(list[Any], value)
-
-
-def text(value: Any, what: str) -> str:
-    """Return a text."""
-    if not isinstance(value, str):
-        raise ValueError(f"{what} must be a text")
-    return value
-
-
-def flag(value: Any, what: str) -> bool:
-    """Return true or false."""
-    if not isinstance(value, bool):
-        raise ValueError(f"{what} must be true or false")
-    return value
+mapping: Callable[[Any, str], dict[str, Any]] = _instance(dict, "an object with names")
+listed: Callable[[Any, str], list[Any]] = _instance(list, "a list")
+text = _instance(str, "a text")
+flag = _instance(bool, "true or false")
 
 
 def finite(value: Any, what: str) -> float:
@@ -154,9 +146,9 @@ Verdict = Annotated[str, verdict]
 
 
 @cache
-def readers(kind: type) -> Mapping[str, tuple[Callable[[Any, str], Any], bool]]:
+def readers(kind: type) -> Mapping[str, tuple[Reader, bool]]:
     """Return how the fields of a record are read, and which may be null, by their names."""
-    reading = dict[str, tuple[Callable[[Any, str], Any], bool]]()
+    reading = dict[str, tuple[Reader, bool]]()
     for name, hint in get_type_hints(kind, include_extras=True).items():
         parts = (hint, *get_args(hint))
         for metadata in (part.__metadata__ for part in parts if hasattr(part, "__metadata__")):

@@ -194,6 +194,30 @@ def counts(mean: Mean) -> str:
     return f"{', '.join(parts)} of {count}" if parts else ""
 
 
+@dataclass(frozen=True)
+class Cell:
+    """What came of a backend at a tolerance: a time with its ratio to the fastest, a remark, and the result."""
+
+    time: str
+    ratio: str
+    remark: str
+    result: str
+
+
+EMPTY = Cell("", "", "", "not run")
+"""What is shown where there is no run, as in the file of a benchmark that goes on."""
+
+
+def cells_of_scores(scores: Iterable[Score]) -> dict[tuple[str, float], Cell]:
+    """Return what came of each backend and tolerance on one program."""
+    return {(s.backend, s.tol): Cell(time_of(s), ratio(s.ratio), spread(s), s.result) for s in scores}
+
+
+def cells_of_means(means: Iterable[Mean]) -> dict[tuple[str, float], Cell]:
+    """Return what came of each backend and tolerance over all programs."""
+    return {(m.backend, m.tol): Cell(mean_of(m), ratio(m.ratio), counts(m), result_of(m)) for m in means}
+
+
 def fastest(means: Iterable[Mean], tol: float) -> str:
     """Say who is fastest to a gap over all programs."""
     first = [m.backend for m in means if m.tol == tol and m.ratio == 1.0 and not m.at_least]

@@ -13,16 +13,14 @@ from boostopt.comparison.rows import Row
 from boostopt.comparison.scores import SHIFT_SECONDS
 from boostopt.comparison.wording import (
     BUG,
+    EMPTY,
+    Cell,
     Conclusion,
+    cells_of_means,
+    cells_of_scores,
     conclusions,
-    counts,
     fastest,
-    mean_of,
-    ratio,
     reasons,
-    result_of,
-    spread,
-    time_of,
     verdict,
 )
 from boostopt.errors import ProblemError
@@ -45,16 +43,6 @@ class Stated:
     page: PageShown | None
     words: str
     sources: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A time with its ratio to the fastest, and a remark."""
-
-    time: str
-    ratio: str
-    remark: str
-    state: str
 
 
 @dataclass(frozen=True)
@@ -209,20 +197,17 @@ def _profiles(b: Benchmark) -> tuple[tuple[str, Markup], ...]:
 def _scores(b: Benchmark, label: str) -> Matrix:
     """Times of a program."""
     of_program = [score for score in b.scores if score.program == label]
-    cells = {(s.backend, s.tol): Cell(time_of(s), ratio(s.ratio), spread(s), s.result) for s in of_program}
-    return _matrix(cells, [f"{backends}: {why}" for backends, why in reasons(of_program)])
+    return _matrix(cells_of_scores(of_program), [f"{backends}: {why}" for backends, why in reasons(of_program)])
 
 
 def _means(b: Benchmark) -> Matrix:
     """Times over all programs."""
-    cells = {(m.backend, m.tol): Cell(mean_of(m), ratio(m.ratio), counts(m), result_of(m)) for m in b.means}
     remarks = [] if b.contradicted else [fastest(b.means, tol) for tol in b.settings.profiles]
-    return _matrix(cells, remarks)
+    return _matrix(cells_of_means(b.means), remarks)
 
 
 def _matrix(cells: Mapping[tuple[str, float], Cell], remarks: Iterable[str]) -> Matrix:
     backends = dict.fromkeys(backend for backend, _ in cells)
     tols = sorted({tol for _, tol in cells}, reverse=True)
-    none = Cell("", "", "", "not run")
-    rows = tuple((backend, tuple(cells.get((backend, tol), none) for tol in tols)) for backend in backends)
+    rows = tuple((backend, tuple(cells.get((backend, tol), EMPTY) for tol in tols)) for backend in backends)
     return Matrix(tuple(f"{tol:g}" for tol in tols), rows, tuple(remarks))

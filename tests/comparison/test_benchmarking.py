@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import typechecker
 from problems import Fake, reference_erlpboost, reference_lpboost, right, rough
 from rich.console import Console
 
@@ -276,6 +277,12 @@ def test_as_html_and_text_it_says_the_same() -> None:
     result = benchmark(reference_lpboost(), [right(), rough("<rough>")], [1e-3], repeats=1)
     assert "&lt;rough&gt;" in result._repr_html_()  # pyright: ignore[reportPrivateUsage]
     assert "failed" in str(result) and "<rough>" in str(result)
+
+
+def test_a_benchmark_that_goes_on_is_printed_as_far_as_it_is() -> None:
+    result = benchmark(reference_lpboost(), [right("a"), right("b")], [1e-3, 1e-5], repeats=1)
+    partly = replace(result, runs=result.runs[1:])
+    assert "gap 0.001" in shown(partly) and len(partly.scores) == 3
 
 
 # Resuming
@@ -562,7 +569,7 @@ def test_options_are_given_whole_or_by_their_names_which_count_before() -> None:
     assert (made.settings.time_limit, made.settings.seed) == (4.0, 7)
     with pytest.raises(OptionError, match=r"unknown option of benchmark 'timelimit'\. Did you mean 'time_limit'"):
         benchmark(reference_lpboost(), timelimit=4.0)
-    with pytest.raises(OptionError, match="options must be a BenchmarkOptions; got 4"):
+    with typechecker.unchecked(), pytest.raises(OptionError, match="options must be a BenchmarkOptions; got 4"):
         benchmark(reference_lpboost(), options=4)  # pyright: ignore[reportArgumentType]
     with pytest.raises(OptionError, match="budget must be a positive number of seconds or None; got 0"):
         BenchmarkOptions(budget=0)
