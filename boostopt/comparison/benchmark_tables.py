@@ -57,7 +57,7 @@ class BenchmarkTable:
 
 
 Cells = Mapping[tuple[str, float], Cell]
-"""What came of each backend at each tolerance."""
+"""The showing of each backend at each tolerance."""
 
 
 def _table(console: Console, options: ConsoleOptions, cells: Cells) -> Table:

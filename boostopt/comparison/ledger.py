@@ -19,7 +19,7 @@ KIND = "boostopt benchmark"
 FORMAT = 1
 
 PROGRAMS, DESCRIBED = "programs", "described"
-"""What the first line says by label: the digests of the programs, and what they are."""
+"""Fields of the first line that are by label: the digests of the programs, and what they are."""
 
 Key = tuple[str, str, str, str, float, int, str]
 

@@ -38,7 +38,7 @@ KINDS = {"known": "bold", "good": "", "warning": "yellow", "wrong": "bold red"}
 BLAMED = 5
 
 MARKS = "[ ]: a parameter that may be left out."
-"""What is said of the brackets around names of parameters."""
+"""The words on the brackets around names of parameters."""
 
 
 @dataclass(frozen=True)

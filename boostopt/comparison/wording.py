@@ -12,10 +12,10 @@ from boostopt.comparison.scores import Mean, Score
 from boostopt.text import interval
 
 BUG = "Whatever the solvers did, that is a bug in boostopt: please report it with the data."
-"""What is said of intervals that have no point in common."""
+"""The words on intervals that have no point in common."""
 
 NO_ANSWER = "no answer"
-"""What is said instead of an interval where no attempt left anything."""
+"""The words instead of an interval where no attempt left anything."""
 
 UNANSWERED = "No backend left an answer."
 
@@ -196,7 +196,7 @@ def counts(mean: Mean) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """What came of a backend at a tolerance: a time with its ratio to the fastest, a remark, and the result."""
+    """The showing of a backend at a tolerance: a time with its ratio to the fastest, a remark, and the result."""
 
     time: str
     ratio: str
@@ -205,7 +205,7 @@ class Cell:
 
 
 EMPTY = Cell("", "", "", "not run")
-"""What is shown where there is no run, as in the file of a benchmark that goes on."""
+"""The cell where there is no run, as in the file of a benchmark that goes on."""
 
 
 def cells_of_scores(scores: Iterable[Score]) -> dict[tuple[str, float], Cell]:

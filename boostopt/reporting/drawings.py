@@ -26,7 +26,7 @@ NARROW = 4.2
 """Inches of a picture for narrow screens: shrunk to one of 360 pixels its letters are still those of a text."""
 
 NOT_RUN = "not run"
-"""What is said of a backend without an interval."""
+"""The words on a backend without an interval."""
 
 
 def drawn(figure: Figure, prefix: str, label: str) -> Markup:

@@ -46,7 +46,7 @@ UNCHECKED = "; that the hypotheses with weight belong to the class was not check
 """Of margins that were passed, and of heuristic oracles, nobody can tell."""
 
 UNREADABLE = (BoostoptError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What is raised by a hypothesis that was stated wrongly."""
+"""Errors of a hypothesis that was stated wrongly."""
 
 
 def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mapping[str, Any] | None = None) -> None:

@@ -47,7 +47,7 @@ VECTORS = 20
 """Vectors with one number for each example that a file beside may hold; a thousand numbers more are its headers."""
 
 BESIDE = ".npz"
-"""What the name of the file of arrays has in addition."""
+"""Addition to the name of the file, for its arrays."""
 
 REGULARIZERS: Mapping[str, tuple[str, ...]] = {
     "cap": ("caps",),
@@ -63,7 +63,7 @@ REGULARIZERS: Mapping[str, tuple[str, ...]] = {
 """The kinds of F, each with what it is stated by."""
 
 CAPS = {"c / nu": "c", "1 / nu": "1", "given": ""}
-"""How caps are stated: by nu and the multiplicities, by nu alone, or one by one."""
+"""Statements of caps: by nu and the multiplicities, by nu alone, or one by one."""
 
 EDGES: Mapping[str, tuple[str, ...]] = {
     "maximum": (),

@@ -17,13 +17,13 @@ from boostopt.verification.parsing import fail
 from boostopt.verification.reading import Document
 
 BOTH = "both ends"
-"""What is said where both ends are claimed."""
+"""The words where both ends are claimed."""
 
 EXACT = 2**53
 """Whole numbers up to it are float64 numbers."""
 
 NO_MORE = "; the certificate claims no more"
-"""What is added where they are not."""
+"""The words that are added where they are not."""
 
 
 @dataclass(frozen=True)

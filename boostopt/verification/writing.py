@@ -43,7 +43,7 @@ ROUNDED = 16.0
 """And by how many times the certificate's own bound of its rounding: the checker, which knows less, allows for more."""
 
 CONSTANT = 1e7
-"""How large s is taken where only an infinite one is best: a ball that touches the simplex in one point."""
+"""Size of s where only an infinite one is best: a ball that touches the simplex in one point."""
 
 
 def save(
