@@ -54,7 +54,8 @@ PAGES = (
         "What `import boostopt` gives. Names are loaded on first use.",
         also=(
             "data.answers.Answer",
-            "comparison.comparing.Row",
+            "comparison.options.BenchmarkOptions",
+            "comparison.rows.Row",
             "comparison.origin.Origin",
             "solving.explanation.Condition",
             "programs.parameters.Parameter",

@@ -106,14 +106,14 @@ def compare_command(
                 names,
                 read_gaps(profiles, tol),
                 DEFAULT_REPEATS if repeats is None else repeats,
-                time_limit,
-                pinned,
-                isolate,
-                resume,
-                budget,
-                draw.random_state,
-                True,
-                origin,
+                time_limit=time_limit,
+                forms=pinned,
+                isolate=isolate,
+                resume=resume,
+                budget=budget,
+                random_state=draw.random_state,
+                progress=True,
+                origin=origin,
             )
     try:
         _print(result, json, csv)

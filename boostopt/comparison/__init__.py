@@ -3,6 +3,7 @@
 from boostopt.comparison.benchmarking import PROFILES, benchmark
 from boostopt.comparison.benchmarks import Benchmark
 from boostopt.comparison.comparing import Comparison, compare
+from boostopt.comparison.options import BenchmarkOptions
 from boostopt.comparison.rows import Row
 
-__all__ = ["PROFILES", "Benchmark", "Comparison", "Row", "benchmark", "compare"]
+__all__ = ["PROFILES", "Benchmark", "BenchmarkOptions", "Comparison", "Row", "benchmark", "compare"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console, ConsoleOptions, RenderableType
@@ -11,17 +11,7 @@ from rich.text import Text
 
 from boostopt.comparison.scores import SHIFT_SECONDS, Mean, Score
 from boostopt.comparison.tables import fitting, folded, foot
-from boostopt.comparison.wording import (
-    BUG,
-    counts,
-    fastest,
-    mean_of,
-    ratio,
-    reasons,
-    result_of,
-    spread,
-    time_of,
-)
+from boostopt.comparison.wording import BUG, EMPTY, Cell, cells_of_means, cells_of_scores, fastest, reasons
 
 STYLES = {"reached": "green", "failed": "red", "not run": "dim"}
 
@@ -44,15 +34,13 @@ class BenchmarkTable:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         for label in self.labels:
             of_program = [score for score in self.scores if score.program == label]
-            rows = [(s.backend, s.tol, time_of(s), ratio(s.ratio), spread(s), STYLES[s.result]) for s in of_program]
             yield Text(label, "bold")
-            yield fitting(console, options, [_matrix(rows), _matrix(rows, folding=True), _list(rows)])
+            yield _table(console, options, cells_of_scores(of_program))
             for backends, why in reasons(of_program):
                 yield foot(f"{backends}: {why}", "dim", options)
         if len(self.labels) > 1:
             yield Text(f"All programs: geometric means of the medians, shifted by {SHIFT_SECONDS:g} s", "bold")
-            rows = [(m.backend, m.tol, mean_of(m), ratio(m.ratio), counts(m), STYLES[result_of(m)]) for m in self.means]
-            yield fitting(console, options, [_matrix(rows), _matrix(rows, folding=True), _list(rows)])
+            yield _table(console, options, cells_of_means(self.means))
         for words, style in self._conclusions():
             yield foot(words, style, options)
         yield foot(self.made_with, "dim", options)
@@ -68,36 +56,41 @@ class BenchmarkTable:
             yield f"{what}: left out. {why}", "yellow"
 
 
-Line = tuple[str, float, str, str, str, str]
-"""Backend, tolerance, time, ratio, a remark, style."""
+Cells = Mapping[tuple[str, float], Cell]
+"""The showing of each backend at each tolerance."""
 
 
-def _matrix(rows: Sequence[Line], folding: bool = False) -> Table:
+def _table(console: Console, options: ConsoleOptions, cells: Cells) -> Table:
+    """The widest layout that fits."""
+    return fitting(console, options, [_matrix(cells), _matrix(cells, folding=True), _list(cells)])
+
+
+def _matrix(cells: Cells, folding: bool = False) -> Table:
     """A column for each tolerance: time and ratio, the remark below."""
-    tolerances = list(dict.fromkeys(row[1] for row in rows))
+    tolerances = list(dict.fromkeys(tol for _, tol in cells))
     table = Table()
     table.add_column("backend", no_wrap=True)
     for tol in tolerances:
         table.add_column(f"gap {tol:g}", no_wrap=True)
-    for backend in dict.fromkeys(row[0] for row in rows):
-        cells = {row[1]: row for row in rows if row[0] == backend}
-        table.add_row(folded(backend) if folding else Text(backend), *(_cell(*cells[tol][2:]) for tol in tolerances))
+    for backend in dict.fromkeys(backend for backend, _ in cells):
+        in_words = [_words(cells.get((backend, tol), EMPTY)) for tol in tolerances]
+        table.add_row(folded(backend) if folding else Text(backend), *in_words)
     return table
 
 
-def _list(rows: Sequence[Line]) -> Table:
+def _list(cells: Cells) -> Table:
     """A line for each backend and tolerance."""
     table = Table()
     table.add_column("backend", no_wrap=True)
     table.add_column("gap", no_wrap=True)
     table.add_column("seconds", overflow="fold")
     before = ""
-    for backend, tol, *rest in rows:
-        table.add_row(folded(backend) if backend != before else "", f"{tol:g}", _cell(*rest))
+    for (backend, tol), cell in cells.items():
+        table.add_row(folded(backend) if backend != before else "", f"{tol:g}", _words(cell))
         before = backend
     return table
 
 
-def _cell(time: str, ratio: str, remark: str, style: str) -> Text:
-    first = f"{time} {ratio}".strip()
-    return Text.assemble((first, style), *([(f"\n{remark}", "dim")] if remark else []))
+def _words(cell: Cell) -> Text:
+    first = f"{cell.time} {cell.ratio}".strip()
+    return Text.assemble((first, STYLES[cell.result]), *([(f"\n{cell.remark}", "dim")] if cell.remark else []))

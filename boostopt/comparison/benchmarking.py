@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from boostopt.arguments import file_path, flag, listed, numbers, refused, seconds, seed, whole
+from boostopt.arguments import listed, numbers, refused, whole
 from boostopt.backends.base import Backend
 from boostopt.backends.isolation.isolated import Isolated
 from boostopt.backends.isolation.process import close, waiting
@@ -18,14 +18,15 @@ from boostopt.comparison.benchmarks import Benchmark, Settings
 from boostopt.comparison.descriptions import describe
 from boostopt.comparison.ledger import Ledger
 from boostopt.comparison.machine import boostopt_version, machine
-from boostopt.comparison.origin import Origin, check_origin
+from boostopt.comparison.opening import Opened, open_backends
+from boostopt.comparison.options import BenchmarkOptions, benchmark_options
+from boostopt.comparison.origin import Origin
 from boostopt.comparison.progress import called, of_solves
 from boostopt.comparison.records import facts, plain, program_digest
-from boostopt.comparison.rows import Opened, Row, open_backends
-from boostopt.comparison.scores import Run
+from boostopt.comparison.rows import Row
 from boostopt.errors import OptionError
 from boostopt.programs.program import Program
-from boostopt.solving.solving import check_limits, check_program
+from boostopt.solving.solving import check_program
 
 PROFILES = (1e-3, 1e-5, 1e-7, 1e-9)
 """The scaled gaps that are asked for: rough, usual, fine, and nearly all that float64 has."""
@@ -36,14 +37,8 @@ def benchmark(
     backends: str | Backend | Sequence[str | Backend] | None = None,
     profiles: float | Sequence[float] = PROFILES,
     repeats: int = 3,
-    time_limit: float | None = None,
-    forms: Sequence[str] | None = None,
-    isolate: bool = False,
-    resume: str | os.PathLike[str] | None = None,
-    budget: float | None = None,
-    random_state: int = 0,
-    progress: bool | Callable[[int, int, Run], None] = False,
-    origin: Origin | None = None,
+    options: BenchmarkOptions | None = None,
+    **keywords: Any,
 ) -> Benchmark:
     """Measure backends on programs: whether a certified gap is reached, and in what time.
 
@@ -54,53 +49,38 @@ def benchmark(
     ----------
     programs
         One, several, or several by label.
-    backends, forms, isolate
+    backends
         As in `compare`.
     profiles
         Scaled gaps to reach, in (0, 1), one or several.
     repeats
         Measured solves of each cell, at least 1.
-    time_limit
-        Seconds for each solve; None for no limit. Solvers that may run past it are run as with `isolate`.
-    resume
-        A file of JSON lines to which every finished run is appended; runs of the same program, options and versions
-        that stand in it are not run again.
-    budget
-        Seconds after which no run is begun; those left are "not run: no time left", and a later call can resume them.
-    random_state
-        Seed of the order.
-    progress
-        Whether a line on stderr shows each run; or what to call after it with how many are done, how many there are,
-        and the run.
-    origin
-        What is to be said of how it came about; by default the versions that are installed.
+    options
+        Limits, the file to resume from, progress. Each field may also be given by its name, and then counts before
+        this: `benchmark(..., time_limit=10)`.
+    **keywords
+        Fields of `BenchmarkOptions`.
 
     Raises
     ------
     OptionError
-        An option out of range, no program, or backends as in `compare`.
+        An option is unknown or out of range, there is no program, or backends are as `compare` refuses them.
     DataError
         The file is of another comparison, or is none.
     """
+    options = benchmark_options(options, keywords)
     labelled = _labelled(programs)
-    settings = Settings(
-        _gaps(profiles),
-        whole("repeats", repeats, 1, advice="Pass how often each cell is solved."),
-        check_limits(PROFILES[0], time_limit)[1],
-        flag("isolate", isolate),
-        seed("random_state", random_state),
-    )
-    budget, time_limit, isolate = seconds("budget", budget), settings.time_limit, settings.isolate
-    resume = None if resume is None else file_path("resume", resume)
-    say, made = called(progress, of_solves), Origin.here() if origin is None else check_origin(origin)
-    opened = open_backends(backends, forms, isolate)
+    how_often = whole("repeats", repeats, 1, advice="Pass how often each cell is solved.")
+    settings = Settings(_gaps(profiles), how_often, options.time_limit, options.isolate, options.random_state)
+    say, origin = called(options.progress, of_solves), options.origin or Origin.here()
+    opened = open_backends(backends, options.forms, options.isolate)
     digests = {label: program_digest(program) for label, program in labelled.items()}
-    about = {"programs": digests, "time_limit": time_limit, "isolate": isolate, "machine": machine()}
-    of_programs = {
+    about = {"programs": digests, "time_limit": settings.time_limit, "isolate": settings.isolate, "machine": machine()}
+    described = {
         label: plain({**facts(program), "program_digest": digests[label], "about": describe(program)})
         for label, program in labelled.items()
     }
-    ledger = Ledger(resume, about, boostopt_version(), {"described": of_programs, "origin": made.record()})
+    ledger = Ledger(options.resume, about, boostopt_version(), {"described": described, "origin": origin.record()})
     bench = _Bench(labelled, digests, settings, ledger)
     cells = [
         _Cell(label, backend, tol, repeat)
@@ -109,17 +89,17 @@ def benchmark(
         for tol in settings.profiles
         for repeat in range(settings.repeats)
     ]
-    until = math.inf if budget is None else time.perf_counter() + budget
-    runs: dict[int, Run] = {}
+    until = math.inf if options.budget is None else time.perf_counter() + options.budget
+    runs: dict[int, Row] = {}
     try:
         for k in np.random.default_rng(settings.seed).permutation(len(cells)):
             runs[int(k)] = bench.run(cells[int(k)], time.perf_counter() >= until)
             say(len(runs), len(cells), runs[int(k)])
     finally:
-        if isolate or time_limit is not None:
+        if settings.isolate or settings.time_limit is not None:
             close()
     in_order = tuple(runs[k] for k in range(len(cells)))
-    return Benchmark(of_programs, settings, machine(), boostopt_version(), in_order, made)
+    return Benchmark(described, settings, machine(), boostopt_version(), in_order, origin)
 
 
 @dataclass(frozen=True)
@@ -141,7 +121,7 @@ class _Bench:
         self._programs, self._digests, self._settings, self._ledger = programs, digests, settings, ledger
         self._warm: set[tuple[str, str, int | None]] = set()
 
-    def run(self, cell: _Cell, too_late: bool) -> Run:
+    def run(self, cell: _Cell, too_late: bool) -> Row:
         """Return the finished run of a cell from the file, or make it."""
         backend, digest = cell.backend, self._digests[cell.program]
         key = self._ledger.key(cell.program, digest, backend.name, backend.version, cell.tol, cell.repeat)
@@ -151,10 +131,10 @@ class _Bench:
         limit = self._settings.time_limit
         why = backend.unable(program) or ("no time left" if too_late else backend.prepare(program, limit))
         if why:
-            return self._finished(cell, Row(backend.name, backend.version, None, why, False))
+            return self._finished(cell, backend.not_run(program, cell.tol, why))
         self._warm_up(cell, program)
         run = self._finished(cell, backend.run(program, cell.tol, limit))
-        if run.result != "not run":
+        if run.ran:
             self._ledger.write(run)
         return run
 
@@ -172,48 +152,45 @@ class _Bench:
         apart = isinstance(cell.backend.way(program, self._settings.time_limit), Isolated)
         return cell.program, cell.backend.name, waiting() if apart else None
 
-    def _finished(self, cell: _Cell, row: Row) -> Run:
-        return Run(
+    def _finished(self, cell: _Cell, row: Row) -> Row:
+        return replace(
+            row,
             program=cell.program,
             digest=self._digests[cell.program],
-            backend=row.backend,
-            # "auto" is a backend of no version: whose it is stands in the record.
+            # "auto" is a backend of no version: whose it is stands in `solver_version`.
             version=cell.backend.version,
-            tol=cell.tol,
             repeat=cell.repeat,
-            result=row.result,
             reason=_reason(row),
-            record=plain(row.record()),
-            log=tuple(plain(row.log)),
+            solution=None,  # many would take more memory than there is
         )
 
 
 def _reason(row: Row) -> str:
     """Why a row is not "reached"."""
-    if row.solution is None or row.reached:
+    if row.result != "failed":
         return row.reason
-    gap = f"certified gap {row.solution.certificate.scaled_gap:.1e}"
-    return f'{gap}; it says "{row.solution.solver_status}"{f"; {row.error}" if row.error else ""}'
+    fault = f"; {row.error}" if row.error else ""
+    return f'certified gap {row.scaled_gap:.1e}; it says "{row.solver_status}"{fault}'
 
 
 def _labelled(programs: Program | Sequence[Program] | Mapping[str, Program]) -> dict[str, Program]:
     """Return the programs by label: their headlines, numbered where they are equal."""
     if isinstance(programs, Mapping):
-        found = {str(label): program for label, program in programs.items()}
+        labelled = {str(label): program for label, program in programs.items()}
     else:
-        found = dict[str, Program]()
+        labelled = dict[str, Program]()
         words = "one or more programs", "Make one with formulation.bind(U, ...)."
         for program in [programs] if isinstance(programs, Program) else listed("programs", programs, *words):
             check_program(program)
             label, number = program.headline, 2
-            while label in found:
+            while label in labelled:
                 label, number = f"{program.headline} #{number}", number + 1
-            found[label] = program
-    if not found:
+            labelled[label] = program
+    if not labelled:
         raise OptionError("expected one or more programs; got none. Make one with formulation.bind(U, ...).")
-    for program in found.values():
+    for program in labelled.values():
         check_program(program)
-    return found
+    return labelled
 
 
 def _gaps(profiles: object) -> tuple[float, ...]:

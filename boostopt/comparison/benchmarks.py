@@ -7,9 +7,11 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
+from boostopt.comparison.fields import Count, Flag, Fractions, Seconds
 from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import json_text, plain, table_of_records
-from boostopt.comparison.scores import Mean, Run, Score, means, scores
+from boostopt.comparison.rows import Row
+from boostopt.comparison.scores import Mean, Score, means, scores
 from boostopt.comparison.wording import together
 from boostopt.frames import data_frame
 from boostopt.text import as_text, counted, html_table
@@ -33,11 +35,11 @@ class Settings:
         Of the order of the solves.
     """
 
-    profiles: tuple[float, ...]
-    repeats: int
-    time_limit: float | None
-    isolate: bool
-    seed: int
+    profiles: Fractions
+    repeats: Count
+    time_limit: Seconds | None
+    isolate: Flag
+    seed: Count
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,7 @@ class Benchmark:
     settings: Settings
     machine: Mapping[str, Any]
     boostopt: str
-    runs: tuple[Run, ...]
+    runs: tuple[Row, ...]
     origin: Origin = field(default_factory=Origin)
 
     def __str__(self) -> str:
@@ -150,7 +152,7 @@ class Benchmark:
             "contradicted": self.contradicted,
             "scores": [asdict(score) for score in self.scores],
             "means": [asdict(mean) for mean in self.means],
-            "runs": [asdict(run) for run in self.runs],
+            "runs": [run.document() for run in self.runs],
             "origin": self.origin.record(),
         }
         return json_text(document)
@@ -172,8 +174,4 @@ class Benchmark:
     def _records(self) -> list[dict[str, Any]]:
         """Return each run with all that it was made with."""
         made = {"boostopt": self.boostopt, "seed": self.settings.seed, "time_limit": self.settings.time_limit}
-        return [
-            {**run.record, **{name: value for name, value in asdict(run).items() if name != "record"}}
-            | {**made, **self.machine}
-            for run in self.runs
-        ]
+        return [{**(document := run.document()).pop("record"), **document, **made, **self.machine} for run in self.runs]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 from boostopt.arguments import flag
@@ -13,15 +11,14 @@ from boostopt.backends.base import Backend
 from boostopt.backends.isolation.process import close
 from boostopt.comparison.descriptions import describe
 from boostopt.comparison.machine import boostopt_version, machine
+from boostopt.comparison.opening import open_backends
 from boostopt.comparison.origin import Origin, check_origin
 from boostopt.comparison.progress import called, of_backend
 from boostopt.comparison.records import facts, json_text, plain, table_of_records
-from boostopt.comparison.rows import Row, open_backends
-from boostopt.comparison.scores import Run
-from boostopt.comparison.wording import NO_ANSWER
+from boostopt.comparison.rows import Row
+from boostopt.comparison.wording import clashes, proved, together, width
 from boostopt.frames import data_frame
 from boostopt.programs.program import Program
-from boostopt.solving.solution import Outcome
 from boostopt.solving.solving import check_limits, check_program
 from boostopt.text import as_text, html_table
 
@@ -53,22 +50,20 @@ class Comparison:
         """Return the table for rich's consoles."""
         from boostopt.comparison.tables import ComparisonTable
 
-        return ComparisonTable(self.program.headline, self.runs)
+        return ComparisonTable(self.program.headline, self.rows)
 
     def _repr_html_(self) -> str:
-        rows = list[tuple[object, ...]]()
-        for row in self.rows:
-            if row.solution is None:
-                rows.append((row.backend, "not run", row.reason, "", "", ""))
-                continue
-            s, c = row.solution, row.solution.certificate
-            verdict, seconds = s.verdict.name.lower(), s.times["total"]
-            if s.outcome is Outcome.FAILED:
-                rows.append((row.backend, verdict, NO_ANSWER, "", seconds, row.error or s.solver_status))
-            else:
-                rows.append((row.backend, verdict, c.words, f"{c.gap:.1e}", seconds, s.solver_status))
         header = ("backend", "verdict", "certified about the optimum", "gap", "seconds", "the solver says")
-        return html_table(self.program.headline, rows, header)
+        cells = list[tuple[object, ...]]()
+        for row in self.rows:
+            if not row.ran:
+                cells.append((row.backend, row.result, row.reason, "", "", ""))
+            elif row.answered:
+                cells.append((row.backend, row.verdict, proved(row), width(row), row.seconds, row.solver_status))
+            else:
+                why = row.error or row.solver_status
+                cells.append((row.backend, row.verdict, proved(row), "", row.seconds, why))
+        return html_table(self.program.headline, cells, header)
 
     @property
     def reached(self) -> bool:
@@ -78,11 +73,7 @@ class Comparison:
     @property
     def interval(self) -> tuple[float, float]:
         """The intersection of all certified intervals: what is known about the optimum, whoever proved it."""
-        certificates = [row.solution.certificate for row in self.rows if row.solution]
-        return (
-            max((c.lower for c in certificates), default=-math.inf),
-            min((c.upper for c in certificates), default=math.inf),
-        )
+        return together(self.rows)
 
     @property
     def overlap(self) -> bool:
@@ -92,31 +83,7 @@ class Comparison:
 
     def clashes(self, row: Row) -> list[str]:
         """Return the backends whose interval does not overlap with that of a row."""
-        if row.solution is None:
-            return []
-        mine = row.solution.certificate
-        others = [(other.backend, other.solution) for other in self.rows if other is not row]
-        return [name for name, solution in others if solution and not mine.overlaps(solution.certificate)]
-
-    @cached_property
-    def runs(self) -> tuple[Run, ...]:
-        """The rows as plain values, as a benchmark of one repeat would have them; without digest."""
-        label = self.program.headline
-        return tuple(
-            Run(
-                label,
-                "",
-                row.backend,
-                row.version,
-                self.tol,
-                0,
-                row.result,
-                row.reason,
-                plain(row.record()),
-                tuple(plain(row.log)),
-            )
-            for row in self.rows
-        )
+        return clashes(row, self.rows)
 
     def facts(self) -> dict[str, Any]:
         """Return what was solved: formulation, parameters, sizes, digest of U."""
@@ -134,7 +101,7 @@ class Comparison:
             "boostopt": boostopt_version(),
             "machine": machine(),
             "rows": [row.record() for row in self.rows],
-            "logs": [row.log for row in self.rows],
+            "logs": [row.attempts_logged() for row in self.rows],
             "about": describe(self.program),
             "origin": self.origin.record(),
         }

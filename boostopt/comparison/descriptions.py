@@ -26,7 +26,7 @@ def describe(program: Program) -> dict[str, Any]:
         "title": (page.title or page.name) if stated else page.name,
         "sources": list(page.sources) if stated else [],
         "page": page.text if stated else "",
-        "meanings": {name: known.meaning for name, known in page.parameters.items()} if stated else {},
+        "meanings": {name: parameter.meaning for name, parameter in page.parameters.items()} if stated else {},
         **_entries(program),
         "multiplicities": [float(examples.c.min()), float(examples.c.max())],
         "reference": "proportional to c"

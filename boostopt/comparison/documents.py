@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,11 @@ from boostopt.comparison import fields
 from boostopt.comparison.benchmarks import Benchmark, Settings
 from boostopt.comparison.comparing import Comparison
 from boostopt.comparison.descriptions import describe
-from boostopt.comparison.ledger import KIND, TEXTS, check_fields, finished_run, parsed
+from boostopt.comparison.ledger import KIND, finished_run, parsed
 from boostopt.comparison.machine import boostopt_version, machine
 from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import facts, plain
-from boostopt.comparison.scores import Run
+from boostopt.comparison.rows import Row, read_row
 from boostopt.errors import DataError, OptionError
 
 LARGEST = 1_000_000_000
@@ -30,8 +30,6 @@ LARGEST = 1_000_000_000
 
 SHORTEST, LONGEST = 1e-9, 1e9
 """Seconds that a solve can take: a clock's tick, and decades."""
-
-RESULTS = ("reached", "failed", "not run")
 
 
 @dataclass(frozen=True)
@@ -70,7 +68,7 @@ def document(result: object) -> Document:
     label = result.program.headline
     about = {**facts(result.program), "about": describe(result.program)}
     settings = _once(result.tol, any(row.isolated for row in result.rows))
-    made = Benchmark({label: plain(about)}, settings, machine(), boostopt_version(), result.runs, result.origin)
+    made = Benchmark({label: plain(about)}, settings, machine(), boostopt_version(), result.rows, result.origin)
     return Document(made, measured=False)
 
 
@@ -123,11 +121,11 @@ def _json(path: Path, text: str) -> Document:
 def _ledger(path: Path, head: Mapping[str, Any], text: str) -> Document:
     """Read the file of `resume`: its finished runs, of each the latest, a last line without an end left out."""
     whole = text[: text.rfind("\n") + 1].splitlines()
-    latest: dict[tuple[str, str, float, int], tuple[str, Run]] = {}
+    latest: dict[tuple[str, str, float, int], tuple[str, Row]] = {}
     for number, line in enumerate(whole[1:], 2):
-        version, run = finished_run(path, number, line)
+        version, row = finished_run(path, number, line)
         try:
-            latest[run.program, run.backend, run.tol, run.repeat] = version, _checked(run)
+            latest[row.program, row.backend, row.tol, row.repeat] = version, _checked(row)
         except (ValueError, TypeError, RecursionError) as failure:
             raise _refused(path, ValueError(f"line {number}: {failure}")) from None
     if not latest:
@@ -139,15 +137,10 @@ def _ledger(path: Path, head: Mapping[str, Any], text: str) -> Document:
         described = fields.mapping(head.get("described", {}), "described")
         labels = dict.fromkeys([*digests, *(run.program for run in runs)])
         programs = {label: _program(described.get(label, {})) for label in labels}
-        settings = Settings(
-            tuple(sorted({run.tol for run in runs}, reverse=True)),
-            1 + max(run.repeat for run in runs),
-            _limit(head.get("time_limit")),
-            fields.flag(head.get("isolate"), "isolate"),
-            0,
-        )
-        origin = _origin(head.get("origin", {}))
-        made = Benchmark(programs, settings, _machine(head.get("machine")), ", ".join(versions), runs, origin)
+        profiles = sorted({run.tol for run in runs}, reverse=True)
+        of_runs = {"profiles": profiles, "repeats": 1 + max(run.repeat for run in runs), "seed": 0}
+        settings = Settings(**fields.values(Settings, {**head, **of_runs}))
+        made = Benchmark(programs, settings, _machine(head), ", ".join(versions), runs, _origin(head))
     except (ValueError, TypeError, RecursionError) as failure:
         raise _refused(path, failure) from None
     return Document(made, measured=True, file=str(path))
@@ -178,34 +171,26 @@ def _comparison(top: Mapping[str, Any]) -> Benchmark:
         }
         for row, log in zip(rows, logs, strict=True)
     ]
-    read = tuple(_run(run) for run in runs)
+    read = tuple(_checked(read_row(run)) for run in runs)
     _each_once(read)
-    isolated = any(bool(run.record.get("isolated")) for run in read)
+    isolated = any(row.isolated for row in read)
     version = fields.text(top.get("boostopt"), "boostopt")
-    machine = _machine(top.get("machine"))
-    return Benchmark({label: program}, _once(tol, isolated), machine, version, read, _origin(top.get("origin", {})))
+    return Benchmark({label: program}, _once(tol, isolated), _machine(top), version, read, _origin(top))
 
 
 def _benchmark(top: Mapping[str, Any]) -> Benchmark:
     """Make a benchmark from its runs; scores and means are computed from them, whatever the file says of those."""
-    runs = tuple(_run(fields.mapping(run, "a run")) for run in fields.listed(top.get("runs"), "runs"))
+    runs = tuple(_checked(read_row(fields.mapping(run, "a run"))) for run in fields.listed(top.get("runs"), "runs"))
     programs = {label: _program(about) for label, about in fields.mapping(top.get("programs"), "programs").items()}
     if not runs or {run.program for run in runs} != set(programs):
         raise ValueError("its runs must be of the programs that it names, each with one at least")
     _each_once(runs)
-    said = fields.mapping(top.get("settings"), "settings")
-    profiles = tuple(fields.fraction(tol, "profiles") for tol in fields.listed(said.get("profiles"), "profiles"))
-    if {run.tol for run in runs} != set(profiles):
+    settings = fields.mapping(top.get("settings"), "settings")
+    if {run.tol for run in runs} != set(fields.fractions(settings.get("profiles"), "profiles")):
         raise ValueError("the gaps of its runs must be its profiles")
-    settings = Settings(
-        profiles,
-        fields.count(said.get("repeats"), "repeats"),
-        _limit(said.get("time_limit")),
-        fields.flag(said.get("isolate"), "isolate"),
-        fields.count(said.get("seed"), "seed"),
-    )
+    read = Settings(**fields.values(Settings, settings))
     version = fields.text(top.get("boostopt"), "boostopt")
-    return Benchmark(programs, settings, _machine(top.get("machine")), version, runs, _origin(top.get("origin", {})))
+    return Benchmark(programs, read, _machine(top), version, runs, _origin(top))
 
 
 def _once(tol: float, isolated: bool) -> Settings:
@@ -213,50 +198,44 @@ def _once(tol: float, isolated: bool) -> Settings:
     return Settings((tol,), 1, None, isolated, 0)
 
 
-def _each_once(runs: Iterable[Run]) -> None:
+def _each_once(runs: Iterable[Row]) -> None:
     """Raise ValueError where a run stands twice."""
     keys = [(run.program, run.backend, run.tol, run.repeat) for run in runs]
     if len(set(keys)) < len(keys):
         raise ValueError("a run stands in it twice")
 
 
-def _run(said: Mapping[str, Any]) -> Run:
-    """Read a run."""
-    check_fields(said, [name for name in TEXTS if name != "boostopt"], RESULTS)
-    return _checked(Run(**said))
-
-
-def _checked(run: Run) -> Run:
-    """Return a run whose record and log hold what `Row` leaves, and whose numbers agree with each other."""
-    fields.check_record(run.record)
-    fields.fraction(run.tol, "tol")
-    lower, upper = run.interval
-    if run.ran and run.record.get("verdict") is None:
-        raise ValueError(f"{run.backend} was run, and its verdict is missing")
-    if lower > upper:
-        raise ValueError(f"the interval of {run.backend} has a lower end above the upper one: {lower} and {upper}")
-    if run.ran and (run.result == "reached") != (run.gap <= run.tol):
-        raise ValueError(f"the result of {run.backend} is {run.result!r} at {run.tol:g}, and its gap {run.gap:g}")
-    if run.result == "reached" and not SHORTEST <= run.seconds <= LONGEST:
-        raise ValueError(f"the seconds in which {run.backend} reached its gap are none that it can take: {run.seconds}")
-    for attempt in run.log:
-        fields.check_attempt(attempt)
-    return replace(run, log=tuple(run.log))
+def _checked(row: Row) -> Row:
+    """Return a row whose numbers agree with each other."""
+    fields.fraction(row.tol, "tol")
+    if row.ran and row.verdict is None:
+        raise ValueError(f"{row.backend} was run, and its verdict is missing")
+    if row.lower > row.upper:
+        raise ValueError(
+            f"the interval of {row.backend} has a lower end above the upper one: {row.lower} and {row.upper}"
+        )
+    if row.ran and row.reached != (row.scaled_gap <= row.tol):
+        raise ValueError(
+            f"the result of {row.backend} is {row.result!r} at {row.tol:g}, and its gap {row.scaled_gap:g}"
+        )
+    if row.reached and not SHORTEST <= row.seconds <= LONGEST:
+        raise ValueError(f"the seconds in which {row.backend} reached its gap are none that it can take: {row.seconds}")
+    return row
 
 
 def _program(value: Any) -> dict[str, Any]:
-    """Read what is said of a program; what is missing is left out, or empty, so that nothing need be asked twice."""
-    said = fields.mapping(value, "a program")
-    about = fields.mapping(said.get("about", {}), "about")
+    """Read what is content of a program; what is missing is left out, or empty, so that nothing need be asked twice."""
+    content = fields.mapping(value, "a program")
+    about = fields.mapping(content.get("about", {}), "about")
     for name in ("headline", "title", "page", "storage", "reference"):
         fields.text(about.get(name, ""), name)
     for entry in fields.mapping(about.get("meanings", {}), "meanings").values():
         fields.text(entry, "a meaning")
     fields.texts(about.get("sources", []), "sources")
-    for name, where in (("smallest", about), ("largest", about), ("examples_with_multiplicity", said)):
+    for name, where in (("smallest", about), ("largest", about), ("examples_with_multiplicity", content)):
         if where.get(name) is not None:
             fields.finite(where[name], name)
-    for name, where in (("nonzeros", about), ("examples", said), ("hypotheses", said)):
+    for name, where in (("nonzeros", about), ("examples", content), ("hypotheses", content)):
         if where.get(name) is not None:
             fields.count(where[name], name)
     counted = [
@@ -264,39 +243,27 @@ def _program(value: Any) -> dict[str, Any]:
     ]
     if len(counted) not in (0, 2):
         raise ValueError("multiplicities must be the smallest and the largest one")
-    parameters = fields.mapping(said.get("parameters", {}), "parameters")
+    parameters = fields.mapping(content.get("parameters", {}), "parameters")
     for name, entry in parameters.items():
         if not (entry is None or isinstance(entry, bool | str | list)):
             fields.finite(entry, f"the parameter {name}")
     numbers = ("examples", "examples_with_multiplicity", "hypotheses", "program_digest")
     return {
-        **{name: said[name] for name in numbers if name in said},
-        "formulation": fields.text(said.get("formulation", ""), "formulation"),
+        **{name: content[name] for name in numbers if name in content},
+        "formulation": fields.text(content.get("formulation", ""), "formulation"),
         "parameters": parameters,
-        "digest": fields.text(said.get("digest", ""), "digest"),
+        "digest": fields.text(content.get("digest", ""), "digest"),
         "about": about,
     }
 
 
-def _origin(value: Any) -> Origin:
+def _origin(top: Mapping[str, Any]) -> Origin:
     """Read how it came about."""
-    said = fields.mapping(value, "origin")
-    command, date, data = (fields.text(said.get(name, ""), name) for name in ("command", "date", "data"))
-    versions = fields.mapping(said.get("versions", {}), "versions")
-    fields.texts(list(versions.values()), "versions")
-    pairs = [fields.texts(pair, "what was left out") for pair in fields.listed(said.get("skipped", []), "skipped")]
-    if any(len(pair) != 2 for pair in pairs):
-        raise ValueError("what was left out must stand in pairs with the reason")
-    return Origin(command, date, data, versions, tuple((what, why) for what, why in pairs))
+    return Origin(**fields.values(Origin, fields.mapping(top.get("origin", {}), "origin")))
 
 
-def _machine(value: Any) -> dict[str, Any]:
+def _machine(top: Mapping[str, Any]) -> dict[str, Any]:
     """Read what it was measured on."""
-    said = fields.mapping(value, "machine")
-    fields.mapping(said.get("threads", {}), "threads")
-    return said
-
-
-def _limit(value: Any) -> float | None:
-    """Read a time limit; null for none."""
-    return None if value is None else fields.seconds(value, "time_limit")
+    machine = fields.mapping(top.get("machine"), "machine")
+    fields.mapping(machine.get("threads", {}), "threads")
+    return machine

@@ -1,18 +1,23 @@
-"""Values out of a file, each asked for by its type: ValueError for anything else."""
+"""Values out of a file, each asked for by its type: ValueError for anything else.
+
+The annotations of a record say how its fields are read: `Count | None` is a count or null, and `OR_NULL` beside a
+reader says that a file has null for the default, as for a number that is not finite.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn, cast
+from functools import cache
+from types import NoneType
+from typing import Annotated, Any, NoReturn, TypeVar, get_args, get_type_hints
 
-from boostopt.comparison.ledger import is_finite
+T = TypeVar("T")
+Reader = Callable[[Any, str], Any]
 
-WORDS = ("outcome", "solver_status", "error", "printed", "answered_by", "form")
-NUMBERS = ("lower", "upper", "gap", "scaled_gap", "relative_gap", "excess", "kkt_worst", "seconds")
-COUNTS = ("iterations", "attempts")
-FLAGS = ("infeasible", "isolated")
 VERDICTS = ("bounded", "checked", "claimed", "none")
-"""Fields of a record by their types; any of them may be null."""
+"""Words for what is known of an answer."""
 
 
 def not_finite(constant: str) -> NoReturn:
@@ -20,32 +25,21 @@ def not_finite(constant: str) -> NoReturn:
     raise ValueError(f"it holds {constant}, which is no number of JSON")
 
 
-def mapping(value: Any, what: str) -> dict[str, Any]:
-    """Return an object with names."""
-    if not isinstance(value, dict):
-        raise ValueError(f"{what} must be an object with names")
-    return cast(dict[str, Any], value)
+def _instance(kind: type[T], words: str) -> Callable[[Any, str], T]:
+    """Return the reader of values of a type that JSON has."""
+
+    def read(value: Any, what: str) -> T:
+        if not isinstance(value, kind):
+            raise ValueError(f"{what} must be {words}")
+        return value
+
+    return read
 
 
-def listed(value: Any, what: str) -> Sequence[Any]:
-    """Return a list."""
-    if not isinstance(value, list):
-        raise ValueError(f"{what} must be a list")
-    return cast(list[Any], value)
-
-
-def text(value: Any, what: str) -> str:
-    """Return a text."""
-    if not isinstance(value, str):
-        raise ValueError(f"{what} must be a text")
-    return value
-
-
-def flag(value: Any, what: str) -> bool:
-    """Return true or false."""
-    if not isinstance(value, bool):
-        raise ValueError(f"{what} must be true or false")
-    return value
+mapping: Callable[[Any, str], dict[str, Any]] = _instance(dict, "an object with names")
+listed: Callable[[Any, str], list[Any]] = _instance(list, "a list")
+text = _instance(str, "a text")
+flag = _instance(bool, "true or false")
 
 
 def finite(value: Any, what: str) -> float:
@@ -76,9 +70,11 @@ def fraction(value: Any, what: str) -> float:
     return float(value)
 
 
-def _verdict(value: Any, what: str) -> None:
+def verdict(value: Any, what: str) -> str:
+    """Return one of the verdicts."""
     if value not in VERDICTS:
         raise ValueError(f"{what} must be one of {', '.join(VERDICTS)}")
+    return value
 
 
 def texts(value: Any, what: str) -> list[str]:
@@ -86,48 +82,91 @@ def texts(value: Any, what: str) -> list[str]:
     return [text(entry, what) for entry in listed(value, what)]
 
 
-def _all_seconds(value: Any, what: str) -> None:
-    for phase, entry in mapping(value, what).items():
-        if entry is not None:
-            seconds(entry, phase)
+def texts_by_name(value: Any, what: str) -> dict[str, str]:
+    """Return an object of texts."""
+    return {name: text(entry, what) for name, entry in mapping(value, what).items()}
 
 
-_Check = Callable[[Any, str], object]
-
-_TYPES: Mapping[str, _Check] = {
-    **dict.fromkeys(WORDS, text),
-    **dict.fromkeys(NUMBERS, finite),
-    **dict.fromkeys(COUNTS, count),
-    **dict.fromkeys(FLAGS, flag),
-    "gap": seconds,
-    "scaled_gap": seconds,
-    "seconds": seconds,
-    "verdict": _verdict,
-    "path": texts,
-    "options": mapping,
-}
-_OF_ATTEMPTS: Mapping[str, _Check] = {
-    "form": text,
-    "status": text,
-    "error": text,
-    "claims": flag,
-    "iterations": count,
-    "seconds": _all_seconds,
-    "options": mapping,
-    "statistics": mapping,
-}
+def pairs(value: Any, what: str) -> tuple[tuple[str, str], ...]:
+    """Return what was left out, each with the reason."""
+    each = [texts(pair, "what was left out") for pair in listed(value, what)]
+    if any(len(pair) != 2 for pair in each):
+        raise ValueError("what was left out must stand in pairs with the reason")
+    return tuple((left_out, why) for left_out, why in each)
 
 
-def check_record(record: Mapping[str, Any]) -> None:
-    """Raise ValueError unless the fields of a record are such as `Row.record` leaves."""
-    for name, value in record.items():
-        check = _TYPES.get(name) or (seconds if name.startswith("seconds") else None)
-        if value is not None and check is not None:
-            check(value, name)
+def fractions(value: Any, what: str) -> tuple[float, ...]:
+    """Return numbers between 0 and 1."""
+    return tuple(fraction(entry, what) for entry in listed(value, what))
 
 
-def check_attempt(attempt: Mapping[str, Any]) -> None:
-    """Raise ValueError unless the fields of an attempt are such as `Row.log` leaves."""
-    for name, check in _OF_ATTEMPTS.items():
-        if attempt.get(name) is not None:
-            check(attempt[name], name)
+def seconds_by_phase(value: Any, what: str) -> dict[str, float | None]:
+    """Return an object of seconds, some of which may be null."""
+    return {phase: None if entry is None else seconds(entry, phase) for phase, entry in mapping(value, what).items()}
+
+
+def is_finite(value: Any) -> bool:
+    """Return whether it is a number that float64 has; integers of JSON have any length."""
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
+
+
+def figure(value: Any, what: str) -> float:
+    """Return a finite number with which scores and intervals are computed."""
+    if not is_finite(value):
+        raise ValueError(f"its {what} is neither a finite number nor null")
+    return float(value)
+
+
+def spent(value: Any, what: str) -> float:
+    """Return the seconds of a solve."""
+    if figure(value, what) < 0:
+        raise ValueError(f"its {what} are negative")
+    return float(value)
+
+
+def scaled(value: Any, what: str) -> float:
+    """Return a gap with which scores are computed."""
+    return seconds(figure(value, what), what)
+
+
+OR_NULL = "or null"
+"""Among the annotations of a field: null means its default."""
+
+Text = Annotated[str, text]
+Texts = Annotated[Sequence[str], texts]
+TextsByName = Annotated[Mapping[str, str], texts_by_name]
+Flag = Annotated[bool, flag]
+Count = Annotated[int, count]
+Fractions = Annotated[tuple[float, ...], fractions]
+Number = Annotated[float, finite]
+Seconds = Annotated[float, seconds]
+SecondsByPhase = Annotated[Mapping[str, float | None], seconds_by_phase]
+Named = Annotated[Mapping[str, Any], mapping]
+Verdict = Annotated[str, verdict]
+
+
+@cache
+def readers(kind: type) -> Mapping[str, tuple[Reader, bool]]:
+    """Return how the fields of a record are read, and which may be null, by their names."""
+    reading = dict[str, tuple[Reader, bool]]()
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        parts = (hint, *get_args(hint))
+        for metadata in (part.__metadata__ for part in parts if hasattr(part, "__metadata__")):
+            reading[name] = metadata[0], NoneType in parts or OR_NULL in metadata
+    return reading
+
+
+def values(kind: type, content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the fields of a record out of an object, by their names; its defaults are left out."""
+    read = dict[str, Any]()
+    for field in dataclasses.fields(kind):
+        reader, nullable = readers(kind).get(field.name, (None, True))
+        default = field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
+        if reader is None or (default and field.name not in content):
+            continue
+        value = content.get(field.name)
+        if value is not None or not nullable:
+            read[field.name] = reader(value, field.name)
+        elif not default:
+            read[field.name] = None
+    return read

@@ -5,14 +5,13 @@ from __future__ import annotations
 import errno
 import json
 import os
-import sys
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
 from boostopt.comparison.records import plain
-from boostopt.comparison.scores import Run
+from boostopt.comparison.rows import FINISHED, Row, read_row
 from boostopt.errors import DataError, needed
 from boostopt.files import replace_file, written
 
@@ -20,18 +19,9 @@ KIND = "boostopt benchmark"
 FORMAT = 1
 
 PROGRAMS, DESCRIBED = "programs", "described"
-"""What the first line says by label: the digests of the programs, and what they are."""
+"""Fields of the first line that are by label: the digests of the programs, and what they are."""
 
 Key = tuple[str, str, str, str, float, int, str]
-
-TEXTS = ("boostopt", "program", "digest", "backend", "version", "result", "reason")
-"""Fields of a line that are strings."""
-
-FINISHED = ("reached", "failed")
-"""Results of runs that are written; what was not run is tried again."""
-
-FIGURES = ("lower", "upper", "scaled_gap", "seconds")
-"""Fields of a record with which scores and intervals are computed: finite numbers, or null."""
 
 
 class Ledger:
@@ -68,7 +58,7 @@ class Ledger:
     ) -> None:
         self._path = None if path is None else Path(path)
         self._boostopt = boostopt
-        self.finished: dict[Key, Run] = {}
+        self.finished: dict[Key, Row] = {}
         if self._path is None:
             return
         head = {"kind": KIND, "format": FORMAT, **plain(about)}
@@ -87,7 +77,7 @@ class Ledger:
         """Return what makes a run the same as another; equal programs under two labels are measured twice."""
         return program, digest, backend, version, tol, repeat, self._boostopt
 
-    def write(self, run: Run) -> None:
+    def write(self, row: Row) -> None:
         """Append a run; it is on the disk when this returns.
 
         Raises
@@ -97,10 +87,9 @@ class Ledger:
         """
         if self._path is None:
             return
-        fields = {name: getattr(run, name) for name in Run.__dataclass_fields__}
         try:
             with _locked(self._path) as file:
-                _append(file, {"boostopt": self._boostopt, **fields})
+                _append(file, {"boostopt": self._boostopt, **row.document()})
         except OSError as failure:
             raise DataError(f"{self._path} cannot be written: {failure}. Free the disk and resume.") from failure
 
@@ -128,12 +117,12 @@ class Ledger:
         if there is None or there.get("kind") != KIND:
             raise DataError(f"expected a file of finished runs; {self._path} is another file. Name a new one.")
         for name, value in head.items():
-            said = there.get(name)
-            if said == value:
+            before = there.get(name)
+            if before == value:
                 continue
-            if not isinstance(said, dict) or not isinstance(value, dict):
-                raise self._other(name, said, value)
-            there_too, here_too = _mapping(said), _mapping(value)
+            if not isinstance(before, dict) or not isinstance(value, dict):
+                raise self._other(name, before, value)
+            there_too, here_too = _mapping(before), _mapping(value)
             # Programs may come and go; of all else, every name counts.
             both = there_too.keys() & here_too.keys() if name == PROGRAMS else there_too.keys() | here_too.keys()
             if not both:
@@ -152,11 +141,11 @@ class Ledger:
 
     def _take(self, number: int, line: str) -> None:
         """Remember a finished run."""
-        version, run = finished_run(self._path, number, line)
-        self.finished[run.program, run.digest, run.backend, run.version, run.tol, run.repeat, version] = run
+        version, row = finished_run(self._path, number, line)
+        self.finished[row.program, row.digest, row.backend, row.version, row.tol, row.repeat, version] = row
 
 
-def finished_run(path: Path | None, number: int, line: str) -> tuple[str, Run]:
+def finished_run(path: Path | None, number: int, line: str) -> tuple[str, Row]:
     """Return a finished run out of a line, and the version of boostopt that made it.
 
     Raises
@@ -164,13 +153,14 @@ def finished_run(path: Path | None, number: int, line: str) -> tuple[str, Run]:
     DataError
         The line is no finished run.
     """
-    fields = parsed(line)
+    content = parsed(line)
     try:
-        if fields is None:
+        if content is None:
             raise ValueError("no JSON")
-        check_fields(fields)
-        fields["log"] = tuple(fields.get("log", ()))
-        return fields.pop("boostopt"), Run(**fields)
+        version = content.pop("boostopt", None)
+        if not isinstance(version, str):
+            raise ValueError("its boostopt is no text")
+        return version, read_row(content, FINISHED)
     except (TypeError, ValueError) as failure:
         raise DataError(
             f"{path}, line {number}: expected a finished run; it is none ({failure}). "
@@ -178,43 +168,13 @@ def finished_run(path: Path | None, number: int, line: str) -> tuple[str, Run]:
         ) from None
 
 
-def check_fields(fields: Mapping[str, Any], texts: Sequence[str] = TEXTS, results: Sequence[str] = FINISHED) -> None:
-    """Raise ValueError unless the fields of a run are such as `Ledger.write` leaves."""
-    for name in texts:
-        if not isinstance(fields.get(name), str):
-            raise ValueError(f"its {name} is no text")
-    if fields["result"] not in results:
-        raise ValueError(f"its result is none of {', '.join(results)}")
-    if not is_finite(fields.get("tol")):
-        raise ValueError("its tol is no finite number")
-    repeat, record = fields.get("repeat"), fields.get("record")
-    if not isinstance(repeat, int) or isinstance(repeat, bool) or repeat < 0:
-        raise ValueError("its repeat is no number of a repeat")
-    if not isinstance(record, dict):
-        raise ValueError("its record is no object")
-    log: Any = fields.get("log", [])
-    if not isinstance(log, list) or not all(isinstance(attempt, dict) for attempt in cast(list[Any], log)):
-        raise ValueError("its log is no list of objects")
-    figures: dict[str, Any] = {name: record.get(name) for name in FIGURES}  # pyright: ignore[reportUnknownMemberType]
-    for name, value in figures.items():
-        if value is not None and not is_finite(value):
-            raise ValueError(f"its {name} is neither a finite number nor null")
-    if figures["seconds"] is not None and figures["seconds"] < 0:
-        raise ValueError("its seconds are negative")
-
-
-def is_finite(value: Any) -> bool:
-    """Return whether it is a number that float64 has; integers of JSON have any length."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
-
-
 def parsed(line: str) -> dict[str, Any] | None:
     """Return the object of a line; None for anything else."""
     try:
-        found = json.loads(line)
+        content = json.loads(line)
     except (ValueError, RecursionError, OverflowError):
         return None
-    return found if isinstance(found, dict) else None
+    return content if isinstance(content, dict) else None
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from typing import Any, cast
 import numpy as np
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
-"""What people limit the threads of numerical libraries with."""
+"""Variables with which people limit the threads of numerical libraries."""
 
 
 @cache

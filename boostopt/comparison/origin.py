@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Annotated, Any
 
 from boostopt.arguments import instance
+from boostopt.comparison.fields import Text, TextsByName, pairs
 from boostopt.comparison.machine import boostopt_version
 
 PACKAGES = ("numpy", "scipy", "cvxpy")
@@ -32,11 +32,11 @@ class Origin:
         What was to be solved and is no program, each with the reason.
     """
 
-    command: str = ""
-    date: str = ""
-    data: str = ""
-    versions: Mapping[str, str] = field(default_factory=dict[str, str])
-    skipped: tuple[tuple[str, str], ...] = ()
+    command: Text = ""
+    date: Text = ""
+    data: Text = ""
+    versions: TextsByName = field(default_factory=dict[str, str])
+    skipped: Annotated[tuple[tuple[str, str], ...], pairs] = ()
 
     @classmethod
     def here(
@@ -57,10 +57,10 @@ def check_origin(origin: object) -> Origin:
 
 def _installed() -> dict[str, str]:
     """The versions of the packages that are there."""
-    found: dict[str, str] = {}
+    versions: dict[str, str] = {}
     for package in PACKAGES:
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return versions

@@ -8,7 +8,6 @@ from typing import Any
 
 from boostopt.arguments import flag_or_function
 from boostopt.comparison.rows import Row
-from boostopt.comparison.scores import Run
 
 
 def called(progress: object, otherwise: Callable[..., None]) -> Callable[..., Any]:
@@ -23,16 +22,15 @@ def of_backend(backend: str, row: Row | None) -> None:
     """Say what is running and what came of it; the reasons stand in the result."""
     if row is None:
         _say(f"{backend} ...")
-    elif row.solution is None:
+    elif not row.ran:
         _say(f"{backend}: not run")
     else:
-        s = row.solution
-        _say(f"{backend}: {s.verdict.name.lower()}, gap {s.certificate.gap:.1e}, {s.times['total']:.2f} s")
+        _say(f"{backend}: {row.verdict}, gap {row.gap:.1e}, {row.seconds:.2f} s")
 
 
-def of_solves(done: int, total: int, run: Run) -> None:
+def of_solves(done: int, total: int, run: Row) -> None:
     """Say how many solves are done and what came of the last one."""
-    came = f"reached in {run.seconds:.2f} s" if run.result == "reached" else run.result
+    came = f"reached in {run.seconds:.2f} s" if run.reached else run.result
     _say(f"[{done}/{total}] {run.backend} to {run.tol:g}: {came}")
 
 

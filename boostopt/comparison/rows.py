@@ -1,233 +1,266 @@
-"""One backend on one program: opened, run and certified, with what came of it."""
+"""The record of a solve: what a comparison makes, a file holds, and tables, scores, pictures and reports read."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Annotated, Any
 
-from boostopt.arguments import listed
-from boostopt.arguments import names as names_of
-from boostopt.backends import get_backend, list_backends
-from boostopt.backends.base import Backend
-from boostopt.backends.isolation.guarded import Guarded
-from boostopt.backends.isolation.isolated import PREFIX, Isolated, isolated
-from boostopt.comparison.records import bounds
-from boostopt.errors import OptionError, SolverNotFound
-from boostopt.programs.program import Program
+from boostopt.backends.base import Attempt
+from boostopt.backends.isolation.isolated import PREFIX
+from boostopt.comparison import fields
+from boostopt.comparison.fields import OR_NULL, Count, Flag, Named, Number, Seconds, SecondsByPhase, Text, Texts
+from boostopt.comparison.records import bounds, plain
 from boostopt.solving.solution import PHASES, Solution
-from boostopt.solving.solving import alone, solve
 
 AUTO = "auto"
-LADDER = "ladder"
-"""Among the forms: the backend's own ladder, pinned to none."""
+
+TEXTS = ("program", "digest", "backend", "version", "result", "reason")
+"""Fields of a run in a file that are strings."""
+
+FINISHED = ("reached", "failed")
+"""Results of runs that are kept in the file of resume; what was not run is tried again."""
+
+RESULTS = (*FINISHED, "not run")
 
 
 @dataclass(frozen=True)
+class LoggedAttempt:
+    """An attempt of a backend as a file holds it, in plain values; None for what is not known."""
+
+    form: Text | None = None
+    status: Text | None = None
+    claims: Flag | None = None
+    iterations: Count | None = None
+    seconds: SecondsByPhase | None = None
+    options: Named | None = None
+    statistics: Named | None = None
+    error: Text | None = None
+
+    @classmethod
+    def of(cls, attempt: Attempt) -> LoggedAttempt:
+        """Return an attempt without its answer; what was printed stands in the row."""
+        return cls(
+            attempt.form,
+            attempt.status,
+            attempt.claims,
+            attempt.iterations,
+            plain(attempt.times),
+            plain(attempt.options),
+            plain({name: value for name, value in attempt.statistics.items() if name != "printed"}),
+            attempt.error,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class Row:
-    """The result of one backend.
+    """One solve of one program by one backend at one tolerance, and what came of it.
 
     Attributes
     ----------
+    program, digest
+        The program by its label, and the digest of all that makes it, "" where it was not asked for.
     backend, version
-        Its name, and the version of its solver.
-    solution
-        Its answer; None where it was not run.
-    reason
-        Why it was not run.
-    reached
-        Whether its certified gap is within the tolerance.
+        The backend, pinned to a form or not, and the version of its solver.
+    tol, repeat
+        The scaled gap asked for; which of the repeats, from 0.
+    result, reason
+        "reached", "failed" (it ran and its certified gap is too wide, whatever it claims) or "not run"; why it was not
+        run, or not "reached".
+    outcome, verdict
+        What the answer is, and what is known of it; None where it was not run.
+    lower, upper
+        The interval that it proves of the optimum; infinities above where the program is proved infeasible.
+    gap, scaled_gap, relative_gap
+        The certified gap; infinite where there is none.
+    infeasible, excess, kkt_worst
+        Whether the program is proved infeasible, by how much, and the worst residual of the answer as it came.
+    solver_status, error, printed
+        The solver's own words, the fault of its last attempt, and its output in a process of its own.
+    answered_by, path
+        The backend whose answer this is, for "auto" the one that it came to, and all that were tried.
     isolated
         Whether it ran in a process of its own.
+    form, options, attempts, iterations
+        The form and the options of the best attempt, the number of attempts, and what the solvers counted.
+    seconds
+        Seconds that it took, infinite where it was not run; then phase by phase.
+    log
+        Its attempts.
+    solver_version
+        The version of the solver that answered: another one than `version` for "auto" in a benchmark.
+    solution
+        The answer itself; None where it was not run, and in what a benchmark keeps or a file holds.
     """
 
+    program: str = ""
+    digest: str = ""
     backend: str
     version: str
-    solution: Solution | None
-    reason: str
-    reached: bool
-    isolated: bool = False
+    tol: float
+    repeat: int = 0
+    result: str
+    reason: str = ""
+    outcome: Text | None = None
+    verdict: fields.Verdict | None = None
+    lower: Annotated[float, fields.figure, OR_NULL] = -math.inf
+    upper: Annotated[float, fields.figure, OR_NULL] = math.inf
+    gap: Annotated[float, fields.seconds, OR_NULL] = math.inf
+    scaled_gap: Annotated[float, fields.scaled, OR_NULL] = math.inf
+    relative_gap: Annotated[float, fields.finite, OR_NULL] = math.inf
+    infeasible: Annotated[bool, fields.flag, OR_NULL] = False
+    excess: Number | None = None
+    kkt_worst: Annotated[float, fields.finite, OR_NULL] = math.inf
+    solver_status: Text | None = None
+    error: Text | None = None
+    printed: Text | None = None
+    answered_by: Text | None = None
+    path: Texts | None = None
+    isolated: Annotated[bool, fields.flag, OR_NULL] = False
+    form: Text | None = None
+    options: Named | None = None
+    attempts: Annotated[int, fields.count, OR_NULL] = 0
+    iterations: Count | None = None
+    seconds: Annotated[float, fields.spent, OR_NULL] = math.inf
+    seconds_build: Seconds | None = None
+    seconds_canonicalize: Seconds | None = None
+    seconds_solve: Seconds | None = None
+    seconds_recover: Seconds | None = None
+    seconds_certify: Seconds | None = None
+    log: Sequence[LoggedAttempt] = ()
+    solver_version: str = ""
+    solution: Solution | None = field(default=None, compare=False, repr=False)
 
     @property
-    def result(self) -> str:
-        """One of "reached", "failed" (it ran and its certified gap is too wide, whatever it claims), "not run"."""
-        return "not run" if self.solution is None else "reached" if self.reached else "failed"
+    def ran(self) -> bool:
+        """Whether it was run, with whatever result."""
+        return self.result != "not run"
 
     @property
-    def answered_by(self) -> str:
-        """The backend whose answer this is: for "auto" the one that it came to."""
-        return self.solution.backend.removeprefix(PREFIX) if self.solution else ""
+    def reached(self) -> bool:
+        """Whether its certified gap is within the tolerance."""
+        return self.result == "reached"
 
     @property
-    def error(self) -> str:
-        """The fault of the last attempt, "" for none."""
-        attempts = self.solution.attempts if self.solution else ()
-        return (attempts[-1].error or "") if attempts else ""
+    def answered(self) -> bool:
+        """Whether there was an answer; the interval of a run without one is proved by nobody's."""
+        return self.ran and self.outcome != "failed"
 
     @property
-    def printed(self) -> str:
-        """The output of the solver in a process of its own."""
-        attempts = self.solution.attempts if self.solution else ()
-        return "\n".join(str(a.statistics["printed"]) for a in attempts if "printed" in a.statistics)
+    def interval(self) -> tuple[float, float]:
+        """The interval that it proves of the optimum."""
+        return self.lower, self.upper
 
     @property
-    def log(self) -> list[dict[str, Any]]:
-        """The attempts and their results, as plain values; what was printed stands in the record."""
-        return [
-            {
-                "form": attempt.form,
-                "status": attempt.status,
-                "claims": attempt.claims,
-                "iterations": attempt.iterations,
-                "seconds": dict(attempt.times),
-                "options": dict(attempt.options),
-                "statistics": {name: value for name, value in attempt.statistics.items() if name != "printed"},
-                "error": attempt.error,
-            }
-            for attempt in (self.solution.attempts if self.solution else ())
-        ]
+    def phases(self) -> dict[str, float | None]:
+        """The seconds phase by phase."""
+        return {phase: getattr(self, f"seconds_{phase}") for phase in PHASES}
 
     def record(self) -> dict[str, Any]:
-        """Return the row as plain values; None for what there is not."""
-        s = self.solution
-        best = s.best if s else None
+        """Return what came of it as plain values; None for what there is not."""
         return {
             "backend": self.backend,
-            "version": self.version,
+            "version": self.solver_version,
             "result": self.result,
-            "able": s is not None,
-            "reason": self.reason,
-            "outcome": s.outcome.name.lower() if s else None,
-            "verdict": s.verdict.name.lower() if s else None,
+            "able": self.ran,
+            "reason": "" if self.ran else self.reason,
+            "outcome": self.outcome,
+            "verdict": self.verdict,
             "reached": self.reached,
-            **bounds(s.certificate if s else None),
-            "kkt_worst": s.certificate.kkt.worst if s else None,
-            "solver_status": s.solver_status if s else None,
-            "error": self.error or None,
-            "printed": self.printed or None,
-            "answered_by": self.answered_by or None,
-            "path": [name.removeprefix(PREFIX) for name in s.path] if s else None,
+            **{name: getattr(self, name) if self.ran else None for name in fields.readers(Row)},
             "isolated": self.isolated,
-            "form": best.form if best else None,
-            "options": dict(best.options) if best else None,
-            "attempts": len(s.attempts) if s else 0,
-            "iterations": s.iterations if s else None,
-            "seconds": s.times["total"] if s else None,
-            **{f"seconds_{phase}": s.times[phase] if s else None for phase in PHASES},
+            "attempts": self.attempts,
         }
 
+    def attempts_logged(self) -> list[dict[str, Any]]:
+        """Return the attempts and their results as plain values."""
+        return [asdict(attempt) for attempt in self.log]
 
-@dataclass(frozen=True)
-class Opened:
-    """A backend by the name that it was asked for: "auto", one that is there, or why it is not."""
-
-    name: str
-    backend: Backend | None = None
-    missing: str = ""
-
-    @property
-    def version(self) -> str:
-        """The version of its solver."""
-        return self.backend.version if self.backend else ""
-
-    def unable(self, program: Program) -> str:
-        """Return why it cannot be run, as far as that is known without starting a process, or ""."""
-        if self.backend is None:
-            return self.missing
-        able = self.backend.takes(program)
-        return "" if able else able.reason
-
-    def way(self, program: Program, time_limit: float | None) -> Backend | None:
-        """Return the backend as `solve` runs it: in a process of its own where nothing else keeps the limit."""
-        backend = self.backend
-        if backend is None or isinstance(backend, Isolated) or not alone(backend, program, False, time_limit):
-            return backend
-        return isolated(backend, otherwise_here=True)
-
-    def prepare(self, program: Program, time_limit: float | None) -> str:
-        """Get ready for a program, before any clock runs; return why it cannot be run, or ""."""
-        why = self.unable(program)
-        way = None if why else self.way(program, time_limit)
-        if not isinstance(way, Isolated):
-            return why
-        able = way.prepare(program)
-        return "" if able else able.reason
-
-    def run(self, program: Program, tol: float, time_limit: float | None) -> Row:
-        """Solve, if it can; whatever the backend does, there is a row."""
-        why = self.prepare(program, time_limit)
-        if why:
-            return Row(self.name, self.version, None, why, False, isinstance(self.backend, Isolated))
-        try:
-            solution = solve(program, self.backend or AUTO, tol, time_limit)
-        except SolverNotFound as missing:  # "auto", where nothing that is installed takes the program
-            return Row(self.name, self.version, None, str(missing), False)
-        reached = bool(solution.certificate.scaled_gap <= tol)
-        apart = isinstance(self.way(program, time_limit), Isolated)
-        apart = apart and not any("isolated" in attempt.statistics for attempt in solution.attempts)
-        return Row(self.name, solution.version, solution, "", reached, apart)
+    def document(self) -> dict[str, Any]:
+        """Return all of it as plain values, as the file of resume and that of a benchmark have it."""
+        of_run = {name: getattr(self, name) for name in ("program", "digest", "backend", "version", "tol", "repeat")}
+        of_run |= {"result": self.result, "reason": self.reason}
+        return {**of_run, "record": self.record(), "log": self.attempts_logged()}
 
 
-@runtime_checkable
-class Pinnable(Protocol):
-    """A backend that can be given one form of a program only."""
-
-    def pinned(self, form: str) -> Backend: ...
-
-
-def open_backends(
-    backends: str | Backend | Sequence[str | Backend] | None, forms: Sequence[str] | None = None, isolate: bool = False
-) -> list[Opened]:
-    """Return the backends by name, each once; one that is not installed with the reason.
+def answered_row(backend: str, program: str, tol: float, solution: Solution, apart: bool) -> Row:
+    """Return the record of a solution.
 
     Parameters
     ----------
-    backends
-        Names or backends; all that `list_backends()` gives by default.
-    forms
-        Every backend that has forms (the solvers behind CVXPY) is taken once for each of these, as "cvxpy:scs:dual";
-        "ladder" is the backend as it is. None for the ladder alone.
-    isolate
-        Run each in a process of its own ("auto" decides for itself).
+    backend, program
+        The name by which the backend was asked for, and the label of the program.
+    tol
+        The scaled gap asked for.
+    solution
+        What came.
+    apart
+        Whether the backend ran in a process of its own.
+    """
+    certificate, best, attempts = solution.certificate, solution.best, solution.attempts
+    phases: dict[str, Any] = {f"seconds_{phase}": solution.times[phase] for phase in PHASES}
+    printed = "\n".join(str(a.statistics["printed"]) for a in attempts if "printed" in a.statistics)
+    return Row(
+        program=program,
+        backend=backend,
+        version=solution.version,
+        tol=tol,
+        result="reached" if certificate.scaled_gap <= tol else "failed",
+        outcome=solution.outcome.name.lower(),
+        verdict=solution.verdict.name.lower(),
+        **bounds(certificate),
+        kkt_worst=certificate.kkt.worst,
+        solver_status=solution.solver_status,
+        error=(attempts[-1].error if attempts else None) or None,
+        printed=printed or None,
+        answered_by=solution.backend.removeprefix(PREFIX) or None,
+        path=[name.removeprefix(PREFIX) for name in solution.path],
+        isolated=apart,
+        form=best.form if best else None,
+        options=plain(best.options) if best else None,
+        attempts=len(attempts),
+        iterations=solution.iterations,
+        seconds=solution.times["total"],
+        **phases,
+        log=tuple(LoggedAttempt.of(attempt) for attempt in attempts),
+        solver_version=solution.version,
+        solution=solution,
+    )
+
+
+def read_row(content: Mapping[str, Any], results: Sequence[str] = RESULTS) -> Row:
+    """Return a row out of an object such as `Row.document` returns.
 
     Raises
     ------
-    OptionError
-        A backend or a form of unknown name, none or one twice.
+    ValueError, TypeError
+        A field is missing, unknown or of another type, or its result is none of those that are expected.
     """
-    given: Any = [backends] if isinstance(backends, str | Backend) else backends
-    wanted = list_backends() if given is None else listed("backends", given, "backends or names of backends")
-    forms = None if forms is None else names_of("forms", forms)
-    opened = [row for which in wanted for row in _in_forms(_opened(which), forms)]
-    names = [row.name for row in opened]
-    if not names or len(set(names)) < len(names):
-        raise OptionError(
-            f"expected one or more different backends; got {', '.join(names) or 'none'}. Name each of them once."
-        )
-    return [_guarded(row, isolate) for row in opened]
-
-
-def _opened(which: object) -> Opened:
-    if isinstance(which, str) and which == AUTO:
-        return Opened(AUTO)
-    try:
-        backend = get_backend(which)
-    except SolverNotFound as missing:
-        return Opened(str(which), missing=str(missing))
-    return Opened(which if isinstance(which, str) else backend.name, backend)
-
-
-def _in_forms(row: Opened, forms: Sequence[str] | None) -> list[Opened]:
-    """Return a backend once for each form, if it has forms and is not pinned to one by its name."""
-    if forms is None or not isinstance(row.backend, Pinnable) or row.name.count(":") > 1:
-        return [row]
-    pinned = [row.backend if form == LADDER else row.backend.pinned(form) for form in forms]
-    return [Opened(backend.name, backend) for backend in pinned]
-
-
-def _guarded(row: Opened, isolate: bool) -> Opened:
-    """Let nothing that the backend does end the comparison."""
-    backend = row.backend
-    if backend is None or isinstance(backend, Isolated):
-        return row
-    return Opened(row.name, isolated(backend) if isolate else Guarded(backend))
+    for name in TEXTS:
+        if not isinstance(content.get(name), str):
+            raise ValueError(f"its {name} is no text")
+    if content["result"] not in results:
+        raise ValueError(f"its result is none of {', '.join(results)}")
+    if not fields.is_finite(content.get("tol")):
+        raise ValueError("its tol is no finite number")
+    repeat, record, log = content.get("repeat"), content.get("record"), content.get("log", [])
+    if not isinstance(repeat, int) or isinstance(repeat, bool) or repeat < 0:
+        raise ValueError("its repeat is no number of a repeat")
+    if not isinstance(record, dict):
+        raise ValueError("its record is no object")
+    if not isinstance(log, list) or not all(isinstance(attempt, dict) for attempt in log):
+        raise ValueError("its log is no list of objects")
+    for name in content.keys() - {*TEXTS, "tol", "repeat", "record", "log"}:
+        raise ValueError(f"unexpected field {name!r}")
+    of_record, of_run = fields.values(Row, record), {name: content[name] for name in TEXTS}
+    if of_record.get("infeasible"):
+        of_record |= {"lower": math.inf, "upper": math.inf}
+    return Row(
+        **of_run,
+        **of_record,
+        tol=float(content["tol"]),
+        repeat=repeat,
+        log=tuple(LoggedAttempt(**fields.values(LoggedAttempt, attempt)) for attempt in log),
+        solver_version=fields.text(record.get("version", content["version"]), "version"),
+    )

@@ -3,73 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 
+from boostopt.comparison.rows import Row
+
 SHIFT_SECONDS = 0.01
 """Added to every time under the geometric mean and taken off again: below it times are overhead, not solving."""
-
-
-@dataclass(frozen=True)
-class Run:
-    """One solve of one program by one backend at one tolerance.
-
-    Attributes
-    ----------
-    program, digest
-        The program by its label, and the digest of all that makes it.
-    backend, version
-        The backend, pinned to a form or not, and the version of its solver.
-    tol, repeat
-        The scaled gap asked for; which of the repeats, from 0.
-    result, reason
-        "reached", "failed" or "not run"; why it is not "reached".
-    record
-        All that is known of it, as `Row.record` gives it, in plain values.
-    log
-        Its attempts, as `Row.log` gives them, in plain values.
-    """
-
-    program: str
-    digest: str
-    backend: str
-    version: str
-    tol: float
-    repeat: int
-    result: str
-    reason: str
-    record: Mapping[str, Any]
-    log: Sequence[Mapping[str, Any]] = ()
-
-    @property
-    def ran(self) -> bool:
-        """Whether it was run, with whatever result."""
-        return self.result != "not run"
-
-    @property
-    def answered(self) -> bool:
-        """Whether there was an answer; the interval of a run without one is proved by nobody's."""
-        return self.ran and self.record.get("outcome") != "failed"
-
-    @property
-    def seconds(self) -> float:
-        """Seconds that it took; nan where it was not run."""
-        return _number(self.record.get("seconds"), math.nan)
-
-    @property
-    def gap(self) -> float:
-        """The scaled gap that is certified; infinite where there is none."""
-        return _number(self.record.get("scaled_gap"), math.inf)
-
-    @property
-    def interval(self) -> tuple[float, float]:
-        """The interval that it proves of the optimum; infinities above where the program is proved infeasible."""
-        if self.record.get("infeasible"):
-            return math.inf, math.inf
-        return _number(self.record.get("lower"), -math.inf), _number(self.record.get("upper"), math.inf)
 
 
 @dataclass(frozen=True)
@@ -131,9 +73,9 @@ class Mean:
     ratio: float
 
 
-def scores(runs: Iterable[Run]) -> tuple[Score, ...]:
+def scores(runs: Iterable[Row]) -> tuple[Score, ...]:
     """Return the score of each program, backend and tolerance, in the order of their first runs."""
-    groups: dict[tuple[str, str, float], list[Run]] = {}
+    groups: dict[tuple[str, str, float], list[Row]] = {}
     for run in runs:
         groups.setdefault((run.program, run.backend, run.tol), []).append(run)
     bare = [_score(*key, group) for key, group in groups.items()]
@@ -173,17 +115,17 @@ def shifted_geometric_mean(seconds: Sequence[float], shift: float = SHIFT_SECOND
     return math.exp(math.fsum(math.log(s + shift) for s in seconds) / len(seconds)) - shift
 
 
-def _score(program: str, backend: str, tol: float, runs: list[Run]) -> Score:
-    ran = [run for run in runs if run.result != "not run"]
-    reached = [run for run in ran if run.result == "reached"]
+def _score(program: str, backend: str, tol: float, runs: list[Row]) -> Score:
+    ran = [run for run in runs if run.ran]
+    reached = [run for run in ran if run.reached]
     result = "not run" if not ran else "reached" if len(reached) == len(ran) else "failed"
-    reason = next((run.reason for run in (ran or runs) if run.result != "reached"), "")
+    reason = next((run.reason for run in (ran or runs) if not run.reached), "")
     low, median, high = (
         [float(q) for q in np.quantile([run.seconds for run in ran], [0.25, 0.5, 0.75])]
         if result == "reached"
         else [math.nan] * 3
     )
-    gap = max((run.gap for run in ran), default=math.inf)
+    gap = max((run.scaled_gap for run in ran), default=math.inf)
     counts = len(reached), len(ran), len(runs)
     return Score(program, backend, tol, result, reason, *counts, median, (low, high), math.nan, gap)
 
@@ -193,18 +135,14 @@ def _mean(backend: str, tol: float, of: list[Score], absent: int, time_limit: fl
     count["not run"] += absent
     limit = math.nan if time_limit is None else time_limit
     times = [score.median if score.result == "reached" else limit for score in of]
-    known = not count["not run"] and not any(math.isnan(seconds) for seconds in times)
+    comparable = not count["not run"] and not any(math.isnan(seconds) for seconds in times)
     return Mean(
         backend,
         tol,
         count["reached"],
         count["failed"],
         count["not run"],
-        shifted_geometric_mean(times) if known else math.nan,
+        shifted_geometric_mean(times) if comparable else math.nan,
         count["failed"] > 0,
         math.nan,
     )
-
-
-def _number(value: Any, otherwise: float) -> float:
-    return otherwise if value is None else float(value)

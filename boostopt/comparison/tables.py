@@ -16,8 +16,7 @@ from rich.text import Text
 
 from boostopt.backends.base import Backend, Capability
 from boostopt.certificates.certificate import Certificate
-from boostopt.comparison.rows import AUTO
-from boostopt.comparison.scores import Run
+from boostopt.comparison.rows import AUTO, Row
 from boostopt.comparison.wording import (
     answered,
     clashes,
@@ -39,7 +38,7 @@ KINDS = {"known": "bold", "good": "", "warning": "yellow", "wrong": "bold red"}
 BLAMED = 5
 
 MARKS = "[ ]: a parameter that may be left out."
-"""What is said of the brackets around names of parameters."""
+"""The words on the brackets around names of parameters."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +49,7 @@ class ComparisonTable:
     """
 
     headline: str
-    runs: Sequence[Run]
+    rows: Sequence[Row]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
         layouts = [self._table(columns, halves) for columns in (7, 5) for halves in (False, True)]
@@ -58,10 +57,10 @@ class ComparisonTable:
         table = fitting(console, options, layouts)
         yield foot(self.headline, "bold", options)
         yield table
-        for run in self.runs:
-            yield foot(_details(self.runs, run, with_interval=table is layouts[-1]), "dim", options)
-        for said in conclusions(self.runs):
-            yield foot(said.words, KINDS[said.kind], options)
+        for row in self.rows:
+            yield foot(_details(self.rows, row, with_interval=table is layouts[-1]), "dim", options)
+        for conclusion in conclusions(self.rows):
+            yield foot(conclusion.words, KINDS[conclusion.kind], options)
 
     def _table(self, columns: int, halves: bool = False, interval: bool = True) -> Table:
         """The first columns, the most important ones; with `halves` the ends of an interval stand below each other."""
@@ -76,9 +75,9 @@ class ComparisonTable:
         if columns > 5:
             table.add_column("overlaps", justify="center")
             table.add_column("iterations", justify="right", no_wrap=True)
-        for run in self.runs:
-            name, verdict, *rest = _cells(self.runs, run, halves)[:columns]
-            table.add_row(*([name, verdict, *rest] if interval else [folded(run.backend), verdict, *rest[1:]]))
+        for row in self.rows:
+            name, verdict, *rest = _cells(self.rows, row, halves)[:columns]
+            table.add_row(*([name, verdict, *rest] if interval else [folded(row.backend), verdict, *rest[1:]]))
         return table
 
 
@@ -156,42 +155,42 @@ def support_table(
     )
 
 
-def _cells(runs: Sequence[Run], run: Run, halves: bool) -> list[RenderableType]:
+def _cells(rows: Sequence[Row], row: Row, halves: bool) -> list[RenderableType]:
     """The cells of a row; `Text` where the words are not ours, for rich reads brackets in a string as its markup."""
-    if not run.ran:
-        return [Text(run.backend), Text("not run", STYLES["not run"]), "", "", "", "", ""]
-    verdict, clashing = run.record["verdict"], clashes(run, runs)
-    by = f"\n-> {run.record['answered_by']}" if run.backend == AUTO else ""
+    if not row.ran:
+        return [Text(row.backend), Text("not run", STYLES["not run"]), "", "", "", "", ""]
+    verdict, clashing = row.verdict or "", clashes(row, rows)
+    by = f"\n-> {row.answered_by}" if row.backend == AUTO else ""
     return [
-        Text(run.backend + by),
+        Text(row.backend + by),
         Text(verdict, STYLES[verdict]),
-        Text(halved(proved(run)) if halves else proved(run)),
-        width(run),
-        seconds_once(run),
+        Text(halved(proved(row)) if halves else proved(row)),
+        width(row),
+        seconds_once(row),
         Text(f"NO: {', '.join(clashing)}", "bold red")
         if clashing
         else Text("yes", "green")
-        if run.answered
+        if row.answered
         else Text("-"),
-        iterations(run),
+        iterations(row),
     ]
 
 
-def _details(runs: Sequence[Run], run: Run, with_interval: bool = False) -> str:
+def _details(rows: Sequence[Row], row: Row, with_interval: bool = False) -> str:
     """Return the solver's words, the form of its best answer, its faults, and where the time went, in a line."""
-    if not run.ran:
-        return f"{run.backend}: not run. {run.reason.removesuffix('.')}."
-    record, clashing = run.record, clashes(run, runs)
-    printed = (record["printed"] or "").strip().splitlines()
+    if not row.ran:
+        return f"{row.backend}: not run. {row.reason.removesuffix('.')}."
+    clashing = clashes(row, rows)
+    printed = (row.printed or "").strip().splitlines()
     parts = [
-        f'{run.backend} says "{record["solver_status"]}"',
-        *([f"certified: {proved(run)}"] if with_interval else []),
-        *filter(None, [answered(run)]),
-        form(run),
-        *filter(None, [record["error"]]),
+        f'{row.backend} says "{row.solver_status}"',
+        *([f"certified: {proved(row)}"] if with_interval else []),
+        *filter(None, [answered(row)]),
+        form(row),
+        *filter(None, [row.error]),
         *([f'{counted(len(printed), "line")} printed, the last "{printed[-1].strip()}"'] if printed else []),
-        *([] if record["iterations"] is None else [counted(record["iterations"], "iteration")]),
-        phases(run),
+        *([] if row.iterations is None else [counted(row.iterations, "iteration")]),
+        phases(row),
         *([f"contradicts {', '.join(clashing)}"] if clashing else []),
     ]
     return "; ".join(parts)

@@ -7,16 +7,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from boostopt.comparison.rows import AUTO
-from boostopt.comparison.scores import Mean, Run, Score
-from boostopt.solving.solution import PHASES
+from boostopt.comparison.rows import AUTO, Row
+from boostopt.comparison.scores import Mean, Score
 from boostopt.text import interval
 
 BUG = "Whatever the solvers did, that is a bug in boostopt: please report it with the data."
-"""What is said of intervals that have no point in common."""
+"""The words on intervals that have no point in common."""
 
 NO_ANSWER = "no answer"
-"""What is said instead of an interval where no attempt left anything."""
+"""The words instead of an interval where no attempt left anything."""
 
 UNANSWERED = "No backend left an answer."
 
@@ -34,27 +33,26 @@ class Conclusion:
 # One program
 
 
-def together(runs: Iterable[Run]) -> tuple[float, float]:
+def together(runs: Iterable[Row]) -> tuple[float, float]:
     """Return the intersection of all certified intervals; its ends are out of order where there is none."""
-    known = [run.interval for run in runs if run.ran]
-    return max((low for low, _ in known), default=-math.inf), min((high for _, high in known), default=math.inf)
+    ran = [run for run in runs if run.ran]
+    return max((run.lower for run in ran), default=-math.inf), min((run.upper for run in ran), default=math.inf)
 
 
-def why_none(run: Run) -> str:
+def why_none(run: Row) -> str:
     """Say why a run has no answer, in the solver's own words."""
-    return str(run.record.get("error") or run.record.get("solver_status") or "no attempt was made")
+    return run.error or run.solver_status or "no attempt was made"
 
 
-def clashes(run: Run, runs: Iterable[Run]) -> list[str]:
+def clashes(run: Row, runs: Iterable[Row]) -> list[str]:
     """Return the backends whose interval does not overlap with that of a run."""
     if not run.ran:
         return []
-    lower, upper = run.interval
     others = [other for other in runs if other is not run and other.ran]
-    return list(dict.fromkeys(r.backend for r in others if lower > r.interval[1] or r.interval[0] > upper))
+    return list(dict.fromkeys(other.backend for other in others if run.lower > other.upper or other.lower > run.upper))
 
 
-def verdict(runs: Sequence[Run]) -> Conclusion:
+def verdict(runs: Sequence[Row]) -> Conclusion:
     """Say in a sentence what is known about the optimum of a program, by whom, and whether the intervals agree."""
     ran, (lower, upper) = [run for run in runs if run.ran], together(runs)
     if not ran:
@@ -62,13 +60,13 @@ def verdict(runs: Sequence[Run]) -> Conclusion:
     if lower > upper:
         return Conclusion(f"The intervals contradict each other. {BUG}", "wrong")
     if lower == math.inf:
-        provers = dict.fromkeys(run.backend for run in ran if run.record.get("infeasible"))
+        provers = dict.fromkeys(run.backend for run in ran if run.infeasible)
         return Conclusion(f"The program is infeasible, proved by {_listed(provers)}.", "good")
     if not any(run.answered for run in ran):
         return Conclusion(UNANSWERED, "warning")
     where = f"The optimum lies in {interval(lower, upper)}"
     agree = "all intervals agree" if len({run.backend for run in ran}) > 1 else "no other backend was run"
-    reached = [run for run in ran if run.result == "reached"]
+    reached = [run for run in ran if run.reached]
     if not reached:
         return Conclusion(f"{where}: nobody certified it to {min(run.tol for run in ran):g}; {agree}.", "warning")
     finest = min(run.tol for run in reached)
@@ -77,73 +75,68 @@ def verdict(runs: Sequence[Run]) -> Conclusion:
     return Conclusion(f"{where}: certified to {finest:g} by {_listed(provers)}; {agree}.", kind)
 
 
-def conclusions(runs: Sequence[Run]) -> list[Conclusion]:
+def conclusions(runs: Sequence[Row]) -> list[Conclusion]:
     """Say what follows from the runs of one program by several backends, each run once."""
     ran, (lower, upper) = [run for run in runs if run.ran], together(runs)
     if not ran or lower > upper:
         return [verdict(runs)]
     if not any(run.answered for run in ran):
         return [Conclusion(UNANSWERED, "warning")]
-    known = "the program is infeasible" if lower == math.inf else f"the optimum lies in {interval(lower, upper)}"
-    said = [Conclusion(f"All together: {known}.", "known")]
-    reached = [run for run in ran if run.result == "reached"]
+    optimum = "the program is infeasible" if lower == math.inf else f"the optimum lies in {interval(lower, upper)}"
+    sentences = [Conclusion(f"All together: {optimum}.", "known")]
+    reached = [run for run in ran if run.reached]
     if reached:
-        said.append(Conclusion(f"Certified to {ran[0].tol:g}: {', '.join(run.backend for run in reached)}.", "good"))
+        sentences.append(
+            Conclusion(f"Certified to {ran[0].tol:g}: {', '.join(run.backend for run in reached)}.", "good")
+        )
         fastest = min(reached, key=lambda run: run.seconds)
-        said.append(Conclusion(f"Fastest of them in this one run: {fastest.backend}.", "good"))
+        sentences.append(Conclusion(f"Fastest of them in this one run: {fastest.backend}.", "good"))
     if lower < upper == math.inf:
-        said.append(
+        sentences.append(
             Conclusion("No d near the answers has edges that are allowed: the program is at its limit.", "warning")
         )
-    short = [run.backend for run in ran if run.result != "reached"]
+    short = [run.backend for run in ran if not run.reached]
     if short:
-        said.append(Conclusion(f"Not as narrow as {ran[0].tol:g}: {', '.join(short)}.", "warning"))
-    return said
+        sentences.append(Conclusion(f"Not as narrow as {ran[0].tol:g}: {', '.join(short)}.", "warning"))
+    return sentences
 
 
-def proved(run: Run) -> str:
+def proved(run: Row) -> str:
     """Return what a run proves about the optimum, rounded outward."""
     if not run.answered:
         return NO_ANSWER
-    excess = run.record.get("excess")
-    return (
-        f"infeasible, proved by {excess or math.nan:.3g}" if run.record.get("infeasible") else interval(*run.interval)
-    )
+    return f"infeasible, proved by {run.excess or math.nan:.3g}" if run.infeasible else interval(*run.interval)
 
 
-def width(run: Run) -> str:
+def width(run: Row) -> str:
     """Return the certified gap, unscaled, of an answer."""
-    gap = run.record.get("gap")
-    return "-" if not run.answered else f"{math.inf if gap is None else gap:.1e}"
+    return f"{run.gap:.1e}" if run.answered else "-"
 
 
-def seconds_once(run: Run) -> str:
+def seconds_once(run: Row) -> str:
     """Return the seconds of a single run."""
     return f"{run.seconds:.3f}"
 
 
-def iterations(run: Run) -> str:
+def iterations(run: Row) -> str:
     """Return how many the solvers counted."""
-    count = run.record.get("iterations")
-    return "-" if count is None else str(count)
+    return "-" if run.iterations is None else str(run.iterations)
 
 
-def form(run: Run) -> str:
+def form(run: Row) -> str:
     """Say of how many attempts the answer is the best, and in which form."""
-    best, attempts = run.record.get("form"), run.record.get("attempts")
-    return f"best of {attempts}: {best}" if best else NO_ANSWER
+    return f"best of {run.attempts}: {run.form}" if run.form else NO_ANSWER
 
 
-def phases(run: Run) -> str:
+def phases(run: Row) -> str:
     """Say where the time went."""
-    spent = ((phase, run.record.get(f"seconds_{phase}")) for phase in PHASES)
-    return ", ".join(f"{phase} {seconds:.3f} s" for phase, seconds in spent if seconds is not None)
+    return ", ".join(f"{phase} {seconds:.3f} s" for phase, seconds in run.phases.items() if seconds is not None)
 
 
-def answered(run: Run) -> str:
+def answered(run: Row) -> str:
     """Say whose answer that of the automatic choice is; "" for any other backend."""
-    by = run.record.get("answered_by")
-    return f"answered by {by}, tried {', '.join(run.record.get('path') or ())}" if run.backend == AUTO and by else ""
+    by = run.answered_by
+    return f"answered by {by}, tried {', '.join(run.path or ())}" if run.backend == AUTO and by else ""
 
 
 def _listed(names: Iterable[str]) -> str:
@@ -201,6 +194,30 @@ def counts(mean: Mean) -> str:
     return f"{', '.join(parts)} of {count}" if parts else ""
 
 
+@dataclass(frozen=True)
+class Cell:
+    """The showing of a backend at a tolerance: a time with its ratio to the fastest, a remark, and the result."""
+
+    time: str
+    ratio: str
+    remark: str
+    result: str
+
+
+EMPTY = Cell("", "", "", "not run")
+"""The cell where there is no run, as in the file of a benchmark that goes on."""
+
+
+def cells_of_scores(scores: Iterable[Score]) -> dict[tuple[str, float], Cell]:
+    """Return what came of each backend and tolerance on one program."""
+    return {(s.backend, s.tol): Cell(time_of(s), ratio(s.ratio), spread(s), s.result) for s in scores}
+
+
+def cells_of_means(means: Iterable[Mean]) -> dict[tuple[str, float], Cell]:
+    """Return what came of each backend and tolerance over all programs."""
+    return {(m.backend, m.tol): Cell(mean_of(m), ratio(m.ratio), counts(m), result_of(m)) for m in means}
+
+
 def fastest(means: Iterable[Mean], tol: float) -> str:
     """Say who is fastest to a gap over all programs."""
     first = [m.backend for m in means if m.tol == tol and m.ratio == 1.0 and not m.at_least]
@@ -214,12 +231,12 @@ def reasons(of_program: Iterable[Score]) -> list[tuple[str, str]]:
     -------
     Pairs of the backends, with commas between, and the reason.
     """
-    told: dict[tuple[str, str], str] = {}
+    why: dict[tuple[str, str], str] = {}
     for score in of_program:
         if score.result != "reached":
             at = "" if score.result == "not run" else f" at {score.tol:g}"
-            told.setdefault((score.backend, score.result), f"{score.result}{at}. {score.reason.removesuffix('.')}.")
+            why.setdefault((score.backend, score.result), f"{score.result}{at}. {score.reason.removesuffix('.')}.")
     return [
-        (", ".join(backend for (backend, _), its in told.items() if its == words), words)
-        for words in dict.fromkeys(told.values())
+        (", ".join(backend for (backend, _), its in why.items() if its == words), words)
+        for words in dict.fromkeys(why.values())
     ]

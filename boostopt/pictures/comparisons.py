@@ -14,7 +14,8 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodF
 from boostopt.arguments import flag
 from boostopt.comparison.benchmarks import Benchmark
 from boostopt.comparison.comparing import Comparison
-from boostopt.comparison.scores import Run, Score
+from boostopt.comparison.rows import Row
+from boostopt.comparison.scores import Score
 from boostopt.comparison.wording import clashes, together, why_none
 from boostopt.errors import OptionError, ProblemError
 from boostopt.pictures.style import BLACK, BLUE, GREEN, GREY, RED, Where, look, panels
@@ -110,7 +111,7 @@ def _bars(axis: Axes, backends: list[str], at: list[Score]) -> None:
     axis.set_xlim(0.0, float(left.max()))
 
 
-def intervals(comparison: Comparison | Sequence[Run], axes: Where = None, brief: bool = False) -> Figure:
+def intervals(comparison: Comparison | Sequence[Row], axes: Where = None, brief: bool = False) -> Figure:
     """Draw the certified intervals of a comparison, as distances from the middle of what all of them leave.
 
     Every interval holds the optimum, so that all of them meet; how far each reaches to either side is drawn on a scale
@@ -134,9 +135,9 @@ def intervals(comparison: Comparison | Sequence[Run], axes: Where = None, brief:
     ProblemError
         No answer in it has an interval with finite ends: there is nothing to measure distances from.
     """
-    runs = comparison.runs if isinstance(comparison, Comparison) else comparison
+    runs = comparison.rows if isinstance(comparison, Comparison) else comparison
     brief = flag("brief", brief)
-    if not isinstance(runs, Sequence) or not runs or not all(isinstance(run, Run) for run in runs):  # pyright: ignore[reportUnnecessaryIsInstance]
+    if not isinstance(runs, Sequence) or not runs or not all(isinstance(run, Row) for run in runs):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise OptionError(f"expected what compare returns; got {type(comparison).__name__}. Pass that.")
     low, high = together(run for run in runs if run.answered)
     if not (math.isfinite(low) and math.isfinite(high)):
@@ -172,7 +173,7 @@ def _name(backend: str) -> str:
     return f"{' ' if cut[:1] in ('', '_') else ''}{cut}".replace("$", r"\$")
 
 
-def _row(axis: Axes, runs: Sequence[Run], run: Run, height: int, scale: tuple[float, float], brief: bool) -> None:
+def _row(axis: Axes, runs: Sequence[Row], run: Row, height: int, scale: tuple[float, float], brief: bool) -> None:
     """Draw the interval of a backend from the middle to the farthest distance of the scale, or why there is none."""
     middle, farthest = scale
     right = axis.get_yaxis_transform()
@@ -187,7 +188,7 @@ def _row(axis: Axes, runs: Sequence[Run], run: Run, height: int, scale: tuple[fl
         (RED, ":", "contradicts another: a mistake of boostopt")
         if clashes(run, runs)
         else (BLUE, "-", f"certified to {asked}")
-        if run.result == "reached"
+        if run.reached
         else (RED, "--", f"wider than {asked}")
     )
     axis.plot([max(lower, -farthest), min(upper, farthest)], [height, height], color=color, ls=ls, lw=1.8, label=label)
@@ -197,8 +198,7 @@ def _row(axis: Axes, runs: Sequence[Run], run: Run, height: int, scale: tuple[fl
         axis.plot([at], [height], color=color, marker="|" if inside else arrow, ms=9, mew=1.8, clip_on=False)
     if brief:
         return
-    gap = run.record.get("gap")
-    said = f"gap {math.inf if gap is None else gap:.0e} in {run.seconds:.2g} s"
+    said = f"gap {run.gap:.0e} in {run.seconds:.2g} s"
     axis.text(1.03, height, said, transform=right, va="center", fontsize="small")
 
 

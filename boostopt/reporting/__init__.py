@@ -26,7 +26,7 @@ _HOME = {
     "report": "page",
     "to_html": "page",
 }
-"""Where each public name lives."""
+"""The module of each public name."""
 
 __all__ = ["ReportToolsNotFound", "check_place", "check_tools", "report", "to_html"]
 

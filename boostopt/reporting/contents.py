@@ -9,33 +9,26 @@ from markupsafe import Markup
 
 from boostopt.comparison.benchmarks import Benchmark
 from boostopt.comparison.documents import Document
-from boostopt.comparison.scores import SHIFT_SECONDS, Run
+from boostopt.comparison.rows import Row
+from boostopt.comparison.scores import SHIFT_SECONDS
 from boostopt.comparison.wording import (
     BUG,
+    EMPTY,
+    Cell,
     Conclusion,
-    clashes,
+    cells_of_means,
+    cells_of_scores,
     conclusions,
-    counts,
     fastest,
-    iterations,
-    mean_of,
-    proved,
-    ratio,
     reasons,
-    result_of,
-    seconds,
-    seconds_once,
-    spread,
-    time_of,
     verdict,
-    width,
 )
 from boostopt.errors import ProblemError
 from boostopt.pictures import profiles
 from boostopt.reporting.drawings import drawn, narrow_intervals, narrow_profiles, wide_intervals
 from boostopt.reporting.facts import facts, origin, parameters, provenance
 from boostopt.reporting.formulas import PageShown, shown
-from boostopt.reporting.logs import Log, logs
+from boostopt.reporting.logs import by_backend
 
 FEW = 3
 """Up to as many formulations, and programs, stand unfolded."""
@@ -50,32 +43,6 @@ class Stated:
     page: PageShown | None
     words: str
     sources: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Line:
-    """The result of a backend on a program, in words; `state` is what it is coloured by."""
-
-    backend: str
-    version: str
-    state: str
-    interval: str
-    gap: str
-    asked: str
-    seconds: str
-    overlaps: str
-    iterations: str
-    says: str
-
-
-@dataclass(frozen=True)
-class Cell:
-    """A time with its ratio to the fastest, and a remark."""
-
-    time: str
-    ratio: str
-    remark: str
-    state: str
 
 
 @dataclass(frozen=True)
@@ -96,10 +63,10 @@ class Shown:
     parameters: tuple[tuple[Markup, str, str], ...]
     facts: tuple[tuple[str, str], ...]
     pictures: tuple[tuple[str, Markup], ...]
-    lines: tuple[Line, ...]
+    rows: tuple[Row, ...]
     conclusions: tuple[Conclusion, ...]
     scores: Matrix | None
-    logs: tuple[Log, ...]
+    logs: Mapping[str, Sequence[Row]]
 
 
 @dataclass(frozen=True)
@@ -162,23 +129,25 @@ def _verdicts(of: Document, programs: Sequence[Shown]) -> tuple[Conclusion, ...]
     if not any(run.ran for run in b.runs):
         return (Conclusion("No backend named can take any of these programs.", "wrong"),)
     finest = min(b.settings.profiles)
-    done = {run.program for run in b.runs if run.result == "reached" and run.tol == finest}
-    said = f"{len(done)} of {len(programs)} programs are certified to {finest:g} by some backend"
+    done = {run.program for run in b.runs if run.reached and run.tol == finest}
+    count = f"{len(done)} of {len(programs)} programs are certified to {finest:g} by some backend"
     agree = "" if wrong else "; the intervals of each program agree"
-    return (*wrong, Conclusion(f"{said}{agree}.", "good" if len(done) == len(programs) else "warning"))
+    return (*wrong, Conclusion(f"{count}{agree}.", "good" if len(done) == len(programs) else "warning"))
 
 
 def _formulations(b: Benchmark) -> tuple[Stated, ...]:
     """Return each formulation once."""
-    found: dict[tuple[str, str], Stated] = {}
+    formulations: dict[tuple[str, str], Stated] = {}
     for program in b.programs.values():
         about, name = program.get("about", {}), str(program.get("formulation", ""))
         text = str(about.get("page", ""))
-        if (name, text) not in found:
+        if (name, text) not in formulations:
             page = shown(text, about.get("meanings", {}))
             sources = tuple(about.get("sources", ()))
-            found[name, text] = Stated(name, str(about.get("title") or name), page, "" if page else text, sources)
-    return tuple(found.values())
+            formulations[name, text] = Stated(
+                name, str(about.get("title") or name), page, "" if page else text, sources
+            )
+    return tuple(formulations.values())
 
 
 def _program(of: Document, k: int, label: str) -> Shown:
@@ -191,24 +160,24 @@ def _program(of: Document, k: int, label: str) -> Shown:
         parameters=parameters(program),
         facts=facts(program, b.origin.data),
         pictures=_pictures(best, f"program{k}"),
-        lines=tuple(_line(run, best, of.measured) for run in best),
+        rows=tuple(best),
         conclusions=() if of.measured else tuple(conclusions(runs)),
         scores=_scores(b, label) if of.measured else None,
-        logs=logs(runs, of.measured),
+        logs=by_backend(runs),
     )
 
 
-def _narrowest(runs: Iterable[Run]) -> list[Run]:
+def _narrowest(runs: Iterable[Row]) -> list[Row]:
     """Return the run of each backend that has proved most: the interval that it stands for."""
-    best: dict[str, Run] = {}
+    best: dict[str, Row] = {}
     for run in runs:
         before = best.get(run.backend)
-        if before is None or (run.ran, -run.gap) > (before.ran, -before.gap):
+        if before is None or (run.ran, -run.scaled_gap) > (before.ran, -before.scaled_gap):
             best[run.backend] = run
     return list(best.values())
 
 
-def _pictures(runs: Sequence[Run], prefix: str) -> tuple[tuple[str, Markup], ...]:
+def _pictures(runs: Sequence[Row], prefix: str) -> tuple[tuple[str, Markup], ...]:
     """Return the intervals for wide and for narrow screens, by these words; nothing where there is none to draw."""
     try:
         wide, narrow = wide_intervals(runs), narrow_intervals(runs)
@@ -225,43 +194,20 @@ def _profiles(b: Benchmark) -> tuple[tuple[str, Markup], ...]:
     return ("wide-screen", drawn(profiles(b), "profilesw", label)), *(("narrow-screen", one) for one in narrow)
 
 
-def _line(run: Run, runs: Sequence[Run], measured: bool) -> Line:
-    record, asked = run.record, f"{run.tol:g}"
-    if not run.ran:
-        return Line(run.backend, run.version, "not run", run.reason, "", asked, "", "", "", "")
-    clashing = clashes(run, runs)
-    by = str(record.get("answered_by") or "")
-    return Line(
-        backend=run.backend if by in ("", run.backend) else f"{run.backend}, answered by {by}",
-        version=run.version,
-        state=str(record.get("verdict")),
-        interval=proved(run),
-        gap=width(run),
-        asked=asked,
-        seconds=seconds(run.seconds) if measured else seconds_once(run),
-        overlaps=f"NO: {', '.join(clashing)}" if clashing else "yes",
-        iterations=iterations(run),
-        says=str(record.get("solver_status") or ""),
-    )
-
-
 def _scores(b: Benchmark, label: str) -> Matrix:
     """Times of a program."""
     of_program = [score for score in b.scores if score.program == label]
-    cells = {(s.backend, s.tol): Cell(time_of(s), ratio(s.ratio), spread(s), s.result) for s in of_program}
-    return _matrix(cells, [f"{backends}: {why}" for backends, why in reasons(of_program)])
+    return _matrix(cells_of_scores(of_program), [f"{backends}: {why}" for backends, why in reasons(of_program)])
 
 
 def _means(b: Benchmark) -> Matrix:
     """Times over all programs."""
-    cells = {(m.backend, m.tol): Cell(mean_of(m), ratio(m.ratio), counts(m), result_of(m)) for m in b.means}
     remarks = [] if b.contradicted else [fastest(b.means, tol) for tol in b.settings.profiles]
-    return _matrix(cells, remarks)
+    return _matrix(cells_of_means(b.means), remarks)
 
 
 def _matrix(cells: Mapping[tuple[str, float], Cell], remarks: Iterable[str]) -> Matrix:
     backends = dict.fromkeys(backend for backend, _ in cells)
     tols = sorted({tol for _, tol in cells}, reverse=True)
-    none = Cell("", "", "", "not run")
-    rows = tuple((backend, tuple(cells.get((backend, tol), none) for tol in tols)) for backend in backends)
+    rows = tuple((backend, tuple(cells.get((backend, tol), EMPTY) for tol in tols)) for backend in backends)
     return Matrix(tuple(f"{tol:g}" for tol in tols), rows, tuple(remarks))

@@ -15,7 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from boostopt.comparison.benchmarks import Benchmark
-from boostopt.comparison.scores import Run
+from boostopt.comparison.rows import Row
 from boostopt.pictures import intervals, profiles
 from boostopt.pictures.style import Panels
 
@@ -26,7 +26,7 @@ NARROW = 4.2
 """Inches of a picture for narrow screens: shrunk to one of 360 pixels its letters are still those of a text."""
 
 NOT_RUN = "not run"
-"""What is said of a backend without an interval."""
+"""The words on a backend without an interval."""
 
 
 def drawn(figure: Figure, prefix: str, label: str) -> Markup:
@@ -57,12 +57,12 @@ def drawn(figure: Figure, prefix: str, label: str) -> Markup:
     return Markup(re.sub(r"\n\s*\n+", "\n", text))
 
 
-def wide_intervals(runs: Sequence[Run]) -> Figure:
+def wide_intervals(runs: Sequence[Row]) -> Figure:
     """Draw certified intervals with gaps and seconds, but not with reasons, which the table beside it has in full."""
     figure = intervals(runs)
-    for said in figure.axes[0].texts:
-        if said.get_text().startswith(f"{NOT_RUN}: "):
-            said.set_text(NOT_RUN)
+    for label in figure.axes[0].texts:
+        if label.get_text().startswith(f"{NOT_RUN}: "):
+            label.set_text(NOT_RUN)
     return figure
 
 
@@ -82,7 +82,7 @@ def _narrowed(figure: Figure) -> Figure:
     return figure
 
 
-def narrow_intervals(runs: Sequence[Run]) -> Figure:
+def narrow_intervals(runs: Sequence[Row]) -> Figure:
     """Draw certified intervals for a narrow screen: no words that the table has, the legend in one column."""
     figure = Figure(figsize=(NARROW, 1.2 + 0.34 * len(runs)), layout="constrained")
     FigureCanvasAgg(figure)
@@ -90,8 +90,10 @@ def narrow_intervals(runs: Sequence[Run]) -> Figure:
     axis.spines[["top", "right"]].set_visible(False)
     intervals(runs, axis, brief=True)
     handles, labels = axis.get_legend_handles_labels()
-    known = dict(zip(labels, handles, strict=True))
-    legend = figure.legend(list(known.values()), list(known), loc="outside lower center", frameon=False, handlelength=3)
+    handle_of = dict(zip(labels, handles, strict=True))
+    legend = figure.legend(
+        list(handle_of.values()), list(handle_of), loc="outside lower center", frameon=False, handlelength=3
+    )
     figure.set_figheight(figure.get_figheight() + legend.get_window_extent().height / figure.dpi)
     return figure
 

@@ -13,9 +13,9 @@ from boostopt.reporting.formulas import symbol
 
 def origin(of: Document) -> tuple[tuple[str, str], ...]:
     """Return where the comparison comes from."""
-    said = of.benchmark.origin
+    source = of.benchmark.origin
     return named(
-        {"Data": said.data, "Made": said.date.replace("T", " ", 1), "Command": said.command, "Read from": of.file}
+        {"Data": source.data, "Made": source.date.replace("T", " ", 1), "Command": source.command, "Read from": of.file}
     )
 
 

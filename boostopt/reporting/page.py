@@ -71,6 +71,9 @@ def _template() -> Any:
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
     from markupsafe import Markup
 
+    from boostopt.comparison import wording
+    from boostopt.reporting import logs
+
     environment = Environment(
         loader=FileSystemLoader(HERE),
         autoescape=True,
@@ -81,7 +84,7 @@ def _template() -> Any:
         keep_trailing_newline=True,
     )
     style = Markup((HERE / "report.css").read_text(encoding="utf-8"))
-    return environment.get_template("report.html", globals={"style": style})
+    return environment.get_template("report.html", globals={"style": style, "words": wording, "logs_of": logs})
 
 
 def _printable(value: Any) -> Any:

@@ -30,7 +30,7 @@ _HOME = {
     "subject": "verifying",
     "verify": "verifying",
 }
-"""Where each public name lives."""
+"""The module of each public name."""
 
 __all__ = ["Verification", "save", "save_class", "subject", "verify"]
 

@@ -40,16 +40,16 @@ def agree(document: Document, formulation: Any) -> Goal | None:
             if goal is None:
                 fail(f"{page.name} has no soft margin that a class could be bounded by")
             pair = goal.F0, goal.G
-        wanted = described(pair[0], examples, _nus(document))
+        statement = described(pair[0], examples, _nus(document))
         edge = described_edge(pair[1])
     except (BoostoptError, ArithmeticError, ValueError) as failure:
         fail(f"{page.name} with these parameters is no program: {failure}"[:400])
-    if wanted.numbers != document.F or edge != document.G:
+    if statement.numbers != document.F or edge != document.G:
         fail(
-            f"{page.name} with the parameters of the file means F = {wanted.numbers}, G = {edge}; the file states "
+            f"{page.name} with the parameters of the file means F = {statement.numbers}, G = {edge}; the file states "
             f"F = {dict(document.F)}, G = {dict(document.G)}"[:500]
         )
-    for name, values in wanted.arrays.items():
+    for name, values in statement.arrays.items():
         if not np.array_equal(values, document.arrays[name]):
             fail(f"{page.name} with the parameters of the file means other {name}")
     return goal
@@ -65,19 +65,22 @@ def _page(name: str, formulation: Any) -> Formulation[Any]:
     return page if page.name == name else fail(f"the certificate is of {name!r} and not of {page.name!r}")
 
 
-def _record(page: Formulation[Any], given: Mapping[str, Any], examples: Examples) -> Any:
+def _record(page: Formulation[Any], stated: Mapping[str, Any], examples: Examples) -> Any:
     """Return the record of parameters."""
-    known = page.parameters
+    parameters = page.parameters
     # A file that was written before the page had a parameter means its default: the pair that it states is compared.
-    given = {**{name: known[name].default for name in page.added}, **given}
-    if set(known) != set(given):
-        fail(f"{page.name} has the parameters {', '.join(sorted(known))}; the file states {', '.join(sorted(given))}")
-    for name, value in given.items():
-        if isinstance(value, bool) != (known[name].domain.kind == "flag"):
-            fail(f"the parameter {name} of {page.name} must be a {known[name].domain.kind}")
+    stated = {**{name: parameters[name].default for name in page.added}, **stated}
+    if set(parameters) != set(stated):
+        fail(
+            f"{page.name} has the parameters {', '.join(sorted(parameters))}; the file states "
+            f"{', '.join(sorted(stated))}"
+        )
+    for name, value in stated.items():
+        if isinstance(value, bool) != (parameters[name].domain.kind == "flag"):
+            fail(f"the parameter {name} of {page.name} must be a {parameters[name].domain.kind}")
     try:
-        values = {name: read(known[name], value, examples.N) for name, value in given.items()}
-        check_values(known, values, examples)
+        values = {name: read(parameters[name], value, examples.N) for name, value in stated.items()}
+        check_values(parameters, values, examples)
         return page.Parameters(**values)
     except BoostoptError as failure:
         fail(str(failure)[:400])

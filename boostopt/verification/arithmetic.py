@@ -24,7 +24,7 @@ ELEMENTARY = 4.0 * EPS
 """Relative error of a logarithm or an exponential: four units in the last place."""
 
 TINY = 1e-300
-"""What is lost where numbers are smaller than the smallest normal one."""
+"""The loss where numbers are smaller than the smallest normal one."""
 
 ZERO = 1e-290
 """Weights below it count as 0: what a ball says to be smaller is the rounding of an exact 0."""

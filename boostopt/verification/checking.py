@@ -41,7 +41,7 @@ HUGE = 1e3
 
 
 @dataclass(frozen=True)
-class Bounds:
+class ProvedBounds:
     """The proved ends, rounded outward, or an excess, and how much of each end was lost to rounding."""
 
     lower: float
@@ -51,7 +51,7 @@ class Bounds:
 
 
 @dataclass(frozen=True)
-class Regularizer:
+class StatedRegularizer:
     """F: a sum on a box, a linear term, a norm."""
 
     box: Box
@@ -87,7 +87,7 @@ def check_shape(document: Document, U: Any) -> None:
         fail(f"the certificate is of {document.N} examples and {document.t} hypotheses; the data are {tuple(U.shape)}")
 
 
-def recompute(document: Document, U: Any, A: Numbers) -> Bounds:
+def recompute(document: Document, U: Any, A: Numbers) -> ProvedBounds:
     """Return the bounds that a document proves for a margin matrix.
 
     Raises
@@ -108,19 +108,19 @@ def recompute(document: Document, U: Any, A: Numbers) -> Bounds:
         excess = _excess(A, document, U, F, G)
         if 0.0 < A.low(excess) <= ROUNDED * math.fsum(np.abs(document.arrays["w"]).tolist()):
             fail("that there is no optimum holds by no more than rounding: as edges go, the excess is below 1e-13")
-        return Bounds(math.inf, math.inf, float(A.low(excess)), (_width(A, excess), 0.0))
+        return ProvedBounds(math.inf, math.inf, float(A.low(excess)), (_width(A, excess), 0.0))
     w = _hypothesis_weights(A, G, document.arrays["w"])
     below = _conjugate(A, document, F, -A.margins(U, w)) + G.conjugate(w)
     lower, lost = _end(-A.high(below)), _width(A, below)
     if "d" not in document.arrays:
-        return Bounds(lower, math.inf, lost=(lost, 0.0))
+        return ProvedBounds(lower, math.inf, lost=(lost, 0.0))
     above = _primal(A, document, U, F, G)
     if above is None:
-        return Bounds(lower, math.inf, lost=(lost, 0.0))
-    return Bounds(lower, 0.0 - _end(-A.high(above)), lost=(lost, _width(A, above)))
+        return ProvedBounds(lower, math.inf, lost=(lost, 0.0))
+    return ProvedBounds(lower, 0.0 - _end(-A.high(above)), lost=(lost, _width(A, above)))
 
 
-def regularizer(document: Document, A: Numbers) -> Regularizer:
+def regularizer(document: Document, A: Numbers) -> StatedRegularizer:
     """Return F as it is stated."""
     c, d0, F = document.c, document.d0, document.F
     norm = tilt = None
@@ -132,7 +132,7 @@ def regularizer(document: Document, A: Numbers) -> Regularizer:
         tilt = A.vector(document.arrays["tilt"])
     box = _box(document, A, F.get("base", F), c, d0)
     _check_inhabited(A, box, norm)
-    return Regularizer(box, tilt, norm)
+    return StatedRegularizer(box, tilt, norm)
 
 
 def _box(document: Document, A: Numbers, F: Any, c: np.ndarray, d0: np.ndarray) -> Box:
@@ -177,7 +177,7 @@ def _check_inhabited(A: Numbers, box: Box, norm: Norm | None) -> None:
         fail("in exact arithmetic no example weights in the ball are known: it may touch the simplex in one point only")
 
 
-def _conjugate(A: Numbers, document: Document, F: Regularizer, z: Vector) -> Any:
+def _conjugate(A: Numbers, document: Document, F: StatedRegularizer, z: Vector) -> Any:
     """Return a number that is not below F*(z)."""
     z = z if F.tilt is None else z - F.tilt
     extra = A.number(0.0)
@@ -193,7 +193,7 @@ def _conjugate(A: Numbers, document: Document, F: Regularizer, z: Vector) -> Any
     return A.total(F.box.conjugates(z - beta)) + beta + extra
 
 
-def _excess(A: Numbers, document: Document, U: Any, F: Regularizer, G: Edge) -> Any:
+def _excess(A: Numbers, document: Document, U: Any, F: StatedRegularizer, G: Edge) -> Any:
     """Return by how much <d, Uw> exceeds what G allows, at least, for every d in the domain of F."""
     w, weights = document.arrays["w"], A.vector(document.arrays["w"])
     if G.weights == "tied":
@@ -212,16 +212,16 @@ def _excess(A: Numbers, document: Document, U: Any, F: Regularizer, G: Edge) -> 
     return -support - G.conjugate(weights)
 
 
-def _hypothesis_weights(A: Numbers, G: Edge, given: np.ndarray) -> Vector:
+def _hypothesis_weights(A: Numbers, G: Edge, raw: np.ndarray) -> Vector:
     """Return the weights as they must be, exactly; Rejected where they are not so but for rounding."""
-    w, total, size = A.vector(given), math.fsum(given.tolist()), math.fsum(np.abs(given).tolist())
-    if G.weights in ("simplex", "positive") and not (given >= 0).all():
-        fail(f"w must be non-negative; its smallest entry is {given.min():.3g}")
+    w, total, size = A.vector(raw), math.fsum(raw.tolist()), math.fsum(np.abs(raw).tolist())
+    if G.weights in ("simplex", "positive") and not (raw >= 0).all():
+        fail(f"w must be non-negative; its smallest entry is {raw.min():.3g}")
     if G.weights in ("simplex", "tied") and not abs(total - 1.0) <= FEASIBLE * max(1.0, size):
         fail(f"w must sum to 1; it sums to {total!r}")
     if G.weights == "ball" and not size <= 1.0 + FEASIBLE:
         fail(f"the absolute values of w must sum to at most 1; they sum to {size!r}")
-    if G.weights == "given" and not (np.abs(given - G.slope) <= FEASIBLE * abs(G.slope)).all():
+    if G.weights == "given" and not (np.abs(raw - G.slope) <= FEASIBLE * abs(G.slope)).all():
         fail(f"every entry of w must be {G.slope!r}")
     if G.weights == "simplex":
         return w / A.total(w)
@@ -230,10 +230,10 @@ def _hypothesis_weights(A: Numbers, G: Edge, given: np.ndarray) -> Vector:
     if G.weights == "tied":
         own = A.choose(np.array([False, True]), w, A.vector(np.zeros(2)))
         return A.choose(np.array([False, True]), w, A.vector(np.ones(2)) - A.total(own))
-    return A.vector(np.full(len(given), G.slope)) if G.weights == "given" else w
+    return A.vector(np.full(len(raw), G.slope)) if G.weights == "given" else w
 
 
-def _primal(A: Numbers, document: Document, U: Any, F: Regularizer, G: Edge) -> Any:
+def _primal(A: Numbers, document: Document, U: Any, F: StatedRegularizer, G: Edge) -> Any:
     """Return F(d') + G(U'd') for a point d' that is feasible and near d; None where none can be told."""
     d = normed_weights(A, F.box, F.norm, document.arrays["d"])
     ball = F.norm if F.norm is not None and F.norm.ball else None

@@ -27,8 +27,7 @@ from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float
 from boostopt.verification.agreement import agree
 from boostopt.verification.arithmetic import Floats
-from boostopt.verification.checking import Bounds, recompute, regularizer
-from boostopt.verification.checking import Regularizer as Checked
+from boostopt.verification.checking import ProvedBounds, StatedRegularizer, recompute, regularizer
 from boostopt.verification.pairs import Vector
 from boostopt.verification.parsing import Rejected, fail
 from boostopt.verification.points import into_ball, normed_weights
@@ -47,7 +46,7 @@ UNCHECKED = "; that the hypotheses with weight belong to the class was not check
 """Of margins that were passed, and of heuristic oracles, nobody can tell."""
 
 UNREADABLE = (BoostoptError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-"""What is raised by a hypothesis that was stated wrongly."""
+"""Errors of a hypothesis that was stated wrongly."""
 
 
 def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mapping[str, Any] | None = None) -> None:
@@ -142,15 +141,15 @@ def verified(document: Document, oracle: Any, U: Any, formulation: Any) -> Verif
     if d is not None:
         if answer.largest is None:
             fail("the oracle knows no bound of the edges of its class; the certificate claims one")
-        bounds = Bounds(bounds.lower, _end_above(A, F, point, d, answer.largest))
+        bounds = ProvedBounds(bounds.lower, _end_above(A, F, point, d, answer.largest))
     compare(document, bounds)
     ends = claimed_ends(document)
-    known = answer.largest is not None and U is None
-    reason = f"recomputed over {oracle}: {ends}{'' if ends == BOTH else NO_MORE}{'' if known else UNCHECKED}"
+    checked = answer.largest is not None and U is None
+    reason = f"recomputed over {oracle}: {ends}{'' if ends == BOTH else NO_MORE}{'' if checked else UNCHECKED}"
     return verdict(document, True, reason, bounds, False)
 
 
-def _feasible(A: Floats, F: Checked, d: Float[Array, " N"]) -> Vector:
+def _feasible(A: Floats, F: StatedRegularizer, d: Float[Array, " N"]) -> Vector:
     """Return a point of the domain of F near d; Rejected where there is none."""
     point = normed_weights(A, F.box, F.norm, d)
     if F.norm is not None and F.norm.ball:
@@ -158,7 +157,7 @@ def _feasible(A: Floats, F: Checked, d: Float[Array, " N"]) -> Vector:
     return fail("that d lies in the ball of its norm cannot be told") if point is None else point
 
 
-def _end_above(A: Floats, F: Checked, point: Vector, d: Float[Array, " N"], largest: float) -> float:
+def _end_above(A: Floats, F: StatedRegularizer, point: Vector, d: Float[Array, " N"], largest: float) -> float:
     """Return what no weights over a class can exceed, whose largest edge is known under d, near a feasible point."""
     moved = point - A.vector(np.maximum(d, 0.0))
     value = F.value(A, point) + A.total(A.positive(moved) + A.positive(-moved))

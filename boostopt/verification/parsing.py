@@ -25,8 +25,8 @@ EXPONENT = 10_000
 class Read(float):
     """A float with its letters, which may say a number between two of them."""
 
-    __slots__ = ("said",)
-    said: str
+    __slots__ = ("letters",)
+    letters: str
 
 
 class Rejected(Exception):
@@ -41,7 +41,7 @@ def fail(reason: str) -> NoReturn:
     raise Rejected(reason)
 
 
-def parse(said: bytes) -> Any:
+def parse(raw: bytes) -> Any:
     """Return what JSON text says; Rejected for what is none, or hides something."""
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def parse(said: bytes) -> Any:
         if len(letters) > LETTERS or abs(int(letters.lower().partition("e")[2] or "0")) > EXPONENT:
             fail(f"a number has {len(letters)} letters, or a power of ten beyond {EXPONENT}")
         made = Read(letters)
-        made.said = letters
+        made.letters = letters
         return made
 
     def constant(name: str) -> NoReturn:
@@ -63,7 +63,7 @@ def parse(said: bytes) -> Any:
 
     try:
         return json.loads(
-            said.decode(), object_pairs_hook=once, parse_int=whole, parse_float=fractional, parse_constant=constant
+            raw.decode(), object_pairs_hook=once, parse_int=whole, parse_float=fractional, parse_constant=constant
         )
     except (UnicodeDecodeError, ValueError) as failure:
         fail(f"it is not JSON text, or it is truncated: {failure}"[:300])
@@ -119,9 +119,9 @@ def text(value: Any, what: str) -> str:
     return value
 
 
-def word(value: Any, known: set[str], what: str) -> str:
+def word(value: Any, words: set[str], what: str) -> str:
     """Return one of some known words."""
-    return value if isinstance(value, str) and value in known else fail(f"{what} must be one of {sorted(known)}")
+    return value if isinstance(value, str) and value in words else fail(f"{what} must be one of {sorted(words)}")
 
 
 def count(value: Any, what: str) -> int:
@@ -147,6 +147,6 @@ def claimed(value: Any, what: str, direction: int) -> float:
     near = end(value, what)
     if isinstance(value, str):
         return near
-    said, read = Decimal(value.said if isinstance(value, Read) else value), Decimal(near)
-    short = said > read if direction > 0 else said < read
+    exact, read = Decimal(value.letters if isinstance(value, Read) else value), Decimal(near)
+    short = exact > read if direction > 0 else exact < read
     return math.nextafter(near, direction * math.inf) if short else near

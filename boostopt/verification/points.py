@@ -29,41 +29,41 @@ Terms = tuple[np.ndarray, np.ndarray]
 """An equation sum d_n (a_n - b_n) = 0, as (a, b)."""
 
 
-def example_weights(A: Numbers, box: Box, given: np.ndarray, in_proportion: bool = False) -> Vector:
+def example_weights(A: Numbers, box: Box, raw: np.ndarray, in_proportion: bool = False) -> Vector:
     """Return a point of the box, on the simplex where it must be; Rejected if d is none but for rounding.
 
     d is scaled by a factor of at most 1, and what is then missing is shared in proportion to the room below the caps;
     or to d itself, where that is asked for and the caps allow it.
     """
-    given = np.where(np.abs(given) < 1e10 * ZERO, 0.0, given)
+    raw = np.where(np.abs(raw) < 1e10 * ZERO, 0.0, raw)
     ends, lower = A.low(box.upper), A.high(box.lower)
-    beyond = np.maximum(np.maximum(given - A.high(box.upper), A.low(box.lower) - given), 0.0)
+    beyond = np.maximum(np.maximum(raw - A.high(box.upper), A.low(box.lower) - raw), 0.0)
     if not (beyond <= FEASIBLE * np.maximum(1.0, ends)).all():
         n = int(np.argmax(beyond))
-        fail(f"d must lie between 0 and its caps; at example {n} it is {float(given[n])!r}")
+        fail(f"d must lie between 0 and its caps; at example {n} it is {float(raw[n])!r}")
     movable = ends > lower
-    d = A.choose(movable, A.vector(np.clip(given, 0.0, np.maximum(ends, 0.0))), box.upper)
+    d = A.choose(movable, A.vector(np.clip(raw, 0.0, np.maximum(ends, 0.0))), box.upper)
     if not box.on_simplex:
         return d
-    total = math.fsum(given.tolist())
+    total = math.fsum(raw.tolist())
     if not abs(total - 1.0) <= FEASIBLE:
         fail(f"d must sum to 1; it sums to {total!r}")
-    nothing, one = A.vector(np.zeros(len(given))), A.number(1.0)
+    nothing, one = A.vector(np.zeros(len(raw))), A.number(1.0)
     x = A.choose(movable, d, nothing)
     fixed = ~movable & (A.high(box.upper) > ZERO)
-    wanted = one - A.total(A.choose(fixed, d, nothing)) if fixed.any() else one
+    mass = one - A.total(A.choose(fixed, d, nothing)) if fixed.any() else one
     if not movable.any():
-        apart = A.low(wanted) > 0 or A.high(wanted) < 0
+        apart = A.low(mass) > 0 or A.high(mass) < 0
         return fail("no example weight can move, and in exact arithmetic they do not sum to 1") if apart else d
-    if fixed.any() and not A.certain(wanted):
+    if fixed.any() and not A.certain(mass):
         fail("the example weights that cannot move leave nothing to the others")
-    theta = A.number(at_most_one(A, A.total(x) / wanted))
+    theta = A.number(at_most_one(A, A.total(x) / mass))
     x = x * theta
-    missing, room = wanted - A.total(x), A.choose(movable, box.upper - x, nothing)
+    missing, room = mass - A.total(x), A.choose(movable, box.upper - x, nothing)
     if A.high(missing) <= 0:
         return A.choose(movable, x, d)
     if in_proportion:
-        scaled = x * (wanted / A.total(x))
+        scaled = x * (mass / A.total(x))
         # What sums to 1 is below a cap of 1, though it may seem above by rounding.
         within = (A.high(scaled) <= ends) | (A.high(one - box.upper) <= ZERO)
         if within[movable].all():
@@ -71,28 +71,28 @@ def example_weights(A: Numbers, box: Box, given: np.ndarray, in_proportion: bool
     support = movable & (A.high(x) > ZERO)
     used = A.choose(support, room, nothing)
     # Where the cap of one example with weight is large enough, those with weight can take what is missing.
-    enough = A.certain(A.largest(A.choose(support, box.upper, nothing)) - wanted)
+    enough = A.certain(A.largest(A.choose(support, box.upper, nothing)) - mass)
     for space in (used, room):
         if A.certain(A.total(space) - missing):
             return A.choose(movable, x + space * (missing / A.total(space)), d)
         if enough:
             break
     # All weights stand at their caps but for rounding: some share of the room is what is missing.
-    half = np.full(len(given), 0.5)
+    half = np.full(len(raw), 0.5)
     share = A.vector(half) + A.within(half)
     return A.choose(movable, x + (used if enough else room) * share, d)
 
 
-def normed_weights(A: Numbers, box: Box, norm: Norm | None, given: np.ndarray) -> Vector:
+def normed_weights(A: Numbers, box: Box, norm: Norm | None, raw: np.ndarray) -> Vector:
     """Return the same where there may be a norm.
 
     It counts a weight by its multiplicity, and where these are far apart the rounding of a sum, shared by the room, may
     be worth more than all weights: then it is shared in proportion to them.
     """
-    d = example_weights(A, box, given)
+    d = example_weights(A, box, raw)
     if norm is None:
         return d
-    scaled = example_weights(A, box, given, in_proportion=True)
+    scaled = example_weights(A, box, raw, in_proportion=True)
     return scaled if A.high(norm.of(A, scaled)) * (1.0 + FEASIBLE) < A.high(norm.of(A, d)) else d
 
 
@@ -144,24 +144,25 @@ def on_equations(A: Numbers, box: Box, d: Vector, terms: list[Terms]) -> Vector 
     free = (A.low(room) > 0) & (A.high(room) <= 2.0 * A.low(room))
     room = A.choose(free, room, nothing)
     held = A.high(d) > ZERO
-    columns, known = list[Vector](), set[bytes]()
+    columns, seen = list[Vector](), set[bytes]()
     for a, b in terms:
-        said = (a[held] + 0.0).tobytes(), (-a[held] + 0.0).tobytes() if not b.any() else b""
+        digits = (a[held] + 0.0).tobytes(), (-a[held] + 0.0).tobytes() if not b.any() else b""
         # Where all terms vanish that have weight, d lies on a face on which the equation holds by itself; equal ones
         # are one.
-        if not (a == b)[held].all() and not known & set(said):
+        if not (a == b)[held].all() and not seen & set(digits):
             columns.append(A.vector(a) - A.vector(b))
-        known.add(said[0])
+        seen.add(digits[0])
     if not columns:
         return d
-    wanted = [A.total(d * x) for x in columns] + [A.number(0.0)]
+    residuals = [A.total(d * x) for x in columns] + [A.number(0.0)]
     if not free.any():
         # No weight can move: the equations hold, or hold but for rounding.
-        low, high = A.low(A.stacked(wanted)), A.high(A.stacked(wanted))
+        low, high = A.low(A.stacked(residuals)), A.high(A.stacked(residuals))
         return d if not A.exact and ((low <= 0) & (high >= 0)).all() else None
     columns = [*columns, A.vector(np.ones(len(A.low(d))))]
     rows = [
-        A.stacked([*(A.total(room * x * y) for y in columns), value]) for x, value in zip(columns, wanted, strict=True)
+        A.stacked([*(A.total(room * x * y) for y in columns), value])
+        for x, value in zip(columns, residuals, strict=True)
     ]
     solved = _solved(A, rows)
     if solved is None:

@@ -47,7 +47,7 @@ VECTORS = 20
 """Vectors with one number for each example that a file beside may hold; a thousand numbers more are its headers."""
 
 BESIDE = ".npz"
-"""What the name of the file of arrays has in addition."""
+"""Addition to the name of the file, for its arrays."""
 
 REGULARIZERS: Mapping[str, tuple[str, ...]] = {
     "cap": ("caps",),
@@ -63,7 +63,7 @@ REGULARIZERS: Mapping[str, tuple[str, ...]] = {
 """The kinds of F, each with what it is stated by."""
 
 CAPS = {"c / nu": "c", "1 / nu": "1", "given": ""}
-"""How caps are stated: by nu and the multiplicities, by nu alone, or one by one."""
+"""Statements of caps: by nu and the multiplicities, by nu alone, or one by one."""
 
 EDGES: Mapping[str, tuple[str, ...]] = {
     "maximum": (),
@@ -169,9 +169,9 @@ def read(path: Path) -> Document:
         fail("to read it takes more memory than there is")
 
 
-def document(said: Any, arrays: Mapping[str, np.ndarray]) -> Document:
+def document(top: Any, arrays: Mapping[str, np.ndarray]) -> Document:
     """Return the document of what a file says, its arrays read before."""
-    about = with_keys(said, TOP, "the file")
+    about = with_keys(top, TOP, "the file")
     if about["kind"] != KIND or about["format"] != FORMAT or type(about["format"]) is not int:
         fail(f"it must be a {KIND} of format {FORMAT}; it says {about['kind']!r}, {about['format']!r}"[:200])
     subject = word(about["subject"], {"program", "class"}, "subject")
@@ -190,16 +190,7 @@ def document(said: Any, arrays: Mapping[str, np.ndarray]) -> Document:
     }
     if not needed <= set(arrays) <= needed | optional:
         fail(f"it must hold the arrays {', '.join(sorted(needed))}; it holds {', '.join(sorted(arrays))}"[:300])
-    for name, array in arrays.items():
-        if array.shape != ((t,) if name == "w" else (N,)):
-            fail(f"the array {name} must have {t if name == 'w' else N} numbers; it has {array.size}")
-        if not (np.abs(array) <= LARGEST_ENTRY).all():
-            fail(f"the array {name} must hold finite numbers of at most {LARGEST_ENTRY:g}")
-    for name in {"c", "d0", "caps"} & set(arrays):
-        if not ((arrays[name] >= (1e-100 if name == "c" else 0.0)) & (arrays[name] <= LARGEST_NUMBER)).all():
-            fail(f"{name} must be {'positive' if name == 'c' else 'non-negative'} numbers of at most 1e100")
-    if "d0" in arrays and not abs(math.fsum(arrays["d0"].tolist()) - 1.0) <= 1e-8:
-        fail(f"d0 must sum to 1; it sums to {math.fsum(arrays['d0'].tolist())!r}")
+    _check_arrays(arrays, N, t)
     proof = with_keys(about["proof"], {"beta"}, "proof")
     return Document(
         subject=subject,
@@ -225,17 +216,31 @@ def document(said: Any, arrays: Mapping[str, np.ndarray]) -> Document:
     )
 
 
+def _check_arrays(arrays: Mapping[str, np.ndarray], N: int, t: int) -> None:
+    """Reject arrays of another size, or with numbers that they cannot hold."""
+    for name, array in arrays.items():
+        if array.shape != ((t,) if name == "w" else (N,)):
+            fail(f"the array {name} must have {t if name == 'w' else N} numbers; it has {array.size}")
+        if not (np.abs(array) <= LARGEST_ENTRY).all():
+            fail(f"the array {name} must hold finite numbers of at most {LARGEST_ENTRY:g}")
+    for name in {"c", "d0", "caps"} & set(arrays):
+        if not ((arrays[name] >= (1e-100 if name == "c" else 0.0)) & (arrays[name] <= LARGEST_NUMBER)).all():
+            fail(f"{name} must be {'positive' if name == 'c' else 'non-negative'} numbers of at most 1e100")
+    if "d0" in arrays and not abs(math.fsum(arrays["d0"].tolist()) - 1.0) <= 1e-8:
+        fail(f"d0 must sum to 1; it sums to {math.fsum(arrays['d0'].tolist())!r}")
+
+
 def _parameters(value: Any, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """Return the parameters by name; those that are arrays are among the arrays."""
     read = dict[str, Any]()
-    for name, given in mapping(value, "parameters").items():
+    for name, parameter in mapping(value, "parameters").items():
         text(name, "the name of a parameter")
-        if given == "array":
+        if parameter == "array":
             read[name] = arrays.get(f"parameter {name}")
             if read[name] is None:
                 fail(f"the parameter {name} must be among the arrays"[:200])
         else:
-            read[name] = given if isinstance(given, bool) else end(given, f"the parameter {name}"[:100])
+            read[name] = parameter if isinstance(parameter, bool) else end(parameter, f"the parameter {name}"[:100])
     return read
 
 
@@ -290,8 +295,8 @@ def _arrays(about: dict[str, Any], path: Path) -> dict[str, np.ndarray]:
         name = path.with_name(path.name + BESIDE)
         return _beside(name, text(stated["beside"], "digest"), min(8 * numbers, LARGEST_ARRAYS))
     read = dict[str, np.ndarray]()
-    for name, given in stated.items():
-        entries = listed(given, f"the array {name}"[:100])
+    for name, value in stated.items():
+        entries = listed(value, f"the array {name}"[:100])
         read[name] = np.array([number(entry, f"the array {name}"[:100], LARGEST_ENTRY) for entry in entries])
     return read
 

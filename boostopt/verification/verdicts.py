@@ -12,18 +12,18 @@ import scipy.sparse
 
 from boostopt.errors import ProblemError
 from boostopt.margins import as_array, compressed_rows
-from boostopt.verification.checking import Bounds
+from boostopt.verification.checking import ProvedBounds
 from boostopt.verification.parsing import fail
 from boostopt.verification.reading import Document
 
 BOTH = "both ends"
-"""What is said where both ends are claimed."""
+"""The words where both ends are claimed."""
 
 EXACT = 2**53
 """Whole numbers up to it are float64 numbers."""
 
 NO_MORE = "; the certificate claims no more"
-"""What is added where they are not."""
+"""The words that are added where they are not."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def claimed_ends(document: Document) -> str:
     return "the lower end" if lower else "the upper end" if upper else "nothing"
 
 
-def compare(document: Document, bounds: Bounds) -> None:
+def compare(document: Document, bounds: ProvedBounds) -> None:
     """Reject a claim of more than is proved."""
     if document.outcome == "infeasible":
         if not bounds.excess > 0.0:
@@ -115,7 +115,7 @@ def matrix(data: Any) -> Any:
     return rows
 
 
-def verdict(document: Document, accepted: bool, reason: str, bounds: Bounds | None, exact: bool) -> Verification:
+def verdict(document: Document, accepted: bool, reason: str, bounds: ProvedBounds | None, exact: bool) -> Verification:
     """Return the verdict in full."""
     return Verification(
         accepted=accepted,

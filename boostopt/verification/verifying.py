@@ -90,7 +90,7 @@ def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulatio
     """Return the verdict on a file that could be read."""
     from boostopt.verification.agreement import agree
 
-    given = {
+    expected = {
         "c": None if c is None else _vector("c", c),
         "d0": None if d0 is None else summing_to_one(_vector("d0", d0)),
     }
@@ -100,15 +100,15 @@ def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulatio
                 "the upper end of a class is what its oracle says, in floating point; exact proofs are for programs. "
                 "Leave out exact=True."
             )
-        _check_given(document, given)
+        _check_vectors(document, expected)
         return verified(document, data, U, formulation)
     if hasattr(data, "examples") and hasattr(data, "margins"):
-        own = data.examples
-        given = {name: getattr(own, name) if values is None else values for name, values in given.items()}
+        examples = data.examples
+        expected = {name: getattr(examples, name) if values is None else values for name, values in expected.items()}
         data = data.margins
     rows = matrix(data)
     check_shape(document, rows)
-    _check_given(document, given)
+    _check_vectors(document, expected)
     agree(document, formulation)
     A = arithmetic(document, exact)
     with A.working():
@@ -128,25 +128,25 @@ def _computed(document: Document) -> str:
     stated = {1.0, *(value for value in document.parameters.values() if isinstance(value, float))}
     parts: list[Mapping[str, Any]] = [document.F, document.F.get("base", {}), document.G]
     numbers = {name: value for part in parts for name, value in part.items() if isinstance(value, float)}
-    found = [f"{name} = {value!r}" for name, value in numbers.items() if value not in stated]
-    found += [f"the {name} of each example" for name in ("caps", "tilt") if name in document.arrays]
-    return f", for {' and '.join(found)}, computed from the parameters in floats" if found else ""
+    computed = [f"{name} = {value!r}" for name, value in numbers.items() if value not in stated]
+    computed += [f"the {name} of each example" for name in ("caps", "tilt") if name in document.arrays]
+    return f", for {' and '.join(computed)}, computed from the parameters in floats" if computed else ""
 
 
 def _vector(name: str, values: Any) -> np.ndarray:
     """Return the caller's own multiplicities or reference weights as floats."""
-    given = as_array(name, values)
-    if given.ndim != 1 or given.dtype.kind not in "biuf":
+    vector = as_array(name, values)
+    if vector.ndim != 1 or vector.dtype.kind not in "biuf":
         raise ProblemError(
-            f"{name} must be a vector of real numbers; got shape {given.shape} of {given.dtype}. Pass one for each "
+            f"{name} must be a vector of real numbers; got shape {vector.shape} of {vector.dtype}. Pass one for each "
             "example."
         )
-    return given.astype(np.float64)
+    return vector.astype(np.float64)
 
 
-def _check_given(document: Document, given: Mapping[str, np.ndarray | None]) -> None:
+def _check_vectors(document: Document, expected: Mapping[str, np.ndarray | None]) -> None:
     """Reject a file that states other multiplicities or reference weights than the caller's."""
-    for name, values in given.items():
+    for name, values in expected.items():
         # The sizes first: the file may state more examples than memory has room for.
         if values is not None and (len(values) != document.N or not np.array_equal(getattr(document, name), values)):
             fail(f"the certificate is for other {'multiplicities c' if name == 'c' else 'reference weights d0'}")

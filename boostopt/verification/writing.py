@@ -24,7 +24,7 @@ from boostopt.programs.program import Program
 from boostopt.shapes import Array
 from boostopt.solving.solution import Solution
 from boostopt.verification.arithmetic import Floats
-from boostopt.verification.checking import Bounds, recompute, vector_digest
+from boostopt.verification.checking import ProvedBounds, recompute, vector_digest
 from boostopt.verification.describing import described, described_edge
 from boostopt.verification.parsing import Rejected, parse
 from boostopt.verification.reading import BESIDE, FORMAT, KIND, LARGEST_TEXT, Document
@@ -43,7 +43,7 @@ ROUNDED = 16.0
 """And by how many times the certificate's own bound of its rounding: the checker, which knows less, allows for more."""
 
 CONSTANT = 1e7
-"""How large s is taken where only an infinite one is best: a ball that touches the simplex in one point."""
+"""Size of s where only an infinite one is best: a ball that touches the simplex in one point."""
 
 
 def save(
@@ -81,10 +81,10 @@ def save(
         raise refused("what", expected, what, advice)
     program = instance("what", pair[0], Program, expected, advice)
     certificate = instance("what", pair[1], Certificate, expected, advice)
-    sizes, wanted = (len(certificate.d), len(certificate.w)), (program.margins.N, program.margins.t)
-    if sizes != wanted:
+    sizes, shape = (len(certificate.d), len(certificate.w)), (program.margins.N, program.margins.t)
+    if sizes != shape:
         raise ProblemError(
-            f"expected a certificate of this program, {wanted[0]} examples and {wanted[1]} hypotheses; got one of "
+            f"expected a certificate of this program, {shape[0]} examples and {shape[1]} hypotheses; got one of "
             f"{sizes[0]} and {sizes[1]}. Pass the program that was certified."
         )
     statement, arrays = stated(program, certificate.w)
@@ -175,17 +175,17 @@ def write(path: str | PathLike[str], document: dict[str, Any], arrays: dict[str,
     plain: dict[str, Any] = {name: np.ascontiguousarray(array, dtype=np.float64) for name, array in arrays.items()}
     save_arrays(packed, plain)
     content = packed.getvalue()
-    said = _readable(_text({**document, "arrays": {"beside": hashlib.sha256(content).hexdigest()}}))
+    text = _readable(_text({**document, "arrays": {"beside": hashlib.sha256(content).hexdigest()}}))
     _write(target.with_name(target.name + BESIDE), content)
-    _write(target, said)
+    _write(target, text)
 
 
-def _readable(said: bytes) -> bytes:
+def _readable(text: bytes) -> bytes:
     """Return the text of a file, if it is not too long to be read again."""
-    if len(said) <= LARGEST_TEXT:
-        return said
+    if len(text) <= LARGEST_TEXT:
+        return text
     raise ProblemError(
-        f"expected a certificate of at most {LARGEST_TEXT:,} bytes of text; got {len(said):,}. Say less in made, or "
+        f"expected a certificate of at most {LARGEST_TEXT:,} bytes of text; got {len(text):,}. Say less in made, or "
         "save a run with fewer hypotheses."
     )
 
@@ -236,7 +236,7 @@ def _level(F: Any, z: Array) -> float:
     return float(z[order[min(last, len(z) - 1)]])
 
 
-def _proved(document: dict[str, Any], arrays: dict[str, Array], program: Program) -> Bounds:
+def _proved(document: dict[str, Any], arrays: dict[str, Array], program: Program) -> ProvedBounds:
     """Return what the checker proves of what is to be written."""
     try:
         with np.errstate(all="ignore"):

@@ -151,10 +151,7 @@ def test_intervals_that_contradict_each_other_exit_with_1_however_narrow(
 ) -> None:
     def broken(*arguments: Any) -> Comparison:
         good = compare(*arguments)
-        first = good.rows[0]
-        assert first.solution is not None
-        shifted = replace(first.solution.certificate, lower=1.0, upper=1.0)
-        return replace(good, rows=(replace(first, solution=replace(first.solution, certificate=shifted)), good.rows[1]))
+        return replace(good, rows=(replace(good.rows[0], lower=1.0, upper=1.0), good.rows[1]))
 
     monkeypatch.setattr(boostopt.cli.compare, "compare", broken)
     result = run("compare", "lpboost", "--data", data, *REFERENCE[:2], "--backends", "cvxpy:highs,cvxpy:clarabel")

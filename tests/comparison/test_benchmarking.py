@@ -14,27 +14,28 @@ from typing import Any
 
 import numpy as np
 import pytest
+import typechecker
 from problems import Fake, reference_erlpboost, reference_lpboost, right, rough
 from rich.console import Console
 
 import boostopt
 from boostopt import DataError, OptionError
 from boostopt.backends.base import Attempt, Task
-from boostopt.comparison import PROFILES, Benchmark, benchmark, benchmarking
+from boostopt.comparison import PROFILES, Benchmark, BenchmarkOptions, benchmark, benchmarking
 from boostopt.comparison.documents import load
 from boostopt.comparison.ledger import Ledger
 from boostopt.comparison.machine import boostopt_version
 from boostopt.comparison.records import program_digest
-from boostopt.comparison.scores import SHIFT_SECONDS, Run, means, scores, shifted_geometric_mean
+from boostopt.comparison.rows import Row
+from boostopt.comparison.scores import SHIFT_SECONDS, means, scores, shifted_geometric_mean
 
 OPTIMUM = 2 / 530
 
 
-def run(seconds: float, result: str = "reached", **others: Any) -> Run:
+def run(seconds: float, result: str = "reached", **others: Any) -> Row:
     given: dict[str, Any] = {"program": "p", "backend": "b", "tol": 1e-3, "repeat": 0, **others}
-    record = {"seconds": seconds, "scaled_gap": 1e-4 if result == "reached" else 0.5}
-    reason = "" if result == "reached" else "why"
-    return Run(digest="", version="", result=result, reason=reason, record=record, **given)
+    gap, reason = (1e-4, "") if result == "reached" else (0.5, "why")
+    return Row(version="", result=result, reason=reason, seconds=seconds, scaled_gap=gap, **given)
 
 
 def shown(benchmark: Benchmark, width: int = 200) -> str:
@@ -209,7 +210,7 @@ def test_when_no_time_is_left_the_rest_is_not_run() -> None:
 
 def test_the_automatic_choice_records_who_answered() -> None:
     result = benchmark(reference_lpboost(), "auto", [1e-3], repeats=1)
-    assert result.runs[0].record["answered_by"] in boostopt.list_backends()
+    assert result.runs[0].answered_by in boostopt.list_backends()
 
 
 # Reports
@@ -252,7 +253,7 @@ def test_csv_has_a_line_for_each_run_with_versions_machine_and_seed() -> None:
 def test_a_contradiction_is_reported_as_a_bug() -> None:
     result = benchmark(reference_lpboost(), [right("a"), right("b")], [1e-3], repeats=1)
     runs = list(result.runs)
-    runs[0] = replace(runs[0], record={**runs[0].record, "lower": 0.5, "upper": 0.6})
+    runs[0] = replace(runs[0], lower=0.5, upper=0.6)
     broken = replace(result, runs=tuple(runs))
     assert broken.contradicted == [reference_lpboost().headline] and not broken.overlap
     assert "that is a bug in boostopt" in " ".join(shown(broken).split())
@@ -276,6 +277,12 @@ def test_as_html_and_text_it_says_the_same() -> None:
     result = benchmark(reference_lpboost(), [right(), rough("<rough>")], [1e-3], repeats=1)
     assert "&lt;rough&gt;" in result._repr_html_()  # pyright: ignore[reportPrivateUsage]
     assert "failed" in str(result) and "<rough>" in str(result)
+
+
+def test_a_benchmark_that_goes_on_is_printed_as_far_as_it_is() -> None:
+    result = benchmark(reference_lpboost(), [right("a"), right("b")], [1e-3, 1e-5], repeats=1)
+    partly = replace(result, runs=result.runs[1:])
+    assert "gap 0.001" in shown(partly) and len(partly.scores) == 3
 
 
 # Resuming
@@ -327,7 +334,7 @@ def test_a_last_line_that_was_being_written_is_dropped_and_its_run_made_again(tm
 def test_an_interrupted_benchmark_goes_on_where_it_was(tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
 
-    def interrupt(done: int, total: int, run: Run) -> None:
+    def interrupt(done: int, total: int, run: Row) -> None:
         if done == 3:
             raise KeyboardInterrupt
 
@@ -451,7 +458,7 @@ def ledger_of(tmp_path: Path, line: str) -> Ledger:
 def test_a_whole_line_is_a_run_by_label_program_options_and_versions(tmp_path: Path) -> None:
     ledger = ledger_of(tmp_path, json.dumps(LINE))
     found = ledger.finished[ledger.key("p", "", "b", "1", 1e-3, 0)]
-    assert (found.program, found.seconds, found.gap, found.interval[0]) == ("p", 0.5, 0.1, -math.inf)
+    assert (found.program, found.seconds, found.scaled_gap, found.interval[0]) == ("p", 0.5, 0.1, -math.inf)
 
 
 @pytest.mark.parametrize(
@@ -473,7 +480,7 @@ def test_a_whole_line_is_a_run_by_label_program_options_and_versions(tmp_path: P
             for value in ("fast", [], True, math.nan, -math.inf, 10**400)
         ),
         ({"record": {"seconds": -1e-9}}, "its seconds are negative"),
-        ({"more": 1}, "unexpected keyword argument 'more'"),
+        ({"more": 1}, "unexpected field 'more'"),
     ],
 )
 def test_a_damaged_field_is_refused_with_its_name(tmp_path: Path, damage: dict[str, Any], message: str) -> None:
@@ -554,3 +561,15 @@ def test_options_out_of_range_are_errors_before_any_work(options: dict[str, Any]
     given: dict[str, Any] = {"programs": reference_lpboost(), "backends": ["cvxpy:highs"], **options}
     with pytest.raises(OptionError, match=message):
         benchmark(**given)
+
+
+def test_options_are_given_whole_or_by_their_names_which_count_before() -> None:
+    whole = BenchmarkOptions(time_limit=4.0, random_state=5)
+    made = benchmark(reference_lpboost(), [right()], [1e-3], 1, options=whole, random_state=7)
+    assert (made.settings.time_limit, made.settings.seed) == (4.0, 7)
+    with pytest.raises(OptionError, match=r"unknown option of benchmark 'timelimit'\. Did you mean 'time_limit'"):
+        benchmark(reference_lpboost(), timelimit=4.0)
+    with typechecker.unchecked(), pytest.raises(OptionError, match="options must be a BenchmarkOptions; got 4"):
+        benchmark(reference_lpboost(), options=4)  # pyright: ignore[reportArgumentType]
+    with pytest.raises(OptionError, match="budget must be a positive number of seconds or None; got 0"):
+        BenchmarkOptions(budget=0)

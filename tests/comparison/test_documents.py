@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import random
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from problems import Fake, attempt, reference_erlpboost, reference_lpboost, righ
 from boostopt import Benchmark, Comparison, DataError, OptionError, benchmark, compare
 from boostopt.comparison import documents
 from boostopt.comparison.documents import document, load
+from boostopt.comparison.ledger import Ledger
 from boostopt.comparison.origin import Origin
+from boostopt.comparison.records import plain
 
 ORIGIN = Origin.here("boostopt compare", "2026-01-02", "data.csv", (("broken.csv", "It is empty."),))
 
@@ -129,7 +132,7 @@ EDITED_ROWS: list[tuple[dict[str, Any], str]] = [
     ({"result": "splendid"}, "its result is none of reached, failed, not run"),
     ({"verdict": None}, "right was run, and its verdict is missing"),
     ({"verdict": "<b>"}, "verdict must be one of bounded, checked, claimed, none"),
-    ({"seconds": None}, "the seconds in which right reached its gap are none that it can take: nan"),
+    ({"seconds": None}, "the seconds in which right reached its gap are none that it can take: inf"),
     ({"seconds": 0.0}, "the seconds in which right reached its gap are none that it can take: 0.0"),
     ({"seconds": 1e308}, "the seconds in which right reached its gap are none that it can take"),
     ({"seconds": -1.0}, "its seconds are negative"),
@@ -246,3 +249,34 @@ def test_whatever_is_put_anywhere_is_taken_or_refused_with_the_reason(tmp_path: 
 def test_anything_else_is_no_document() -> None:
     with pytest.raises(OptionError, match="expected what compare or benchmark returns; got int"):
         document(3)
+
+
+# Files that an earlier version of the code wrote, with results of all kinds
+
+SAVED = Path(__file__).parents[1] / "saved" / "0.1"
+
+
+def test_a_comparison_of_before_is_read_whole() -> None:
+    saved = json.loads((SAVED / "comparison_of_all_kinds.json").read_text())
+    rows = load(SAVED / "comparison_of_all_kinds.json").benchmark.runs
+    assert [row.result for row in rows] == ["reached", "not run", "failed", "failed", "reached"]
+    assert [plain(row.record()) for row in rows] == saved["rows"]
+    assert [row.attempts_logged() for row in rows] == saved["logs"]
+
+
+def test_a_benchmark_of_before_is_read_whole_and_written_as_it_was() -> None:
+    saved = json.loads((SAVED / "benchmark_of_all_kinds.json").read_text())
+    assert json.loads(load(SAVED / "benchmark_of_all_kinds.json").benchmark.to_json()) == saved
+    assert {run["result"] for run in saved["runs"]} == {"reached", "failed", "not run"}
+    assert any(run["record"]["infeasible"] for run in saved["runs"])
+
+
+def test_a_file_of_resume_of_before_is_read_whole_and_gone_on_with(tmp_path: Path) -> None:
+    lines = [json.loads(line) for line in (SAVED / "ledger_of_all_kinds.jsonl").read_text().splitlines()]
+    read = load(SAVED / "ledger_of_all_kinds.jsonl").benchmark
+    assert [{"boostopt": read.boostopt, **plain(run.document())} for run in read.runs] == lines[1:]
+    about = {name: lines[0][name] for name in ("programs", "time_limit", "isolate", "machine")}
+    path = tmp_path / "runs.jsonl"
+    shutil.copy(SAVED / "ledger_of_all_kinds.jsonl", path)
+    assert list(Ledger(path, about, read.boostopt).finished.values()) == list(read.runs)
+    assert path.read_bytes() == (SAVED / "ledger_of_all_kinds.jsonl").read_bytes()

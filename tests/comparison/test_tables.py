@@ -17,7 +17,7 @@ from rich.console import Console, RenderableType
 
 from boostopt import Certificate, Comparison, Solution, Verdict, compare, get_backend, get_formulation, solve
 from boostopt.backends.base import Backend, Capability
-from boostopt.comparison.rows import Row
+from boostopt.comparison.rows import Row, answered_row
 from boostopt.comparison.tables import BLAMED, STYLES, certificate_table, support_table
 from boostopt.solving.explanation import PROOFS
 from boostopt.text import interval
@@ -51,13 +51,15 @@ def solved() -> Solution:
 
 
 def row(name: str, solution: Solution | None = None, reached: bool = False, reason: str = "", **times: float) -> Row:
-    if solution is not None:
-        solution = replace(solution, times={**solution.times, **times})
-    return Row(name, "1.0", solution, reason, reached)
+    if solution is None:
+        return Row(backend=name, version="1.0", tol=1e-8, result="not run", reason=reason)
+    solution = replace(solution, times={**solution.times, **times})
+    answer = answered_row(name, "", 1e-8, solution, False)
+    return replace(answer, version="1.0", result="reached" if reached else "failed")
 
 
 def compared(*rows: Row, tol: float = 1e-8) -> Comparison:
-    return Comparison(reference_lpboost(), tol, rows)
+    return Comparison(reference_lpboost(), tol, tuple(replace(row, tol=tol) for row in rows))
 
 
 def at(lower: float, upper: float) -> Solution:

@@ -9,13 +9,13 @@ import pytest
 from problems import Fake, attempt, reference_lpboost, right
 
 from boostopt import compare, get_formulation
-from boostopt.comparison.scores import Run
+from boostopt.comparison.rows import Row
 from boostopt.comparison.wording import clashes, proved, together, verdict
 
 
-def run(backend: str, lower: float, upper: float, tol: float = 1e-3, result: str = "reached", **record: Any) -> Run:
-    ends = {"lower": lower if math.isfinite(lower) else None, "upper": upper if math.isfinite(upper) else None}
-    return Run("p", "", backend, "1", tol, 0, result, "", {"seconds": 1.0, **ends, **record})
+def run(backend: str, lower: float, upper: float, tol: float = 1e-3, result: str = "reached", **record: Any) -> Row:
+    came: dict[str, Any] = {"lower": lower, "upper": upper, "seconds": 1.0, **record}
+    return Row(program="p", backend=backend, version="1", tol=tol, result=result, **came)
 
 
 INFEASIBLE = run("proof", math.inf, math.inf, infeasible=True, excess=0.25)
@@ -54,7 +54,7 @@ NOT_RUN = run("absent", 0.0, 0.0, result="not run")
         ),
     ],
 )
-def test_the_verdict_by_hand(runs: list[Run], kind: str, words: str) -> None:
+def test_the_verdict_by_hand(runs: list[Row], kind: str, words: str) -> None:
     said = verdict(runs)
     assert (said.kind, said.words) == (kind, words)
 
@@ -71,8 +71,8 @@ def test_runs_of_a_comparison_say_what_its_rows_say() -> None:
     infeasible = get_formulation("softboost").bind(reference_lpboost().margins, nu=2.5, gamma=-0.9)
     half = Fake("half", (attempt(w=[1, 0, 0]),))
     for comparison in (compare(reference_lpboost(), [right(), half]), compare(infeasible, ["interior"])):
-        assert together(comparison.runs) == comparison.interval
-        for row, its in zip(comparison.rows, comparison.runs, strict=True):
+        assert together(comparison.rows) == comparison.interval
+        for row in comparison.rows:
             assert row.solution is not None
-            assert proved(its) == row.solution.certificate.words
-            assert clashes(its, comparison.runs) == comparison.clashes(row)
+            assert proved(row) == row.solution.certificate.words
+            assert clashes(row, comparison.rows) == comparison.clashes(row)

@@ -16,7 +16,7 @@ from rendered import legend_of, line, rendered, size, xy
 from boostopt import ProblemError, benchmark, compare
 from boostopt.comparison import Benchmark, Comparison
 from boostopt.comparison.benchmarks import Settings
-from boostopt.comparison.scores import Run
+from boostopt.comparison.rows import Row
 from boostopt.pictures import intervals, profiles
 
 TIMES: dict[tuple[str, str], Sequence[float | str]] = {
@@ -30,10 +30,10 @@ TIMES: dict[tuple[str, str], Sequence[float | str]] = {
 }
 
 
-def run_of(program: str, backend: str, tol: float, came: float | str) -> Run:
+def run_of(program: str, backend: str, tol: float, came: float | str) -> Row:
     result = came if isinstance(came, str) else "reached"
-    record = {} if isinstance(came, str) else {"seconds": came, "scaled_gap": tol / 2}
-    return Run(program, "0" * 64, backend, "1", tol, 0, result, "", record)
+    numbers: dict[str, Any] = {} if isinstance(came, str) else {"seconds": came, "scaled_gap": tol / 2}
+    return Row(program=program, digest="0" * 64, backend=backend, version="1", tol=tol, result=result, **numbers)
 
 
 def measured() -> Benchmark:
@@ -86,7 +86,7 @@ def test_bars_tell_failed_from_not_run() -> None:
 @pytest.mark.thorough
 def test_a_gap_that_nobody_reaches_is_said_to_be_so() -> None:
     b = measured()
-    failed = [replace(run, result="failed", record={}) for run in b.runs if run.tol == 1e-6]
+    failed = [replace(run, result="failed", seconds=math.inf, scaled_gap=math.inf) for run in b.runs if run.tol == 1e-6]
     figure = profiles(replace(b, runs=(*[run for run in b.runs if run.tol != 1e-6], *failed)))
     assert [text.get_text() for text in figure.axes[1].texts] == ["reached by nobody"]
     rendered(figure)
@@ -138,10 +138,9 @@ def test_intervals_are_what_is_certified() -> None:
 
 def moved(its: Comparison, k: int, reached: bool = True, **ends: float) -> Comparison:
     """A comparison whose backend k has proved something else."""
-    row = its.rows[k]
-    assert row.solution is not None
-    solution = replace(row.solution, certificate=replace(row.solution.certificate, **ends))
-    rows = [replace(row, solution=solution, reached=reached) if j == k else other for j, other in enumerate(its.rows)]
+    result = "reached" if reached else "failed"
+    moves: dict[str, Any] = {"result": result, **ends}
+    rows = [replace(row, **moves) if j == k else row for j, row in enumerate(its.rows)]
     return replace(its, rows=tuple(rows))
 
 

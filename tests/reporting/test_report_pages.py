@@ -45,14 +45,14 @@ def test_the_page_is_well_formed_and_needs_no_other_file(which: str) -> None:
 def test_every_number_of_a_comparison_stands_in_it(which: str) -> None:
     comparison: Comparison = RESULTS[which]()
     text = page_of(comparison).text
-    for run in comparison.runs:
+    for run in comparison.rows:
         assert run.backend in text and run.version in text
         if not run.ran:
             assert run.reason in text
             continue
         assert proved(run) in text
-        assert f"{run.record['seconds']:.3f}" in text
-        assert str(run.record["solver_status"]) in text and str(run.record["verdict"]) in text
+        assert f"{run.seconds:.3f}" in text
+        assert str(run.solver_status) in text and str(run.verdict) in text
     assert comparison.program.margins.digest() in text
     about = describe(comparison.program)
     for name, said in about["meanings"].items():
@@ -120,7 +120,7 @@ def test_profiles_of_a_single_program_say_nothing_and_are_left_out() -> None:
 
 def test_pictures_say_only_that_a_backend_was_not_run_and_the_table_why() -> None:
     html = to_html(entropy())
-    reason = next(run.reason for run in entropy().runs if not run.ran)
+    reason = next(run.reason for run in entropy().rows if not run.ran)
     pictures = "".join(re.findall(r"<svg.*?</svg>", html, re.DOTALL))
     assert pictures.count(">not run</text>") == 2 and reason not in pictures
     assert f'class="not-run">{reason}</td>' in html
@@ -150,16 +150,9 @@ def test_the_problems_are_mathml_and_the_logs_are_folded_away() -> None:
 @pytest.mark.thorough
 def test_what_a_solver_printed_is_kept_in_its_log() -> None:
     comparison = compare(reference_lpboost(), ["cvxpy:highs"], isolate=True)
-    run = comparison.runs[0]
-    loud = replace(run, record={**run.record, "printed": "iteration 1\n  iteration 2 <&>"})
-    assert "iteration 1\n  iteration 2 &lt;&amp;&gt;</pre>" in to_html(_with(comparison, loud))
-
-
-def _with(comparison: Comparison, *runs: Any) -> Comparison:
-    """The comparison with other runs."""
-    made = replace(comparison)
-    made.__dict__["runs"] = runs
-    return made
+    run = comparison.rows[0]
+    loud = replace(run, printed="iteration 1\n  iteration 2 <&>")
+    assert "iteration 1\n  iteration 2 &lt;&amp;&gt;</pre>" in to_html(replace(comparison, rows=(loud,)))
 
 
 def test_provenance_says_what_it_was_made_with() -> None:

@@ -40,7 +40,7 @@ from boostopt.oracles.decision_stumps import Stump
 from boostopt.oracles.raw_features import Feature
 from boostopt.verification import classes, save, save_class, verify
 from boostopt.verification.arithmetic import Ball, Floats
-from boostopt.verification.checking import Bounds, digest, vector_digest
+from boostopt.verification.checking import ProvedBounds, digest, vector_digest
 from boostopt.verification.pairs import Norm, cap
 from boostopt.verification.parsing import Rejected, parse
 from boostopt.verification.points import into_ball
@@ -678,4 +678,4 @@ def test_ends_that_contradict_each_other_prove_nothing() -> None:
     said = document("cap")
     arrays = {name: np.array(values) for name, values in said["arrays"].items()}
     with pytest.raises(Rejected, match="contradict"):
-        compare(as_document(said, arrays), Bounds(10.0, -10.0))
+        compare(as_document(said, arrays), ProvedBounds(10.0, -10.0))

@@ -14,11 +14,11 @@ from certificate_files import program as small
 from boostopt import Certificate, ProblemError, Program, get_formulation
 from boostopt.verification import save, verify, writing
 from boostopt.verification.arithmetic import Ball, Floats
-from boostopt.verification.checking import Bounds, recompute
+from boostopt.verification.checking import ProvedBounds, recompute
 from boostopt.verification.exact import Arbs
 
 
-def proved(program: Program, certificate: Certificate) -> Bounds:
+def proved(program: Program, certificate: Certificate) -> ProvedBounds:
     """What the weights of a certificate prove in ball arithmetic."""
     statement, arrays = writing.stated(program, certificate.w)
     proof, of_proof = writing._proof(program, -program.margins.margins(certificate.w))  # pyright: ignore[reportPrivateUsage]

@@ -1,0 +1,77 @@
+"""The options of a benchmark that are not about what is measured."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from boostopt.arguments import file_path, flag, flag_or_function, instance, names, optional, seconds, seed
+from boostopt.comparison.origin import Origin, check_origin
+from boostopt.comparison.rows import Row
+from boostopt.errors import unknown_name
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchmarkOptions:
+    """The options of a benchmark. `benchmark` takes them whole, as `options`, or one by one by their names.
+
+    Attributes
+    ----------
+    time_limit
+        Seconds for each solve; None for no limit. Solvers that may run past it are run as with `isolate`.
+    forms, isolate
+        As in `compare`.
+    resume
+        A file of JSON lines to which every finished run is appended; runs of the same program, options and versions
+        that stand in it are not run again.
+    budget
+        Seconds after which no run is begun; those left are "not run: no time left", and a later call can resume them.
+    random_state
+        Seed of the order.
+    progress
+        Whether a line on stderr shows each run; or what to call after it with how many are done, how many there are,
+        and the run.
+    origin
+        What is to be said of how it came about; by default the versions that are installed.
+
+    Raises
+    ------
+    OptionError
+        An option is out of its range.
+    """
+
+    time_limit: float | None = None
+    forms: Sequence[str] | None = None
+    isolate: bool = False
+    resume: str | os.PathLike[str] | None = None
+    budget: float | None = None
+    random_state: int = 0
+    progress: bool | Callable[[int, int, Row], None] = False
+    origin: Origin | None = None
+
+    def __post_init__(self) -> None:
+        """Read each option as what it should be."""
+        read: dict[str, Any] = {
+            "time_limit": seconds("time_limit", self.time_limit),
+            "forms": optional(names, "forms", self.forms),
+            "isolate": flag("isolate", self.isolate),
+            "resume": optional(file_path, "resume", self.resume),
+            "budget": seconds("budget", self.budget),
+            "random_state": seed("random_state", self.random_state),
+            "progress": flag_or_function("progress", self.progress),
+            "origin": None if self.origin is None else check_origin(self.origin),
+        }
+        for name, value in read.items():
+            object.__setattr__(self, name, value)
+
+
+def benchmark_options(options: object, keywords: Mapping[str, Any]) -> BenchmarkOptions:
+    """Return the options that were given whole, with those that were given by their names."""
+    names_of_options = tuple(field.name for field in fields(BenchmarkOptions))
+    for name in keywords.keys() - names_of_options:
+        raise unknown_name("option of benchmark", name, names_of_options)
+    whole = BenchmarkOptions() if options is None else options
+    advice = "Make one with boostopt.comparison.BenchmarkOptions(...), or leave it out."
+    return replace(instance("options", whole, BenchmarkOptions, "a BenchmarkOptions", advice), **keywords)
