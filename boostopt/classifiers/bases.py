@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from boostopt import oracles
@@ -64,7 +65,7 @@ def oracle_of(
     if callable(base) and not hasattr(base, "fit"):
         return _own(base, given, X, y, c)
     kind = _kind(base)
-    known = [name for name in inspect.signature(kind).parameters if name not in SET_HERE]
+    known = options_of(kind)
     for name in given:
         if name in SET_HERE:
             raise OptionError(f"{name} is a parameter of the classifier; got it in base_options. {SET_HERE[name]}")
@@ -74,6 +75,14 @@ def oracle_of(
         given["random_state"] = seed
     examples = (X, y) if isinstance(base, str) else (base, X, y)
     return kind(*examples, c=c, reflexive=reflexive, **given)
+
+
+def options_of(kind: type[Any]) -> list[str]:
+    """Return the names of the options of an oracle, those of its record of settings one by one."""
+    names = list(inspect.signature(kind).parameters)
+    if kind is oracles.RBFNetworks:
+        names[names.index("settings") :] = [field.name for field in fields(oracles.RBFSettings)]
+    return [name for name in names if name not in SET_HERE]
 
 
 def _kind(base: Any) -> type[Any]:

@@ -11,8 +11,9 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from boostopt.arguments import positive
 from boostopt.classifiers.examples import checked_weights, classes_of, merged
-from boostopt.oracles.rbf.fitting import fit_rbf, rbf_options
+from boostopt.oracles.rbf.fitting import PAPERS, RBFSettings, fit_rbf
 from boostopt.shapes import Array, Float
 
 
@@ -74,7 +75,7 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
         ValueError
             X, y or the weights are no examples, or a parameter is out of its range.
         """
-        options = rbf_options(self.K, self.iterations, self.ridge, "ridge")
+        settings = RBFSettings(self.K, self.iterations, positive("ridge", self.ridge, advice=PAPERS))
         features: Any
         labels: Any
         features, labels = validate_data(self, X, y, dtype=np.float64)
@@ -87,7 +88,7 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
         own = codes == 1 if len(self.classes_) == 2 else codes[:, np.newaxis] == np.arange(len(self.classes_))
         targets = np.where(own, 1.0, -1.0)
         seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
-        self.network_ = fit_rbf(points, targets, weights, *options, seed)
+        self.network_ = fit_rbf(points, targets, weights, settings, seed)
         return self
 
     def decision_function(self, X: Any) -> Float[Array, " n *classes"]:
