@@ -239,6 +239,7 @@ def _directive(home: str, path: str, value: Any) -> Iterator[str]:
         # Made by scikit-learn, with words that its own documentation explains.
         made = [name for name in dir(value) if name.startswith("set_") and name.endswith("_request")]
         if made:
+            yield "   :inherited-members: ClassifierMixin"
             yield f"   :exclude-members: {', '.join(made)}"
     elif inspect.isfunction(value):
         yield f".. autofunction:: {path}"

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from boostopt.arguments import file_path
 from boostopt.boosting.saving import MALFORMED, META, Writer, restored_hypothesis, with_arrays
 from boostopt.boosting.soft_margin import ClassCertificate
-from boostopt.classifiers.scorers import OfFile, Part
+from boostopt.classifiers.scorers import Scorer
 from boostopt.errors import BoostoptError, DataError, OptionError
 from boostopt.files import read_npz, replace_file, write_npz
 from boostopt.oracles import Feature, Fitted, Hypothesis, KernelColumn, RBFHypothesis, Stump
@@ -70,16 +70,16 @@ class Loaded:
         Those of the classifier by their names.
     attributes
         What a fit sets, by name.
-    parts
+    scorers
         What tells the classes apart.
     """
 
     parameters: Mapping[str, Any]
     attributes: Mapping[str, Any]
-    parts: tuple[OfFile, ...]
+    scorers: tuple[Scorer, ...]
 
 
-def save(model: Any, parts: Sequence[Part], path: str | PathLike[str]) -> None:
+def save(model: Any, scorers: Sequence[Scorer], path: str | PathLike[str]) -> None:
     """Write a fitted classifier.
 
     Raises
@@ -103,9 +103,9 @@ def save(model: Any, parts: Sequence[Part], path: str | PathLike[str]) -> None:
         # A page is known by its name, for the path of one would be run by a further fit.
         "parameters": {
             **{name: _plain(value) for name, value in model.get_params(deep=False).items()},
-            "formulation": parts[0].formulation,
+            "formulation": scorers[0].formulation,
         },
-        "parts": writer.plain([_described(part) for part in parts]),
+        "parts": writer.plain([_described(scorer) for scorer in scorers]),
     }
     said = _said(about)
     if len(said) > LARGEST_TEXT:
@@ -177,17 +177,17 @@ def _in_words(failure: BaseException) -> str:
     return words[:400].rstrip(".")
 
 
-def _described(part: Part) -> dict[str, Any]:
+def _described(scorer: Scorer) -> dict[str, Any]:
     """Return what tells a class from the rest as names, numbers and arrays."""
-    certificate = part.certificate
+    certificate = scorer.certificate
     return {
-        "formulation": part.formulation,
-        "oracle": part.oracle,
-        "majority": int(part.majority),
-        "rounds": int(part.rounds),
-        "reason": part.reason,
-        "w": part.w,
-        "hypotheses": [_state(hypothesis) for hypothesis in part.hypotheses],
+        "formulation": scorer.formulation,
+        "oracle": scorer.oracle,
+        "majority": int(scorer.majority),
+        "rounds": int(scorer.rounds),
+        "reason": scorer.reason,
+        "w": scorer.w,
+        "hypotheses": [_state(hypothesis) for hypothesis in scorer.hypotheses],
         "certificate": None
         if certificate is None
         else {"lower": float(certificate.lower), "upper": float(certificate.upper), "d": certificate.d},
@@ -287,7 +287,7 @@ def _classes(saved: Mapping[str, Any]) -> npt.NDArray[Any]:
     return classes
 
 
-def _part(saved: Mapping[str, Any], features: int) -> OfFile:
+def _part(saved: Mapping[str, Any], features: int) -> Scorer:
     """Return what tells a class from the rest, checked."""
     hypotheses = [restored_hypothesis(state) for state in saved["hypotheses"]]
     w = _numbers(saved["w"], len(hypotheses))
@@ -300,7 +300,7 @@ def _part(saved: Mapping[str, Any], features: int) -> OfFile:
     _hold(all(isinstance(text, str) for text in texts.values()), "what should be texts")
     _hold(saved["majority"] in (-1, 1) and type(saved["rounds"]) is int, "what should be whole numbers")
     certificate = None if saved["certificate"] is None else _certificate(saved["certificate"], texts["oracle"])
-    return OfFile(
+    return Scorer(
         **texts,
         hypotheses=hypotheses,
         w=w,
