@@ -13,6 +13,7 @@ import numpy as np
 from boostopt.arguments import seed, whole
 from boostopt.checks.measuring import (
     FEASIBLE,
+    OFF,
     ROUNDING,
     SOLVED,
     Measured,
@@ -23,6 +24,7 @@ from boostopt.checks.measuring import (
     above,
     apart,
     ask,
+    fenchel_young,
     made,
     number,
     optimum,
@@ -30,20 +32,15 @@ from boostopt.checks.measuring import (
     scale_of,
     vector,
 )
-from boostopt.checks.modelling import cones_used, curvature_faults, minimum, modelled, violation
-from boostopt.checks.points import AskedEdges, beyond
-from boostopt.checks.report import Check, CheckReport
+from boostopt.checks.modelling import curvature_faults, minimum, modelled, violation
+from boostopt.checks.points import SOLVES, AskedEdges, beyond
+from boostopt.checks.report import CheckReport
+from boostopt.checks.statements import cones, cvxpy_value
 from boostopt.edges.base import Active, EdgeFunction
 from boostopt.errors import OptionError, shown
 
-OFF = 0.05
-"""Residual from which hypothesis weights count as outside the domain of G*: their supremum grows by as much."""
-
 TIE = 1e-9
 """Edges nearer than this count as equal."""
-
-SOLVES = 5
-"""Arguments of each kind at which a solver is asked."""
 
 
 def check_edge(G: object, t: int = 3, random_state: int = 0) -> CheckReport:
@@ -71,13 +68,9 @@ def check_edge(G: object, t: int = 3, random_state: int = 0) -> CheckReport:
         raise OptionError(f"expected an EdgeFunction; got {shown(G)}. Subclass boostopt.authoring.EdgeFunction.")
     t = whole("t", t, 1, "a whole number of edges", "Ask for one or more.")
     random_state = seed("random_state", random_state)
-    return CheckReport(f"{type(G).__name__} of {t} edges", edge_checks(G, t, random_state, SOLVES))
-
-
-def edge_checks(G: EdgeFunction, t: int, random_state: int, solves: int) -> tuple[Check, ...]:
-    """Return the checks of G, with a solver asked at `solves` arguments of each kind."""
-    asked = AskedEdges(G, t, random_state, solves)
-    return tuple(made(name, check(asked)) for name, check in EDGE_CHECKS.items())
+    asked = AskedEdges(G, t, random_state, SOLVES)
+    checks = tuple(made(name, check(asked)) for name, check in EDGE_CHECKS.items())
+    return CheckReport(f"{type(G).__name__} of {t} edges", checks)
 
 
 def _project(asked: AskedEdges) -> Measurements:
@@ -128,10 +121,9 @@ def _fenchel_young(asked: AskedEdges) -> Measurements:
     for e in asked.edges:
         value = asked.value(e)
         for w, conjugate in zip(asked.weights, asked.conjugates, strict=True):
-            scale = scale_of(value, conjugate, float(np.abs(w) @ np.abs(e)))
-            gap = value + conjugate - float(w @ e)
+            gap, rounding = fenchel_young(value, conjugate, w, e)
             # A bound that was computed, not derived, is a bound to the accuracy of G itself all the same.
-            yield Measured(-gap, ROUNDING * scale, "G(e) + G*(w) - <w, e> is negative", {"e": e, "w": w})
+            yield Measured(-gap, rounding, "G(e) + G*(w) - <w, e> is negative", {"e": e, "w": w})
 
 
 def _subgradient(asked: AskedEdges) -> Measurements:
@@ -139,10 +131,8 @@ def _subgradient(asked: AskedEdges) -> Measurements:
     for e in asked.edges:
         w = asked.subgradient(e)
         yield Measured(asked.off(w), FEASIBLE, "the subgradient leaves the domain of G*", {"e": e, "w": w})
-        value, conjugate = asked.value(e), asked.conjugate(w, e)
-        scale = scale_of(value, conjugate, float(np.abs(w) @ np.abs(e)))
-        gap = abs(value + conjugate - float(w @ e))
-        yield Measured(gap, ROUNDING * scale, "|G(e) + G*(w) - <w, e>| at the subgradient w", {"e": e, "w": w})
+        gap, rounding = fenchel_young(asked.value(e), asked.conjugate(w, e), w, e)
+        yield Measured(abs(gap), rounding, "|G(e) + G*(w) - <w, e>| at the subgradient w", {"e": e, "w": w})
 
 
 def _conjugate(asked: AskedEdges) -> Measurements:
@@ -186,12 +176,10 @@ def _gaps(asked: AskedEdges) -> Measurements:
         value = asked.value(e)
         for w in asked.weights:
             gaps = asked.gaps(e, w)
-            conjugate = asked.conjugate(w, e)
-            scale = scale_of(value, conjugate, float(np.abs(w) @ np.abs(e)))
-            yield Measured(-float(gaps.min()), ROUNDING * scale, "a gap is negative", {"e": e, "w": w, "gaps": gaps})
-            expected = value + conjugate - float(w @ e)
+            expected, rounding = fenchel_young(value, asked.conjugate(w, e), w, e)
+            yield Measured(-float(gaps.min()), rounding, "a gap is negative", {"e": e, "w": w, "gaps": gaps})
             what = f"the gaps sum to {gaps.sum():.9g} and G(e) + G*(w) - <w, e> = {expected:.9g}"
-            yield Measured(apart(float(gaps.sum()), expected), ROUNDING * scale, what, {"e": e, "w": w})
+            yield Measured(apart(float(gaps.sum()), expected), rounding, what, {"e": e, "w": w})
 
 
 def _domain(asked: AskedEdges) -> Measurements:
@@ -239,30 +227,13 @@ def _active(asked: AskedEdges) -> Measurements:
                 x = x + (total - x.sum()) / k if active.signed else x * (total / x.sum())
             w = offset + active.directions @ x
             yield Measured(asked.off(w), FEASIBLE * 10, "an active w leaves the domain of G*", {"e": e, "w": w})
-            conjugate = asked.conjugate(w, e)
-            gap = abs(value + conjugate - float(w @ e))
-            scale = scale_of(value, conjugate, float(np.abs(w) @ np.abs(e)))
+            gap, rounding = fenchel_young(value, asked.conjugate(w, e), w, e)
             what = "|G(e) + G*(w) - <w, e>| at an active w: complementary slackness fails"
-            yield Measured(gap, 10 * ROUNDING * scale, what, {"e": e, "w": w})
+            yield Measured(abs(gap), 10 * rounding, what, {"e": e, "w": w})
         rest = asked.subgradient(e) - offset
         left = rest - active.directions @ np.linalg.lstsq(active.directions, rest)[0] if k else rest
         what = "the subgradient is no combination of the active directions: left over"
         yield Measured(float(np.abs(left).max()), ROUNDING * scale_of(float(np.abs(rest).max())), what, {"e": e})
-
-
-def _cvxpy_value(asked: AskedEdges) -> Measurements:
-    import cvxpy as cp
-
-    G = asked.G
-    for fault in curvature_faults(*modelled(G.cvxpy_value, cp.Variable(asked.t))):
-        yield Measured(np.inf, FEASIBLE, fault)
-    for e in asked.edges:
-        value, theirs = asked.value(e), minimum(G.cvxpy_value, e)
-        if theirs is None:
-            yield Remark("no solver found the value at one argument")
-            continue
-        what = f"|value(e) - cvxpy_value(e)|, value(e) = {value:.9g} and CVXPY's is {theirs:.9g}"
-        yield Measured(apart(value, theirs), SOLVED * scale_of(value), what, {"e": e})
 
 
 def _cvxpy_conjugate(asked: AskedEdges) -> Measurements:
@@ -301,18 +272,6 @@ def _sizes(asked: AskedEdges) -> Measurements:
         yield Measured(bad, 0.5, "multipliers that are not finite", {"e": e})
 
 
-def _cones(asked: AskedEdges) -> Measurements:
-    import cvxpy as cp
-
-    G, declared = asked.G, ask(lambda: asked.G.cones)
-    models = [G.cvxpy_value, G.cvxpy_conjugate] if G.exact else [G.cvxpy_value]
-    for model in models:
-        value, constraints = modelled(model, cp.Variable(asked.t))
-        missing = cones_used(cp.Problem(cp.Minimize(value), constraints), declared) - declared
-        what = f"cones needed but not declared: {', '.join(sorted(missing))}; declared {', '.join(sorted(declared))}"
-        yield Measured(float(len(missing)), 0.5, what)
-
-
 EDGE_CHECKS: dict[str, Callable[[AskedEdges], Measurements]] = {
     "project": _project,
     "residuals": _residuals,
@@ -323,9 +282,9 @@ EDGE_CHECKS: dict[str, Callable[[AskedEdges], Measurements]] = {
     "gaps": _gaps,
     "domain": _domain,
     "active": _active,
-    "cvxpy-value": _cvxpy_value,
+    "cvxpy-value": lambda asked: cvxpy_value(asked, asked.edges, "e"),
     "cvxpy-conjugate": _cvxpy_conjugate,
     "sizes": _sizes,
-    "cones": _cones,
+    "cones": cones,
 }
 """The checks by name, in the order of a report."""

@@ -27,6 +27,9 @@ FEASIBLE = 1e-9
 SOLVED = 1e-6
 """Relative error of a solver's optimum: 1e-8 is usual at the accuracy asked for, 1e-7 what is accepted from it."""
 
+OFF = 0.05
+"""Residual from which hypothesis weights count as outside the domain of G*: their supremum grows by as much."""
+
 SHOWN = 12
 """Entries of an array that are shown in words."""
 
@@ -204,6 +207,12 @@ def above(a: float, b: float) -> float:
 def scale_of(*sizes: float) -> float:
     """Return 1 plus the finite sizes: what a relative tolerance refers to."""
     return 1.0 + sum(abs(size) for size in sizes if np.isfinite(size))
+
+
+def fenchel_young(value: float, conjugate: float, x: Float[Array, " n"], y: Float[Array, " n"]) -> tuple[float, float]:
+    """Return f(x) + f*(y) - <x, y>, and how much of it may be rounding."""
+    size = scale_of(value, conjugate, float(np.abs(x) @ np.abs(y)))
+    return value + conjugate - float(x @ y), ROUNDING * size
 
 
 def _holds(item: Measured) -> bool:

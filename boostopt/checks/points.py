@@ -20,20 +20,33 @@ BOX = 100.0
 """Half width of the box of edges that stands for all of R^t: no edge of weights on the simplex exceeds 1."""
 
 
-class AskedRegularizer:
-    """A regularizer with the points at which it is asked, drawn once."""
+SOLVES = 5
+"""Arguments of each kind at which a solver is asked about one piece."""
 
-    def __init__(self, F: Regularizer, random_state: int, solves: int) -> None:
-        self.F, self.solves = F, solves
+
+class Asked:
+    """An F or a G of n arguments with the points at which it is asked, drawn once."""
+
+    def __init__(self, piece: Regularizer | EdgeFunction, n: int, random_state: int, solves: int) -> None:
+        self.piece: Any = piece
+        self.n, self.solves = n, solves
         self._seed = random_state
 
     def rng(self, stream: int) -> np.random.Generator:
         """A generator of its own for each use: no check depends on which ran before."""
         return np.random.default_rng([self._seed, stream])
 
-    def value(self, d: Float[Array, " N"]) -> float:
-        """F(d)."""
-        return number(ask(self.F.value, d), "value")
+    def value(self, x: Float[Array, " n"]) -> float:
+        """F(d) or G(e)."""
+        return number(ask(self.piece.value, x), "value")
+
+
+class AskedRegularizer(Asked):
+    """A regularizer with the points at which it is asked."""
+
+    def __init__(self, F: Regularizer, random_state: int, solves: int) -> None:
+        super().__init__(F, F.N, random_state, solves)
+        self.F = F
 
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
         """F* at z."""
@@ -140,24 +153,13 @@ class AskedRegularizer:
         """Maximizes <z, d> over the domain."""
         return Supremum(self.variable, 0.0, self.modelled[1])
 
-    def value_scale(self, d: Float[Array, " N"], z: Float[Array, " N"], *values: float) -> float:
-        """Return the size that rounding is relative to in F(d) + F*(z) - <d, z>."""
-        return scale_of(float(np.abs(d) @ np.abs(z)), *values)
 
-
-class AskedEdges:
-    """An edge function with the points at which it is asked, drawn once."""
+class AskedEdges(Asked):
+    """An edge function with the points at which it is asked."""
 
     def __init__(self, G: EdgeFunction, t: int, random_state: int, solves: int) -> None:
-        self.G, self.t, self.solves = G, t, solves
-        self._seed = random_state
-
-    def rng(self, stream: int) -> np.random.Generator:
-        return np.random.default_rng([self._seed, stream])
-
-    def value(self, e: Float[Array, " t"]) -> float:
-        """G(e)."""
-        return number(ask(self.G.value, e), "value")
+        super().__init__(G, t, random_state, solves)
+        self.G, self.t = G, t
 
     def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
         """G*(w)."""

@@ -18,6 +18,7 @@ from boostopt.checks.conic import SIDES, dual_function, labelled, with_edges
 from boostopt.checks.drawing import Instance
 from boostopt.checks.measuring import (
     FEASIBLE,
+    OFF,
     SOLVED,
     Measured,
     Measurements,
@@ -37,9 +38,6 @@ from boostopt.solving.solving import solve
 
 SOLVES = 2
 """Arguments at which a solver is asked, for F and G of one instance."""
-
-OFF = 0.05
-"""Residual from which hypothesis weights count as outside the domain of G*."""
 
 MULTIPLIER = 1e-5
 """What a solver's multipliers are worth: the square root of its gap where the dual is flat."""

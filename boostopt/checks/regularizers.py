@@ -24,15 +24,17 @@ from boostopt.checks.measuring import (
     above,
     apart,
     ask,
+    fenchel_young,
     made,
     number,
     record,
     scale_of,
     vector,
 )
-from boostopt.checks.modelling import cones_used, curvature_faults, minimum, modelled, violation
-from boostopt.checks.points import FAR, AskedRegularizer
-from boostopt.checks.report import Check, CheckReport
+from boostopt.checks.modelling import curvature_faults, minimum, modelled, violation
+from boostopt.checks.points import FAR, SOLVES, AskedRegularizer
+from boostopt.checks.report import CheckReport
+from boostopt.checks.statements import cones, cvxpy_value
 from boostopt.errors import OptionError, shown
 from boostopt.regularizers.base import Regularizer, Stationarity
 
@@ -53,9 +55,6 @@ SLOPES = 3
 
 PAIRS = 12
 """Segments whose middle is held against their ends."""
-
-SOLVES = 5
-"""Arguments at which a solver is asked."""
 
 
 def check_regularizer(F: object, random_state: int = 0) -> CheckReport:
@@ -81,13 +80,9 @@ def check_regularizer(F: object, random_state: int = 0) -> CheckReport:
         raise OptionError(
             f"expected a Regularizer; got {shown(F)}. Subclass boostopt.authoring.Regularizer or Separable."
         )
-    return CheckReport(type(F).__name__, regularizer_checks(F, seed("random_state", random_state), SOLVES))
-
-
-def regularizer_checks(F: Regularizer, random_state: int, solves: int) -> tuple[Check, ...]:
-    """Return the checks of F, with a solver asked at `solves` arguments of each kind."""
-    asked = AskedRegularizer(F, random_state, solves)
-    return tuple(made(name, check(asked)) for name, check in REGULARIZER_CHECKS.items())
+    asked = AskedRegularizer(F, seed("random_state", random_state), SOLVES)
+    checks = tuple(made(name, check(asked)) for name, check in REGULARIZER_CHECKS.items())
+    return CheckReport(type(F).__name__, checks)
 
 
 def _minimizer(asked: AskedRegularizer) -> Measurements:
@@ -105,9 +100,8 @@ def _fenchel_young(asked: AskedRegularizer) -> Measurements:
     values = [asked.value(d) for d in asked.weights]
     for z, at in zip(asked.directions, asked.at, strict=True):
         for d, value in zip(asked.weights, values, strict=True):
-            gap = value + at.value - float(d @ z)
-            scale = asked.value_scale(d, z, value, at.value)
-            yield Measured(-gap, ROUNDING * scale, "F(d) + F*(z) - <d, z> is negative", {"z": z, "d": d})
+            gap, rounding = fenchel_young(value, at.value, d, z)
+            yield Measured(-gap, rounding, "F(d) + F*(z) - <d, z> is negative", {"z": z, "d": d})
 
 
 def _maximizer(asked: AskedRegularizer) -> Measurements:
@@ -117,10 +111,8 @@ def _maximizer(asked: AskedRegularizer) -> Measurements:
     for z, at in zip(asked.directions, asked.at, strict=True):
         yield Measured(asked.outside(at.d), FEASIBLE, "the maximizer leaves the domain", {"z": z, "d": at.d})
         if F.exact:
-            value = asked.value(at.d)
-            scale = asked.value_scale(at.d, z, value, at.value)
-            gap = abs(value + at.value - float(at.d @ z))
-            yield Measured(gap, ROUNDING * scale, "|F(d) + F*(z) - <d, z>| at the maximizer d", {"z": z, "d": at.d})
+            gap, rounding = fenchel_young(asked.value(at.d), at.value, at.d, z)
+            yield Measured(abs(gap), rounding, "|F(d) + F*(z) - <d, z>| at the maximizer d", {"z": z, "d": at.d})
 
 
 def _conjugate(asked: AskedRegularizer) -> Measurements:
@@ -211,27 +203,17 @@ def _gaps(asked: AskedRegularizer) -> Measurements:
     for z, at in zip(asked.directions, asked.at, strict=True):
         for d, value in zip(asked.weights, values, strict=True):
             gaps = asked.gaps(d, z, at)
-            scale = asked.value_scale(d, z, value, at.value)
-            yield Measured(-float(gaps.min()), ROUNDING * scale, "a gap is negative", {"z": z, "d": d, "gaps": gaps})
-            expected = value + at.value - float(d @ z)
+            expected, rounding = fenchel_young(value, at.value, d, z)
+            yield Measured(-float(gaps.min()), rounding, "a gap is negative", {"z": z, "d": d, "gaps": gaps})
             what = f"the gaps sum to {gaps.sum():.9g} and F(d) + F*(z) - <d, z> = {expected:.9g}"
-            yield Measured(apart(float(gaps.sum()), expected), ROUNDING * scale, what, {"z": z, "d": d})
+            yield Measured(apart(float(gaps.sum()), expected), rounding, what, {"z": z, "d": d})
 
 
 def _cvxpy_value(asked: AskedRegularizer) -> Measurements:
-    F = asked.F
-    expression, constraints = asked.modelled
-    for fault in curvature_faults(expression, constraints):
-        yield Measured(np.inf, FEASIBLE, fault)
+    yield from cvxpy_value(asked, asked.weights, "d")
+    what = "a point of the domain violates the constraints of cvxpy_value"
     for d in asked.weights:
-        value, theirs = asked.value(d), minimum(F.cvxpy_value, d)
-        if theirs is None:
-            yield Remark("no solver found the value at one argument")
-            continue
-        what = f"|value(d) - cvxpy_value(d)|, value(d) = {value:.9g} and CVXPY's is {theirs:.9g}"
-        yield Measured(apart(value, theirs), SOLVED * scale_of(value), what, {"d": d})
-        what = "a point of the domain violates the constraints of cvxpy_value"
-        yield Measured(violation(F.cvxpy_value, d), FEASIBLE * scale_of(asked.size), what, {"d": d})
+        yield Measured(violation(asked.F.cvxpy_value, d), FEASIBLE * scale_of(asked.size), what, {"d": d})
 
 
 def _cvxpy_conjugate(asked: AskedRegularizer) -> Measurements:
@@ -264,12 +246,10 @@ def _finite(asked: AskedRegularizer) -> Measurements:
         for name, part in (("F*(z)", np.array([at.value])), ("d", at.d), ("gaps", gaps), ("multipliers", told)):
             bad = float(np.count_nonzero(~np.isfinite(part)))
             yield Measured(bad, 0.5, f"entries of {name} that are not finite", {"z": z, name: part})
-        value = asked.value(at.d)
-        gap = value + at.value - float(at.d @ z)
+        gap, rounding = fenchel_young(asked.value(at.d), at.value, at.d, z)
         # An upper bound may be loose so far out; it must still be one.
         off = abs(gap) if F.exact else -gap
-        scale = asked.value_scale(at.d, z, value, at.value)
-        yield Measured(off, ROUNDING * scale, "F(d) + F*(z) - <d, z> at the maximizer d", {"z": z, "d": at.d})
+        yield Measured(off, rounding, "F(d) + F*(z) - <d, z> at the maximizer d", {"z": z, "d": at.d})
 
 
 def _sizes(asked: AskedRegularizer) -> Measurements:
@@ -281,20 +261,6 @@ def _sizes(asked: AskedRegularizer) -> Measurements:
         size = number(answer, name)
         right = np.isfinite(size) and (size >= 0.0 if name == "magnitude" else size > 0.0)
         yield Measured(0.0 if right else np.inf, FEASIBLE, f"{name} must be finite and not negative", {name: size})
-
-
-def _cones(asked: AskedRegularizer) -> Measurements:
-    import cvxpy as cp
-
-    F, declared = asked.F, ask(lambda: asked.F.cones)
-    problems = [cp.Problem(cp.Minimize(asked.modelled[0]), asked.modelled[1])]
-    if F.exact:
-        value, constraints = modelled(F.cvxpy_conjugate, cp.Variable(F.N))
-        problems.append(cp.Problem(cp.Minimize(value), constraints))
-    for problem in problems:
-        missing = cones_used(problem, declared) - declared
-        what = f"cones needed but not declared: {', '.join(sorted(missing))}; declared {', '.join(sorted(declared))}"
-        yield Measured(float(len(missing)), 0.5, what)
 
 
 REGULARIZER_CHECKS: dict[str, Callable[[AskedRegularizer], Measurements]] = {
@@ -316,6 +282,6 @@ REGULARIZER_CHECKS: dict[str, Callable[[AskedRegularizer], Measurements]] = {
     "room": room,
     "finite": _finite,
     "sizes": _sizes,
-    "cones": _cones,
+    "cones": cones,
 }
 """The checks by name, in the order of a report."""
