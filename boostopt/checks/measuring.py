@@ -130,13 +130,13 @@ def made(name: str, measurements: Measurements) -> Check:
     except PieceFailed as failure:
         before = [told(worst)] if worst is not None and failed else []
         return Check(name, False, np.inf, 0.0, "; before that ".join([str(failure), *before]))
-    said = [f"{words} at {part} of {whole}" if whole else words for words, (part, whole) in remarks.items()]
+    counted = [f"{words} at {part} of {whole}" if whole else words for words, (part, whole) in remarks.items()]
     if worst is None:
         if skipped:
             return Check(name, True, np.nan, np.nan, f"not asked: {'; '.join(skipped)}")
-        return Check(name, False, np.inf, 0.0, "; ".join(["nothing could be compared", *said]))
+        return Check(name, False, np.inf, 0.0, "; ".join(["nothing could be compared", *counted]))
     words = [f"{failed} of {count} compared fail; worst: {told(worst)}"] if failed else [f"{count} compared"]
-    return Check(name, not failed, float(worst.value), worst.tolerance, "; ".join([*words, *said, *skipped]))
+    return Check(name, not failed, float(worst.value), worst.tolerance, "; ".join([*words, *counted, *skipped]))
 
 
 def told(item: Measured) -> str:

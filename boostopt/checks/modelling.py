@@ -92,10 +92,10 @@ def cones_used(problem: Any, declared: frozenset[str]) -> frozenset[str]:
     """Return the cones that CVXPY makes of a problem, a quadratic objective being one where it is declared."""
     dims = conic_form(problem, "quadratic" in declared)["dims"]
     second_order = "quadratic" if "quadratic" in declared and "second_order" not in declared else "second_order"
-    found = {
+    counts = {
         second_order: len(dims.soc),
         "exponential": dims.exp,
         "power": len(dims.p3d) + len(dims.pnd),
         "semidefinite": len(dims.psd),
     }
-    return frozenset({"linear", *(cone for cone, count in found.items() if count)})
+    return frozenset({"linear", *(cone for cone, count in counts.items() if count)})

@@ -24,7 +24,7 @@ SOLVES = 5
 """Arguments of each kind at which a solver is asked about one piece."""
 
 
-class Asked:
+class Probe:
     """An F or a G of n arguments with the points at which it is asked, drawn once."""
 
     def __init__(self, piece: Regularizer | EdgeFunction, n: int, random_state: int, solves: int) -> None:
@@ -41,7 +41,7 @@ class Asked:
         return number(ask(self.piece.value, x), "value")
 
 
-class AskedRegularizer(Asked):
+class RegularizerProbe(Probe):
     """A regularizer with the points at which it is asked."""
 
     def __init__(self, F: Regularizer, random_state: int, solves: int) -> None:
@@ -61,7 +61,7 @@ class AskedRegularizer(Asked):
         return vector(ask(self.F.project, q), self.F.N, "project")
 
     def outside(self, d: Float[Array, " N"]) -> float:
-        """By how much d leaves the domain, by F's own word; inf for what is not finite."""
+        """Return by how much d leaves the domain, by F's own word; inf for what is not finite."""
         return largest_of(ask(self.F.residuals, d), "residuals") if np.isfinite(d).all() else np.inf
 
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
@@ -154,7 +154,7 @@ class AskedRegularizer(Asked):
         return Supremum(self.variable, 0.0, self.modelled[1])
 
 
-class AskedEdges(Asked):
+class EdgeProbe(Probe):
     """An edge function with the points at which it is asked."""
 
     def __init__(self, G: EdgeFunction, t: int, random_state: int, solves: int) -> None:
@@ -175,7 +175,7 @@ class AskedEdges(Asked):
         return None if projected is None else vector(projected, self.t, "project")
 
     def off(self, w: Float[Array, " t"]) -> float:
-        """By how much w leaves the domain of G*, by G's own word."""
+        """Return by how much w leaves the domain of G*, by G's own word."""
         return largest_of(ask(self.G.residuals, w), "residuals")
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
@@ -269,6 +269,6 @@ def _moved_into(allowed: Polyhedron, e: Float[Array, " t"]) -> Float[Array, " t"
 
 
 def beyond(allowed: Polyhedron, e: Float[Array, " t"]) -> float:
-    """By how much e leaves a polyhedron."""
+    """Return by how much e leaves a polyhedron."""
     image = allowed.image(e)
     return max(0.0, float(np.maximum(image - allowed.high, allowed.low - image).max()))

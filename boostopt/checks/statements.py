@@ -8,19 +8,19 @@ import numpy as np
 
 from boostopt.checks.measuring import FEASIBLE, SOLVED, Measured, Measurements, Remark, apart, ask, scale_of
 from boostopt.checks.modelling import cones_used, curvature_faults, minimum, modelled
-from boostopt.checks.points import Asked
+from boostopt.checks.points import Probe
 from boostopt.shapes import Array, Float
 
 
-def cvxpy_value(asked: Asked, points: Iterable[Float[Array, " n"]], symbol: str) -> Measurements:
+def cvxpy_value(probe: Probe, points: Iterable[Float[Array, " n"]], symbol: str) -> Measurements:
     """The value of a piece is that of its CVXPY expression, which is convex by CVXPY's rules."""
     import cvxpy as cp
 
-    model = asked.piece.cvxpy_value
-    for fault in curvature_faults(*modelled(model, cp.Variable(asked.n))):
+    model = probe.piece.cvxpy_value
+    for fault in curvature_faults(*modelled(model, cp.Variable(probe.n))):
         yield Measured(np.inf, FEASIBLE, fault)
     for x in points:
-        value, theirs = asked.value(x), minimum(model, x)
+        value, theirs = probe.value(x), minimum(model, x)
         if theirs is None:
             yield Remark("no solver found the value at one argument")
             continue
@@ -28,14 +28,14 @@ def cvxpy_value(asked: Asked, points: Iterable[Float[Array, " n"]], symbol: str)
         yield Measured(apart(value, theirs), SOLVED * scale_of(value), what, {symbol: x})
 
 
-def cones(asked: Asked) -> Measurements:
+def cones(probe: Probe) -> Measurements:
     """The cones that CVXPY makes of a piece and of its conjugate are among those that it declares."""
     import cvxpy as cp
 
-    piece, declared = asked.piece, ask(lambda: asked.piece.cones)
+    piece, declared = probe.piece, ask(lambda: probe.piece.cones)
     models = [piece.cvxpy_value, piece.cvxpy_conjugate] if piece.exact else [piece.cvxpy_value]
     for model in models:
-        value, constraints = modelled(model, cp.Variable(asked.n))
+        value, constraints = modelled(model, cp.Variable(probe.n))
         missing = cones_used(cp.Problem(cp.Minimize(value), constraints), declared) - declared
         what = f"cones needed but not declared: {', '.join(sorted(missing))}; declared {', '.join(sorted(declared))}"
         yield Measured(float(len(missing)), 0.5, what)

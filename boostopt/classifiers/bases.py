@@ -61,20 +61,20 @@ def oracle_of(
     OptionError
         There is no such base or option, or the function returns something else.
     """
-    given = dict(options or {})
+    arguments = dict(options or {})
     if callable(base) and not hasattr(base, "fit"):
-        return _own(base, given, X, y, c)
+        return _own(base, arguments, X, y, c)
     kind = _kind(base)
-    known = options_of(kind)
-    for name in given:
+    names = options_of(kind)
+    for name in arguments:
         if name in SET_HERE:
             raise OptionError(f"{name} is a parameter of the classifier; got it in base_options. {SET_HERE[name]}")
-        if name not in known:
-            raise unknown_name(f"option of {kind.__name__}", name, known)
+        if name not in names:
+            raise unknown_name(f"option of {kind.__name__}", name, names)
     if seed is not None and "random_state" in inspect.signature(kind).parameters:
-        given["random_state"] = seed
+        arguments["random_state"] = seed
     examples = (X, y) if isinstance(base, str) else (base, X, y)
-    return kind(*examples, c=c, reflexive=reflexive, **given)
+    return kind(*examples, c=c, reflexive=reflexive, **arguments)
 
 
 def options_of(kind: type[Any]) -> list[str]:

@@ -133,16 +133,16 @@ class Plan:
 
     def _check_required(self) -> None:
         """Raise ProblemError for a parameter that the formulation needs and that neither it nor the classifier sets."""
-        given = {name for name, value in (self.parameters or {}).items() if value is not None}
-        given |= {*OWN, *set_anew(self.page, float(self.epsilon))}
-        for name, known in self.page.parameters.items():
-            if known.required and name not in given:
+        names = {name for name, value in (self.parameters or {}).items() if value is not None}
+        names |= {*OWN, *set_anew(self.page, float(self.epsilon))}
+        for name, parameter in self.page.parameters.items():
+            if parameter.required and name not in names:
                 raise ProblemError(
-                    f"{self.page.name} needs {name}, {known.meaning}, in {known.domain.text}; got none. "
+                    f"{self.page.name} needs {name}, {parameter.meaning}, in {parameter.domain.text}; got none. "
                     f'Pass parameters={{"{name}": ...}}.'
                 )
 
-    def asked(
+    def class_and_parameters(
         self, X: Any, y: Bool[Array, " N"], c: Float[Array, " N"], stored: bool = False
     ) -> tuple[Oracle, dict[str, Any]]:
         """Return the class of hypotheses over the different examples, and the parameters of the formulation.
@@ -180,8 +180,8 @@ class Plan:
         label
             The label of the second class, for who is shown the rounds.
         """
-        oracle, parameters = self.asked(X, y, c, file is not None)
-        asked: dict[str, Any] = (
+        oracle, parameters = self.class_and_parameters(X, y, c, file is not None)
+        several: dict[str, Any] = (
             {"columns_per_round": COLUMNS, "stabilization": MEASURED} if self.page.update == "total" else {}
         )
         shown: Any = partial(self.verbose, label) if callable(self.verbose) else bool(self.verbose)
@@ -196,7 +196,7 @@ class Plan:
             progress=shown,
             checkpoint=file,
             start=None if before is None else _same(before, oracle),
-            **asked,
+            **several,
             **parameters,
         )
         if run.reason == INTERRUPTED:
@@ -208,7 +208,7 @@ class Plan:
         for end, option, reached in ENDS:
             ended = [run for run in runs if run.reason == end and not _endless(run)]
             if ended:
-                where, proved = _said(ended, runs)
+                where, proved = _summary(ended, runs)
                 warnings.warn(
                     f"{reached.format(getattr(self, option))}{where} before a stopping rule held: {proved}. "
                     f"Raise {option}, or epsilon = {self.epsilon:g}.",
@@ -217,7 +217,7 @@ class Plan:
                 )
         wide = [run for run in runs if run.reason not in (LIMIT, TIME) and self._is_wide(run)]
         if wide:
-            where, proved = _said(wide, runs)
+            where, proved = _summary(wide, runs)
             converged = all(run.reason.startswith(CONVERGED) for run in wide)
             why = "no further hypothesis helped" if converged else f"boosting ended ({wide[0].reason})"
             advice = "Raise epsilon." if self.eta is None else "Raise epsilon, or leave out eta."
@@ -236,11 +236,11 @@ class Plan:
 
     def _bound(self, c: Float[Array, " N"]) -> tuple[Float[Array, " N"], dict[str, Any]]:
         """Return the multiplicities and the parameters of the formulation."""
-        given = dict(self.parameters or {})
+        values = dict(self.parameters or {})
         if self.eta is not None and "eta" in self.page.parameters:
-            given["eta"] = float(self.eta)
+            values["eta"] = float(self.eta)
         if "nu" not in self.page.parameters:
-            return c, given
+            return c, values
         if _whole(self.nu):
             total = float(c.sum())
             # N additions are wrong by N of the last digits of their sum at most.
@@ -250,13 +250,13 @@ class Plan:
                     "Pass fewer, or a share such as 0.1."
                 )
             if self.nu < total:
-                return c, {**given, "nu": float(self.nu)}
+                return c, {**values, "nu": float(self.nu)}
         share = 1.0 if _whole(self.nu) else float(self.nu)
         # The caps c / nu of a share do not change with the scale of c. With c >= 1 a share of less than one example has
         # caps of 1 and more, all as void as those of one. A power of 2 scales exactly.
         if (least := float(c.min())) < 1.0:
             c = np.ldexp(c, 1 - math.frexp(least)[1])
-        return c, {**given, "nu": max(share * float(c.sum()), 1.0)}
+        return c, {**values, "nu": max(share * float(c.sum()), 1.0)}
 
 
 def _same(before: Run, oracle: Oracle) -> Run:
@@ -286,7 +286,7 @@ def _proved(run: Run) -> tuple[float, str]:
     return certificate.gap, str(certificate)
 
 
-def _said(short: Sequence[Run], runs: Sequence[Run]) -> tuple[str, str]:
+def _summary(short: Sequence[Run], runs: Sequence[Run]) -> tuple[str, str]:
     """Return in how many of several runs it was so, and what the widest of them proves."""
     where = f" in {len(short)} of {len(runs)} runs" if len(runs) > 1 else ""
     return where, max(map(_proved, short))[1]

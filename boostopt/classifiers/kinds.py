@@ -114,9 +114,9 @@ def _labels(classifier: Any) -> Array:
             f"an ensemble and its members must be fitted; {name_of(classifier)} knows no classes. Call fit(X, y) first."
         )
     if isinstance(classes, list) or np.shape(classes) != (2,):
-        known = str(np.asarray(classes, dtype=object).tolist())[:100]
+        labels = str(np.asarray(classes, dtype=object).tolist())[:100]
         raise ProblemError(
-            f"an ensemble must tell two classes apart; {name_of(classifier)} was fitted to {known}. Fit one for each "
+            f"an ensemble must tell two classes apart; {name_of(classifier)} was fitted to {labels}. Fit one for each "
             "class against the rest."
         )
     return np.asarray(classes)
@@ -153,8 +153,8 @@ def _of_bagging(ensemble: Any, values: str | None, labels: Array) -> Members:
 
 def _of_voting(ensemble: Any, values: str | None, labels: Array) -> Members:
     models = list(ensemble.estimators_)  # fitted to the numbers of the classes, without those that were dropped
-    given = [1.0] * len(ensemble.estimators) if ensemble.weights is None else list(ensemble.weights)
-    weights = [w for w, (_, model) in zip(given, ensemble.estimators, strict=True) if not isinstance(model, str)]
+    votes = [1.0] * len(ensemble.estimators) if ensemble.weights is None else list(ensemble.weights)
+    weights = [w for w, (_, model) in zip(votes, ensemble.estimators, strict=True) if not isinstance(model, str)]
     return Members.weighted(_recoded(models, values, (0, 1), None), weights, labels)
 
 
@@ -186,8 +186,8 @@ def _of_list(models: list[Any], values: str | None, weights: npt.ArrayLike | Non
     own = np.ones(len(models)) if weights is None else weights
     if models and all(isinstance(model, Hypothesis) for model in models):
         return _of_hypotheses(models, values, own)
-    known = [_known(model) for model in models]
-    classes = np.unique(np.concatenate(known)) if known else np.array([0, 1])
+    labels = [_labels_of_one(model) for model in models]
+    classes = np.unique(np.concatenate(labels)) if labels else np.array([0, 1])
     if classes.shape != (2,):
         raise ProblemError(
             f"the classifiers of a list must have the same two labels; got {len(classes)}: "
@@ -196,7 +196,7 @@ def _of_list(models: list[Any], values: str | None, weights: npt.ArrayLike | Non
     return Members.weighted(_recoded(models, values, (classes[0], classes[1]), None), own, classes)
 
 
-def _known(model: Any) -> Array:
+def _labels_of_one(model: Any) -> Array:
     """Return the labels that a classifier of a list knows: two, or one that its sample held."""
     if not hasattr(model, "predict"):
         raise ProblemError(

@@ -193,7 +193,8 @@ class MarginBoostClassifier(BoostedClassifier):
         how: Any = {"dtype": np.float64, "accept_sparse": "csr"}
         features, labels = check_X_y(X, y, **how)
         examples = counted(checked_features(features), labels, sample_weight).weighted(self.class_weight)
-        return self._plan().asked(examples.X, examples.codes == told_apart(examples.classes, label), examples.c)[0]
+        second = examples.codes == told_apart(examples.classes, label)
+        return self._plan().class_and_parameters(examples.X, second, examples.c)[0]
 
     def save_certificate(
         self, path: str | PathLike[str], X: Any, y: Any, sample_weight: Any = None, label: Any = None

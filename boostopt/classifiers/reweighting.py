@@ -148,9 +148,7 @@ def reweight(
     own = {name: value for name, value in keywords.items() if name in OPTIONS}
     parameters = {name: value for name, value in keywords.items() if name not in OPTIONS}
     check_keywords("reweight", parameters, REWEIGHT, page)
-    advice = "Make one with boostopt.ensembles.ReweightOptions(...), or leave it out."
-    record = optional(instance, "options", options, ReweightOptions, "a ReweightOptions", advice)
-    how = replace(record or ReweightOptions(), **own)
+    how = replace(_read_record(options), **own)
     members = members_of(ensemble, how.values, how.weights).labelled(y)
     signs = members.coded(y)
     rows, c = multiplicities(sample_weight, len(signs))
@@ -182,10 +180,17 @@ def reweight(
     )
 
 
+def _read_record(options: object) -> ReweightOptions:
+    """Return options that were given whole; the default ones for None."""
+    advice = "Make one with boostopt.ensembles.ReweightOptions(...), or leave it out."
+    record = optional(instance, "options", options, ReweightOptions, "a ReweightOptions", advice)
+    return record or ReweightOptions()
+
+
 def _of_rows(d0: npt.ArrayLike, rows: Array, N: int) -> Array:
     """Return the reference distribution of the examples that count; other shapes are refused when it is bound."""
-    given = as_array("d0", d0)
-    return given[rows] if given.shape == (N,) else given
+    reference = as_array("d0", d0)
+    return reference[rows] if reference.shape == (N,) else reference
 
 
 def _bound(

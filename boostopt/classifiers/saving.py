@@ -107,21 +107,21 @@ def save(model: Any, scorers: Sequence[Scorer], path: str | PathLike[str]) -> No
         },
         "parts": writer.plain([_described(scorer) for scorer in scorers]),
     }
-    said = _said(about)
-    if len(said) > LARGEST_TEXT:
+    text = _encoded(about)
+    if len(text) > LARGEST_TEXT:
         raise OptionError(
-            f"expected a model whose description has at most {LARGEST_TEXT:,} bytes; got {len(said):,}. Fit fewer "
+            f"expected a model whose description has at most {LARGEST_TEXT:,} bytes; got {len(text):,}. Fit fewer "
             "hypotheses, or pickle the classifier for yourself."
         )
-    writer.arrays[META] = np.frombuffer(said, dtype=np.uint8)
+    writer.arrays[META] = np.frombuffer(text, dtype=np.uint8)
     try:
-        _restored(with_arrays(json.loads(said), writer.arrays), list(model.get_params(deep=False)))
+        _restored(with_arrays(json.loads(text), writer.arrays), list(model.get_params(deep=False)))
     except UNREADABLE as failure:
         raise OptionError(WITHOUT_FUNCTION.format(what=f"this model ({_in_words(failure)})")) from failure
     replace_file(file_path("path", path), lambda file: write_npz(file, writer.arrays))
 
 
-def _said(about: Mapping[str, Any]) -> bytes:
+def _encoded(about: Mapping[str, Any]) -> bytes:
     """Return a description as JSON."""
     try:
         return json.dumps(about).encode()
@@ -149,9 +149,9 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> Loaded:
         raise DataError(f"expected a model file; there is no file {str(source)!r}. Check the path.")
     try:
         arrays = read_npz(source)
-        said = arrays[META]
-        _hold(said.nbytes <= LARGEST_TEXT, f"its description has {said.nbytes:,} bytes, the limit is {LARGEST_TEXT:,}")
-        about = json.loads(said.tobytes().decode())
+        text = arrays[META]
+        _hold(text.nbytes <= LARGEST_TEXT, f"its description has {text.nbytes:,} bytes, the limit is {LARGEST_TEXT:,}")
+        about = json.loads(text.tobytes().decode())
         kind, form = about["kind"], about["format"]
     except UNREADABLE as failure:
         raise DataError(
@@ -260,14 +260,14 @@ def _restored(about: Mapping[str, Any], parameters: Sequence[str]) -> Loaded:
     classes, features, names = _classes(about["classes"]), about["features"], about["feature_names"]
     _hold(type(features) is int and features >= 1, "no number of features")
     _hold(type(about["rounds"]) is int and about["rounds"] >= 0, "no number of rounds")
-    given = about["parameters"]
-    _hold(isinstance(given, dict) and set(given) <= set(parameters), "parameters that the classifier does not have")
+    saved = about["parameters"]
+    _hold(isinstance(saved, dict) and set(saved) <= set(parameters), "parameters that the classifier does not have")
     parts = tuple(_part(part, features) for part in about["parts"])
     attributes: dict[str, Any] = {"classes_": classes, "n_features_in_": features, "n_iter_": about["rounds"]}
     if names is not None:
         _hold(len(names) == features and all(isinstance(name, str) for name in names), "names of other features")
         attributes["feature_names_in_"] = np.array(names, dtype=object)
-    return Loaded({name: _parameter(name, value) for name, value in given.items()}, attributes, parts)
+    return Loaded({name: _parameter(name, value) for name, value in saved.items()}, attributes, parts)
 
 
 def _classes(saved: Mapping[str, Any]) -> npt.NDArray[Any]:

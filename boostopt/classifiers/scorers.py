@@ -17,7 +17,7 @@ from boostopt.shapes import Array, Float
 
 @dataclass(frozen=True, eq=False)
 class Scorer:
-    """What tells one class from the rest, or the second of two from the first.
+    """The weighted hypotheses that tell one class from the rest, or the second of two from the first.
 
     Attributes
     ----------

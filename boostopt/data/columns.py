@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from boostopt.data.contents import Contents
 from boostopt.data.labels import is_blank
-from boostopt.data.tables import Numbers, Rows, is_number, meant, other_separator, place, places, read_table, to_numbers
+from boostopt.data.tables import Numbers, Rows, is_number, meant, other_separator, places, read_table, to_numbers
 from boostopt.errors import DataError, listed_briefly, unknown_name
 from boostopt.shapes import Array, Float
 
@@ -53,9 +53,9 @@ def labelled_columns(source: str, label: str, weights: str | None, drop: Sequenc
         what = "classes" if unknown == label else "weights"
         raise DataError(f"{path}: {unknown!r} is the column of the {what}, which is no feature anyway. Mend drop=...")
     if unknown is not None:
-        others = [known for known in header if known not in (label, weights)]
+        others = [name for name in header if name not in (label, weights)]
         raise DataError(f"{path} has no such column to drop: {unknown_name('column', unknown, others)} Mend drop=...")
-    at, left_out = place(path, header, label), {label, weights, *dropped}
+    at, left_out = places(path, header, [label])[0], {label, weights, *dropped}
     names = [name for name in header if name not in left_out]
     columns = places(path, header, names if weights is None else [*names, weights])
     table, labels, lines = _numbers(path, header, rows, columns, f"every column but {label!r}", ENCODE, at)
@@ -93,9 +93,9 @@ def named_columns(source: str, names: Sequence[str], label: str) -> Contents:
     """Return the named columns of a table, labels if it has them, and the names of the other columns."""
     path = Path(source)
     header, rows = read_table(path)
-    at = place(path, header, label) if label in header and label not in names else None
-    known = set(header)
-    missing = [name for name in names if name not in known]
+    at = places(path, header, [label])[0] if label in header and label not in names else None
+    there = set(header)
+    missing = [name for name in names if name not in there]
     if missing:
         raise DataError(
             f"{path} must have the columns that the model was fitted to; it lacks {_some(missing)}. "

@@ -24,24 +24,24 @@ def two_classes(source: str, labels: Any, N: int, positive: Any, names: Sequence
     """Return labels -1 and 1; classes 0, 1, ... may have names."""
     keys = _keys(source, labels, N)
     classes = sorted(set(keys.tolist()), key=lambda key: (isinstance(key, str), key))
-    said = [f"{q} ({name})" if name != str(q) else name for q, name in enumerate(names)] or list(map(str, classes))
+    words = [f"{q} ({name})" if name != str(q) else name for q, name in enumerate(names)] or list(map(str, classes))
     if positive is not None:
         if not isinstance(positive, str | bool | np.bool_) and not is_number(positive):
             advice = "Pass one of the labels."
             raise refused("positive", "the label of a class, a text or a number", positive, advice, DataError)
         wanted = float(names.index(positive)) if positive in names else _key(positive)
         if wanted not in classes:
-            known, near = ", ".join(said) if names else listed(said), nearest(positive, names or said)
-            raise DataError(f"{source}: unknown class {shown(positive)}.{near} Known: {known}.")
+            listing, near = ", ".join(words) if names else listed(words), nearest(positive, names or words)
+            raise DataError(f"{source}: unknown class {shown(positive)}.{near} Known: {listing}.")
     else:
         wanted = classes[-1]
     if len(classes) == 1:
         raise DataError(
-            f"{source} must have exactly two classes; all its examples are of one, {said[0]}. There is nothing to "
+            f"{source} must have exactly two classes; all its examples are of one, {words[0]}. There is nothing to "
             "tell apart."
         )
     if positive is None and len(classes) != 2:
-        some = ", ".join(said[:6]) + (", ..." if len(said) > 6 else "")
+        some = ", ".join(words[:6]) + (", ..." if len(words) > 6 else "")
         raise DataError(
             f"{source} must have exactly two classes; it has {len(classes)} ({some}). "
             "Set one against the others with positive=..."

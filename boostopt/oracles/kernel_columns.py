@@ -286,11 +286,11 @@ def _default_gamma(X: Any, c: Float[Array, " N"]) -> float:
 
 def _distinct(X: Any) -> tuple[Int[Array, " k"], Int[Array, " N"]]:
     """Return the first of each group of equal rows in order, and the group of each row."""
-    found: dict[Any, int] = {}
+    groups: dict[Any, int] = {}
     if isinstance(X, np.ndarray):
         keys: Iterator[Any] = ((row + 0.0).tobytes() for row in X)  # -0.0 becomes the plain zero
     else:
         parts = zip(X.indptr[:-1], X.indptr[1:], strict=True)
         keys = ((X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in parts)
-    group = np.array([found.setdefault(key, len(found)) for key in keys])
+    group = np.array([groups.setdefault(key, len(groups)) for key in keys])
     return np.unique(group, return_index=True)[1], group

@@ -38,7 +38,7 @@ SMALLEST_RANGE = 1e-280
 
 @dataclass(frozen=True)
 class RBFSettings:
-    """How networks are fitted. `RBFNetworks` takes the settings whole, as `settings`, or one by one by their names.
+    """The settings of a fit. `RBFNetworks` takes the settings whole, as `settings`, or one by one by their names.
 
     Attributes
     ----------
