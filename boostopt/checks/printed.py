@@ -84,27 +84,20 @@ class PageProbe:
     def dual(self) -> Any | None:
         """The dual as printed; None where none is and none can be derived."""
         derivable = "dual" in self.program.sides
-        return self._printed("dual") if self.prints_dual or derivable else None
+        return self._printed("dual") if self.prints("dual") or derivable else None
 
     def _printed(self, side: str) -> Any:
         import cvxpy as cp
 
         # Asked of the page itself, so that a failure is told with the page's line.
-        method = self.page.primal if side == "primal" else self.page.dual
-        problem = ask(method, self.U, self.program.parameters, self.program.examples)
+        problem = ask(getattr(self.page, side), self.U, self.program.parameters, self.program.examples)
         if not isinstance(problem, cp.Problem):
             raise PieceFailed(f"{type(self.page).__name__}.{side} must return a cvxpy.Problem; got {problem!r}"[:300])
         return problem
 
-    @property
-    def prints_primal(self) -> bool:
-        """Whether the page states a primal of its own."""
-        return type(self.page).primal is not Formulation.primal
-
-    @property
-    def prints_dual(self) -> bool:
-        """Whether the page states a dual of its own."""
-        return type(self.page).dual is not Formulation.dual
+    def prints(self, side: str) -> bool:
+        """Return whether the page states a problem of its own."""
+        return getattr(type(self.page), side) is not getattr(Formulation, side)
 
     @cached_property
     def solved_primal(self) -> tuple[float | None, dict[str, Any]]:
@@ -163,9 +156,8 @@ def compared(name: str, a: float | None, b: float | None) -> Iterator[Measured |
 
 def labels(probe: PageProbe) -> Measurements:
     """Every constraint is labelled, no two alike."""
-    printed = {"primal": probe.prints_primal, "dual": probe.prints_dual}
     for side, problem in (("primal", probe.primal), ("dual", probe.dual)):
-        if problem is None or not printed[side]:
+        if problem is None or not probe.prints(side):
             yield NotAsked(DERIVED.format(side))
             continue
         names = [constraint.label for constraint in problem.constraints]
@@ -195,7 +187,7 @@ def strong_duality(probe: PageProbe) -> Measurements:
 
 def literal_primal(probe: PageProbe) -> Measurements:
     """The printed primal has the value of min F(d) + G(Uᵀd)."""
-    if not probe.prints_primal:
+    if not probe.prints("primal"):
         yield NotAsked(DERIVED.format("primal"))
         return
     derived = optimum(ask(probe.program.cvxpy, "primal"))
@@ -204,7 +196,7 @@ def literal_primal(probe: PageProbe) -> Measurements:
 
 def literal_dual(probe: PageProbe) -> Measurements:
     """The printed dual has the value of max -F*(-Uw) - G*(w)."""
-    if probe.dual is None or not probe.prints_dual or "dual" not in probe.program.sides:
+    if probe.dual is None or not probe.prints("dual") or "dual" not in probe.program.sides:
         yield NotAsked(NO_DUAL if probe.dual is None else DERIVED.format("dual"))
         return
     yield from compared("printed and derived dual", probe.solved_dual[0], optimum(ask(probe.program.cvxpy, "dual")))

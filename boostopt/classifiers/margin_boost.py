@@ -35,8 +35,7 @@ class MarginBoostClassifier(BoostedClassifier):
     """Boost a class of hypotheses to a large soft margin, and prove how large it could be.
 
     f(x) = sum_q w_q h_q(x) / sum |w|, in [-1, 1], is positive for the second of two classes. Of more than two classes
-    each is told apart from the rest, and the largest f decides. A sample weight k counts as k copies of the example, to
-    the last digit; the order of the examples does not matter.
+    each is told apart from the rest, and the largest f decides. The order of the examples does not matter.
 
     Parameters
     ----------
@@ -85,8 +84,7 @@ class MarginBoostClassifier(BoostedClassifier):
     intercept
         Whether the constant hypotheses belong to the class as well. A function as base has said that itself.
     verbose
-        Whether a line on stderr shows how each run gets on; or what to call with the label that is told apart and every
-        row of its trace.
+        The `progress` of `boost`: see `boostopt.estimators`.
 
     Attributes
     ----------
@@ -136,7 +134,7 @@ class MarginBoostClassifier(BoostedClassifier):
         y
             Labels, shape (N,), at least two different ones.
         sample_weight
-            How often each example counts, non-negative, shape (N,), 1 by default; examples with 0 are left out.
+            Multiplicities, non-negative, shape (N,), 1 by default: see `boostopt.estimators`.
 
         Warns
         -----

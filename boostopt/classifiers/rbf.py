@@ -22,8 +22,7 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
     """Classify by an RBF network whose centres and widths are fitted with its output weights.
 
     The squared error to the targets -1 and 1 is minimised. Of more than two classes each has an output of its own, 1 on
-    its examples and -1 on the others; all share the centres. A sample weight k counts as k copies of the example, to
-    the last digit: equal examples are merged first.
+    its examples and -1 on the others; all share the centres. Equal examples are merged first.
 
     Parameters
     ----------
@@ -68,7 +67,7 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
         y
             Labels, shape (N,), at least two different ones.
         sample_weight
-            Non-negative, shape (N,), 1 by default; examples with 0 are left out.
+            Multiplicities, non-negative, shape (N,), 1 by default: see `boostopt.estimators`.
 
         Raises
         ------

@@ -107,7 +107,7 @@ def reweight(
     formulation
         A name from `list_formulations()`, the path of a page, or a formulation; a program over all hypotheses.
     sample_weight
-        Multiplicities of the examples, shape (N,), non-negative, 1 by default; examples with 0 are left out.
+        Multiplicities, non-negative, shape (N,), 1 by default: see `boostopt.estimators`.
     backend
         What solves the program, as in `solve`. The best soft margin is bounded by whatever serves.
     d0
