@@ -77,7 +77,8 @@ def ask(method: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
             warnings.simplefilter("ignore")
             return method(*args, **kwargs)
     except Exception as failure:
-        raise PieceFailed(f"{_place(failure) or _name(method)} raised {in_words(failure)}") from failure
+        name = getattr(method, "__qualname__", None) or type(method).__name__  # as its author wrote it
+        raise PieceFailed(f"{_place(failure) or name} raised {in_words(failure)}") from failure
 
 
 def record(answer: R, kind: type[Any], whose: str) -> R:
@@ -125,7 +126,7 @@ def made(name: str, measurements: Measurements) -> Check:
                 skipped[item.words] = None
             else:
                 count += 1
-                failed += not _holds(item)
+                failed += not item.value <= item.tolerance  # nan fails too
                 worst = item if worst is None or _severity(item) > _severity(worst) else worst
     except PieceFailed as failure:
         before = [told(worst)] if worst is not None and failed else []
@@ -215,10 +216,6 @@ def fenchel_young(value: float, conjugate: float, x: Float[Array, " n"], y: Floa
     return value + conjugate - float(x @ y), ROUNDING * size
 
 
-def _holds(item: Measured) -> bool:
-    return bool(item.value <= item.tolerance)  # False for nan
-
-
 def _severity(item: Measured) -> float:
     return float(item.value) / item.tolerance if item.value == item.value else np.inf
 
@@ -236,8 +233,3 @@ def _place(failure: Exception) -> str:
 def _written(filename: str) -> bool:
     """Whether code stands in a file of this package or of its user."""
     return filename.endswith(".py") and "site-packages" not in filename
-
-
-def _name(method: Any) -> str:
-    """The method as its author wrote it: the class and its name."""
-    return getattr(method, "__qualname__", None) or type(method).__name__

@@ -63,12 +63,8 @@ def violation(model: Model, x: Float[Array, " n"]) -> float:
     import cvxpy as cp
 
     _, constraints = modelled(model, cp.Constant(x))
-    return max((_largest(constraint) for constraint in constraints if not constraint.variables()), default=0.0)
-
-
-def _largest(constraint: Any) -> float:
-    """Largest violation over the entries of a constraint."""
-    return float(np.max(np.abs(np.asarray(ask(constraint.violation))), initial=0.0))
+    missed = [np.asarray(ask(constraint.violation)) for constraint in constraints if not constraint.variables()]
+    return max((float(np.max(np.abs(entries), initial=0.0)) for entries in missed), default=0.0)
 
 
 def curvature_faults(expression: Any, constraints: list[Any]) -> Iterator[str]:

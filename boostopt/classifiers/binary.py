@@ -82,15 +82,12 @@ class Plan:
     seed: int | None
 
     def __post_init__(self) -> None:
-        nu: Any = self.nu
-        rounds: Any = self.max_iter
-        seconds: Any = self.time_limit
-        jobs: Any = self.n_jobs
-        share = _real(nu) and not _whole(nu) and 0 < nu <= 1
+        nu, rounds, seconds, jobs = self.nu, self.max_iter, self.time_limit, self.n_jobs
+        file, verbose = self.checkpoint, self.verbose
         expected = (
             (
                 "nu",
-                share or (_whole(nu) and nu >= 1),
+                _real(nu) and (nu >= 1 if _whole(nu) else 0 < nu <= 1),
                 "a float in (0, 1], a share of the sum of the weights, or a whole number of examples, at least 1",
             ),
             ("epsilon", _real(self.epsilon) and 0 < self.epsilon < math.inf, "a positive number"),
@@ -108,11 +105,10 @@ class Plan:
                 "a positive number of seconds, or None",
             ),
             ("n_jobs", jobs is None or (_whole(jobs) and jobs != 0), "a whole number other than 0, or None"),
-            ("checkpoint", _path(self.checkpoint), "a path, or None"),
+            ("checkpoint", file is None or (isinstance(file, str | PathLike) and file != ""), "a path, or None"),
             (
                 "verbose",
-                isinstance(self.verbose, bool | int | np.bool_)
-                or (callable(self.verbose) and not isinstance(self.verbose, type)),
+                isinstance(verbose, bool | int | np.bool_) or (callable(verbose) and not isinstance(verbose, type)),
                 "True, False, or a function of a label and a row of a trace",
             ),
         )
@@ -290,11 +286,6 @@ def _summary(short: Sequence[Run], runs: Sequence[Run]) -> tuple[str, str]:
     """Return in how many of several runs it was so, and what the widest of them proves."""
     where = f" in {len(short)} of {len(runs)} runs" if len(runs) > 1 else ""
     return where, max(map(_proved, short))[1]
-
-
-def _path(value: Any) -> bool:
-    """Whether it is None or a path that is not empty."""
-    return value is None or (isinstance(value, str | PathLike) and value != "")
 
 
 def _real(value: Any) -> bool:

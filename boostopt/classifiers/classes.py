@@ -26,10 +26,8 @@ def runs_of(plan: Plan, examples: Counted, before: Sequence[Run | None]) -> tupl
     if plan.time_limit is not None:
         together: Any = effective_n_jobs(plan.n_jobs)
         plan = replace(plan, time_limit=float(plan.time_limit) / math.ceil(len(before) / together))
-    tasks = (
-        delayed(plan.run)(X, codes == k, c, before[k], _numbered(plan.checkpoint, k), classes[k])
-        for k in range(len(before))
-    )
+    files = [None if plan.checkpoint is None else Path(f"{plan.checkpoint}.{k}") for k in range(len(before))]
+    tasks = (delayed(plan.run)(X, codes == k, c, before[k], files[k], classes[k]) for k in range(len(before)))
     runs: Any = Parallel(n_jobs=plan.n_jobs)(tasks)
     return tuple(runs)
 
@@ -49,8 +47,3 @@ def told_apart(classes: npt.NDArray[Any], label: Any) -> int:
         told = labels if len(labels) > 2 else labels[1:]
         raise OptionError(f"expected the label of a class that is told apart, of {told}; got {shown(label)}. Pass it.")
     return labels.index(label)
-
-
-def _numbered(checkpoint: Any, k: int) -> Path | None:
-    """Return the file of the k-th class."""
-    return None if checkpoint is None else Path(f"{checkpoint}.{k}")

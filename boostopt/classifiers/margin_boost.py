@@ -24,7 +24,6 @@ from boostopt.errors import OptionError, shown
 from boostopt.oracles import Oracle
 from boostopt.oracles.features import checked_features
 from boostopt.programs.catalogue import default_formulation, get_formulation
-from boostopt.shapes import Array, Float
 from boostopt.threads import one_thread
 
 FORMULATION = default_formulation()
@@ -160,9 +159,10 @@ class MarginBoostClassifier(BoostedClassifier):
             self._scorers = tuple(map(Scorer.of, self.runs_))
             self.classes_ = examples.classes
             self.n_iter_ = max(run.rounds for run in self.runs_)
-            own = self._signs(labels)
             f = self._values(features)
-        self.margins_ = (own[:, -1] if f.ndim == 1 else own) * f
+        own = labels[:, np.newaxis] == self.classes_
+        signs = np.where(own.any(axis=1, keepdims=True), np.where(own, 1.0, -1.0), np.nan)  # nan: of no class
+        self.margins_ = (signs[:, -1] if f.ndim == 1 else signs) * f
         plan.warn_of_ends(self.runs_)
         return self
 
@@ -287,11 +287,6 @@ class MarginBoostClassifier(BoostedClassifier):
                 "none. Set warm_start=False."
             )
         return self.runs_
-
-    def _signs(self, labels: npt.NDArray[Any]) -> Float[Array, "N classes"]:
-        """Return y of each example for each class: 1 or -1, nan where it is of none."""
-        own = labels[:, np.newaxis] == self.classes_
-        return np.where(own.any(axis=1, keepdims=True), np.where(own, 1.0, -1.0), np.nan)
 
 
 def _seed(random_state: Any) -> int | None:

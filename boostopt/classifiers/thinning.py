@@ -108,7 +108,8 @@ class Thinning:
         choice = self._solved(columns)
         while len(choice.columns) > k:
             most = max(k, min(int((1.0 - share) * len(choice.columns)), len(choice.columns) - 1))
-            choice = self._solved(_heaviest(choice, most))
+            heaviest = np.argsort(-np.abs(choice.w), kind="stable")[:most]
+            choice = self._solved(np.sort(choice.columns[heaviest]))
         return choice
 
     def _grown(self, k: int) -> Choice:
@@ -155,8 +156,3 @@ class Thinning:
         level = e[choice.columns].max(initial=-np.inf)
         order = np.argsort(-e, kind="stable")
         return order[e[order] > level]
-
-
-def _heaviest(choice: Choice, k: int) -> Int[Array, " k"]:
-    """Return the k columns of largest weight."""
-    return np.sort(choice.columns[np.argsort(-np.abs(choice.w), kind="stable")[:k]])

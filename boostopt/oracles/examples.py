@@ -48,7 +48,9 @@ class Labelled:
     def digest(self) -> str:
         """SHA-256 of features, labels and multiplicities."""
         digest = hashlib.sha256(repr(self.X.shape).encode())
-        for part in (*_arrays(self.X), self.y, self.c):
+        sparse = scipy.sparse.issparse(self.X)
+        features = [self.X.data, self.X.indices, self.X.indptr] if sparse else [self.X + 0.0]  # -0.0 is the same number
+        for part in (*features, self.y, self.c):
             digest.update(np.ascontiguousarray(part).data)
         return digest.hexdigest()
 
@@ -139,11 +141,6 @@ def signs(y: npt.ArrayLike) -> Int8[Array, "*shape"]:
         first = list(dict.fromkeys(map(shown, labels.ravel()[:1000].tolist())))[:5]
         raise ProblemError(f"y must hold -1 and 1, or 0 and 1; got {', '.join(first)}. Code the two classes so.")
     return np.where(labels == 1, 1, -1).astype(np.int8)
-
-
-def _arrays(X: Any) -> list[Any]:
-    """Return the arrays that say what the features are."""
-    return [X.data, X.indices, X.indptr] if scipy.sparse.issparse(X) else [X + 0.0]  # -0.0 is the same number
 
 
 class OracleOfExamples(Oracle):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass, fields, replace
 from operator import index
 from typing import Any, ClassVar
 
@@ -75,8 +75,11 @@ class RBFHypothesis(HypothesisOfFeatures):
 
     @property
     def _name(self) -> tuple[str, tuple[int, ...], bytes]:
-        parts = self.network.centres, self.network.widths, self.network.output_weights
-        return self.values, self.network.centres.shape, b"".join(part.tobytes() for part in parts)
+        return self.values, self.network.centres.shape, b"".join(part.tobytes() for part in self._arrays.values())
+
+    @property
+    def _arrays(self) -> dict[str, Array]:
+        return {field.name: getattr(self.network, field.name) for field in fields(RBFNetwork)}
 
     def __hash__(self) -> int:
         return hash(self._name)
@@ -85,17 +88,11 @@ class RBFHypothesis(HypothesisOfFeatures):
         return isinstance(other, RBFHypothesis) and other._name == self._name
 
     def state(self) -> State:
-        return {
-            "number": self.number,
-            "values": self.values,
-            "centres": self.network.centres,
-            "widths": self.network.widths,
-            "output_weights": self.network.output_weights,
-        }
+        return {"number": self.number, "values": self.values, **self._arrays}
 
     @classmethod
     def restored(cls, state: State) -> RBFHypothesis:
-        names = "centres", "widths", "output_weights"
+        names = [field.name for field in fields(RBFNetwork)]
         parts = [np.asarray(state[name]) for name in names]
         if any(part.dtype.kind not in "iuf" for part in parts):
             raise TypeError(f"{', '.join(names)} must be real numbers; got {', '.join(str(p.dtype) for p in parts)}")

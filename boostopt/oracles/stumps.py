@@ -66,18 +66,13 @@ def _draw(X: Float[Array, "N features"], count: int, rng: np.random.Generator) -
     while varying and len(drawn) < count:
         j = int(rng.choice(varying))
         if j not in left:
-            left[j] = rng.permutation(_thresholds(X[:, j]))
+            values = np.unique(X[:, j])
+            left[j] = rng.permutation(threshold_between(values[:-1], values[1:]))
         drawn.append((j, float(left[j][-1])))
         left[j] = left[j][:-1]
         if len(left[j]) == 0:
             varying.remove(j)
     return drawn
-
-
-def _thresholds(feature: Float[Array, " N"]) -> Float[Array, " thresholds"]:
-    """Return a threshold between each two neighbouring values."""
-    values = np.unique(feature)
-    return threshold_between(values[:-1], values[1:])
 
 
 def threshold_between(
