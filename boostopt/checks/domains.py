@@ -12,6 +12,7 @@ from boostopt.checks.measuring import (
     Measurements,
     NotAsked,
     ask,
+    held,
     number,
     optimum,
     scale_of,
@@ -42,7 +43,7 @@ def domain(probe: RegularizerProbe) -> Measurements:
 
     feasible = optimum(cp.Problem(cp.Minimize(0), [*probe.modelled[1], *distribution]))
     missed = "the domain misses the simplex: no distribution satisfies the constraints of cvxpy_value"
-    yield Measured(0.0 if feasible == 0.0 else np.inf, FEASIBLE, missed if F.on_simplex else "the domain is empty")
+    yield held(feasible == 0.0, missed if F.on_simplex else "the domain is empty")
 
 
 def residuals(probe: RegularizerProbe) -> Measurements:
@@ -63,7 +64,7 @@ def residuals(probe: RegularizerProbe) -> Measurements:
                 missing = beyond - 1e3 * max(sizes.values(), default=0.0)
                 yield Measured(missing, FEASIBLE, "residuals do not see how far d lies outside", {"d": off})
     not_finite = max(ask(F.residuals, np.full(F.N, np.nan)).values(), default=0.0)
-    yield Measured(0.0 if not_finite == np.inf else np.inf, FEASIBLE, "residuals of nan must be inf")
+    yield held(not_finite == np.inf, "residuals of nan must be inf")
 
 
 def _extremes(probe: RegularizerProbe) -> list[tuple[Float[Array, " N"], Float[Array, " N"], float]]:
@@ -96,7 +97,7 @@ def support(probe: RegularizerProbe) -> Measurements:
         what = f"the maximum of <z, d> over the domain is {largest:.9g}, above support(z) = {claimed:.9g}"
         yield Measured(largest - claimed, SOLVED * scale_of(largest), what, {"z": z})
         if not np.isfinite(claimed):
-            yield Measured(np.inf, FEASIBLE, "support(z) must be finite", {"z": z})
+            yield held(False, "support(z) must be finite", {"z": z})
 
 
 def mass(probe: RegularizerProbe) -> Measurements:

@@ -25,6 +25,7 @@ from boostopt.checks.measuring import (
     apart,
     ask,
     fenchel_young,
+    held,
     made,
     number,
     optimum,
@@ -32,7 +33,7 @@ from boostopt.checks.measuring import (
     scale_of,
     vector,
 )
-from boostopt.checks.modelling import curvature_faults, minimum, modelled, violation
+from boostopt.checks.modelling import curvature, minimum, modelled, violation
 from boostopt.checks.points import SOLVES, EdgeProbe, beyond
 from boostopt.checks.report import CheckReport
 from boostopt.checks.statements import cones, cvxpy_value
@@ -85,7 +86,7 @@ def _project(probe: EdgeProbe) -> Measurements:
             continue
         meaningful += 1
         yield Measured(probe.off(v), FEASIBLE, "project(w) violates the domain of G*", {"w": w, "project(w)": v})
-    yield Measured(0.0 if meaningful else np.inf, FEASIBLE, "project returns None whatever w is")
+    yield held(meaningful > 0, "project returns None whatever w is")
     for w in probe.weights:
         again = probe.project(w)
         moved = np.inf if again is None else float(np.abs(again - w).max())
@@ -99,7 +100,7 @@ def _residuals(probe: EdgeProbe) -> Measurements:
     for w in probe.weights:
         yield Measured(probe.off(w), FEASIBLE, "residuals at a point of the domain of G*", {"w": w})
     not_finite = probe.off(np.full(probe.t, np.nan))
-    yield Measured(0.0 if not_finite == np.inf else np.inf, FEASIBLE, "residuals of nan must be inf")
+    yield held(not_finite == np.inf, "residuals of nan must be inf")
     if not G.exact:
         yield Remark("where G* is infinite was not asked: a bound on [-1, 1] is finite everywhere")
         return
@@ -187,7 +188,7 @@ def _domain(probe: EdgeProbe) -> Measurements:
     import cvxpy as cp
 
     G, allowed = probe.G, probe.domain
-    yield Measured(0.0 if probe.edges else np.inf, FEASIBLE, "no edges were found in the domain of G")
+    yield held(len(probe.edges) > 0, "no edges were found in the domain of G")
     for e in probe.edges:
         yield Measured(violation(G.cvxpy_value, e), FEASIBLE * 10, "cvxpy_value forbids edges of the domain", {"e": e})
     if allowed is None:
@@ -243,8 +244,7 @@ def _cvxpy_conjugate(probe: EdgeProbe) -> Measurements:
     if not G.exact:
         yield NotAsked("there is no closed form of G*")
         return
-    for fault in curvature_faults(*modelled(G.cvxpy_conjugate, cp.Variable(probe.t))):
-        yield Measured(np.inf, FEASIBLE, fault)
+    yield from curvature(G.cvxpy_conjugate, cp.Variable(probe.t))
     for w, conjugate in list(zip(probe.weights, probe.conjugates, strict=True))[::2]:
         theirs = minimum(G.cvxpy_conjugate, w)
         if theirs is not None:
@@ -264,9 +264,8 @@ def _sizes(probe: EdgeProbe) -> Measurements:
     for e in probe.edges:
         for w in probe.weights[:3]:
             magnitude = number(ask(G.magnitude, e, w, 1.0), "magnitude")
-            right = 0.0 <= magnitude < np.inf
-            what = "magnitude must be finite and not negative"
-            yield Measured(0.0 if right else np.inf, FEASIBLE, what, {"e": e, "w": w, "magnitude": magnitude})
+            at = {"e": e, "w": w, "magnitude": magnitude}
+            yield held(0.0 <= magnitude < np.inf, "magnitude must be finite and not negative", at)
         told = ask(lambda e=e: np.array([float(x) for x in G.multipliers(e).values()]))
         bad = float(np.count_nonzero(~np.isfinite(told)))
         yield Measured(bad, 0.5, "multipliers that are not finite", {"e": e})

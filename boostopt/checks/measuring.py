@@ -210,6 +210,11 @@ def scale_of(*sizes: float) -> float:
     return 1.0 + sum(abs(size) for size in sizes if np.isfinite(size))
 
 
+def held(holds: bool, what: str, at: Mapping[str, Any] | None = None) -> Measured:
+    """Return the measurement of a statement that is true or not."""
+    return Measured(0.0 if holds else np.inf, FEASIBLE, what, at or {})
+
+
 def fenchel_young(value: float, conjugate: float, x: Float[Array, " n"], y: Float[Array, " n"]) -> tuple[float, float]:
     """Return f(x) + f*(y) - <x, y>, and how much of it may be rounding."""
     size = scale_of(value, conjugate, float(np.abs(x) @ np.abs(y)))

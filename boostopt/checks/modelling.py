@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.checks.measuring import ask, optimum
+from boostopt.checks.measuring import Measured, ask, held, optimum
 from boostopt.shapes import Array, Float
 
 Model = Callable[[Any], tuple[Any, list[Any]]]
@@ -67,15 +67,17 @@ def violation(model: Model, x: Float[Array, " n"]) -> float:
     return max((float(np.max(np.abs(entries), initial=0.0)) for entries in missed), default=0.0)
 
 
-def curvature_faults(expression: Any, constraints: list[Any]) -> Iterator[str]:
-    """Say what is not convex by CVXPY's rules."""
+def curvature(model: Model, x: Any) -> Iterator[Measured]:
+    """Yield a measurement that fails for each part of a modelled function that is not convex by CVXPY's rules."""
+    expression, constraints = modelled(model, x)
     if expression.size != 1:
-        yield f"the expression must be a scalar; it has shape {expression.shape}"
+        yield held(False, f"the expression must be a scalar; it has shape {expression.shape}")
     if not ask(expression.is_convex):
-        yield f"the expression is not convex by CVXPY's rules, it is {expression.curvature.lower()}: {expression}"[:300]
+        curve = expression.curvature.lower()
+        yield held(False, f"the expression is not convex by CVXPY's rules, it is {curve}: {expression}"[:300])
     for constraint in constraints:
         if not ask(constraint.is_dcp):
-            yield f"a constraint is not convex by CVXPY's rules: {constraint}"[:300]
+            yield held(False, f"a constraint is not convex by CVXPY's rules: {constraint}"[:300])
 
 
 def conic_form(problem: Any, quadratic: bool) -> Any:

@@ -17,7 +17,6 @@ from boostopt.certificates.certificate import Certificate
 from boostopt.checks.conic import SIDES, dual_function, labelled, with_edges
 from boostopt.checks.drawing import Instance
 from boostopt.checks.measuring import (
-    FEASIBLE,
     OFF,
     SOLVED,
     Measured,
@@ -27,6 +26,7 @@ from boostopt.checks.measuring import (
     Remark,
     apart,
     ask,
+    held,
     optimum,
     scale_of,
 )
@@ -170,11 +170,9 @@ def senses(probe: PageProbe) -> Measurements:
     """The primal is the d side and minimized, the dual is maximized."""
     import cvxpy as cp
 
-    minimizes = isinstance(probe.primal.objective, cp.Minimize)
-    yield Measured(0.0 if minimizes else np.inf, FEASIBLE, "the printed primal must be minimized")
+    yield held(isinstance(probe.primal.objective, cp.Minimize), "the printed primal must be minimized")
     if probe.dual is not None:
-        maximizes = isinstance(probe.dual.objective, cp.Maximize)
-        yield Measured(0.0 if maximizes else np.inf, FEASIBLE, "the printed dual must be maximized")
+        yield held(isinstance(probe.dual.objective, cp.Maximize), "the printed dual must be maximized")
 
 
 def strong_duality(probe: PageProbe) -> Measurements:
@@ -209,9 +207,8 @@ def certificate(probe: PageProbe) -> Measurements:
         yield Remark("no solver found a value in one instance")
         return
     if proof.infeasible or value == np.inf:
-        agree = proof.infeasible and value == np.inf
         what = f"infeasible by one word, not by the other: {proof!r}, the printed primal has {value:.9g}"
-        yield Measured(0.0 if agree else np.inf, FEASIBLE, what)
+        yield held(proof.infeasible and value == np.inf, what)
         return
     outside = max(proof.lower - value, value - proof.upper, 0.0)
     what = f"the value {value:.9g} of the printed primal lies outside {proof!r} by"

@@ -25,13 +25,14 @@ from boostopt.checks.measuring import (
     apart,
     ask,
     fenchel_young,
+    held,
     made,
     number,
     record,
     scale_of,
     vector,
 )
-from boostopt.checks.modelling import curvature_faults, minimum, modelled, violation
+from boostopt.checks.modelling import curvature, minimum, violation
 from boostopt.checks.points import FAR, SOLVES, RegularizerProbe
 from boostopt.checks.report import CheckReport
 from boostopt.checks.statements import cones, cvxpy_value
@@ -223,9 +224,7 @@ def _cvxpy_conjugate(probe: RegularizerProbe) -> Measurements:
     if not F.exact:
         yield NotAsked("there is no closed form of F*")
         return
-    expression, constraints = modelled(F.cvxpy_conjugate, -cp.Variable(F.N))
-    for fault in curvature_faults(expression, constraints):
-        yield Measured(np.inf, FEASIBLE, fault)
+    yield from curvature(F.cvxpy_conjugate, -cp.Variable(F.N))
     for z, at in list(zip(probe.directions, probe.at, strict=True))[: probe.solves]:
         theirs = minimum(F.cvxpy_conjugate, z)
         if theirs is None:
@@ -254,13 +253,12 @@ def _finite(probe: RegularizerProbe) -> Measurements:
 
 def _sizes(probe: RegularizerProbe) -> Measurements:
     F, unit = probe.F, probe.unit
-    positive = bool(np.isfinite(unit).all()) and bool((unit > 0).all())
-    yield Measured(0.0 if positive else np.inf, FEASIBLE, "unit must be positive and finite", {"unit": unit})
+    yield held(bool((np.isfinite(unit) & (unit > 0)).all()), "unit must be positive and finite", {"unit": unit})
     sizes = {"rate": ask(lambda: F.rate), "mass": ask(lambda: F.mass), "magnitude": ask(lambda: F.magnitude)}
     for name, answer in sizes.items():
         size = number(answer, name)
-        right = np.isfinite(size) and (size >= 0.0 if name == "magnitude" else size > 0.0)
-        yield Measured(0.0 if right else np.inf, FEASIBLE, f"{name} must be finite and not negative", {name: size})
+        right = size >= 0.0 if name == "magnitude" else size > 0.0
+        yield held(right and size < np.inf, f"{name} must be finite and not negative", {name: size})
 
 
 REGULARIZER_CHECKS: dict[str, Callable[[RegularizerProbe], Measurements]] = {

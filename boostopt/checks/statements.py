@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
-from boostopt.checks.measuring import FEASIBLE, SOLVED, Measured, Measurements, Remark, apart, ask, scale_of
-from boostopt.checks.modelling import cones_used, curvature_faults, minimum, modelled
+from boostopt.checks.measuring import SOLVED, Measured, Measurements, Remark, apart, ask, scale_of
+from boostopt.checks.modelling import cones_used, curvature, minimum, modelled
 from boostopt.checks.points import Probe
 from boostopt.shapes import Array, Float
 
@@ -17,8 +15,7 @@ def cvxpy_value(probe: Probe, points: Iterable[Float[Array, " n"]], symbol: str)
     import cvxpy as cp
 
     model = probe.piece.cvxpy_value
-    for fault in curvature_faults(*modelled(model, cp.Variable(probe.n))):
-        yield Measured(np.inf, FEASIBLE, fault)
+    yield from curvature(model, cp.Variable(probe.n))
     for x in points:
         value, theirs = probe.value(x), minimum(model, x)
         if theirs is None:
