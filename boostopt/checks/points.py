@@ -85,13 +85,7 @@ class RegularizerProbe(Probe):
         mixed = rng.normal(size=N)
         mixed[0], mixed[-1] = np.nan, np.inf
         return [
-            np.full(N, np.nan),
-            np.full(N, np.inf),
-            np.full(N, -np.inf),
-            np.zeros(N),
-            np.full(N, -1.0),
-            np.full(N, 1e300),
-            np.full(N, 1e-300),
+            *(np.full(N, x) for x in (np.nan, np.inf, -np.inf, 0.0, -1.0, 1e300, 1e-300)),
             np.eye(N)[0],
             np.eye(N)[-1] * 1e6,
             mixed,

@@ -92,12 +92,11 @@ def _maker(ensemble: Any) -> Maker:
             "the members of an ensemble must be there to be asked one by one, with bounds of their values; "
             "HistGradientBoostingClassifier has neither in public. Fit a GradientBoostingClassifier."
         )
-    makers: Sequence[tuple[type[Any], Maker]] = (
+    averages = kinds.RandomForestClassifier, kinds.ExtraTreesClassifier, kinds.BaggingClassifier
+    makers: Sequence[tuple[type[Any] | tuple[type[Any], ...], Maker]] = (
         (kinds.AdaBoostClassifier, _of_adaboost),
         (kinds.GradientBoostingClassifier, _of_gradient_boosting),
-        (kinds.RandomForestClassifier, _of_forest),
-        (kinds.ExtraTreesClassifier, _of_forest),
-        (kinds.BaggingClassifier, _of_bagging),
+        (averages, _of_average),
         (kinds.VotingClassifier, _of_voting),
     )
     for kind, make in makers:
@@ -140,15 +139,10 @@ def _of_adaboost(ensemble: Any, values: str | None, labels: Array) -> Members:
     return Members.weighted(_recoded(models, values, (labels[0], labels[1]), None), weights, labels)
 
 
-def _of_forest(ensemble: Any, values: str | None, labels: Array) -> Members:
-    models = list(ensemble.estimators_)  # fitted to the numbers of the classes
-    return Members.weighted(_recoded(models, values, (0, 1), None), np.ones(len(models)), labels)
-
-
-def _of_bagging(ensemble: Any, values: str | None, labels: Array) -> Members:
-    models = list(ensemble.estimators_)  # fitted to the numbers of the classes, each to features of its own
-    hypotheses = _recoded(models, values, (0, 1), [np.asarray(q) for q in ensemble.estimators_features_])
-    return Members.weighted(hypotheses, np.ones(len(models)), labels)
+def _of_average(ensemble: Any, values: str | None, labels: Array) -> Members:
+    models = list(ensemble.estimators_)  # fitted to the numbers of the classes; in bagging each to features of its own
+    features = getattr(ensemble, "estimators_features_", None)
+    return Members.weighted(_recoded(models, values, (0, 1), features), np.ones(len(models)), labels)
 
 
 def _of_voting(ensemble: Any, values: str | None, labels: Array) -> Members:
