@@ -145,9 +145,8 @@ def reweight(
             f"re-weighting needs a program over all hypotheses; {page.name} states one update, of "
             f"{page.columns} column{'s' if page.columns > 1 else ''}. Choose another formulation."
         )
-    own = {name: value for name, value in keywords.items() if name in OPTIONS}
-    parameters = {name: value for name, value in keywords.items() if name not in OPTIONS}
-    check_keywords("reweight", parameters, REWEIGHT, page)
+    own = {name: keywords.pop(name) for name in OPTIONS if name in keywords}
+    check_keywords("reweight", keywords, REWEIGHT, page)
     how = replace(_read_record(options), **own)
     members = members_of(ensemble, how.values, how.weights).labelled(y)
     signs = members.coded(y)
@@ -158,8 +157,7 @@ def reweight(
             "Pass some of the other."
         )
     U = members.margins(X, signs, rows)
-    reference = None if d0 is None else _of_rows(d0, rows, len(signs))
-    program = _bound(page, U, c, reference, how.reflexive, parameters)
+    program = _bound(page, U, c, _of_rows(d0, rows, len(signs)), how.reflexive, keywords)
     solution = solve(program, backend, how.tol).raise_if_failed()
     goal = _goal(program, solution, how.reflexive)
     best = _best(goal, solution, U, how.tol)
@@ -187,8 +185,10 @@ def _read_record(options: object) -> ReweightOptions:
     return record or ReweightOptions()
 
 
-def _of_rows(d0: npt.ArrayLike, rows: Array, N: int) -> Array:
+def _of_rows(d0: npt.ArrayLike | None, rows: Array, N: int) -> Array | None:
     """Return the reference distribution of the examples that count; other shapes are refused when it is bound."""
+    if d0 is None:
+        return None
     reference = as_array("d0", d0)
     return reference[rows] if reference.shape == (N,) else reference
 
