@@ -2,6 +2,8 @@
 
 reweight
     Solve a formulation over the members of a fitted ensemble.
+ReweightOptions
+    Its options, whole.
 Reweighted
     What comes back: weights, the interval of the best soft margin of the members, a classifier.
 members_of
@@ -22,17 +24,18 @@ if TYPE_CHECKING:
     from boostopt.classifiers.kinds import members_of
     from boostopt.classifiers.members import Members
     from boostopt.classifiers.reweighted import Reweighted
-    from boostopt.classifiers.reweighting import reweight
+    from boostopt.classifiers.reweighting import ReweightOptions, reweight
 
 _HOME = {
     "Members": "members",
+    "ReweightOptions": "reweighting",
     "Reweighted": "reweighted",
     "members_of": "kinds",
     "reweight": "reweighting",
 }
 """Where each public name lives."""
 
-__all__ = ["Members", "Reweighted", "members_of", "reweight"]
+__all__ = ["Members", "ReweightOptions", "Reweighted", "members_of", "reweight"]
 
 
 def __getattr__(name: str) -> Any:

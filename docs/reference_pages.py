@@ -240,6 +240,9 @@ def _directive(home: str, path: str, value: Any) -> Iterator[str]:
         # Made by scikit-learn, with words that its own documentation explains.
         made = [name for name in dir(value) if name.startswith("set_") and name.endswith("_request")]
         if made:
+            others = [base for base in value.__mro__ if not base.__module__.startswith("boostopt.")]
+            made += sorted({name for base in others for name in vars(base) if not name.startswith("_")})
+            yield "   :inherited-members:"
             yield f"   :exclude-members: {', '.join(made)}"
     elif inspect.isfunction(value):
         yield f".. autofunction:: {path}"

@@ -37,14 +37,14 @@ def with_edges(primal: Any, U: Float[Array, "N t"]) -> Any:
     """
     import cvxpy as cp
 
-    found = set(labelled(primal)) & set(SIDES)
-    if found in ({"w"}, {"w+", "w-"}):
+    sides = set(labelled(primal)) & set(SIDES)
+    if sides in ({"w"}, {"w+", "w-"}):
         return primal
     e = cp.Variable(U.shape[1], name="e")
     search = _Products(U, e)
     objective = cp.Minimize(search.replaced(primal.objective.expr))
     constraints = [c.copy([search.replaced(arg) for arg in c.args]).set_label(c.label) for c in primal.constraints]
-    if found or search.d is None:
+    if sides or search.d is None:
         raise PieceFailed(
             'the printed primal must label its constraint on the edges "w", a two-sided pair "w+" and "w-", or have '
             f"the edges as products U.T @ d; its labels are {', '.join(labelled(primal)) or 'none'}"
@@ -86,8 +86,8 @@ class _Products:
         rows = np.asarray(value.toarray() if hasattr(value, "toarray") else value, dtype=np.float64)
         rows = rows if rows.shape[-1] == N else rows.T
         combination = rows @ self.inverse
-        known = np.abs(combination @ self.U.T - rows).max() <= FEASIBLE * np.abs(rows).max(initial=1.0)
-        return combination if known and np.abs(rows).max(initial=0.0) > 0 else None
+        exact = np.abs(combination @ self.U.T - rows).max() <= FEASIBLE * np.abs(rows).max(initial=1.0)
+        return combination if exact and np.abs(rows).max(initial=0.0) > 0 else None
 
 
 def dual_function(primal: Any, w: Float[Array, " t"]) -> float | None:
@@ -103,11 +103,11 @@ def with_multiplier(primal: Any, w: Float[Array, " t"]) -> Any:
     import cvxpy as cp
     from cvxpy.constraints.zero import Equality
 
-    found = set(labelled(primal)) & set(SIDES)
+    sides = set(labelled(primal)) & set(SIDES)
     v, value = cp.Variable(len(w)), cp.Variable()
     constraints = list[Any]()
     for constraint in primal.constraints:
-        if constraint.label not in found:
+        if constraint.label not in sides:
             constraints.append(constraint)
             continue
         if constraint.size != len(w):

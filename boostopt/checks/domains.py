@@ -12,105 +12,106 @@ from boostopt.checks.measuring import (
     Measurements,
     NotAsked,
     ask,
+    held,
     number,
     optimum,
     scale_of,
     vector,
 )
 from boostopt.checks.modelling import violation
-from boostopt.checks.points import FAR, AskedRegularizer
+from boostopt.checks.points import FAR, RegularizerProbe
 from boostopt.shapes import Array, Float
 
 MOVED = 3
 """Points of the domain that are moved out of it, and twice as many that are moved within it."""
 
 
-def domain(asked: AskedRegularizer) -> Measurements:
+def domain(probe: RegularizerProbe) -> Measurements:
     """The points that `project` returns, whatever it is given; and whether there are any."""
-    F = asked.F
-    for q in (None, *asked.junk):
-        d = asked.project(q)
-        yield Measured(asked.outside(d), FEASIBLE, "project(q) violates the domain", {"q": q, "project(q)": d})
+    F = probe.F
+    for q in (None, *probe.junk):
+        d = probe.project(q)
+        yield Measured(probe.outside(d), FEASIBLE, "project(q) violates the domain", {"q": q, "project(q)": d})
         if F.on_simplex and d.shape == (F.N,):
             miss = max(abs(float(d.sum()) - 1.0), -float(d.min()))
             yield Measured(miss, FEASIBLE, "project(q) is no distribution", {"q": q, "project(q)": d})
-    for d in asked.weights:
-        moved = np.abs(asked.project(d) - d).max()
-        yield Measured(float(moved), FEASIBLE * scale_of(asked.size), "project moves a point of the domain", {"d": d})
-    distribution = [asked.variable >= 0, asked.variable.sum() == 1] if F.on_simplex else []
+    for d in probe.weights:
+        moved = np.abs(probe.project(d) - d).max()
+        yield Measured(float(moved), FEASIBLE * scale_of(probe.size), "project moves a point of the domain", {"d": d})
+    distribution = [probe.variable >= 0, probe.variable.sum() == 1] if F.on_simplex else []
     import cvxpy as cp
 
-    found = optimum(cp.Problem(cp.Minimize(0), [*asked.modelled[1], *distribution]))
+    feasible = optimum(cp.Problem(cp.Minimize(0), [*probe.modelled[1], *distribution]))
     missed = "the domain misses the simplex: no distribution satisfies the constraints of cvxpy_value"
-    yield Measured(0.0 if found == 0.0 else np.inf, FEASIBLE, missed if F.on_simplex else "the domain is empty")
+    yield held(feasible == 0.0, missed if F.on_simplex else "the domain is empty")
 
 
-def residuals(asked: AskedRegularizer) -> Measurements:
+def residuals(probe: RegularizerProbe) -> Measurements:
     """The residuals are 0 in the domain and see how far a point lies outside."""
-    F, rng = asked.F, asked.rng(3)
-    for d in asked.weights:
-        yield Measured(asked.outside(d), FEASIBLE, "residuals at a point of the domain", {"d": d})
-    for d in asked.weights[:MOVED]:
+    F, rng = probe.F, probe.rng(3)
+    for d in probe.weights:
+        yield Measured(probe.outside(d), FEASIBLE, "residuals at a point of the domain", {"d": d})
+    for d in probe.weights[:MOVED]:
         # The last two keep the sum, so that other conditions are violated alone.
         here, there = np.eye(F.N)[rng.permutation(F.N)[:2]]
-        shifted = (2.0 * d + asked.size, d - asked.size, d + asked.size * rng.normal(size=F.N))
+        shifted = (2.0 * d + probe.size, d - probe.size, d + probe.size * rng.normal(size=F.N))
         for off in (*shifted, d.sum() * here, d + d.sum() * (here - there)):
             beyond = violation(F.cvxpy_value, off)
-            found = ask(F.residuals, off)
-            if beyond > FEASIBLE and min(found.values(), default=0.0) < 0.0:
-                yield Measured(-min(found.values()), FEASIBLE, "a residual is negative", {"d": off})
-            if beyond > 1e-3 * asked.size:
-                missing = beyond - 1e3 * max(found.values(), default=0.0)
+            sizes = ask(F.residuals, off)
+            if beyond > FEASIBLE and min(sizes.values(), default=0.0) < 0.0:
+                yield Measured(-min(sizes.values()), FEASIBLE, "a residual is negative", {"d": off})
+            if beyond > 1e-3 * probe.size:
+                missing = beyond - 1e3 * max(sizes.values(), default=0.0)
                 yield Measured(missing, FEASIBLE, "residuals do not see how far d lies outside", {"d": off})
     not_finite = max(ask(F.residuals, np.full(F.N, np.nan)).values(), default=0.0)
-    yield Measured(0.0 if not_finite == np.inf else np.inf, FEASIBLE, "residuals of nan must be inf")
+    yield held(not_finite == np.inf, "residuals of nan must be inf")
 
 
-def _extremes(asked: AskedRegularizer) -> list[tuple[Float[Array, " N"], Float[Array, " N"], float]]:
+def _extremes(probe: RegularizerProbe) -> list[tuple[Float[Array, " N"], Float[Array, " N"], float]]:
     """Return (direction, vertex, maximum of <direction, d>): where linear functions are largest on the domain."""
-    found = list[tuple[Float[Array, " N"], Float[Array, " N"], float]]()
-    for z in asked.directions[: asked.solves]:
-        largest = asked.largest.at(z)
+    extremes = list[tuple[Float[Array, " N"], Float[Array, " N"], float]]()
+    for z in probe.directions[: probe.solves]:
+        largest = probe.largest.at(z)
         if largest is not None and np.isfinite(largest):
-            found.append((z, asked.project(asked.variable.value), largest))
-    return found
+            extremes.append((z, probe.project(probe.variable.value), largest))
+    return extremes
 
 
-def span(asked: AskedRegularizer) -> Measurements:
+def span(probe: RegularizerProbe) -> Measurements:
     """F is at most the span on the domain."""
-    F, bound = asked.F, number(ask(lambda: asked.F.span), "span")
+    F, bound = probe.F, number(ask(lambda: probe.F.span), "span")
     if bound != bound and not F.exact:
         yield NotAsked("the span is not known (nan)")
         return
     # At large arguments the maximizers are vertices.
-    vertices = [asked.conjugate_at(FAR * z).d for z in asked.directions] if F.exact else []
-    for d in (*asked.weights, *vertices, *(vertex for _, vertex, _ in _extremes(asked))):
-        value = asked.value(d)
+    vertices = [probe.conjugate_at(FAR * z).d for z in probe.directions] if F.exact else []
+    for d in (*probe.weights, *vertices, *(vertex for _, vertex, _ in _extremes(probe))):
+        value = probe.value(d)
         yield Measured(value - bound, ROUNDING * scale_of(value), f"F(d) exceeds the span {bound:.9g}", {"d": d})
 
 
-def support(asked: AskedRegularizer) -> Measurements:
+def support(probe: RegularizerProbe) -> Measurements:
     """The support is finite and at least the maximum of <z, d> over the domain."""
-    for z, _, largest in _extremes(asked):
-        claimed = number(ask(asked.F.support, z), "support")
+    for z, _, largest in _extremes(probe):
+        claimed = number(ask(probe.F.support, z), "support")
         what = f"the maximum of <z, d> over the domain is {largest:.9g}, above support(z) = {claimed:.9g}"
         yield Measured(largest - claimed, SOLVED * scale_of(largest), what, {"z": z})
         if not np.isfinite(claimed):
-            yield Measured(np.inf, FEASIBLE, "support(z) must be finite", {"z": z})
+            yield held(False, "support(z) must be finite", {"z": z})
 
 
-def mass(asked: AskedRegularizer) -> Measurements:
+def mass(probe: RegularizerProbe) -> Measurements:
     """The sum of |d_n| is at most the mass."""
-    bound = number(ask(lambda: asked.F.mass), "mass")
-    for d in (*asked.weights, *(vertex for _, vertex, _ in _extremes(asked))):
+    bound = number(ask(lambda: probe.F.mass), "mass")
+    for d in (*probe.weights, *(vertex for _, vertex, _ in _extremes(probe))):
         total = float(np.abs(d).sum())
         yield Measured(total - bound, ROUNDING * scale_of(total), f"sum |d_n| exceeds the mass {bound:.9g}", {"d": d})
 
 
-def room(asked: AskedRegularizer) -> Measurements:
+def room(probe: RegularizerProbe) -> Measurements:
     """Moves within the room stay in the domain."""
-    F, rng = asked.F, asked.rng(5)
-    for d in asked.weights[: 2 * MOVED]:
+    F, rng = probe.F, probe.rng(5)
+    for d in probe.weights[: 2 * MOVED]:
         free = vector(ask(F.room, d), F.N, "room")
         yield Measured(-float(free.min()), FEASIBLE, "room is negative", {"d": d, "room": free})
         for _ in range(2):
@@ -119,9 +120,9 @@ def room(asked: AskedRegularizer) -> Measurements:
                 # Of the moves up and those down the larger sum is cut to the smaller.
                 up, down = float(move[move > 0].sum()), -float(move[move < 0].sum())
                 move = np.where(move > 0, move * _share(down, up), move * _share(up, down))
-            left = max(asked.outside(d + move), violation(F.cvxpy_value, d + move))
+            left = max(probe.outside(d + move), violation(F.cvxpy_value, d + move))
             what = "d leaves the domain by a move within its room"
-            yield Measured(left, FEASIBLE * scale_of(asked.size), what, {"d": d, "move": move})
+            yield Measured(left, FEASIBLE * scale_of(probe.size), what, {"d": d, "move": move})
 
 
 def _share(wanted: float, available: float) -> float:

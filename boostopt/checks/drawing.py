@@ -47,14 +47,14 @@ class Instance:
     ----------
     program
         The program.
-    given
+    values
         The parameters passed to `bind`; those left to `canonical` are not among them.
     c, d0
         As passed to `bind`, None for the default.
     """
 
     program: Program
-    given: Mapping[str, Any]
+    values: Mapping[str, Any]
     c: Float[Array, " N"] | None
     d0: Float[Array, " N"] | None
 
@@ -75,7 +75,7 @@ def draw_instances(
     PieceFailed
         The page raises something else than a ProblemError, or none of `ATTEMPTS` draws can be bound.
     """
-    found = list[Instance]()
+    instances = list[Instance]()
     infeasible = 0
     for k in range(number):
         instance: Instance | None = None
@@ -93,8 +93,8 @@ def draw_instances(
         if instance is None:
             raise PieceFailed(f"no random instance can be bound; the last of {ATTEMPTS} was refused: {refused}")
         infeasible += hopeless
-        found.append(instance)
-    return found
+        instances.append(instance)
+    return instances
 
 
 def _is_infeasible(program: Program) -> bool:
@@ -142,16 +142,16 @@ def _draw(
         d0[0] = 0.0 if k % 3 == 2 and zeros else d0[0]
         d0 /= d0.sum()
     examples = Examples(np.ones(N) if c is None else c, np.full(N, 1.0 / N) if d0 is None else d0)
-    given = dict(parameters)
+    values = dict(parameters)
     flags = 0
-    for name, known in page.parameters.items():
-        flag = known.domain.kind == "flag"
-        if name not in given:
-            canonical = isinstance(known.default, float) and math.isnan(known.default)
+    for name, parameter in page.parameters.items():
+        flag = parameter.domain.kind == "flag"
+        if name not in values:
+            canonical = isinstance(parameter.default, float) and math.isnan(parameter.default)
             if not (canonical and rng.random() < 0.5):
-                given[name] = bool((k >> flags) & 1) if flag else _value(known.domain, examples, rng)
+                values[name] = bool((k >> flags) & 1) if flag else _value(parameter.domain, examples, rng)
         flags += flag
-    return Instance(bound(page, U, c, d0, given), given, c, d0)
+    return Instance(bound(page, U, c, d0, values), values, c, d0)
 
 
 def bound(
@@ -159,11 +159,11 @@ def bound(
     U: Float[Array, "N t"],
     c: Float[Array, " N"] | None,
     d0: Float[Array, " N"] | None,
-    given: Mapping[str, Any],
+    values: Mapping[str, Any],
 ) -> Program:
     """Bind a page; a ProblemError is its answer, anything else that it raises its failure."""
     try:
-        return page.bind(U, c=c, d0=d0, **given)
+        return page.bind(U, c=c, d0=d0, **values)
     except ProblemError:
         raise
     except Exception as failure:

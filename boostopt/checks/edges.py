@@ -13,6 +13,7 @@ import numpy as np
 from boostopt.arguments import seed, whole
 from boostopt.checks.measuring import (
     FEASIBLE,
+    OFF,
     ROUNDING,
     SOLVED,
     Measured,
@@ -23,6 +24,8 @@ from boostopt.checks.measuring import (
     above,
     apart,
     ask,
+    fenchel_young,
+    held,
     made,
     number,
     optimum,
@@ -30,20 +33,15 @@ from boostopt.checks.measuring import (
     scale_of,
     vector,
 )
-from boostopt.checks.modelling import cones_used, curvature_faults, minimum, modelled, violation
-from boostopt.checks.points import AskedEdges, beyond
-from boostopt.checks.report import Check, CheckReport
+from boostopt.checks.modelling import curvature, minimum, modelled, violation
+from boostopt.checks.points import SOLVES, EdgeProbe, beyond
+from boostopt.checks.report import CheckReport
+from boostopt.checks.statements import cones, cvxpy_value
 from boostopt.edges.base import Active, EdgeFunction
 from boostopt.errors import OptionError, shown
 
-OFF = 0.05
-"""Residual from which hypothesis weights count as outside the domain of G*: their supremum grows by as much."""
-
 TIE = 1e-9
 """Edges nearer than this count as equal."""
-
-SOLVES = 5
-"""Arguments of each kind at which a solver is asked."""
 
 
 def check_edge(G: object, t: int = 3, random_state: int = 0) -> CheckReport:
@@ -71,51 +69,47 @@ def check_edge(G: object, t: int = 3, random_state: int = 0) -> CheckReport:
         raise OptionError(f"expected an EdgeFunction; got {shown(G)}. Subclass boostopt.authoring.EdgeFunction.")
     t = whole("t", t, 1, "a whole number of edges", "Ask for one or more.")
     random_state = seed("random_state", random_state)
-    return CheckReport(f"{type(G).__name__} of {t} edges", edge_checks(G, t, random_state, SOLVES))
+    probe = EdgeProbe(G, t, random_state, SOLVES)
+    checks = tuple(made(name, check(probe)) for name, check in EDGE_CHECKS.items())
+    return CheckReport(f"{type(G).__name__} of {t} edges", checks)
 
 
-def edge_checks(G: EdgeFunction, t: int, random_state: int, solves: int) -> tuple[Check, ...]:
-    """Return the checks of G, with a solver asked at `solves` arguments of each kind."""
-    asked = AskedEdges(G, t, random_state, solves)
-    return tuple(made(name, check(asked)) for name, check in EDGE_CHECKS.items())
-
-
-def _project(asked: AskedEdges) -> Measurements:
-    t = asked.t
-    mixed = asked.rng(2).normal(size=t)
+def _project(probe: EdgeProbe) -> Measurements:
+    t = probe.t
+    mixed = probe.rng(2).normal(size=t)
     mixed[0] = np.nan
     junk = [np.full(t, x) for x in (np.nan, np.inf, -np.inf, 0.0, -1.0, 1e300, -1e300, 1e-300)]
     meaningful = 0
-    for w in (*junk, mixed, *asked.raw_weights):
-        v = asked.project(w)
+    for w in (*junk, mixed, *probe.raw_weights):
+        v = probe.project(w)
         if v is None:
             continue
         meaningful += 1
-        yield Measured(asked.off(v), FEASIBLE, "project(w) violates the domain of G*", {"w": w, "project(w)": v})
-    yield Measured(0.0 if meaningful else np.inf, FEASIBLE, "project returns None whatever w is")
-    for w in asked.weights:
-        again = asked.project(w)
+        yield Measured(probe.off(v), FEASIBLE, "project(w) violates the domain of G*", {"w": w, "project(w)": v})
+    yield held(meaningful > 0, "project returns None whatever w is")
+    for w in probe.weights:
+        again = probe.project(w)
         moved = np.inf if again is None else float(np.abs(again - w).max())
         tolerance = FEASIBLE * scale_of(float(np.abs(w).max()))
         yield Measured(moved, tolerance, "project moves a point of the domain of G*", {"w": w})
 
 
-def _residuals(asked: AskedEdges) -> Measurements:
+def _residuals(probe: EdgeProbe) -> Measurements:
     """The residuals are 0 where G* is finite and positive where it is not."""
-    G = asked.G
-    for w in asked.weights:
-        yield Measured(asked.off(w), FEASIBLE, "residuals at a point of the domain of G*", {"w": w})
-    not_finite = asked.off(np.full(asked.t, np.nan))
-    yield Measured(0.0 if not_finite == np.inf else np.inf, FEASIBLE, "residuals of nan must be inf")
+    G = probe.G
+    for w in probe.weights:
+        yield Measured(probe.off(w), FEASIBLE, "residuals at a point of the domain of G*", {"w": w})
+    not_finite = probe.off(np.full(probe.t, np.nan))
+    yield held(not_finite == np.inf, "residuals of nan must be inf")
     if not G.exact:
         yield Remark("where G* is infinite was not asked: a bound on [-1, 1] is finite everywhere")
         return
-    for w in asked.raw_weights:
-        near, far = asked.near.at(w), asked.far.at(w)
+    for w in probe.raw_weights:
+        near, far = probe.near.at(w), probe.far.at(w)
         if near is None or far is None:
             yield Remark("no solver found the supremum at one argument")
             continue
-        grows, off = (far - near) / (9.0 * asked.box), asked.off(w)
+        grows, off = (far - near) / (9.0 * probe.box), probe.off(w)
         if off >= OFF:
             what = f"residuals call w infeasible by {off:.3g}, yet sup <w, e> - G(e) stays finite"
             yield Measured(off * 1e-3 - grows, FEASIBLE, what, {"w": w})
@@ -124,96 +118,91 @@ def _residuals(asked: AskedEdges) -> Measurements:
             yield Measured(grows, SOLVED * scale_of(float(np.abs(w).max())), what, {"w": w})
 
 
-def _fenchel_young(asked: AskedEdges) -> Measurements:
-    for e in asked.edges:
-        value = asked.value(e)
-        for w, conjugate in zip(asked.weights, asked.conjugates, strict=True):
-            scale = scale_of(value, conjugate, float(np.abs(w) @ np.abs(e)))
-            gap = value + conjugate - float(w @ e)
+def _fenchel_young(probe: EdgeProbe) -> Measurements:
+    for e in probe.edges:
+        value = probe.value(e)
+        for w, conjugate in zip(probe.weights, probe.conjugates, strict=True):
+            gap, rounding = fenchel_young(value, conjugate, w, e)
             # A bound that was computed, not derived, is a bound to the accuracy of G itself all the same.
-            yield Measured(-gap, ROUNDING * scale, "G(e) + G*(w) - <w, e> is negative", {"e": e, "w": w})
+            yield Measured(-gap, rounding, "G(e) + G*(w) - <w, e> is negative", {"e": e, "w": w})
 
 
-def _subgradient(asked: AskedEdges) -> Measurements:
+def _subgradient(probe: EdgeProbe) -> Measurements:
     """The best answer w to e attains Fenchel-Young where e satisfies the conditions with equality, or has w = 0."""
-    for e in asked.edges:
-        w = asked.subgradient(e)
-        yield Measured(asked.off(w), FEASIBLE, "the subgradient leaves the domain of G*", {"e": e, "w": w})
-        value, conjugate = asked.value(e), asked.conjugate(w, e)
-        scale = scale_of(value, conjugate, float(np.abs(w) @ np.abs(e)))
-        gap = abs(value + conjugate - float(w @ e))
-        yield Measured(gap, ROUNDING * scale, "|G(e) + G*(w) - <w, e>| at the subgradient w", {"e": e, "w": w})
+    for e in probe.edges:
+        w = probe.subgradient(e)
+        yield Measured(probe.off(w), FEASIBLE, "the subgradient leaves the domain of G*", {"e": e, "w": w})
+        gap, rounding = fenchel_young(probe.value(e), probe.conjugate(w, e), w, e)
+        yield Measured(abs(gap), rounding, "|G(e) + G*(w) - <w, e>| at the subgradient w", {"e": e, "w": w})
 
 
-def _conjugate(asked: AskedEdges) -> Measurements:
-    G = asked.G
+def _conjugate(probe: EdgeProbe) -> Measurements:
+    G = probe.G
     if not G.exact:
         yield Remark("G* is an upper bound only: held to be above the supremum over [-1, 1]")
-    for w, conjugate in list(zip(asked.weights, asked.conjugates, strict=True))[: 2 * asked.solves]:
-        supremum = asked.near.at(w)
+    for w, conjugate in list(zip(probe.weights, probe.conjugates, strict=True))[: 2 * probe.solves]:
+        supremum = probe.near.at(w)
         if supremum is None:
             yield Remark("no solver found the supremum at one argument")
             continue
-        scale = scale_of(conjugate, asked.box * float(np.abs(w).max()) * 1e-2)
+        scale = scale_of(conjugate, probe.box * float(np.abs(w).max()) * 1e-2)
         off = apart(conjugate, supremum) if G.exact else supremum - conjugate
         what = f"G*(w) = {conjugate:.9g}, the supremum of <w, e> - G(e) is {supremum:.9g}; they differ by"
         yield Measured(off, SOLVED * scale, what, {"w": w})
 
 
-def _convexity(asked: AskedEdges) -> Measurements:
-    G, rng = asked.G, asked.rng(3)
+def _convexity(probe: EdgeProbe) -> Measurements:
+    G, rng = probe.G, probe.rng(3)
     for _ in range(20):
-        e, f = (asked.edges[k] for k in rng.integers(len(asked.edges), size=2))
-        ends = 0.5 * (asked.value(e) + asked.value(f))
-        raised = above(asked.value(0.5 * (e + f)), ends)
+        e, f = (probe.edges[k] for k in rng.integers(len(probe.edges), size=2))
+        ends = 0.5 * (probe.value(e) + probe.value(f))
+        raised = above(probe.value(0.5 * (e + f)), ends)
         yield Measured(
             raised, ROUNDING * scale_of(ends), "G at the middle exceeds the mean at the ends", {"e": e, "f": f}
         )
         if not G.exact:
             continue
-        v, w = (asked.weights[k] for k in rng.integers(len(asked.weights), size=2))
+        v, w = (probe.weights[k] for k in rng.integers(len(probe.weights), size=2))
         middle = 0.5 * (v + w)
-        yield Measured(asked.off(middle), FEASIBLE * scale_of(), "the domain of G* is not convex", {"v": v, "w": w})
-        ends = 0.5 * (asked.conjugate(v) + asked.conjugate(w))
-        raised = above(asked.conjugate(middle), ends)
+        yield Measured(probe.off(middle), FEASIBLE * scale_of(), "the domain of G* is not convex", {"v": v, "w": w})
+        ends = 0.5 * (probe.conjugate(v) + probe.conjugate(w))
+        raised = above(probe.conjugate(middle), ends)
         yield Measured(
             raised, ROUNDING * scale_of(ends), "G* at the middle exceeds the mean at the ends", {"v": v, "w": w}
         )
 
 
-def _gaps(asked: AskedEdges) -> Measurements:
-    for e in asked.edges:
-        value = asked.value(e)
-        for w in asked.weights:
-            gaps = asked.gaps(e, w)
-            conjugate = asked.conjugate(w, e)
-            scale = scale_of(value, conjugate, float(np.abs(w) @ np.abs(e)))
-            yield Measured(-float(gaps.min()), ROUNDING * scale, "a gap is negative", {"e": e, "w": w, "gaps": gaps})
-            expected = value + conjugate - float(w @ e)
+def _gaps(probe: EdgeProbe) -> Measurements:
+    for e in probe.edges:
+        value = probe.value(e)
+        for w in probe.weights:
+            gaps = probe.gaps(e, w)
+            expected, rounding = fenchel_young(value, probe.conjugate(w, e), w, e)
+            yield Measured(-float(gaps.min()), rounding, "a gap is negative", {"e": e, "w": w, "gaps": gaps})
             what = f"the gaps sum to {gaps.sum():.9g} and G(e) + G*(w) - <w, e> = {expected:.9g}"
-            yield Measured(apart(float(gaps.sum()), expected), ROUNDING * scale, what, {"e": e, "w": w})
+            yield Measured(apart(float(gaps.sum()), expected), rounding, what, {"e": e, "w": w})
 
 
-def _domain(asked: AskedEdges) -> Measurements:
+def _domain(probe: EdgeProbe) -> Measurements:
     """The polyhedron is where CVXPY's constraints hold, and support is the largest of <ray, e> over it."""
     import cvxpy as cp
 
-    G, allowed = asked.G, asked.domain
-    yield Measured(0.0 if asked.edges else np.inf, FEASIBLE, "no edges were found in the domain of G")
-    for e in asked.edges:
+    G, allowed = probe.G, probe.domain
+    yield held(len(probe.edges) > 0, "no edges were found in the domain of G")
+    for e in probe.edges:
         yield Measured(violation(G.cvxpy_value, e), FEASIBLE * 10, "cvxpy_value forbids edges of the domain", {"e": e})
     if allowed is None:
-        for e in asked.raw_edges:
+        for e in probe.raw_edges:
             missing = violation(G.cvxpy_value, e)
             yield Measured(missing, FEASIBLE, "domain says all of R^t, cvxpy_value forbids edges", {"e": e})
         return
-    for e in asked.raw_edges:
+    for e in probe.raw_edges:
         outside, forbidden = beyond(allowed, e), violation(G.cvxpy_value, e)
         what = f"edges beyond the domain by {outside:.3g} satisfy the constraints of cvxpy_value"
         yield Measured(outside - 1e3 * forbidden, FEASIBLE, what, {"e": e})
-    e = cp.Variable(asked.t)
+    e = cp.Variable(probe.t)
     within = modelled(G.cvxpy_value, e)[1]
-    for w in asked.weights[: asked.solves]:
+    for w in probe.weights[: probe.solves]:
         for ray in ask(G.rays, w):
             claimed, largest = number(ask(G.support, ray), "support"), optimum(cp.Problem(cp.Maximize(ray @ e), within))
             if largest is not None:
@@ -221,16 +210,16 @@ def _domain(asked: AskedEdges) -> Measurements:
                 yield Measured(apart(claimed, largest), SOLVED * scale_of(claimed), what, {"w": w, "ray": ray})
 
 
-def _active(asked: AskedEdges) -> Measurements:
+def _active(probe: EdgeProbe) -> Measurements:
     """Every w that `active` allows is optimal for e, and the subgradient is one of them."""
-    G, rng = asked.G, asked.rng(4)
-    for e in asked.edges:
+    G, rng = probe.G, probe.rng(4)
+    for e in probe.edges:
         active = record(ask(G.active, e, TIE), Active, "active")
-        value = asked.value(e)
-        offset = vector(active.offset, asked.t, "the offset of active")
-        if np.ndim(active.directions) != 2 or len(active.directions) != asked.t:
+        value = probe.value(e)
+        offset = vector(active.offset, probe.t, "the offset of active")
+        if np.ndim(active.directions) != 2 or len(active.directions) != probe.t:
             shape = np.shape(active.directions)
-            raise PieceFailed(f"active must return directions of {asked.t} rows; got shape {shape}")
+            raise PieceFailed(f"active must return directions of {probe.t} rows; got shape {shape}")
         k = active.directions.shape[1]
         for _ in range(3):
             x = rng.normal(size=k) if active.signed else rng.exponential(size=k)
@@ -238,82 +227,51 @@ def _active(asked: AskedEdges) -> Measurements:
                 total = active.total * (rng.uniform() if active.at_most else 1.0)
                 x = x + (total - x.sum()) / k if active.signed else x * (total / x.sum())
             w = offset + active.directions @ x
-            yield Measured(asked.off(w), FEASIBLE * 10, "an active w leaves the domain of G*", {"e": e, "w": w})
-            conjugate = asked.conjugate(w, e)
-            gap = abs(value + conjugate - float(w @ e))
-            scale = scale_of(value, conjugate, float(np.abs(w) @ np.abs(e)))
+            yield Measured(probe.off(w), FEASIBLE * 10, "an active w leaves the domain of G*", {"e": e, "w": w})
+            gap, rounding = fenchel_young(value, probe.conjugate(w, e), w, e)
             what = "|G(e) + G*(w) - <w, e>| at an active w: complementary slackness fails"
-            yield Measured(gap, 10 * ROUNDING * scale, what, {"e": e, "w": w})
-        rest = asked.subgradient(e) - offset
+            yield Measured(abs(gap), 10 * rounding, what, {"e": e, "w": w})
+        rest = probe.subgradient(e) - offset
         left = rest - active.directions @ np.linalg.lstsq(active.directions, rest)[0] if k else rest
         what = "the subgradient is no combination of the active directions: left over"
         yield Measured(float(np.abs(left).max()), ROUNDING * scale_of(float(np.abs(rest).max())), what, {"e": e})
 
 
-def _cvxpy_value(asked: AskedEdges) -> Measurements:
+def _cvxpy_conjugate(probe: EdgeProbe) -> Measurements:
     import cvxpy as cp
 
-    G = asked.G
-    for fault in curvature_faults(*modelled(G.cvxpy_value, cp.Variable(asked.t))):
-        yield Measured(np.inf, FEASIBLE, fault)
-    for e in asked.edges:
-        value, theirs = asked.value(e), minimum(G.cvxpy_value, e)
-        if theirs is None:
-            yield Remark("no solver found the value at one argument")
-            continue
-        what = f"|value(e) - cvxpy_value(e)|, value(e) = {value:.9g} and CVXPY's is {theirs:.9g}"
-        yield Measured(apart(value, theirs), SOLVED * scale_of(value), what, {"e": e})
-
-
-def _cvxpy_conjugate(asked: AskedEdges) -> Measurements:
-    import cvxpy as cp
-
-    G = asked.G
+    G = probe.G
     if not G.exact:
         yield NotAsked("there is no closed form of G*")
         return
-    for fault in curvature_faults(*modelled(G.cvxpy_conjugate, cp.Variable(asked.t))):
-        yield Measured(np.inf, FEASIBLE, fault)
-    for w, conjugate in list(zip(asked.weights, asked.conjugates, strict=True))[::2]:
+    yield from curvature(G.cvxpy_conjugate, cp.Variable(probe.t))
+    for w, conjugate in list(zip(probe.weights, probe.conjugates, strict=True))[::2]:
         theirs = minimum(G.cvxpy_conjugate, w)
         if theirs is not None:
             what = f"|G*(w) - cvxpy_conjugate(w)|, G*(w) = {conjugate:.9g} and CVXPY's is {theirs:.9g}"
             yield Measured(apart(conjugate, theirs), SOLVED * scale_of(conjugate), what, {"w": w})
         missed = violation(G.cvxpy_conjugate, w)
         yield Measured(missed, FEASIBLE * 10, "cvxpy_conjugate forbids a point of the domain of G*", {"w": w})
-    for w in asked.raw_weights:
-        off, forbidden = asked.off(w), violation(G.cvxpy_conjugate, w)
+    for w in probe.raw_weights:
+        off, forbidden = probe.off(w), violation(G.cvxpy_conjugate, w)
         if off >= OFF and minimum(G.cvxpy_conjugate, w) != np.inf:
             what = f"w outside the domain of G* by {off:.3g} satisfies the constraints of cvxpy_conjugate"
             yield Measured(off - 1e3 * forbidden, FEASIBLE, what, {"w": w})
 
 
-def _sizes(asked: AskedEdges) -> Measurements:
-    G = asked.G
-    for e in asked.edges:
-        for w in asked.weights[:3]:
+def _sizes(probe: EdgeProbe) -> Measurements:
+    G = probe.G
+    for e in probe.edges:
+        for w in probe.weights[:3]:
             magnitude = number(ask(G.magnitude, e, w, 1.0), "magnitude")
-            right = 0.0 <= magnitude < np.inf
-            what = "magnitude must be finite and not negative"
-            yield Measured(0.0 if right else np.inf, FEASIBLE, what, {"e": e, "w": w, "magnitude": magnitude})
+            at = {"e": e, "w": w, "magnitude": magnitude}
+            yield held(0.0 <= magnitude < np.inf, "magnitude must be finite and not negative", at)
         told = ask(lambda e=e: np.array([float(x) for x in G.multipliers(e).values()]))
         bad = float(np.count_nonzero(~np.isfinite(told)))
         yield Measured(bad, 0.5, "multipliers that are not finite", {"e": e})
 
 
-def _cones(asked: AskedEdges) -> Measurements:
-    import cvxpy as cp
-
-    G, declared = asked.G, ask(lambda: asked.G.cones)
-    models = [G.cvxpy_value, G.cvxpy_conjugate] if G.exact else [G.cvxpy_value]
-    for model in models:
-        value, constraints = modelled(model, cp.Variable(asked.t))
-        missing = cones_used(cp.Problem(cp.Minimize(value), constraints), declared) - declared
-        what = f"cones needed but not declared: {', '.join(sorted(missing))}; declared {', '.join(sorted(declared))}"
-        yield Measured(float(len(missing)), 0.5, what)
-
-
-EDGE_CHECKS: dict[str, Callable[[AskedEdges], Measurements]] = {
+EDGE_CHECKS: dict[str, Callable[[EdgeProbe], Measurements]] = {
     "project": _project,
     "residuals": _residuals,
     "fenchel-young": _fenchel_young,
@@ -323,9 +281,9 @@ EDGE_CHECKS: dict[str, Callable[[AskedEdges], Measurements]] = {
     "gaps": _gaps,
     "domain": _domain,
     "active": _active,
-    "cvxpy-value": _cvxpy_value,
+    "cvxpy-value": lambda probe: cvxpy_value(probe, probe.edges, "e"),
     "cvxpy-conjugate": _cvxpy_conjugate,
     "sizes": _sizes,
-    "cones": _cones,
+    "cones": cones,
 }
 """The checks by name, in the order of a report."""

@@ -27,6 +27,9 @@ FEASIBLE = 1e-9
 SOLVED = 1e-6
 """Relative error of a solver's optimum: 1e-8 is usual at the accuracy asked for, 1e-7 what is accepted from it."""
 
+OFF = 0.05
+"""Residual from which hypothesis weights count as outside the domain of G*: their supremum grows by as much."""
+
 SHOWN = 12
 """Entries of an array that are shown in words."""
 
@@ -74,7 +77,8 @@ def ask(method: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
             warnings.simplefilter("ignore")
             return method(*args, **kwargs)
     except Exception as failure:
-        raise PieceFailed(f"{_place(failure) or _name(method)} raised {in_words(failure)}") from failure
+        name = getattr(method, "__qualname__", None) or type(method).__name__  # as its author wrote it
+        raise PieceFailed(f"{_place(failure) or name} raised {in_words(failure)}") from failure
 
 
 def record(answer: R, kind: type[Any], whose: str) -> R:
@@ -122,18 +126,18 @@ def made(name: str, measurements: Measurements) -> Check:
                 skipped[item.words] = None
             else:
                 count += 1
-                failed += not _holds(item)
+                failed += not item.value <= item.tolerance  # nan fails too
                 worst = item if worst is None or _severity(item) > _severity(worst) else worst
     except PieceFailed as failure:
         before = [told(worst)] if worst is not None and failed else []
         return Check(name, False, np.inf, 0.0, "; before that ".join([str(failure), *before]))
-    said = [f"{words} at {part} of {whole}" if whole else words for words, (part, whole) in remarks.items()]
+    counted = [f"{words} at {part} of {whole}" if whole else words for words, (part, whole) in remarks.items()]
     if worst is None:
         if skipped:
             return Check(name, True, np.nan, np.nan, f"not asked: {'; '.join(skipped)}")
-        return Check(name, False, np.inf, 0.0, "; ".join(["nothing could be compared", *said]))
+        return Check(name, False, np.inf, 0.0, "; ".join(["nothing could be compared", *counted]))
     words = [f"{failed} of {count} compared fail; worst: {told(worst)}"] if failed else [f"{count} compared"]
-    return Check(name, not failed, float(worst.value), worst.tolerance, "; ".join([*words, *said, *skipped]))
+    return Check(name, not failed, float(worst.value), worst.tolerance, "; ".join([*words, *counted, *skipped]))
 
 
 def told(item: Measured) -> str:
@@ -206,8 +210,15 @@ def scale_of(*sizes: float) -> float:
     return 1.0 + sum(abs(size) for size in sizes if np.isfinite(size))
 
 
-def _holds(item: Measured) -> bool:
-    return bool(item.value <= item.tolerance)  # False for nan
+def held(holds: bool, what: str, at: Mapping[str, Any] | None = None) -> Measured:
+    """Return the measurement of a statement that is true or not."""
+    return Measured(0.0 if holds else np.inf, FEASIBLE, what, at or {})
+
+
+def fenchel_young(value: float, conjugate: float, x: Float[Array, " n"], y: Float[Array, " n"]) -> tuple[float, float]:
+    """Return f(x) + f*(y) - <x, y>, and how much of it may be rounding."""
+    size = scale_of(value, conjugate, float(np.abs(x) @ np.abs(y)))
+    return value + conjugate - float(x @ y), ROUNDING * size
 
 
 def _severity(item: Measured) -> float:
@@ -227,8 +238,3 @@ def _place(failure: Exception) -> str:
 def _written(filename: str) -> bool:
     """Whether code stands in a file of this package or of its user."""
     return filename.endswith(".py") and "site-packages" not in filename
-
-
-def _name(method: Any) -> str:
-    """The method as its author wrote it: the class and its name."""
-    return getattr(method, "__qualname__", None) or type(method).__name__

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.checks.measuring import ask, optimum
+from boostopt.checks.measuring import Measured, ask, held, optimum
 from boostopt.shapes import Array, Float
 
 Model = Callable[[Any], tuple[Any, list[Any]]]
@@ -63,23 +63,21 @@ def violation(model: Model, x: Float[Array, " n"]) -> float:
     import cvxpy as cp
 
     _, constraints = modelled(model, cp.Constant(x))
-    return max((_largest(constraint) for constraint in constraints if not constraint.variables()), default=0.0)
+    missed = [np.asarray(ask(constraint.violation)) for constraint in constraints if not constraint.variables()]
+    return max((float(np.max(np.abs(entries), initial=0.0)) for entries in missed), default=0.0)
 
 
-def _largest(constraint: Any) -> float:
-    """Largest violation over the entries of a constraint."""
-    return float(np.max(np.abs(np.asarray(ask(constraint.violation))), initial=0.0))
-
-
-def curvature_faults(expression: Any, constraints: list[Any]) -> Iterator[str]:
-    """Say what is not convex by CVXPY's rules."""
+def curvature(model: Model, x: Any) -> Iterator[Measured]:
+    """Yield a measurement that fails for each part of a modelled function that is not convex by CVXPY's rules."""
+    expression, constraints = modelled(model, x)
     if expression.size != 1:
-        yield f"the expression must be a scalar; it has shape {expression.shape}"
+        yield held(False, f"the expression must be a scalar; it has shape {expression.shape}")
     if not ask(expression.is_convex):
-        yield f"the expression is not convex by CVXPY's rules, it is {expression.curvature.lower()}: {expression}"[:300]
+        curve = expression.curvature.lower()
+        yield held(False, f"the expression is not convex by CVXPY's rules, it is {curve}: {expression}"[:300])
     for constraint in constraints:
         if not ask(constraint.is_dcp):
-            yield f"a constraint is not convex by CVXPY's rules: {constraint}"[:300]
+            yield held(False, f"a constraint is not convex by CVXPY's rules: {constraint}"[:300])
 
 
 def conic_form(problem: Any, quadratic: bool) -> Any:
@@ -92,10 +90,10 @@ def cones_used(problem: Any, declared: frozenset[str]) -> frozenset[str]:
     """Return the cones that CVXPY makes of a problem, a quadratic objective being one where it is declared."""
     dims = conic_form(problem, "quadratic" in declared)["dims"]
     second_order = "quadratic" if "quadratic" in declared and "second_order" not in declared else "second_order"
-    found = {
+    counts = {
         second_order: len(dims.soc),
         "exponential": dims.exp,
         "power": len(dims.p3d) + len(dims.pnd),
         "semidefinite": len(dims.psd),
     }
-    return frozenset({"linear", *(cone for cone, count in found.items() if count)})
+    return frozenset({"linear", *(cone for cone, count in counts.items() if count)})

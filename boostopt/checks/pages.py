@@ -23,8 +23,8 @@ from boostopt.checks.measuring import (
     made,
     scale_of,
 )
-from boostopt.checks.points import AskedRegularizer
-from boostopt.checks.printed import AskedPage
+from boostopt.checks.points import RegularizerProbe
+from boostopt.checks.printed import PageProbe
 from boostopt.checks.regularizers import REGULARIZER_CHECKS
 from boostopt.checks.report import Check, CheckReport
 from boostopt.errors import ProblemError, unknown_name
@@ -80,38 +80,37 @@ def _checks(page: Formulation[Any], random_state: int, parameters: dict[str, Any
         instances = draw_instances(page, random_state, INSTANCES, parameters)
     except PieceFailed as failure:
         return (Check("binds", False, np.inf, 0.0, str(failure)),)
-    asked = [AskedPage(page, instance, random_state + k) for k, instance in enumerate(instances)]
-    found = [Check("binds", True, 0.0, 0.0, f"{len(instances)} instances")]
+    probes = [PageProbe(page, instance, random_state + k) for k, instance in enumerate(instances)]
+    checks = [Check("binds", True, 0.0, 0.0, f"{len(instances)} instances")]
     for name, check in REGULARIZER_CHECKS.items():
-        found.append(made(f"F: {name}", _over(asked, (check(one.F) for one in asked))))
+        checks.append(made(f"F: {name}", _over(probes, (check(one.F) for one in probes))))
     for name, check in EDGE_CHECKS.items():
-        found.append(made(f"G: {name}", _over(asked, (check(one.G) for one in asked))))
+        checks.append(made(f"G: {name}", _over(probes, (check(one.G) for one in probes))))
     for name, check in PAGE_CHECKS.items():
-        found.append(made(name, _over(asked, (check(one) for one in asked))))
-    return tuple(found)
+        checks.append(made(name, _over(probes, (check(one) for one in probes))))
+    return tuple(checks)
 
 
-def _over(asked: list[AskedPage], streams: Iterable[Measurements]) -> Measurements:
+def _over(probes: list[PageProbe], streams: Iterable[Measurements]) -> Measurements:
     """Chain the measurements of all instances, each told in which it was made."""
-    for one, stream in zip(asked, streams, strict=True):
+    for one, stream in zip(probes, streams, strict=True):
         for item in stream:
             told = isinstance(item, Measured)
             yield replace(item, at={**item.at, "instance": one.instance}) if told else item
 
 
-def copies(asked: AskedPage) -> Measurements:
+def copies(probe: PageProbe) -> Measurements:
     """An example with c_n = k is k copies of it: the same F*, the weights of the copies add up to a maximizer."""
-    instance, N = asked.instance, asked.program.margins.N
-    rng = np.random.default_rng([asked.seed, 11])
+    instance, N = probe.instance, probe.program.margins.N
+    rng = np.random.default_rng([probe.seed, 11])
     k = rng.integers(2, 5, N)  # more examples than the instance had, so that nu remains possible
-    per_example = {name for name, known in asked.page.parameters.items() if known.domain.kind == "per example"}
-    given = dict(instance.given)
-    repeated = {name: np.repeat(value, k) if name in per_example else value for name, value in given.items()}
+    values = dict(instance.values)
+    repeated = {name: np.repeat(value, k) if name in probe.per_example else value for name, value in values.items()}
     d0 = instance.d0
     try:
-        merged = bound(asked.page, asked.U, k.astype(np.float64), d0, given).regularizer
+        merged = bound(probe.page, probe.U, k.astype(np.float64), d0, values).regularizer
         parts = None if d0 is None else np.repeat(d0 / k, k)
-        copied = bound(asked.page, np.repeat(asked.U, k, axis=0), None, parts, repeated).regularizer
+        copied = bound(probe.page, np.repeat(probe.U, k, axis=0), None, parts, repeated).regularizer
     except ProblemError as refusal:
         yield NotAsked(f"one instance cannot be bound with other multiplicities ({refusal})"[:200])
         return
@@ -122,16 +121,15 @@ def copies(asked: AskedPage) -> Measurements:
         )
 
 
-def permutation(asked: AskedPage) -> Measurements:
+def permutation(probe: PageProbe) -> Measurements:
     """Permuting the examples permutes their weights."""
-    instance, N = asked.instance, asked.program.margins.N
-    rng = np.random.default_rng([asked.seed, 12])
+    instance, N = probe.instance, probe.program.margins.N
+    rng = np.random.default_rng([probe.seed, 12])
     order, z = rng.permutation(N), rng.uniform(-1, 1, N)
-    per_example = {name for name, known in asked.page.parameters.items() if known.domain.kind == "per example"}
-    given = {name: value[order] if name in per_example else value for name, value in instance.given.items()}
+    values = {name: value[order] if name in probe.per_example else value for name, value in instance.values.items()}
     c, d0 = (None if values is None else values[order] for values in (instance.c, instance.d0))
-    F = asked.program.regularizer
-    permuted = ask(lambda: bound(asked.page, asked.U[order], c, d0, given)).regularizer
+    F = probe.program.regularizer
+    permuted = ask(lambda: bound(probe.page, probe.U[order], c, d0, values)).regularizer
     yield from _alike(F, permuted, z, z[order], lambda d: d[np.argsort(order)], ORDER_IS_FREE, {"order": order})
 
 
@@ -148,19 +146,19 @@ def _alike(
     at = {"z": z, **at}
     if not F.exact:
         # A bound may be loose here and there: the suprema themselves are compared.
-        values = [AskedRegularizer(f, 0, 0).supremum.at(x) for f, x in ((F, z), (other, others_z))]
+        values = [RegularizerProbe(f, 0, 0).supremum.at(x) for f, x in ((F, z), (other, others_z))]
         yield from printed.compared(f"{demand}; F* of the examples and of the others", values[0], values[1])
         return
-    one, many = AskedRegularizer(F, 0, 0).conjugate_at(z), AskedRegularizer(other, 0, 0).conjugate_at(others_z)
+    one, many = RegularizerProbe(F, 0, 0).conjugate_at(z), RegularizerProbe(other, 0, 0).conjugate_at(others_z)
     tolerance = ROUNDING * scale_of(one.value, float(np.abs(z).max()))
     what = f"{demand}; F* is {one.value:.9g} of the examples and {many.value:.9g} of the others; apart"
     yield Measured(apart(one.value, many.value), tolerance, what, at)
-    gap = float(AskedRegularizer(F, 0, 0).gaps(back(many.d), z, one).sum())
+    gap = float(RegularizerProbe(F, 0, 0).gaps(back(many.d), z, one).sum())
     what = f"{demand}; the weights of the others, brought back, are no maximizer: gap"
     yield Measured(gap, tolerance, what, at)
 
 
-PAGE_CHECKS: dict[str, Callable[[AskedPage], Measurements]] = {
+PAGE_CHECKS: dict[str, Callable[[PageProbe], Measurements]] = {
     "labels": printed.labels,
     "senses": printed.senses,
     "strong-duality": printed.strong_duality,

@@ -20,20 +20,33 @@ BOX = 100.0
 """Half width of the box of edges that stands for all of R^t: no edge of weights on the simplex exceeds 1."""
 
 
-class AskedRegularizer:
-    """A regularizer with the points at which it is asked, drawn once."""
+SOLVES = 5
+"""Arguments of each kind at which a solver is asked about one piece."""
 
-    def __init__(self, F: Regularizer, random_state: int, solves: int) -> None:
-        self.F, self.solves = F, solves
+
+class Probe:
+    """An F or a G of n arguments with the points at which it is asked, drawn once."""
+
+    def __init__(self, piece: Regularizer | EdgeFunction, n: int, random_state: int, solves: int) -> None:
+        self.piece: Any = piece
+        self.n, self.solves = n, solves
         self._seed = random_state
 
     def rng(self, stream: int) -> np.random.Generator:
         """A generator of its own for each use: no check depends on which ran before."""
         return np.random.default_rng([self._seed, stream])
 
-    def value(self, d: Float[Array, " N"]) -> float:
-        """F(d)."""
-        return number(ask(self.F.value, d), "value")
+    def value(self, x: Float[Array, " n"]) -> float:
+        """F(d) or G(e)."""
+        return number(ask(self.piece.value, x), "value")
+
+
+class RegularizerProbe(Probe):
+    """A regularizer with the points at which it is asked."""
+
+    def __init__(self, F: Regularizer, random_state: int, solves: int) -> None:
+        super().__init__(F, F.N, random_state, solves)
+        self.F = F
 
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
         """F* at z."""
@@ -48,7 +61,7 @@ class AskedRegularizer:
         return vector(ask(self.F.project, q), self.F.N, "project")
 
     def outside(self, d: Float[Array, " N"]) -> float:
-        """By how much d leaves the domain, by F's own word; inf for what is not finite."""
+        """Return by how much d leaves the domain, by F's own word; inf for what is not finite."""
         return largest_of(ask(self.F.residuals, d), "residuals") if np.isfinite(d).all() else np.inf
 
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
@@ -72,13 +85,7 @@ class AskedRegularizer:
         mixed = rng.normal(size=N)
         mixed[0], mixed[-1] = np.nan, np.inf
         return [
-            np.full(N, np.nan),
-            np.full(N, np.inf),
-            np.full(N, -np.inf),
-            np.zeros(N),
-            np.full(N, -1.0),
-            np.full(N, 1e300),
-            np.full(N, 1e-300),
+            *(np.full(N, x) for x in (np.nan, np.inf, -np.inf, 0.0, -1.0, 1e300, 1e-300)),
             np.eye(N)[0],
             np.eye(N)[-1] * 1e6,
             mixed,
@@ -140,24 +147,13 @@ class AskedRegularizer:
         """Maximizes <z, d> over the domain."""
         return Supremum(self.variable, 0.0, self.modelled[1])
 
-    def value_scale(self, d: Float[Array, " N"], z: Float[Array, " N"], *values: float) -> float:
-        """Return the size that rounding is relative to in F(d) + F*(z) - <d, z>."""
-        return scale_of(float(np.abs(d) @ np.abs(z)), *values)
 
-
-class AskedEdges:
-    """An edge function with the points at which it is asked, drawn once."""
+class EdgeProbe(Probe):
+    """An edge function with the points at which it is asked."""
 
     def __init__(self, G: EdgeFunction, t: int, random_state: int, solves: int) -> None:
-        self.G, self.t, self.solves = G, t, solves
-        self._seed = random_state
-
-    def rng(self, stream: int) -> np.random.Generator:
-        return np.random.default_rng([self._seed, stream])
-
-    def value(self, e: Float[Array, " t"]) -> float:
-        """G(e)."""
-        return number(ask(self.G.value, e), "value")
+        super().__init__(G, t, random_state, solves)
+        self.G, self.t = G, t
 
     def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
         """G*(w)."""
@@ -173,7 +169,7 @@ class AskedEdges:
         return None if projected is None else vector(projected, self.t, "project")
 
     def off(self, w: Float[Array, " t"]) -> float:
-        """By how much w leaves the domain of G*, by G's own word."""
+        """Return by how much w leaves the domain of G*, by G's own word."""
         return largest_of(ask(self.G.residuals, w), "residuals")
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
@@ -267,6 +263,6 @@ def _moved_into(allowed: Polyhedron, e: Float[Array, " t"]) -> Float[Array, " t"
 
 
 def beyond(allowed: Polyhedron, e: Float[Array, " t"]) -> float:
-    """By how much e leaves a polyhedron."""
+    """Return by how much e leaves a polyhedron."""
     image = allowed.image(e)
     return max(0.0, float(np.maximum(image - allowed.high, allowed.low - image).max()))

@@ -17,7 +17,7 @@ from boostopt.certificates.certificate import Certificate
 from boostopt.checks.conic import SIDES, dual_function, labelled, with_edges
 from boostopt.checks.drawing import Instance
 from boostopt.checks.measuring import (
-    FEASIBLE,
+    OFF,
     SOLVED,
     Measured,
     Measurements,
@@ -26,10 +26,11 @@ from boostopt.checks.measuring import (
     Remark,
     apart,
     ask,
+    held,
     optimum,
     scale_of,
 )
-from boostopt.checks.points import AskedEdges, AskedRegularizer
+from boostopt.checks.points import EdgeProbe, RegularizerProbe
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float
@@ -38,9 +39,6 @@ from boostopt.solving.solving import solve
 SOLVES = 2
 """Arguments at which a solver is asked, for F and G of one instance."""
 
-OFF = 0.05
-"""Residual from which hypothesis weights count as outside the domain of G*."""
-
 MULTIPLIER = 1e-5
 """What a solver's multipliers are worth: the square root of its gap where the dual is flat."""
 
@@ -48,7 +46,7 @@ DERIVED = "the page prints no {}: the derived one stands for it"
 NO_DUAL = "no dual is printed, and none can be derived"
 
 
-class AskedPage:
+class PageProbe:
     """A page with one of its instances: its problems are built and solved once."""
 
     def __init__(self, page: Formulation[Any], instance: Instance, seed: int) -> None:
@@ -59,18 +57,23 @@ class AskedPage:
         return self.instance.program
 
     @cached_property
-    def F(self) -> AskedRegularizer:
+    def F(self) -> RegularizerProbe:
         """The regularizer of the instance."""
-        return AskedRegularizer(self.program.regularizer, self.seed, SOLVES)
+        return RegularizerProbe(self.program.regularizer, self.seed, SOLVES)
 
     @cached_property
-    def G(self) -> AskedEdges:
+    def G(self) -> EdgeProbe:
         """Its edge function."""
-        return AskedEdges(self.program.edge_function, self.program.margins.t, self.seed, SOLVES)
+        return EdgeProbe(self.program.edge_function, self.program.margins.t, self.seed, SOLVES)
 
     @cached_property
     def U(self) -> Float[Array, "N t"]:
         return self.program.margins.to_array()
+
+    @property
+    def per_example(self) -> set[str]:
+        """The parameters of the page that have a number for each example."""
+        return {name for name, its in self.page.parameters.items() if its.domain.kind == "per example"}
 
     @cached_property
     def primal(self) -> Any:
@@ -81,27 +84,20 @@ class AskedPage:
     def dual(self) -> Any | None:
         """The dual as printed; None where none is and none can be derived."""
         derivable = "dual" in self.program.sides
-        return self._printed("dual") if self.prints_dual or derivable else None
+        return self._printed("dual") if self.prints("dual") or derivable else None
 
     def _printed(self, side: str) -> Any:
         import cvxpy as cp
 
         # Asked of the page itself, so that a failure is told with the page's line.
-        method = self.page.primal if side == "primal" else self.page.dual
-        problem = ask(method, self.U, self.program.parameters, self.program.examples)
+        problem = ask(getattr(self.page, side), self.U, self.program.parameters, self.program.examples)
         if not isinstance(problem, cp.Problem):
             raise PieceFailed(f"{type(self.page).__name__}.{side} must return a cvxpy.Problem; got {problem!r}"[:300])
         return problem
 
-    @property
-    def prints_primal(self) -> bool:
-        """Whether the page states a primal of its own."""
-        return type(self.page).primal is not Formulation.primal
-
-    @property
-    def prints_dual(self) -> bool:
-        """Whether the page states a dual of its own."""
-        return type(self.page).dual is not Formulation.dual
+    def prints(self, side: str) -> bool:
+        """Return whether the page states a problem of its own."""
+        return getattr(type(self.page), side) is not getattr(Formulation, side)
 
     @cached_property
     def solved_primal(self) -> tuple[float | None, dict[str, Any]]:
@@ -115,7 +111,7 @@ class AskedPage:
 
     @cached_property
     def certificate(self) -> Certificate:
-        """What the package proves of the optimum."""
+        """The certificate of the package for the optimum."""
         return ask(solve, self.program).certificate
 
     @cached_property
@@ -130,8 +126,8 @@ class AskedPage:
     @cached_property
     def mechanical(self) -> list[float | None]:
         """The dual function of the printed primal at the weights."""
-        found = with_edges(self.primal, self.U)
-        return [dual_function(found, w) for w in self.weights]
+        primal = with_edges(self.primal, self.U)
+        return [dual_function(primal, w) for w in self.weights]
 
     def closed(self, w: Float[Array, " t"]) -> float:
         """The dual value -F*(-Uw) - G*(w), for w in the domain of G*."""
@@ -146,8 +142,8 @@ def _solved(problem: Any) -> tuple[float | None, dict[str, Any]]:
     """Return the optimal value with copies of the multipliers: constraints may be solved again within others."""
     value = optimum(problem)
     finite = value is not None and np.isfinite(value)
-    found = {label: constraint.dual_value for label, constraint in labelled(problem).items()} if finite else {}
-    return value, {label: np.array(multiplier, dtype=np.float64).ravel() for label, multiplier in found.items()}
+    multipliers = {label: constraint.dual_value for label, constraint in labelled(problem).items()} if finite else {}
+    return value, {label: np.array(multiplier, dtype=np.float64).ravel() for label, multiplier in multipliers.items()}
 
 
 def compared(name: str, a: float | None, b: float | None) -> Iterator[Measured | Remark]:
@@ -158,151 +154,147 @@ def compared(name: str, a: float | None, b: float | None) -> Iterator[Measured |
     yield Measured(apart(a, b), SOLVED * scale_of(a, b), f"{name}: {a:.9g} against {b:.9g}, apart")
 
 
-def labels(asked: AskedPage) -> Measurements:
+def labels(probe: PageProbe) -> Measurements:
     """Every constraint is labelled, no two alike."""
-    printed = {"primal": asked.prints_primal, "dual": asked.prints_dual}
-    for side, problem in (("primal", asked.primal), ("dual", asked.dual)):
-        if problem is None or not printed[side]:
+    for side, problem in (("primal", probe.primal), ("dual", probe.dual)):
+        if problem is None or not probe.prints(side):
             yield NotAsked(DERIVED.format(side))
             continue
-        given = [constraint.label for constraint in problem.constraints]
-        missing = float(sum(not label for label in given))
+        names = [constraint.label for constraint in problem.constraints]
+        missing = float(sum(not label for label in names))
         yield Measured(missing, 0.5, f"constraints of the printed {side} without a label")
-        yield Measured(float(len(given) - len(set(given))), 0.5, f"labels that occur twice in the printed {side}")
+        yield Measured(float(len(names) - len(set(names))), 0.5, f"labels that occur twice in the printed {side}")
 
 
-def senses(asked: AskedPage) -> Measurements:
+def senses(probe: PageProbe) -> Measurements:
     """The primal is the d side and minimized, the dual is maximized."""
     import cvxpy as cp
 
-    minimizes = isinstance(asked.primal.objective, cp.Minimize)
-    yield Measured(0.0 if minimizes else np.inf, FEASIBLE, "the printed primal must be minimized")
-    if asked.dual is not None:
-        maximizes = isinstance(asked.dual.objective, cp.Maximize)
-        yield Measured(0.0 if maximizes else np.inf, FEASIBLE, "the printed dual must be maximized")
+    yield held(isinstance(probe.primal.objective, cp.Minimize), "the printed primal must be minimized")
+    if probe.dual is not None:
+        yield held(isinstance(probe.dual.objective, cp.Maximize), "the printed dual must be maximized")
 
 
-def strong_duality(asked: AskedPage) -> Measurements:
+def strong_duality(probe: PageProbe) -> Measurements:
     """The printed problems have one optimal value."""
-    if asked.dual is None:
+    if probe.dual is None:
         yield NotAsked(NO_DUAL)
         return
-    yield from compared("printed primal and printed dual", asked.solved_primal[0], asked.solved_dual[0])
+    yield from compared("printed primal and printed dual", probe.solved_primal[0], probe.solved_dual[0])
 
 
-def literal_primal(asked: AskedPage) -> Measurements:
+def literal_primal(probe: PageProbe) -> Measurements:
     """The printed primal has the value of min F(d) + G(Uᵀd)."""
-    if not asked.prints_primal:
+    if not probe.prints("primal"):
         yield NotAsked(DERIVED.format("primal"))
         return
-    derived = optimum(ask(asked.program.cvxpy, "primal"))
-    yield from compared("printed and derived primal", asked.solved_primal[0], derived)
+    derived = optimum(ask(probe.program.cvxpy, "primal"))
+    yield from compared("printed and derived primal", probe.solved_primal[0], derived)
 
 
-def literal_dual(asked: AskedPage) -> Measurements:
+def literal_dual(probe: PageProbe) -> Measurements:
     """The printed dual has the value of max -F*(-Uw) - G*(w)."""
-    if asked.dual is None or not asked.prints_dual or "dual" not in asked.program.sides:
-        yield NotAsked(NO_DUAL if asked.dual is None else DERIVED.format("dual"))
+    if probe.dual is None or not probe.prints("dual") or "dual" not in probe.program.sides:
+        yield NotAsked(NO_DUAL if probe.dual is None else DERIVED.format("dual"))
         return
-    yield from compared("printed and derived dual", asked.solved_dual[0], optimum(ask(asked.program.cvxpy, "dual")))
+    yield from compared("printed and derived dual", probe.solved_dual[0], optimum(ask(probe.program.cvxpy, "dual")))
 
 
-def certificate(asked: AskedPage) -> Measurements:
-    """What the package proves of the optimum is narrow and holds the value of the printed primal."""
-    proof, value = asked.certificate, asked.solved_primal[0]
+def certificate(probe: PageProbe) -> Measurements:
+    """The certificate of the package is narrow and holds the value of the printed primal."""
+    proof, value = probe.certificate, probe.solved_primal[0]
     if value is None:
         yield Remark("no solver found a value in one instance")
         return
     if proof.infeasible or value == np.inf:
-        agree = proof.infeasible and value == np.inf
         what = f"infeasible by one word, not by the other: {proof!r}, the printed primal has {value:.9g}"
-        yield Measured(0.0 if agree else np.inf, FEASIBLE, what)
+        yield held(proof.infeasible and value == np.inf, what)
         return
     outside = max(proof.lower - value, value - proof.upper, 0.0)
     what = f"the value {value:.9g} of the printed primal lies outside {proof!r} by"
     # Where F is known by an expression alone CVXPY may have approximated it, as powers by rational ones.
-    tolerance = asked.tolerance(value) if asked.program.regularizer.exact else MULTIPLIER * scale_of(value)
+    tolerance = probe.tolerance(value) if probe.program.regularizer.exact else MULTIPLIER * scale_of(value)
     yield Measured(outside, tolerance, what)
     yield Measured(proof.scaled_gap, SOLVED, f"the certificate stays wide: {proof!r}")
 
 
-def printed_dual(asked: AskedPage) -> Measurements:
+def printed_dual(probe: PageProbe) -> Measurements:
     """The dual as printed, w held fixed, is the dual function of the primal as printed."""
     import cvxpy as cp
 
-    if asked.dual is None:
+    if probe.dual is None:
         yield NotAsked(NO_DUAL)
         return
-    t = asked.program.margins.t
-    found = [variable for variable in asked.dual.variables() if variable.name() == "w"]
-    if len(found) != 1 or found[0].size != t:
-        names = ", ".join(sorted(variable.name() for variable in asked.dual.variables()))
+    t = probe.program.margins.t
+    variables = [variable for variable in probe.dual.variables() if variable.name() == "w"]
+    if len(variables) != 1 or variables[0].size != t:
+        names = ", ".join(sorted(variable.name() for variable in probe.dual.variables()))
         raise PieceFailed(f'the printed dual must have a variable "w" of size t = {t}; its variables are {names}')
     at = cp.Parameter(t)
-    fixed = cp.Problem(asked.dual.objective, [*asked.dual.constraints, cp.vec(found[0], order="F") == at])
-    for w, mechanical in zip(asked.weights, asked.mechanical, strict=True):
+    fixed = cp.Problem(probe.dual.objective, [*probe.dual.constraints, cp.vec(variables[0], order="F") == at])
+    for w, mechanical in zip(probe.weights, probe.mechanical, strict=True):
         at.value = w
         printed = optimum(fixed)
         if printed is None or mechanical is None:
             yield Remark("no solver found a value at one w")
             continue
         what = f"at w the printed dual is {printed:.9g} and the dual function of the printed primal {mechanical:.9g}"
-        yield Measured(apart(printed, mechanical), asked.tolerance(printed, mechanical), f"{what}; apart", {"w": w})
+        yield Measured(apart(printed, mechanical), probe.tolerance(printed, mechanical), f"{what}; apart", {"w": w})
 
 
-def closed_dual(asked: AskedPage) -> Measurements:
+def closed_dual(probe: PageProbe) -> Measurements:
     """The closed form -F*(-Uw) - G*(w), -inf outside the domain of G*, is the dual function of the printed primal."""
-    if not (asked.F.F.exact and asked.G.G.exact):
-        yield from _bounds(asked)
+    if not (probe.F.F.exact and probe.G.G.exact):
+        yield from _bounds(probe)
         return
-    for w, mechanical in zip(asked.weights, asked.mechanical, strict=True):
+    for w, mechanical in zip(probe.weights, probe.mechanical, strict=True):
         if mechanical is None:
             yield Remark("no solver found a value at one w")
             continue
-        inside = asked.G.off(w) < OFF
-        closed = asked.closed(w) if inside else -np.inf
+        inside = probe.G.off(w) < OFF
+        closed = probe.closed(w) if inside else -np.inf
         what = f"at w -F*(-Uw) - G*(w) is {closed:.9g} and the dual function of the printed primal {mechanical:.9g}"
-        yield Measured(apart(closed, mechanical), asked.tolerance(closed, mechanical), f"{what}; apart", {"w": w})
+        yield Measured(apart(closed, mechanical), probe.tolerance(closed, mechanical), f"{what}; apart", {"w": w})
 
 
-def _bounds(asked: AskedPage) -> Measurements:
+def _bounds(probe: PageProbe) -> Measurements:
     """Hold -F*(-Uw) - G*(w) below the optimum where F* or G* is an upper bound only."""
-    value = asked.solved_primal[0]
+    value = probe.solved_primal[0]
     if value is None:
         yield Remark("no solver found a value in one instance")
         return
     yield Remark("F* or G* is an upper bound only: the value at w was held below the optimum")
-    for w in asked.weights:
-        bound = asked.closed(w)
-        if asked.G.off(w) < OFF:
+    for w in probe.weights:
+        bound = probe.closed(w)
+        if probe.G.off(w) < OFF:
             what = f"at w -F*(-Uw) - G*(w) is {bound:.9g}, above the optimum {value:.9g} by"
-            yield Measured(bound - value, asked.tolerance(bound, value), what, {"w": w})
+            yield Measured(bound - value, probe.tolerance(bound, value), what, {"w": w})
 
 
-def multiplier_w(asked: AskedPage) -> Measurements:
+def multiplier_w(probe: PageProbe) -> Measurements:
     """The dual value of the constraint labelled "w" has the sign of the conventions and proves the optimum."""
-    value, multipliers = asked.solved_primal
-    found = [sign * multipliers[label] for label, sign in SIDES.items() if label in multipliers]
-    if not found or value is None:
+    value, multipliers = probe.solved_primal
+    parts = [sign * multipliers[label] for label, sign in SIDES.items() if label in multipliers]
+    if not parts or value is None:
         yield NotAsked("no constraint is labelled w in a primal that was solved")
         return
-    w = np.sum(found, axis=0)
-    yield Measured(asked.G.off(w), MULTIPLIER * scale_of(float(np.abs(w).max())), "the multiplier is no w", {"w": w})
-    lower = ask(asked.program.certify, None, w).lower
+    w = np.sum(parts, axis=0)
+    yield Measured(probe.G.off(w), MULTIPLIER * scale_of(float(np.abs(w).max())), "the multiplier is no w", {"w": w})
+    lower = ask(probe.program.certify, None, w).lower
     what = f"the multiplier proves {lower:.9g} of the optimum {value:.9g}, short by"
     yield Measured(value - lower, MULTIPLIER * scale_of(value), what, {"w": w})
 
 
-def multiplier_d(asked: AskedPage) -> Measurements:
+def multiplier_d(probe: PageProbe) -> Measurements:
     """The dual value of the constraint labelled "d" are example weights that prove the optimum."""
-    value, multipliers = asked.solved_dual
+    value, multipliers = probe.solved_dual
     if "d" not in multipliers or value is None:
         yield NotAsked("no constraint is labelled d in a dual that was solved")
         return
     d = multipliers["d"]
     yield Measured(
-        asked.F.outside(d), MULTIPLIER * scale_of(float(np.abs(d).max())), "the multiplier is no d", {"d": d}
+        probe.F.outside(d), MULTIPLIER * scale_of(float(np.abs(d).max())), "the multiplier is no d", {"d": d}
     )
-    upper = ask(asked.program.certify, d, None).upper
+    upper = ask(probe.program.certify, d, None).upper
     what = f"the multiplier proves {upper:.9g} of the optimum {value:.9g}, beyond it by"
     yield Measured(upper - value, MULTIPLIER * scale_of(value), what, {"d": d})

@@ -24,15 +24,18 @@ from boostopt.checks.measuring import (
     above,
     apart,
     ask,
+    fenchel_young,
+    held,
     made,
     number,
     record,
     scale_of,
     vector,
 )
-from boostopt.checks.modelling import cones_used, curvature_faults, minimum, modelled, violation
-from boostopt.checks.points import FAR, AskedRegularizer
-from boostopt.checks.report import Check, CheckReport
+from boostopt.checks.modelling import curvature, minimum, violation
+from boostopt.checks.points import FAR, SOLVES, RegularizerProbe
+from boostopt.checks.report import CheckReport
+from boostopt.checks.statements import cones, cvxpy_value
 from boostopt.errors import OptionError, shown
 from boostopt.regularizers.base import Regularizer, Stationarity
 
@@ -53,9 +56,6 @@ SLOPES = 3
 
 PAIRS = 12
 """Segments whose middle is held against their ends."""
-
-SOLVES = 5
-"""Arguments at which a solver is asked."""
 
 
 def check_regularizer(F: object, random_state: int = 0) -> CheckReport:
@@ -81,54 +81,47 @@ def check_regularizer(F: object, random_state: int = 0) -> CheckReport:
         raise OptionError(
             f"expected a Regularizer; got {shown(F)}. Subclass boostopt.authoring.Regularizer or Separable."
         )
-    return CheckReport(type(F).__name__, regularizer_checks(F, seed("random_state", random_state), SOLVES))
+    probe = RegularizerProbe(F, seed("random_state", random_state), SOLVES)
+    checks = tuple(made(name, check(probe)) for name, check in REGULARIZER_CHECKS.items())
+    return CheckReport(type(F).__name__, checks)
 
 
-def regularizer_checks(F: Regularizer, random_state: int, solves: int) -> tuple[Check, ...]:
-    """Return the checks of F, with a solver asked at `solves` arguments of each kind."""
-    asked = AskedRegularizer(F, random_state, solves)
-    return tuple(made(name, check(asked)) for name, check in REGULARIZER_CHECKS.items())
-
-
-def _minimizer(asked: AskedRegularizer) -> Measurements:
-    F = asked.F
+def _minimizer(probe: RegularizerProbe) -> Measurements:
+    F = probe.F
     if not F.exact:
         yield NotAsked("F* is an upper bound only")
         return
-    start = asked.project(None)
-    value, least = asked.value(start), -asked.conjugate_at(np.zeros(F.N)).value
+    start = probe.project(None)
+    value, least = probe.value(start), -probe.conjugate_at(np.zeros(F.N)).value
     what = "project(None) is no minimizer: F there minus the minimum -F*(0)"
     yield Measured(apart(value, least), ROUNDING * scale_of(value), what, {"d": start})
 
 
-def _fenchel_young(asked: AskedRegularizer) -> Measurements:
-    values = [asked.value(d) for d in asked.weights]
-    for z, at in zip(asked.directions, asked.at, strict=True):
-        for d, value in zip(asked.weights, values, strict=True):
-            gap = value + at.value - float(d @ z)
-            scale = asked.value_scale(d, z, value, at.value)
-            yield Measured(-gap, ROUNDING * scale, "F(d) + F*(z) - <d, z> is negative", {"z": z, "d": d})
+def _fenchel_young(probe: RegularizerProbe) -> Measurements:
+    values = [probe.value(d) for d in probe.weights]
+    for z, at in zip(probe.directions, probe.at, strict=True):
+        for d, value in zip(probe.weights, values, strict=True):
+            gap, rounding = fenchel_young(value, at.value, d, z)
+            yield Measured(-gap, rounding, "F(d) + F*(z) - <d, z> is negative", {"z": z, "d": d})
 
 
-def _maximizer(asked: AskedRegularizer) -> Measurements:
-    F = asked.F
+def _maximizer(probe: RegularizerProbe) -> Measurements:
+    F = probe.F
     if not F.exact:
         yield Remark("F* is an upper bound only: its d need not attain it, and was held to the domain alone")
-    for z, at in zip(asked.directions, asked.at, strict=True):
-        yield Measured(asked.outside(at.d), FEASIBLE, "the maximizer leaves the domain", {"z": z, "d": at.d})
+    for z, at in zip(probe.directions, probe.at, strict=True):
+        yield Measured(probe.outside(at.d), FEASIBLE, "the maximizer leaves the domain", {"z": z, "d": at.d})
         if F.exact:
-            value = asked.value(at.d)
-            scale = asked.value_scale(at.d, z, value, at.value)
-            gap = abs(value + at.value - float(at.d @ z))
-            yield Measured(gap, ROUNDING * scale, "|F(d) + F*(z) - <d, z>| at the maximizer d", {"z": z, "d": at.d})
+            gap, rounding = fenchel_young(probe.value(at.d), at.value, at.d, z)
+            yield Measured(abs(gap), rounding, "|F(d) + F*(z) - <d, z>| at the maximizer d", {"z": z, "d": at.d})
 
 
-def _conjugate(asked: AskedRegularizer) -> Measurements:
-    F = asked.F
+def _conjugate(probe: RegularizerProbe) -> Measurements:
+    F = probe.F
     if not F.exact:
         yield Remark("F* is an upper bound only: held to be above the supremum, and near it where told a maximizer")
-    for z, at in list(zip(asked.directions, asked.at, strict=True))[: asked.solves]:
-        supremum = asked.supremum.at(z)
+    for z, at in list(zip(probe.directions, probe.at, strict=True))[: probe.solves]:
+        supremum = probe.supremum.at(z)
         if supremum is None:
             yield Remark("no solver found the supremum at one argument")
             continue
@@ -137,7 +130,7 @@ def _conjugate(asked: AskedRegularizer) -> Measurements:
             what = f"|F*(z) - sup <z, d> - F(d)|, F*(z) = {at.value:.9g} and the supremum is {supremum:.9g}"
             yield Measured(apart(at.value, supremum), SOLVED * scale, what, {"z": z})
             continue
-        near = asked.conjugate_at(z, asked.project(asked.variable.value))
+        near = probe.conjugate_at(z, probe.project(probe.variable.value))
         for bound in (at.value, near.value):
             yield Measured(supremum - bound, SOLVED * scale, "the supremum exceeds the bound F*(z)", {"z": z})
         if float(np.abs(z).max()) <= 1.0:
@@ -145,19 +138,19 @@ def _conjugate(asked: AskedRegularizer) -> Measurements:
             yield Measured(near.value - supremum, NEAR * scale, what, {"z": z})
 
 
-def _gradient(asked: AskedRegularizer) -> Measurements:
+def _gradient(probe: RegularizerProbe) -> Measurements:
     """The maximizer is a subgradient: it lies between the one-sided differences of F*, at kinks too."""
-    F = asked.F
+    F = probe.F
     if not F.exact:
         yield NotAsked("F* is an upper bound only")
         return
     pinned, count = 0, 0
-    for z, at in list(zip(asked.directions, asked.at, strict=True))[:SLOPES]:
+    for z, at in list(zip(probe.directions, probe.at, strict=True))[:SLOPES]:
         for n, unit in enumerate(np.eye(F.N)):
             h = STEP * scale_of(float(np.abs(z).max())) / 2.0
-            ahead = (asked.conjugate_at(z + h * unit).value - at.value) / h
-            behind = (at.value - asked.conjugate_at(z - h * unit).value) / h
-            pinned, count = pinned + (abs(ahead - behind) <= PINNED * scale_of(asked.size) / 2.0), count + 1
+            ahead = (probe.conjugate_at(z + h * unit).value - at.value) / h
+            behind = (at.value - probe.conjugate_at(z - h * unit).value) / h
+            pinned, count = pinned + (abs(ahead - behind) <= PINNED * scale_of(probe.size) / 2.0), count + 1
             outside = max(behind - float(at.d[n]), float(at.d[n]) - ahead)
             tolerance = 1e-14 * scale_of(at.value, float(np.abs(at.d) @ np.abs(z))) / h * np.sqrt(F.N) + SOLVED
             what = f"weight {n} of the maximizer is no slope of F*: it lies outside [{behind:.6g}, {ahead:.6g}]"
@@ -165,13 +158,13 @@ def _gradient(asked: AskedRegularizer) -> Measurements:
     yield Remark("at kinks of F* the weight is held between the slopes; F* has one slope", pinned, count)
 
 
-def _stationarity(asked: AskedRegularizer) -> Measurements:
+def _stationarity(probe: RegularizerProbe) -> Measurements:
     """At the maximizer z is the slope plus multipliers of the constraints that are active, of the right sign."""
-    F = asked.F
+    F = probe.F
     if not F.exact:
         yield NotAsked("F* is an upper bound only")
         return
-    for z, at in zip(asked.directions, asked.at, strict=True):
+    for z, at in zip(probe.directions, probe.at, strict=True):
         conditions = record(ask(F.stationarity, at.d, ACTIVE), Stationarity, "stationarity")
         ends = (conditions.slopes, conditions.lower, conditions.upper)
         slopes, lower, upper = (vector(part, F.N, "stationarity") for part in ends)
@@ -186,65 +179,53 @@ def _stationarity(asked: AskedRegularizer) -> Measurements:
         yield Measured(float(np.abs(left).max()), tolerance, what, {"z": z, "d": at.d})
 
 
-def _convexity(asked: AskedRegularizer) -> Measurements:
-    F, rng = asked.F, asked.rng(4)
-    values = [asked.value(d) for d in asked.weights]
+def _convexity(probe: RegularizerProbe) -> Measurements:
+    F, rng = probe.F, probe.rng(4)
+    values = [probe.value(d) for d in probe.weights]
     for _ in range(PAIRS):
         i, j = rng.integers(len(values), size=2)
-        middle = 0.5 * (asked.weights[i] + asked.weights[j])
-        raised = above(asked.value(middle), 0.5 * (values[i] + values[j]))
+        middle = 0.5 * (probe.weights[i] + probe.weights[j])
+        raised = above(probe.value(middle), 0.5 * (values[i] + values[j]))
         what = "F at the middle exceeds the mean of F at the ends"
         scale = scale_of(values[i], values[j])
-        yield Measured(raised, ROUNDING * scale, what, {"d": asked.weights[i], "d'": asked.weights[j]})
+        yield Measured(raised, ROUNDING * scale, what, {"d": probe.weights[i], "d'": probe.weights[j]})
         if not F.exact:
             continue
-        i, j = rng.integers(len(asked.at), size=2)
-        middle = 0.5 * (asked.directions[i] + asked.directions[j])
-        raised = above(asked.conjugate_at(middle).value, 0.5 * (asked.at[i].value + asked.at[j].value))
+        i, j = rng.integers(len(probe.at), size=2)
+        middle = 0.5 * (probe.directions[i] + probe.directions[j])
+        raised = above(probe.conjugate_at(middle).value, 0.5 * (probe.at[i].value + probe.at[j].value))
         what = "F* at the middle exceeds the mean of F* at the ends"
-        scale = scale_of(asked.at[i].value, asked.at[j].value)
-        yield Measured(raised, ROUNDING * scale, what, {"z": asked.directions[i], "z'": asked.directions[j]})
+        scale = scale_of(probe.at[i].value, probe.at[j].value)
+        yield Measured(raised, ROUNDING * scale, what, {"z": probe.directions[i], "z'": probe.directions[j]})
 
 
-def _gaps(asked: AskedRegularizer) -> Measurements:
-    values = [asked.value(d) for d in asked.weights]
-    for z, at in zip(asked.directions, asked.at, strict=True):
-        for d, value in zip(asked.weights, values, strict=True):
-            gaps = asked.gaps(d, z, at)
-            scale = asked.value_scale(d, z, value, at.value)
-            yield Measured(-float(gaps.min()), ROUNDING * scale, "a gap is negative", {"z": z, "d": d, "gaps": gaps})
-            expected = value + at.value - float(d @ z)
+def _gaps(probe: RegularizerProbe) -> Measurements:
+    values = [probe.value(d) for d in probe.weights]
+    for z, at in zip(probe.directions, probe.at, strict=True):
+        for d, value in zip(probe.weights, values, strict=True):
+            gaps = probe.gaps(d, z, at)
+            expected, rounding = fenchel_young(value, at.value, d, z)
+            yield Measured(-float(gaps.min()), rounding, "a gap is negative", {"z": z, "d": d, "gaps": gaps})
             what = f"the gaps sum to {gaps.sum():.9g} and F(d) + F*(z) - <d, z> = {expected:.9g}"
-            yield Measured(apart(float(gaps.sum()), expected), ROUNDING * scale, what, {"z": z, "d": d})
+            yield Measured(apart(float(gaps.sum()), expected), rounding, what, {"z": z, "d": d})
 
 
-def _cvxpy_value(asked: AskedRegularizer) -> Measurements:
-    F = asked.F
-    expression, constraints = asked.modelled
-    for fault in curvature_faults(expression, constraints):
-        yield Measured(np.inf, FEASIBLE, fault)
-    for d in asked.weights:
-        value, theirs = asked.value(d), minimum(F.cvxpy_value, d)
-        if theirs is None:
-            yield Remark("no solver found the value at one argument")
-            continue
-        what = f"|value(d) - cvxpy_value(d)|, value(d) = {value:.9g} and CVXPY's is {theirs:.9g}"
-        yield Measured(apart(value, theirs), SOLVED * scale_of(value), what, {"d": d})
-        what = "a point of the domain violates the constraints of cvxpy_value"
-        yield Measured(violation(F.cvxpy_value, d), FEASIBLE * scale_of(asked.size), what, {"d": d})
+def _cvxpy_value(probe: RegularizerProbe) -> Measurements:
+    yield from cvxpy_value(probe, probe.weights, "d")
+    what = "a point of the domain violates the constraints of cvxpy_value"
+    for d in probe.weights:
+        yield Measured(violation(probe.F.cvxpy_value, d), FEASIBLE * scale_of(probe.size), what, {"d": d})
 
 
-def _cvxpy_conjugate(asked: AskedRegularizer) -> Measurements:
+def _cvxpy_conjugate(probe: RegularizerProbe) -> Measurements:
     import cvxpy as cp
 
-    F = asked.F
+    F = probe.F
     if not F.exact:
         yield NotAsked("there is no closed form of F*")
         return
-    expression, constraints = modelled(F.cvxpy_conjugate, -cp.Variable(F.N))
-    for fault in curvature_faults(expression, constraints):
-        yield Measured(np.inf, FEASIBLE, fault)
-    for z, at in list(zip(asked.directions, asked.at, strict=True))[: asked.solves]:
+    yield from curvature(F.cvxpy_conjugate, -cp.Variable(F.N))
+    for z, at in list(zip(probe.directions, probe.at, strict=True))[: probe.solves]:
         theirs = minimum(F.cvxpy_conjugate, z)
         if theirs is None:
             yield Remark("no solver found the minimum at one argument")
@@ -254,50 +235,33 @@ def _cvxpy_conjugate(asked: AskedRegularizer) -> Measurements:
         yield Measured(apart(at.value, theirs), SOLVED * scale, what, {"z": z})
 
 
-def _finite(asked: AskedRegularizer) -> Measurements:
-    F = asked.F
-    for z in (FAR * asked.directions[0], FAR * asked.directions[3], np.full(F.N, FAR), np.full(F.N, -FAR)):
-        at = asked.conjugate_at(z)
-        d = asked.weights[1]
-        gaps = asked.gaps(d, z, at)
+def _finite(probe: RegularizerProbe) -> Measurements:
+    F = probe.F
+    for z in (FAR * probe.directions[0], FAR * probe.directions[3], np.full(F.N, FAR), np.full(F.N, -FAR)):
+        at = probe.conjugate_at(z)
+        d = probe.weights[1]
+        gaps = probe.gaps(d, z, at)
         told = ask(lambda at=at: np.concatenate([[0.0], *(np.ravel(np.asarray(x)) for x in at.multipliers.values())]))
         for name, part in (("F*(z)", np.array([at.value])), ("d", at.d), ("gaps", gaps), ("multipliers", told)):
             bad = float(np.count_nonzero(~np.isfinite(part)))
             yield Measured(bad, 0.5, f"entries of {name} that are not finite", {"z": z, name: part})
-        value = asked.value(at.d)
-        gap = value + at.value - float(at.d @ z)
+        gap, rounding = fenchel_young(probe.value(at.d), at.value, at.d, z)
         # An upper bound may be loose so far out; it must still be one.
         off = abs(gap) if F.exact else -gap
-        scale = asked.value_scale(at.d, z, value, at.value)
-        yield Measured(off, ROUNDING * scale, "F(d) + F*(z) - <d, z> at the maximizer d", {"z": z, "d": at.d})
+        yield Measured(off, rounding, "F(d) + F*(z) - <d, z> at the maximizer d", {"z": z, "d": at.d})
 
 
-def _sizes(asked: AskedRegularizer) -> Measurements:
-    F, unit = asked.F, asked.unit
-    positive = bool(np.isfinite(unit).all()) and bool((unit > 0).all())
-    yield Measured(0.0 if positive else np.inf, FEASIBLE, "unit must be positive and finite", {"unit": unit})
+def _sizes(probe: RegularizerProbe) -> Measurements:
+    F, unit = probe.F, probe.unit
+    yield held(bool((np.isfinite(unit) & (unit > 0)).all()), "unit must be positive and finite", {"unit": unit})
     sizes = {"rate": ask(lambda: F.rate), "mass": ask(lambda: F.mass), "magnitude": ask(lambda: F.magnitude)}
     for name, answer in sizes.items():
         size = number(answer, name)
-        right = np.isfinite(size) and (size >= 0.0 if name == "magnitude" else size > 0.0)
-        yield Measured(0.0 if right else np.inf, FEASIBLE, f"{name} must be finite and not negative", {name: size})
+        right = size >= 0.0 if name == "magnitude" else size > 0.0
+        yield held(right and size < np.inf, f"{name} must be finite and not negative", {name: size})
 
 
-def _cones(asked: AskedRegularizer) -> Measurements:
-    import cvxpy as cp
-
-    F, declared = asked.F, ask(lambda: asked.F.cones)
-    problems = [cp.Problem(cp.Minimize(asked.modelled[0]), asked.modelled[1])]
-    if F.exact:
-        value, constraints = modelled(F.cvxpy_conjugate, cp.Variable(F.N))
-        problems.append(cp.Problem(cp.Minimize(value), constraints))
-    for problem in problems:
-        missing = cones_used(problem, declared) - declared
-        what = f"cones needed but not declared: {', '.join(sorted(missing))}; declared {', '.join(sorted(declared))}"
-        yield Measured(float(len(missing)), 0.5, what)
-
-
-REGULARIZER_CHECKS: dict[str, Callable[[AskedRegularizer], Measurements]] = {
+REGULARIZER_CHECKS: dict[str, Callable[[RegularizerProbe], Measurements]] = {
     "domain": domain,
     "residuals": residuals,
     "minimizer": _minimizer,
@@ -316,6 +280,6 @@ REGULARIZER_CHECKS: dict[str, Callable[[AskedRegularizer], Measurements]] = {
     "room": room,
     "finite": _finite,
     "sizes": _sizes,
-    "cones": _cones,
+    "cones": cones,
 }
 """The checks by name, in the order of a report."""

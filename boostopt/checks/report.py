@@ -97,9 +97,9 @@ class CheckReport:
         """
         if self.passed:
             return self
-        found = "\n".join(f"  {check.name}: {check.words}" for check in self.failures)
+        lines = "\n".join(f"  {check.name}: {check.words}" for check in self.failures)
         raise ChecksFailed(
-            f"expected {self.subject} to pass {len(self)} checks; {len(self.failures)} failed:\n{found}\n"
+            f"expected {self.subject} to pass {len(self)} checks; {len(self.failures)} failed:\n{lines}\n"
             "Mend what the words name; the first failure often explains the others."
         )
 
@@ -137,11 +137,11 @@ class CheckReport:
     def _headline(self) -> str:
         """The subject and the verdict over all."""
         unasked = sum(_verdict(check) == "-" for check in self.checks)
-        asked = len(self) - unasked
+        count = len(self) - unasked
         verdict = (
-            f"{'all ' if asked > 1 else ''}{counted(asked, 'check')} passed"
+            f"{'all ' if count > 1 else ''}{counted(count, 'check')} passed"
             if self.passed
-            else f"{len(self.failures)} of {counted(asked, 'check')} failed, "
+            else f"{len(self.failures)} of {counted(count, 'check')} failed, "
             + ", ".join(check.name for check in self.failures)
         )
         rest = f"; {unasked} {'was' if unasked == 1 else 'were'} not asked" if unasked else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any
 
 from boostopt import oracles
@@ -60,20 +61,28 @@ def oracle_of(
     OptionError
         There is no such base or option, or the function returns something else.
     """
-    given = dict(options or {})
+    arguments = dict(options or {})
     if callable(base) and not hasattr(base, "fit"):
-        return _own(base, given, X, y, c)
+        return _own(base, arguments, X, y, c)
     kind = _kind(base)
-    known = [name for name in inspect.signature(kind).parameters if name not in SET_HERE]
-    for name in given:
+    names = options_of(kind)
+    for name in arguments:
         if name in SET_HERE:
             raise OptionError(f"{name} is a parameter of the classifier; got it in base_options. {SET_HERE[name]}")
-        if name not in known:
-            raise unknown_name(f"option of {kind.__name__}", name, known)
+        if name not in names:
+            raise unknown_name(f"option of {kind.__name__}", name, names)
     if seed is not None and "random_state" in inspect.signature(kind).parameters:
-        given["random_state"] = seed
+        arguments["random_state"] = seed
     examples = (X, y) if isinstance(base, str) else (base, X, y)
-    return kind(*examples, c=c, reflexive=reflexive, **given)
+    return kind(*examples, c=c, reflexive=reflexive, **arguments)
+
+
+def options_of(kind: type[Any]) -> list[str]:
+    """Return the names of the options of an oracle, those of its record of settings one by one."""
+    names = list(inspect.signature(kind).parameters)
+    if kind is oracles.RBFNetworks:
+        names[names.index("settings") :] = [field.name for field in fields(oracles.RBFSettings)]
+    return [name for name in names if name not in SET_HERE]
 
 
 def _kind(base: Any) -> type[Any]:

@@ -82,15 +82,12 @@ class Plan:
     seed: int | None
 
     def __post_init__(self) -> None:
-        nu: Any = self.nu
-        rounds: Any = self.max_iter
-        seconds: Any = self.time_limit
-        jobs: Any = self.n_jobs
-        share = _real(nu) and not _whole(nu) and 0 < nu <= 1
+        nu, rounds, seconds, jobs = self.nu, self.max_iter, self.time_limit, self.n_jobs
+        file, verbose = self.checkpoint, self.verbose
         expected = (
             (
                 "nu",
-                share or (_whole(nu) and nu >= 1),
+                _real(nu) and (nu >= 1 if _whole(nu) else 0 < nu <= 1),
                 "a float in (0, 1], a share of the sum of the weights, or a whole number of examples, at least 1",
             ),
             ("epsilon", _real(self.epsilon) and 0 < self.epsilon < math.inf, "a positive number"),
@@ -108,11 +105,10 @@ class Plan:
                 "a positive number of seconds, or None",
             ),
             ("n_jobs", jobs is None or (_whole(jobs) and jobs != 0), "a whole number other than 0, or None"),
-            ("checkpoint", _path(self.checkpoint), "a path, or None"),
+            ("checkpoint", file is None or (isinstance(file, str | PathLike) and file != ""), "a path, or None"),
             (
                 "verbose",
-                isinstance(self.verbose, bool | int | np.bool_)
-                or (callable(self.verbose) and not isinstance(self.verbose, type)),
+                isinstance(verbose, bool | int | np.bool_) or (callable(verbose) and not isinstance(verbose, type)),
                 "True, False, or a function of a label and a row of a trace",
             ),
         )
@@ -133,16 +129,16 @@ class Plan:
 
     def _check_required(self) -> None:
         """Raise ProblemError for a parameter that the formulation needs and that neither it nor the classifier sets."""
-        given = {name for name, value in (self.parameters or {}).items() if value is not None}
-        given |= {*OWN, *set_anew(self.page, float(self.epsilon))}
-        for name, known in self.page.parameters.items():
-            if known.required and name not in given:
+        names = {name for name, value in (self.parameters or {}).items() if value is not None}
+        names |= {*OWN, *set_anew(self.page, float(self.epsilon))}
+        for name, parameter in self.page.parameters.items():
+            if parameter.required and name not in names:
                 raise ProblemError(
-                    f"{self.page.name} needs {name}, {known.meaning}, in {known.domain.text}; got none. "
+                    f"{self.page.name} needs {name}, {parameter.meaning}, in {parameter.domain.text}; got none. "
                     f'Pass parameters={{"{name}": ...}}.'
                 )
 
-    def asked(
+    def class_and_parameters(
         self, X: Any, y: Bool[Array, " N"], c: Float[Array, " N"], stored: bool = False
     ) -> tuple[Oracle, dict[str, Any]]:
         """Return the class of hypotheses over the different examples, and the parameters of the formulation.
@@ -180,8 +176,8 @@ class Plan:
         label
             The label of the second class, for who is shown the rounds.
         """
-        oracle, parameters = self.asked(X, y, c, file is not None)
-        asked: dict[str, Any] = (
+        oracle, parameters = self.class_and_parameters(X, y, c, file is not None)
+        several: dict[str, Any] = (
             {"columns_per_round": COLUMNS, "stabilization": MEASURED} if self.page.update == "total" else {}
         )
         shown: Any = partial(self.verbose, label) if callable(self.verbose) else bool(self.verbose)
@@ -196,7 +192,7 @@ class Plan:
             progress=shown,
             checkpoint=file,
             start=None if before is None else _same(before, oracle),
-            **asked,
+            **several,
             **parameters,
         )
         if run.reason == INTERRUPTED:
@@ -208,7 +204,7 @@ class Plan:
         for end, option, reached in ENDS:
             ended = [run for run in runs if run.reason == end and not _endless(run)]
             if ended:
-                where, proved = _said(ended, runs)
+                where, proved = _summary(ended, runs)
                 warnings.warn(
                     f"{reached.format(getattr(self, option))}{where} before a stopping rule held: {proved}. "
                     f"Raise {option}, or epsilon = {self.epsilon:g}.",
@@ -217,7 +213,7 @@ class Plan:
                 )
         wide = [run for run in runs if run.reason not in (LIMIT, TIME) and self._is_wide(run)]
         if wide:
-            where, proved = _said(wide, runs)
+            where, proved = _summary(wide, runs)
             converged = all(run.reason.startswith(CONVERGED) for run in wide)
             why = "no further hypothesis helped" if converged else f"boosting ended ({wide[0].reason})"
             advice = "Raise epsilon." if self.eta is None else "Raise epsilon, or leave out eta."
@@ -236,11 +232,11 @@ class Plan:
 
     def _bound(self, c: Float[Array, " N"]) -> tuple[Float[Array, " N"], dict[str, Any]]:
         """Return the multiplicities and the parameters of the formulation."""
-        given = dict(self.parameters or {})
+        values = dict(self.parameters or {})
         if self.eta is not None and "eta" in self.page.parameters:
-            given["eta"] = float(self.eta)
+            values["eta"] = float(self.eta)
         if "nu" not in self.page.parameters:
-            return c, given
+            return c, values
         if _whole(self.nu):
             total = float(c.sum())
             # N additions are wrong by N of the last digits of their sum at most.
@@ -250,13 +246,13 @@ class Plan:
                     "Pass fewer, or a share such as 0.1."
                 )
             if self.nu < total:
-                return c, {**given, "nu": float(self.nu)}
+                return c, {**values, "nu": float(self.nu)}
         share = 1.0 if _whole(self.nu) else float(self.nu)
         # The caps c / nu of a share do not change with the scale of c. With c >= 1 a share of less than one example has
         # caps of 1 and more, all as void as those of one. A power of 2 scales exactly.
         if (least := float(c.min())) < 1.0:
             c = np.ldexp(c, 1 - math.frexp(least)[1])
-        return c, {**given, "nu": max(share * float(c.sum()), 1.0)}
+        return c, {**values, "nu": max(share * float(c.sum()), 1.0)}
 
 
 def _same(before: Run, oracle: Oracle) -> Run:
@@ -286,15 +282,10 @@ def _proved(run: Run) -> tuple[float, str]:
     return certificate.gap, str(certificate)
 
 
-def _said(short: Sequence[Run], runs: Sequence[Run]) -> tuple[str, str]:
+def _summary(short: Sequence[Run], runs: Sequence[Run]) -> tuple[str, str]:
     """Return in how many of several runs it was so, and what the widest of them proves."""
     where = f" in {len(short)} of {len(runs)} runs" if len(runs) > 1 else ""
     return where, max(map(_proved, short))[1]
-
-
-def _path(value: Any) -> bool:
-    """Whether it is None or a path that is not empty."""
-    return value is None or (isinstance(value, str | PathLike) and value != "")
 
 
 def _real(value: Any) -> bool:

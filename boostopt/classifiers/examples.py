@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, cast
 
@@ -11,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_array
 
 from boostopt.errors import OptionError, ProblemError, shown
@@ -24,7 +26,57 @@ BALANCED = "balanced"
 """The class weights that give each class the same total."""
 
 
-def checked_weights(sample_weight: Any, N: int) -> Float[Array, " N"]:
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """The different examples that count.
+
+    Attributes
+    ----------
+    X
+        Features, shape (N, features).
+    codes
+        Numbers of their classes, shape (N,).
+    c
+        Multiplicities, shape (N,), positive.
+    classes
+        The labels, ascending, shape (classes,).
+    """
+
+    X: Any
+    codes: Int[Array, " N"]
+    c: Float[Array, " N"]
+    classes: npt.NDArray[Any]
+
+    def weighted(self, class_weight: Any) -> Counted:
+        """Return them with multiplicities times those of their classes: a mapping from labels, "balanced" or None.
+
+        Raises
+        ------
+        OptionError
+            The class weights are none.
+        ProblemError
+            The products lie so far apart that what is computed with them would overflow or vanish.
+        """
+        factors = _class_factors(class_weight, self.classes, self.codes, self.c)
+        return replace(self, c=_multiplied(self.c, factors[self.codes]))
+
+
+def counted(X: Any, labels: npt.NDArray[Any], sample_weight: Any) -> Counted:
+    """Return the different examples of positive weight, each with its whole weight.
+
+    Raises
+    ------
+    ProblemError
+        The weights are no such numbers, or there is one class only.
+    """
+    check_classification_targets(labels)
+    weights = _checked_weights(sample_weight, len(labels))
+    counting = weights > 0
+    classes, codes = _classes_of(labels[counting])
+    return Counted(*merged(X[counting], codes, weights[counting]), classes)
+
+
+def _checked_weights(sample_weight: Any, N: int) -> Float[Array, " N"]:
     """Return sample weights, 1 by default.
 
     Raises
@@ -34,8 +86,8 @@ def checked_weights(sample_weight: Any, N: int) -> Float[Array, " N"]:
     """
     if sample_weight is None:
         return np.ones(N)
-    given: Any = check_array(sample_weight, ensure_2d=False, dtype="numeric", input_name="sample_weight")
-    weights = np.asarray(given, dtype=np.float64)
+    numbers: Any = check_array(sample_weight, ensure_2d=False, dtype="numeric", input_name="sample_weight")
+    weights = np.asarray(numbers, dtype=np.float64)
     positive = weights[weights > 0]
     if len(positive) and not (positive.min() >= SMALLEST and positive.max() <= LARGEST):
         raise ProblemError(
@@ -50,7 +102,7 @@ def checked_weights(sample_weight: Any, N: int) -> Float[Array, " N"]:
     return weights
 
 
-def classes_of(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int[Array, " N"]]:
+def _classes_of(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int[Array, " N"]]:
     """Return the classes of the examples that count, ascending, and the number of each example's class.
 
     Raises
@@ -107,7 +159,7 @@ def _keys_of_sparse(rows: Any, codes: Int[Array, " N"]) -> npt.NDArray[Any]:
     return keys
 
 
-def class_factors(
+def _class_factors(
     class_weight: Any, classes: npt.NDArray[Any], codes: Int[Array, " N"], weights: Float[Array, " N"]
 ) -> Float[Array, " classes"]:
     """Return what the weights of the examples of each class are multiplied by.
@@ -135,14 +187,14 @@ def class_factors(
             f'class_weight must be None, "{BALANCED}" or a mapping from labels to weights; got {shown(class_weight)}. '
             "Pass one of them."
         )
-    found: Any = compute_class_weight(class_weight, classes=classes, y=classes[codes], sample_weight=weights)
-    return np.asarray(found, dtype=np.float64)
+    factors: Any = compute_class_weight(class_weight, classes=classes, y=classes[codes], sample_weight=weights)
+    return np.asarray(factors, dtype=np.float64)
 
 
-def _of_mapping(given: Mapping[Any, Any], classes: npt.NDArray[Any]) -> Float[Array, " classes"]:
+def _of_mapping(factors: Mapping[Any, Any], classes: npt.NDArray[Any]) -> Float[Array, " classes"]:
     """Return the factors of a mapping from labels, 1 for those that it leaves out."""
     labels: list[Any] = classes.tolist()
-    for label, value in given.items():
+    for label, value in factors.items():
         number = float(value) if isinstance(value, Real) and not isinstance(value, bool | np.bool_) else math.nan
         if not SMALLEST <= number <= LARGEST:
             got = repr(value) if math.isnan(number) else f"{number:.6g}"
@@ -150,16 +202,19 @@ def _of_mapping(given: Mapping[Any, Any], classes: npt.NDArray[Any]) -> Float[Ar
                 f"class_weight must give each class a positive number in [{SMALLEST:g}, {LARGEST:g}]; got {got} for "
                 f"{label!r}. To have no examples of a class leave them out of X and y."
             )
-    left_out, strange = [label for label in labels if label not in given], [key for key in given if key not in labels]
+    left_out, strange = (
+        [label for label in labels if label not in factors],
+        [key for key in factors if key not in labels],
+    )
     if left_out and strange:
         raise ProblemError(
             f"class_weight must be by the labels in y, {', '.join(map(repr, labels))}; got {strange[0]!r}, and none "
             f"for {left_out[0]!r}. Write the labels as y has them."
         )
-    return np.array([float(given.get(label, 1.0)) for label in labels])
+    return np.array([float(factors.get(label, 1.0)) for label in labels])
 
 
-def multiplied(c: Float[Array, " N"], factors: Float[Array, " N"]) -> Float[Array, " N"]:
+def _multiplied(c: Float[Array, " N"], factors: Float[Array, " N"]) -> Float[Array, " N"]:
     """Return multiplicities times the factors of their classes.
 
     Raises
@@ -167,11 +222,11 @@ def multiplied(c: Float[Array, " N"], factors: Float[Array, " N"]) -> Float[Arra
     ProblemError
         They lie so far apart that what is computed with them would overflow or vanish.
     """
-    found = c * factors  # each between 1e-200 and 1e200, but for how many are added up
-    least, most = float(found.min()), float(found.max())
+    product = c * factors  # each between 1e-200 and 1e200, but for how many are added up
+    least, most = float(product.min()), float(product.max())
     if not (least >= SMALLEST and most <= LARGEST and most <= FURTHEST * least):
         raise ProblemError(
             f"sample_weight times class_weight must lie in [{SMALLEST:g}, {LARGEST:g}], the largest at most "
             f"{FURTHEST:g} times the smallest; got {least:.6g} to {most:.6g}. Bring them nearer to each other."
         )
-    return found
+    return product

@@ -24,24 +24,24 @@ class Rows:
 
     Attributes
     ----------
-    given
-        X as it was passed: an array, a sparse matrix, a table with named columns, a list.
+    X
+        As it was passed: an array, a sparse matrix, a table with named columns, a list.
     """
 
-    def __init__(self, given: Any) -> None:
-        self.given = given
+    def __init__(self, X: Any) -> None:
+        self.X = X
 
     @cached_property
     def shape(self) -> tuple[int]:
         """The number of examples, as (n,)."""
-        return (Features(self.given).n,)
+        return (Features(self.X).n,)
 
     @cached_property
     def nameless(self) -> Any:
         """X without the names of its features; sparse matrices by rows, which can be cut."""
-        if scipy.sparse.issparse(self.given):
-            return scipy.sparse.csr_array(self.given)
-        return np.asarray(self.given) if hasattr(self.given, "columns") else self.given
+        if scipy.sparse.issparse(self.X):
+            return scipy.sparse.csr_array(self.X)
+        return np.asarray(self.X) if hasattr(self.X, "columns") else self.X
 
     @cached_property
     def numbers(self) -> Any:
@@ -51,7 +51,7 @@ class Rows:
     def taken_by(self, model: Any, features: Int[Array, " k"] | None) -> Any:
         """Return X as a model takes it, that was fitted to some of the features or to all of them (None)."""
         named = getattr(model, "feature_names_in_", None) is not None
-        X = self.given if named else self.nameless
+        X = self.X if named else self.nameless
         if features is None:
             return X
         return (X if scipy.sparse.issparse(X) else np.asarray(X))[:, features]
@@ -101,44 +101,44 @@ class Recoded:
 
     def predict(self, rows: Rows) -> Array:
         """Return -1 or 1 for each example."""
-        raw = self._asked("predict", rows)
+        raw = self._answer("predict", rows)
         positive = np.asarray(raw == self.labels[1])
         strange = ~(positive | np.asarray(raw == self.labels[0]))
         if strange.any():
-            known = np.asarray(self.labels).tolist()
+            labels = np.asarray(self.labels).tolist()
             raise ProblemError(
-                f"{name_of(self.model)}.predict must return one of the labels {known[0]!r} and {known[1]!r}; got "
+                f"{name_of(self.model)}.predict must return one of the labels {labels[0]!r} and {labels[1]!r}; got "
                 f"{raw[strange].tolist()[0]!r}. Put in classifiers of the same two labels."
             )
         return np.where(positive, 1.0, -1.0)
 
     def predict_proba(self, rows: Rows) -> Array:
         """Return the probabilities of -1 and of 1 for each example, shape (n, 2)."""
-        raw, known = self._asked("predict_proba", rows), self._known
-        if raw.ndim != 2 or raw.shape[1] != len(known):
+        raw, classes = self._answer("predict_proba", rows), self._classes
+        if raw.ndim != 2 or raw.shape[1] != len(classes):
             return raw  # refused by its shape
         p = np.zeros((len(raw), 2), raw.dtype)
         for column, label in enumerate(self.labels):
-            if label in known:
-                p[:, column] = raw[:, known.index(label)]
+            if label in classes:
+                p[:, column] = raw[:, classes.index(label)]
         return p
 
     def decision_function(self, rows: Rows) -> Array:
         """Return a number for each example that is positive for 1."""
-        known = self._known
-        if len(known) != 2:
+        classes = self._classes
+        if len(classes) != 2:
             raise ProblemError(
                 f'values="decision_function" needs members that know two classes; {name_of(self.model)} knows '
-                f'{known}. Take values="predict".'
+                f'{classes}. Take values="predict".'
             )
-        raw = self._asked("decision_function", rows)
-        return raw if known[1] == self.labels[1] else -raw
+        raw = self._answer("decision_function", rows)
+        return raw if classes[1] == self.labels[1] else -raw
 
     @property
-    def _known(self) -> list[Any]:
+    def _classes(self) -> list[Any]:
         return np.asarray(self.model.classes_).tolist()
 
-    def _asked(self, method: str, rows: Rows) -> Array:
+    def _answer(self, method: str, rows: Rows) -> Array:
         return np.asarray(quietly(self.model, method, rows.taken_by(self.model, self.features)))
 
 

@@ -7,27 +7,27 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.classifiers.scorers import Part
+from boostopt.classifiers.scorers import Scorer
 from boostopt.oracles import Feature, Fitted, Hypothesis, Stump
 from boostopt.shapes import Array, Float
 
 
-def importances(parts: Sequence[Part], features: int) -> Float[Array, " features"]:
-    """Return the shares of the features in the weights |w|, with sum 1 unless all are 0; the mean over several parts.
+def importances(scorers: Sequence[Scorer], features: int) -> Float[Array, " features"]:
+    """Return the shares of the features in the weights |w|, with sum 1 unless all are 0; the mean over several scorers.
 
     Raises
     ------
     AttributeError
         A hypothesis does not say which features it looks at.
     """
-    return np.mean([_of_part(part, features) for part in parts], axis=0)
+    return np.mean([_of_scorer(scorer, features) for scorer in scorers], axis=0)
 
 
-def _of_part(part: Part, features: int) -> Float[Array, " features"]:
+def _of_scorer(scorer: Scorer, features: int) -> Float[Array, " features"]:
     """Return the shares of the features in what tells one class from the rest."""
     shares = np.zeros(features)
-    for q in np.flatnonzero(part.w).tolist():
-        shares += abs(part.w[q]) * _of_hypothesis(part.hypotheses[q], features)
+    for q in np.flatnonzero(scorer.w).tolist():
+        shares += abs(scorer.w[q]) * _of_hypothesis(scorer.hypotheses[q], features)
     total = float(shares.sum())
     return shares / total if total > 0 else shares
 
@@ -52,14 +52,12 @@ def _of_hypothesis(hypothesis: Hypothesis, features: int) -> Float[Array, " feat
 
 def _of_estimator(model: Any, features: int) -> Float[Array, " features"]:
     """Return the shares of the features in a fitted classifier."""
-    known = getattr(model, "feature_importances_", None)
-    if known is None:
-        known = getattr(model, "coef_", None)
-    if known is None or np.size(known) != features:
+    shares = getattr(model, "feature_importances_", getattr(model, "coef_", None))
+    if shares is None or np.size(shares) != features:
         raise AttributeError(
             f"feature_importances_ need those of the base, or its coef_; {type(model).__name__} has none. "
             "Use sklearn.inspection.permutation_importance."
         )
-    sizes = np.abs(np.asarray(known, dtype=np.float64)).ravel()
+    sizes = np.abs(np.asarray(shares, dtype=np.float64)).ravel()
     total = float(sizes.sum())
     return sizes / total if total > 0 else sizes

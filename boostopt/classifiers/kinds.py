@@ -92,12 +92,11 @@ def _maker(ensemble: Any) -> Maker:
             "the members of an ensemble must be there to be asked one by one, with bounds of their values; "
             "HistGradientBoostingClassifier has neither in public. Fit a GradientBoostingClassifier."
         )
-    makers: Sequence[tuple[type[Any], Maker]] = (
+    averages = kinds.RandomForestClassifier, kinds.ExtraTreesClassifier, kinds.BaggingClassifier
+    makers: Sequence[tuple[type[Any] | tuple[type[Any], ...], Maker]] = (
         (kinds.AdaBoostClassifier, _of_adaboost),
         (kinds.GradientBoostingClassifier, _of_gradient_boosting),
-        (kinds.RandomForestClassifier, _of_forest),
-        (kinds.ExtraTreesClassifier, _of_forest),
-        (kinds.BaggingClassifier, _of_bagging),
+        (averages, _of_average),
         (kinds.VotingClassifier, _of_voting),
     )
     for kind, make in makers:
@@ -114,9 +113,9 @@ def _labels(classifier: Any) -> Array:
             f"an ensemble and its members must be fitted; {name_of(classifier)} knows no classes. Call fit(X, y) first."
         )
     if isinstance(classes, list) or np.shape(classes) != (2,):
-        known = str(np.asarray(classes, dtype=object).tolist())[:100]
+        labels = str(np.asarray(classes, dtype=object).tolist())[:100]
         raise ProblemError(
-            f"an ensemble must tell two classes apart; {name_of(classifier)} was fitted to {known}. Fit one for each "
+            f"an ensemble must tell two classes apart; {name_of(classifier)} was fitted to {labels}. Fit one for each "
             "class against the rest."
         )
     return np.asarray(classes)
@@ -140,21 +139,16 @@ def _of_adaboost(ensemble: Any, values: str | None, labels: Array) -> Members:
     return Members.weighted(_recoded(models, values, (labels[0], labels[1]), None), weights, labels)
 
 
-def _of_forest(ensemble: Any, values: str | None, labels: Array) -> Members:
-    models = list(ensemble.estimators_)  # fitted to the numbers of the classes
-    return Members.weighted(_recoded(models, values, (0, 1), None), np.ones(len(models)), labels)
-
-
-def _of_bagging(ensemble: Any, values: str | None, labels: Array) -> Members:
-    models = list(ensemble.estimators_)  # fitted to the numbers of the classes, each to features of its own
-    hypotheses = _recoded(models, values, (0, 1), [np.asarray(q) for q in ensemble.estimators_features_])
-    return Members.weighted(hypotheses, np.ones(len(models)), labels)
+def _of_average(ensemble: Any, values: str | None, labels: Array) -> Members:
+    models = list(ensemble.estimators_)  # fitted to the numbers of the classes; in bagging each to features of its own
+    features = getattr(ensemble, "estimators_features_", None)
+    return Members.weighted(_recoded(models, values, (0, 1), features), np.ones(len(models)), labels)
 
 
 def _of_voting(ensemble: Any, values: str | None, labels: Array) -> Members:
     models = list(ensemble.estimators_)  # fitted to the numbers of the classes, without those that were dropped
-    given = [1.0] * len(ensemble.estimators) if ensemble.weights is None else list(ensemble.weights)
-    weights = [w for w, (_, model) in zip(given, ensemble.estimators, strict=True) if not isinstance(model, str)]
+    votes = [1.0] * len(ensemble.estimators) if ensemble.weights is None else list(ensemble.weights)
+    weights = [w for w, (_, model) in zip(votes, ensemble.estimators, strict=True) if not isinstance(model, str)]
     return Members.weighted(_recoded(models, values, (0, 1), None), weights, labels)
 
 
@@ -186,8 +180,8 @@ def _of_list(models: list[Any], values: str | None, weights: npt.ArrayLike | Non
     own = np.ones(len(models)) if weights is None else weights
     if models and all(isinstance(model, Hypothesis) for model in models):
         return _of_hypotheses(models, values, own)
-    known = [_known(model) for model in models]
-    classes = np.unique(np.concatenate(known)) if known else np.array([0, 1])
+    labels = [_labels_of_one(model) for model in models]
+    classes = np.unique(np.concatenate(labels)) if labels else np.array([0, 1])
     if classes.shape != (2,):
         raise ProblemError(
             f"the classifiers of a list must have the same two labels; got {len(classes)}: "
@@ -196,7 +190,7 @@ def _of_list(models: list[Any], values: str | None, weights: npt.ArrayLike | Non
     return Members.weighted(_recoded(models, values, (classes[0], classes[1]), None), own, classes)
 
 
-def _known(model: Any) -> Array:
+def _labels_of_one(model: Any) -> Array:
     """Return the labels that a classifier of a list knows: two, or one that its sample held."""
     if not hasattr(model, "predict"):
         raise ProblemError(

@@ -2,49 +2,39 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from dataclasses import replace
-from itertools import zip_longest
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from numbers import Integral
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from joblib import effective_n_jobs
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, get_tags
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
-from boostopt.boosting.classifier import decided
 from boostopt.boosting.run import Run
-from boostopt.boosting.soft_margin import ClassCertificate
 from boostopt.classifiers.binary import Plan
-from boostopt.classifiers.examples import checked_weights, class_factors, classes_of, merged, multiplied
-from boostopt.classifiers.importances import importances
+from boostopt.classifiers.classes import runs_of, told_apart
+from boostopt.classifiers.examples import counted
+from boostopt.classifiers.predicting import BoostedClassifier
 from boostopt.classifiers.saving import load, save
-from boostopt.classifiers.scorers import OfFile, OfRun, Part
-from boostopt.classifiers.stages import stages
+from boostopt.classifiers.scorers import Scorer
 from boostopt.errors import OptionError, shown
 from boostopt.oracles import Oracle
 from boostopt.oracles.features import checked_features
 from boostopt.programs.catalogue import default_formulation, get_formulation
-from boostopt.shapes import Array, Float, Int
 from boostopt.threads import one_thread
 
 FORMULATION = default_formulation()
 
 
-class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class MarginBoostClassifier(BoostedClassifier):
     """Boost a class of hypotheses to a large soft margin, and prove how large it could be.
 
     f(x) = sum_q w_q h_q(x) / sum |w|, in [-1, 1], is positive for the second of two classes. Of more than two classes
-    each is told apart from the rest, and the largest f decides. A sample weight k counts as k copies of the example, to
-    the last digit; the order of the examples does not matter.
+    each is told apart from the rest, and the largest f decides. The order of the examples does not matter.
 
     Parameters
     ----------
@@ -93,8 +83,7 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
     intercept
         Whether the constant hypotheses belong to the class as well. A function as base has said that itself.
     verbose
-        Whether a line on stderr shows how each run gets on; or what to call with the label that is told apart and every
-        row of its trace.
+        The `progress` of `boost`: see `boostopt.estimators`.
 
     Attributes
     ----------
@@ -113,48 +102,26 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         Their names, if X had any.
     """
 
-    # Not int and float: scikit-learn sets parameters to anything, and they are looked at in fit.
-    def __init__(
-        self,
-        formulation: Any = FORMULATION,
-        nu: Any = 0.1,
-        epsilon: Any = 0.01,
-        eta: Any = None,
-        base: Any = "stump",
-        reflexive: Any = True,
-        final_weights: Any = None,
-        backend: Any = "auto",
-        max_iter: Any = 1000,
-        time_limit: Any = None,
-        random_state: Any = None,
-        class_weight: Any = None,
-        warm_start: Any = False,
-        n_jobs: Any = None,
-        checkpoint: Any = None,
-        parameters: Any = None,
-        base_options: Any = None,
-        intercept: Any = True,
-        verbose: Any = False,
-    ) -> None:
-        self.formulation = formulation
-        self.nu = nu
-        self.epsilon = epsilon
-        self.eta = eta
-        self.base = base
-        self.reflexive = reflexive
-        self.final_weights = final_weights
-        self.backend = backend
-        self.max_iter = max_iter
-        self.time_limit = time_limit
-        self.random_state = random_state
-        self.class_weight = class_weight
-        self.warm_start = warm_start
-        self.n_jobs = n_jobs
-        self.checkpoint = checkpoint
-        self.parameters = parameters
-        self.base_options = base_options
-        self.intercept = intercept
-        self.verbose = verbose
+    # Any, and not int and float: scikit-learn sets parameters to anything, and they are looked at in fit.
+    formulation: Any = FORMULATION
+    nu: Any = 0.1
+    epsilon: Any = 0.01
+    eta: Any = None
+    base: Any = "stump"
+    reflexive: Any = True
+    final_weights: Any = None
+    backend: Any = "auto"
+    max_iter: Any = 1000
+    time_limit: Any = None
+    random_state: Any = None
+    class_weight: Any = None
+    warm_start: Any = False
+    n_jobs: Any = None
+    checkpoint: Any = None
+    parameters: Any = None
+    base_options: Any = None
+    intercept: Any = True
+    verbose: Any = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MarginBoostClassifier:
         """Boost.
@@ -166,7 +133,7 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         y
             Labels, shape (N,), at least two different ones.
         sample_weight
-            How often each example counts, non-negative, shape (N,), 1 by default; examples with 0 are left out.
+            Multiplicities, non-negative, shape (N,), 1 by default: see `boostopt.estimators`.
 
         Warns
         -----
@@ -187,15 +154,15 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         features, labels = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
         features = checked_features(features)
         with one_thread():
-            points, codes, c, classes = self._counted(features, labels, sample_weight)
-            before = self._before(classes)
-            self.runs_: tuple[Run, ...] = self._run(plan, points, codes, c, classes, before)
-            vars(self).pop("_loaded", None)
-            self.classes_ = classes
+            examples = counted(features, labels, sample_weight).weighted(self.class_weight)
+            self.runs_ = runs_of(plan, examples, self._before(examples.classes))
+            self._scorers = tuple(map(Scorer.of, self.runs_))
+            self.classes_ = examples.classes
             self.n_iter_ = max(run.rounds for run in self.runs_)
-            own = self._signs(labels)
             f = self._values(features)
-        self.margins_ = (own[:, -1] if f.ndim == 1 else own) * f
+        own = labels[:, np.newaxis] == self.classes_
+        signs = np.where(own.any(axis=1, keepdims=True), np.where(own, 1.0, -1.0), np.nan)  # nan: of no class
+        self.margins_ = (signs[:, -1] if f.ndim == 1 else signs) * f
         plan.warn_of_ends(self.runs_)
         return self
 
@@ -223,8 +190,9 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         labels: Any
         how: Any = {"dtype": np.float64, "accept_sparse": "csr"}
         features, labels = check_X_y(X, y, **how)
-        points, codes, c, classes = self._counted(checked_features(features), labels, sample_weight)
-        return self._plan().asked(points, codes == _told(classes, label), c)[0]
+        examples = counted(checked_features(features), labels, sample_weight).weighted(self.class_weight)
+        second = examples.codes == told_apart(examples.classes, label)
+        return self._plan().class_and_parameters(examples.X, second, examples.c)[0]
 
     def save_certificate(
         self, path: str | PathLike[str], X: Any, y: Any, sample_weight: Any = None, label: Any = None
@@ -256,83 +224,9 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
                 "a certificate is that of a run; this classifier was loaded from a file, which holds none. Fit it, and "
                 "save both."
             )
-        k = _told(self.classes_, label)
+        k = told_apart(self.classes_, label)
         run = self.runs_[0 if len(self.runs_) == 1 else k]
         run.save_certificate(path, self.class_of(X, y, sample_weight, label))
-
-    def decision_function(self, X: Any) -> Float[Array, " n *classes"]:
-        """Return f(x) in [-1, 1]: shape (n,), positive for the second of two classes, or of each class (n, classes)."""
-        return self._values(self._checked(X))
-
-    def predict(self, X: Any) -> npt.NDArray[Any]:
-        """Return the label of each row of X, shape (n,).
-
-        Of two classes by the sign of f(x), and where it is 0 the class of more training examples; of more the class
-        with the largest f(x).
-        """
-        return self._labels(self.decision_function(X))
-
-    def staged_decision_function(self, X: Any) -> Iterator[Float[Array, " n *classes"]]:
-        """Yield the decision function after each round; runs that have ended stay as they are.
-
-        Where a further fit needed no round there is one stage, that of the classifier itself.
-
-        Raises
-        ------
-        OptionError
-            The weights of the rounds were not kept: those of a corrective formulation with a `max_iter` above 1000, or
-            of a classifier that was loaded.
-        """
-        features = self._checked(X)
-        return self._stages(features)
-
-    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
-        """Yield the predicted labels after each round, as `staged_decision_function` does their values."""
-        return map(self._labels, self.staged_decision_function(X))
-
-    @property
-    def run_(self) -> Run:
-        """The run, of two classes."""
-        check_is_fitted(self)
-        if not hasattr(self, "runs_"):
-            raise AttributeError(
-                "run_ is the run of a fit; this classifier was loaded from a file, which holds what it predicts with. "
-                "Fit it, or save the run: run_.save(path)."
-            )
-        if len(self.classes_) > 2:
-            raise AttributeError(
-                f"run_ is the run of two classes; there are {len(self.classes_)}: runs_ has one for each."
-            )
-        return self.runs_[0]
-
-    @property
-    def certificate_(self) -> ClassCertificate | list[ClassCertificate]:
-        """The distance of the soft margin from the best possible over the class, one for each of several classes."""
-        check_is_fitted(self)
-        certificates = [part.certificate for part in self._parts]
-        known = [certificate for certificate in certificates if certificate is not None]
-        if len(known) < len(certificates):
-            raise AttributeError(
-                f"certificate_ is that of a soft margin; {self._parts[0].formulation} has none. "
-                "Look at the certificate of a run, over the hypotheses collected."
-            )
-        return known[0] if len(known) == 1 else known
-
-    @property
-    def oracle_(self) -> str:
-        """The class of hypotheses, in words; of more than two classes that of the first."""
-        check_is_fitted(self)
-        return self._parts[0].oracle
-
-    @property
-    def feature_importances_(self) -> Float[Array, " features"]:
-        """The share of each feature in the weights |w|, shape (features,); of more than two classes the mean.
-
-        For stumps and features, and for classifiers with feature_importances_ or coef_, whose own shares count.
-        """
-        check_is_fitted(self)
-        features: Any = vars(self)["n_features_in_"]
-        return importances(self._parts, features)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write what the classifier predicts with to a file of plain numbers, without pickle: see `load`.
@@ -345,7 +239,7 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
             The file cannot be written.
         """
         check_is_fitted(self)
-        save(self, self._parts, path)
+        save(self, self._scorers, path)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> MarginBoostClassifier:
@@ -362,11 +256,8 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         about = load(path, cls._get_param_names())
         model = cls(**about.parameters)
         vars(model).update(about.attributes)
-        vars(model)["_loaded"] = about.parts
+        model._scorers = about.scorers
         return model
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "classes_")
 
     def __sklearn_tags__(self) -> Any:
         tags: Any = super().__sklearn_tags__()
@@ -378,38 +269,10 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
         """Return the parameters, checked."""
         if not isinstance(self.warm_start, bool | np.bool_):
             raise OptionError(f"warm_start must be True or False; got {shown(self.warm_start)}. Pass one of them.")
-        return Plan(
-            page=get_formulation(self.formulation),
-            nu=self.nu,
-            epsilon=self.epsilon,
-            eta=self.eta,
-            parameters=self.parameters,
-            base=self.base,
-            base_options=self.base_options,
-            reflexive=self.reflexive,
-            intercept=self.intercept,
-            final_weights=self.final_weights,
-            backend=self.backend,
-            max_iter=self.max_iter,
-            time_limit=self.time_limit,
-            n_jobs=self.n_jobs,
-            checkpoint=self.checkpoint,
-            verbose=self.verbose,
-            seed=_seed(self.random_state),
-        )
+        own = {field.name: getattr(self, field.name) for field in fields(Plan) if field.name not in ("page", "seed")}
+        return Plan(page=get_formulation(self.formulation), seed=_seed(self.random_state), **own)
 
-    def _counted(
-        self, X: Any, labels: npt.NDArray[Any], sample_weight: Any
-    ) -> tuple[Any, Int[Array, " n"], Float[Array, " n"], npt.NDArray[Any]]:
-        """Return the different examples that count, the numbers of their classes, their weights, and the classes."""
-        check_classification_targets(labels)
-        weights = checked_weights(sample_weight, len(labels))
-        counting = weights > 0
-        classes, codes = classes_of(labels[counting])
-        points, codes, c = merged(X[counting], codes, weights[counting])
-        return points, codes, multiplied(c, class_factors(self.class_weight, classes, codes, c)[codes]), classes
-
-    def _before(self, classes: npt.NDArray[Any]) -> list[Run | None]:
+    def _before(self, classes: npt.NDArray[Any]) -> Sequence[Run | None]:
         """Return the runs to go on from, None where there is none."""
         if not self.warm_start or not hasattr(self, "classes_"):
             return [None] * (1 if len(classes) == 2 else len(classes))
@@ -423,88 +286,7 @@ class MarginBoostClassifier(ClassifierMixin, BaseEstimator):
                 "warm_start goes on with the runs of the last fit; this classifier was loaded from a file, which holds "
                 "none. Set warm_start=False."
             )
-        return list(self.runs_)
-
-    def _run(
-        self,
-        plan: Plan,
-        X: Any,
-        codes: Int[Array, " N"],
-        c: Float[Array, " N"],
-        classes: npt.NDArray[Any],
-        before: list[Run | None],
-    ) -> tuple[Run, ...]:
-        """Return the run of two classes, or of each class against the rest."""
-        if len(before) == 1:
-            return (plan.run(X, codes == 1, c, before[0], self.checkpoint, classes[1]),)
-        if self.time_limit is not None:
-            together: Any = effective_n_jobs(self.n_jobs)
-            plan = replace(plan, time_limit=float(self.time_limit) / math.ceil(len(before) / together))
-        tasks = (
-            delayed(plan.run)(X, codes == k, c, before[k], _numbered(self.checkpoint, k), classes[k])
-            for k in range(len(before))
-        )
-        found: Any = Parallel(n_jobs=self.n_jobs)(tasks)
-        return tuple(found)
-
-    @property
-    def _parts(self) -> tuple[Part, ...]:
-        """The scorer: of the runs, or of a file."""
-        loaded: tuple[OfFile, ...] | None = vars(self).get("_loaded")
-        return tuple(OfRun(run) for run in self.runs_) if loaded is None else loaded
-
-    def _checked(self, X: Any) -> Any:
-        """Return features to predict from."""
-        check_is_fitted(self)
-        return validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)
-
-    def _values(self, features: Any) -> Float[Array, " n *classes"]:
-        """Return the decision function of checked features."""
-        return _side_by_side([part.decision_function(features) for part in self._parts])
-
-    def _stages(self, features: Any) -> Iterator[Float[Array, " n *classes"]]:
-        """Yield the decision function of checked features after each round."""
-        if not hasattr(self, "runs_"):
-            raise OptionError(
-                "stages are those of runs; this classifier was loaded from a file, which holds the last weights only. "
-                "Fit it, or save the run: run_.save(path)."
-            )
-        last: list[Any] = [None] * len(self.runs_)
-        for values in zip_longest(*(stages(run, features) for run in self.runs_)):
-            last = [before if now is None else now for before, now in zip(last, values, strict=True)]
-            yield _side_by_side(last)
-
-    def _labels(self, f: Float[Array, " n *classes"]) -> npt.NDArray[Any]:
-        """Return the labels of values of the decision function."""
-        if f.ndim == 2:
-            return self.classes_[f.argmax(axis=1)]
-        return self.classes_[(decided(f, "majority", self._parts[0].majority) > 0).astype(np.int64)]
-
-    def _signs(self, labels: npt.NDArray[Any]) -> Float[Array, "N classes"]:
-        """Return y of each example for each class: 1 or -1, nan where it is of none."""
-        own = labels[:, np.newaxis] == self.classes_
-        return np.where(own.any(axis=1, keepdims=True), np.where(own, 1.0, -1.0), np.nan)
-
-
-def _side_by_side(values: list[Float[Array, " n"]]) -> Float[Array, " n *classes"]:
-    """Return the values of one run, or those of several in columns."""
-    return values[0] if len(values) == 1 else np.column_stack(values)
-
-
-def _told(classes: npt.NDArray[Any], label: Any) -> int:
-    """Return the number of the class that is told apart from the rest, the second one of two."""
-    known: list[Any] = classes.tolist()
-    if label is None and len(known) == 2:
-        return 1
-    if label not in known or (len(known) == 2 and label != known[1]):
-        told = known if len(known) > 2 else known[1:]
-        raise OptionError(f"expected the label of a class that is told apart, of {told}; got {shown(label)}. Pass it.")
-    return known.index(label)
-
-
-def _numbered(checkpoint: Any, k: int) -> Path | None:
-    """Return the file of the k-th class."""
-    return None if checkpoint is None else Path(f"{checkpoint}.{k}")
+        return self.runs_
 
 
 def _seed(random_state: Any) -> int | None:

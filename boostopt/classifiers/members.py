@@ -91,12 +91,12 @@ class Members:
         shape = (Features(X).n,)
         if not self.own and shape[:1] == (0,):
             raise ProblemError(f"X must have at least one row; got shape {shape}. Pass the examples.")
-        given = getattr(X, "columns", None)
-        if self.names is not None and given is not None and list(given) != list(self.names):
-            wrong = [name for name, known in zip(given, self.names, strict=False) if name != known][:3]
+        columns = getattr(X, "columns", None)
+        if self.names is not None and columns is not None and list(columns) != list(self.names):
+            wrong = [name for name, own in zip(columns, self.names, strict=False) if name != own][:3]
             raise ProblemError(
                 f"X must have the {len(self.names)} features that the ensemble was fitted to, in their order; got "
-                f"{len(given)} and where they differ {wrong}. Order the columns of X as at the fit."
+                f"{len(columns)} and where they differ {wrong}. Order the columns of X as at the fit."
             )
         taken = X if self.before is None else quietly(self.before, "transform", X)
         return taken if self.own else Rows(taken)
@@ -111,16 +111,16 @@ class Members:
         """
         if self.labels is not None:
             return self
-        given = as_array("y", y)
+        array = as_array("y", y)
         try:
-            labels = np.unique(given)
+            labels = np.unique(array)
         except TypeError as unlike:
             raise ProblemError(
                 f"y must hold labels of one type; got some without order: {unlike}. Code them."
             ) from unlike
         # Others than two are refused as signs: by what is expected where labels are not known.
-        known = labels.shape == (2,) and not (labels.dtype.kind in "fc" and not np.isfinite(labels).all())
-        return replace(self, labels=labels) if known else self
+        is_pair = labels.shape == (2,) and not (labels.dtype.kind in "fc" and not np.isfinite(labels).all())
+        return replace(self, labels=labels) if is_pair else self
 
     def coded(self, y: npt.ArrayLike) -> Int8[Array, " N"]:
         """Return labels as -1 and 1.
@@ -133,14 +133,14 @@ class Members:
         if self.labels is None:
             coded = signs(y)
         else:
-            given = as_array("y", y)
-            positive = np.asarray(given == self.labels[1])
-            strange = ~(positive | np.asarray(given == self.labels[0]))
-            if strange.shape == given.shape and strange.any():
-                known = self.labels.tolist()
+            array = as_array("y", y)
+            positive = np.asarray(array == self.labels[1])
+            strange = ~(positive | np.asarray(array == self.labels[0]))
+            if strange.shape == array.shape and strange.any():
+                labels = self.labels.tolist()
                 raise ProblemError(
-                    f"y must hold the labels that the ensemble was fitted to, {known[0]!r} and "
-                    f"{known[1]!r}; got {given[strange].tolist()[0]!r}. Code the two classes so."
+                    f"y must hold the labels that the ensemble was fitted to, {labels[0]!r} and "
+                    f"{labels[1]!r}; got {array[strange].tolist()[0]!r}. Code the two classes so."
                 )
             coded = np.where(positive, 1, -1).astype(np.int8)
         if coded.ndim != 1 or not len(coded):

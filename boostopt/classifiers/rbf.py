@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from boostopt.classifiers.examples import checked_weights, classes_of, merged
-from boostopt.oracles.rbf.fitting import fit_rbf, rbf_options
+from boostopt.arguments import positive
+from boostopt.classifiers.examples import counted
+from boostopt.oracles.rbf.fitting import PAPERS, RBFSettings, fit_rbf
 from boostopt.shapes import Array, Float
 
 
+@dataclass(eq=False, repr=False)
 class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
     """Classify by an RBF network whose centres and widths are fitted with its output weights.
 
     The squared error to the targets -1 and 1 is minimised. Of more than two classes each has an output of its own, 1 on
-    its examples and -1 on the others; all share the centres. A sample weight k counts as k copies of the example, to
-    the last digit: equal examples are merged first.
+    its examples and -1 on the others; all share the centres. Equal examples are merged first.
 
     Parameters
     ----------
@@ -50,12 +51,11 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
     Raetsch, Onoda, Mueller 2001, appendix D.
     """
 
-    # Not int and float: scikit-learn sets parameters to anything, and they are looked at in fit.
-    def __init__(self, K: Any = 20, iterations: Any = 10, ridge: Any = 1e-6, random_state: Any = None) -> None:
-        self.K = K
-        self.iterations = iterations
-        self.ridge = ridge
-        self.random_state = random_state
+    # Any, and not int and float: scikit-learn sets parameters to anything, and they are looked at in fit.
+    K: Any = 20
+    iterations: Any = 10
+    ridge: Any = 1e-6
+    random_state: Any = None
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> RBFNetworkClassifier:
         """Fit the network.
@@ -67,27 +67,24 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
         y
             Labels, shape (N,), at least two different ones.
         sample_weight
-            Non-negative, shape (N,), 1 by default; examples with 0 are left out.
+            Multiplicities, non-negative, shape (N,), 1 by default: see `boostopt.estimators`.
 
         Raises
         ------
         ValueError
             X, y or the weights are no examples, or a parameter is out of its range.
         """
-        options = rbf_options(self.K, self.iterations, self.ridge, "ridge")
+        settings = RBFSettings(self.K, self.iterations, positive("ridge", self.ridge, advice=PAPERS))
         features: Any
         labels: Any
         features, labels = validate_data(self, X, y, dtype=np.float64)
-        check_classification_targets(labels)
-        weights = checked_weights(sample_weight, len(features))
-        counting = weights > 0
-        self.classes_, codes = classes_of(labels[counting])
-        points, codes, weights = merged(features[counting], codes, weights[counting])
+        examples = counted(features, labels, sample_weight)
+        self.classes_, codes = examples.classes, examples.codes
         # Two classes need one output: the other would be its negation.
         own = codes == 1 if len(self.classes_) == 2 else codes[:, np.newaxis] == np.arange(len(self.classes_))
         targets = np.where(own, 1.0, -1.0)
         seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
-        self.network_ = fit_rbf(points, targets, weights, *options, seed)
+        self.network_ = fit_rbf(examples.X, targets, examples.c, settings, seed)
         return self
 
     def decision_function(self, X: Any) -> Float[Array, " n *classes"]:

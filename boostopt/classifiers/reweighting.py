@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from inspect import signature
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from boostopt.arguments import flag
+from boostopt.arguments import choice, flag, instance, optional, tolerance
 from boostopt.backends.base import Backend
 from boostopt.boosting.options import check_keywords
 from boostopt.boosting.soft_margin import Goal
@@ -21,6 +21,7 @@ from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.errors import OptionError, ProblemError
 from boostopt.margins import Margins, as_array
 from boostopt.oracles.examples import multiplicities
+from boostopt.oracles.fitted import VALUES
 from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
@@ -30,10 +31,47 @@ from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.regularizers.hinge import Hinge
 from boostopt.shapes import Array, Float
 from boostopt.solving.solution import Solution
-from boostopt.solving.solving import check_limits, solve
+from boostopt.solving.solving import solve
 
 TWO_SIDED = "two_sided"
 """The parameter by which pages let weights have either sign."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ReweightOptions:
+    """The options of `reweight`, which takes them whole, as `options`, or one by one by their names.
+
+    Attributes
+    ----------
+    values
+        What a classifier's h(x) is, "predict" by default: see `members_of`.
+    weights
+        The own weights of a list of classifiers, 1 by default.
+    reflexive
+        Whether the negation of each member may have a weight too: then w has either sign.
+    tol
+        Scaled gap wanted, in (0, 1). Weights that sum to less than this share are dropped.
+
+    Raises
+    ------
+    OptionError
+        An option is out of its range.
+    """
+
+    values: str | None = None
+    weights: npt.ArrayLike | None = None
+    reflexive: bool = False
+    tol: float = 1e-9
+
+    def __post_init__(self) -> None:
+        """Read each option as what it should be; the weights are looked at together with the members."""
+        object.__setattr__(self, "values", optional(choice, "kind of values", self.values, VALUES))
+        object.__setattr__(self, "reflexive", flag("reflexive", self.reflexive))
+        object.__setattr__(self, "tol", tolerance("tol", self.tol))
+
+
+OPTIONS = tuple(field.name for field in fields(ReweightOptions))
+"""The options of `reweight` by name."""
 
 
 def reweight(
@@ -43,13 +81,10 @@ def reweight(
     formulation: Any,
     *,
     sample_weight: npt.ArrayLike | None = None,
-    values: str | None = None,
-    weights: npt.ArrayLike | None = None,
-    reflexive: bool = False,
     backend: str | Backend = "auto",
-    tol: float = 1e-9,
     d0: npt.ArrayLike | None = None,
-    **parameters: Any,
+    options: ReweightOptions | None = None,
+    **keywords: Any,
 ) -> Reweighted:
     """Give the members of a fitted ensemble the weights of a program, and prove how good these are.
 
@@ -72,21 +107,16 @@ def reweight(
     formulation
         A name from `list_formulations()`, the path of a page, or a formulation; a program over all hypotheses.
     sample_weight
-        Multiplicities of the examples, shape (N,), non-negative, 1 by default; examples with 0 are left out.
-    values
-        What a classifier's h(x) is, "predict" by default: see `members_of`.
-    weights
-        The own weights of a list of classifiers, 1 by default.
-    reflexive
-        Whether the negation of each member may have a weight too: then w has either sign.
+        Multiplicities, non-negative, shape (N,), 1 by default: see `boostopt.estimators`.
     backend
         What solves the program, as in `solve`. The best soft margin is bounded by whatever serves.
-    tol
-        Scaled gap wanted, in (0, 1). Weights that sum to less than this share are dropped.
     d0
         Reference distribution, shape (N,); proportional to the multiplicities by default.
-    **parameters
-        Parameters of the formulation, as in `bind`: nu is a count, not a fraction.
+    options
+        What the members answer, their own weights, the accuracy. Each field may also be given by its name, and then
+        counts before this: `reweight(..., values="predict_proba")`.
+    **keywords
+        Fields of `ReweightOptions`, and parameters of the formulation, as in `bind`: nu is a count, not a fraction.
 
     Returns
     -------
@@ -115,9 +145,10 @@ def reweight(
             f"re-weighting needs a program over all hypotheses; {page.name} states one update, of "
             f"{page.columns} column{'s' if page.columns > 1 else ''}. Choose another formulation."
         )
-    check_keywords("reweight", parameters, REWEIGHT, page)
-    reflexive, (tol, _) = flag("reflexive", reflexive), check_limits(tol)
-    members = members_of(ensemble, values, weights).labelled(y)
+    own = {name: keywords.pop(name) for name in OPTIONS if name in keywords}
+    check_keywords("reweight", keywords, REWEIGHT, page)
+    how = replace(_read_record(options), **own)
+    members = members_of(ensemble, how.values, how.weights).labelled(y)
     signs = members.coded(y)
     rows, c = multiplicities(sample_weight, len(signs))
     if (signs[rows] == signs[rows[0]]).all():
@@ -126,13 +157,12 @@ def reweight(
             "Pass some of the other."
         )
     U = members.margins(X, signs, rows)
-    reference = None if d0 is None else _of_rows(d0, rows, len(signs))
-    program = _bound(page, U, c, reference, reflexive, parameters)
-    solution = solve(program, backend, tol).raise_if_failed()
-    goal = _goal(program, solution, reflexive)
-    best = _best(goal, solution, U, tol)
+    program = _bound(page, U, c, _of_rows(d0, rows, len(signs)), how.reflexive, keywords)
+    solution = solve(program, backend, how.tol).raise_if_failed()
+    goal = _goal(program, solution, how.reflexive)
+    best = _best(goal, solution, U, how.tol)
     w, weights_are = _weights(solution, goal, best, U.t)
-    w = trimmed(w, tol)
+    w = trimmed(w, how.tol)
     return Reweighted(
         ensemble=members,
         numbers=np.arange(U.t),
@@ -148,10 +178,19 @@ def reweight(
     )
 
 
-def _of_rows(d0: npt.ArrayLike, rows: Array, N: int) -> Array:
+def _read_record(options: object) -> ReweightOptions:
+    """Return options that were given whole; the default ones for None."""
+    advice = "Make one with boostopt.ensembles.ReweightOptions(...), or leave it out."
+    record = optional(instance, "options", options, ReweightOptions, "a ReweightOptions", advice)
+    return record or ReweightOptions()
+
+
+def _of_rows(d0: npt.ArrayLike | None, rows: Array, N: int) -> Array | None:
     """Return the reference distribution of the examples that count; other shapes are refused when it is bound."""
-    given = as_array("d0", d0)
-    return given[rows] if given.shape == (N,) else given
+    if d0 is None:
+        return None
+    reference = as_array("d0", d0)
+    return reference[rows] if reference.shape == (N,) else reference
 
 
 def _bound(
@@ -230,5 +269,5 @@ def _weights(solution: Solution, goal: Goal, best: Certificate, t: int) -> tuple
     return (w if inside else w / total), OF_PROGRAM
 
 
-REWEIGHT = tuple(name for name, its in signature(reweight).parameters.items() if its.kind is its.KEYWORD_ONLY)
+REWEIGHT = ("sample_weight", "backend", "d0", "options", *OPTIONS)
 """The keywords of `reweight` that are of no formulation."""

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from boostopt.arguments import file_path
 from boostopt.boosting.saving import MALFORMED, META, Writer, restored_hypothesis, with_arrays
 from boostopt.boosting.soft_margin import ClassCertificate
-from boostopt.classifiers.scorers import OfFile, Part
+from boostopt.classifiers.scorers import Scorer
 from boostopt.errors import BoostoptError, DataError, OptionError
 from boostopt.files import read_npz, replace_file, write_npz
 from boostopt.oracles import Feature, Fitted, Hypothesis, KernelColumn, RBFHypothesis, Stump
@@ -70,16 +70,16 @@ class Loaded:
         Those of the classifier by their names.
     attributes
         What a fit sets, by name.
-    parts
+    scorers
         What tells the classes apart.
     """
 
     parameters: Mapping[str, Any]
     attributes: Mapping[str, Any]
-    parts: tuple[OfFile, ...]
+    scorers: tuple[Scorer, ...]
 
 
-def save(model: Any, parts: Sequence[Part], path: str | PathLike[str]) -> None:
+def save(model: Any, scorers: Sequence[Scorer], path: str | PathLike[str]) -> None:
     """Write a fitted classifier.
 
     Raises
@@ -103,25 +103,25 @@ def save(model: Any, parts: Sequence[Part], path: str | PathLike[str]) -> None:
         # A page is known by its name, for the path of one would be run by a further fit.
         "parameters": {
             **{name: _plain(value) for name, value in model.get_params(deep=False).items()},
-            "formulation": parts[0].formulation,
+            "formulation": scorers[0].formulation,
         },
-        "parts": writer.plain([_described(part) for part in parts]),
+        "parts": writer.plain([_described(scorer) for scorer in scorers]),
     }
-    said = _said(about)
-    if len(said) > LARGEST_TEXT:
+    text = _encoded(about)
+    if len(text) > LARGEST_TEXT:
         raise OptionError(
-            f"expected a model whose description has at most {LARGEST_TEXT:,} bytes; got {len(said):,}. Fit fewer "
+            f"expected a model whose description has at most {LARGEST_TEXT:,} bytes; got {len(text):,}. Fit fewer "
             "hypotheses, or pickle the classifier for yourself."
         )
-    writer.arrays[META] = np.frombuffer(said, dtype=np.uint8)
+    writer.arrays[META] = np.frombuffer(text, dtype=np.uint8)
     try:
-        _restored(with_arrays(json.loads(said), writer.arrays), list(model.get_params(deep=False)))
+        _restored(with_arrays(json.loads(text), writer.arrays), list(model.get_params(deep=False)))
     except UNREADABLE as failure:
         raise OptionError(WITHOUT_FUNCTION.format(what=f"this model ({_in_words(failure)})")) from failure
     replace_file(file_path("path", path), lambda file: write_npz(file, writer.arrays))
 
 
-def _said(about: Mapping[str, Any]) -> bytes:
+def _encoded(about: Mapping[str, Any]) -> bytes:
     """Return a description as JSON."""
     try:
         return json.dumps(about).encode()
@@ -149,9 +149,9 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> Loaded:
         raise DataError(f"expected a model file; there is no file {str(source)!r}. Check the path.")
     try:
         arrays = read_npz(source)
-        said = arrays[META]
-        _hold(said.nbytes <= LARGEST_TEXT, f"its description has {said.nbytes:,} bytes, the limit is {LARGEST_TEXT:,}")
-        about = json.loads(said.tobytes().decode())
+        text = arrays[META]
+        _hold(text.nbytes <= LARGEST_TEXT, f"its description has {text.nbytes:,} bytes, the limit is {LARGEST_TEXT:,}")
+        about = json.loads(text.tobytes().decode())
         kind, form = about["kind"], about["format"]
     except UNREADABLE as failure:
         raise DataError(
@@ -177,17 +177,17 @@ def _in_words(failure: BaseException) -> str:
     return words[:400].rstrip(".")
 
 
-def _described(part: Part) -> dict[str, Any]:
+def _described(scorer: Scorer) -> dict[str, Any]:
     """Return what tells a class from the rest as names, numbers and arrays."""
-    certificate = part.certificate
+    certificate = scorer.certificate
     return {
-        "formulation": part.formulation,
-        "oracle": part.oracle,
-        "majority": int(part.majority),
-        "rounds": int(part.rounds),
-        "reason": part.reason,
-        "w": part.w,
-        "hypotheses": [_state(hypothesis) for hypothesis in part.hypotheses],
+        "formulation": scorer.formulation,
+        "oracle": scorer.oracle,
+        "majority": int(scorer.majority),
+        "rounds": int(scorer.rounds),
+        "reason": scorer.reason,
+        "w": scorer.w,
+        "hypotheses": [_state(hypothesis) for hypothesis in scorer.hypotheses],
         "certificate": None
         if certificate is None
         else {"lower": float(certificate.lower), "upper": float(certificate.upper), "d": certificate.d},
@@ -260,14 +260,14 @@ def _restored(about: Mapping[str, Any], parameters: Sequence[str]) -> Loaded:
     classes, features, names = _classes(about["classes"]), about["features"], about["feature_names"]
     _hold(type(features) is int and features >= 1, "no number of features")
     _hold(type(about["rounds"]) is int and about["rounds"] >= 0, "no number of rounds")
-    given = about["parameters"]
-    _hold(isinstance(given, dict) and set(given) <= set(parameters), "parameters that the classifier does not have")
+    saved = about["parameters"]
+    _hold(isinstance(saved, dict) and set(saved) <= set(parameters), "parameters that the classifier does not have")
     parts = tuple(_part(part, features) for part in about["parts"])
     attributes: dict[str, Any] = {"classes_": classes, "n_features_in_": features, "n_iter_": about["rounds"]}
     if names is not None:
         _hold(len(names) == features and all(isinstance(name, str) for name in names), "names of other features")
         attributes["feature_names_in_"] = np.array(names, dtype=object)
-    return Loaded({name: _parameter(name, value) for name, value in given.items()}, attributes, parts)
+    return Loaded({name: _parameter(name, value) for name, value in saved.items()}, attributes, parts)
 
 
 def _classes(saved: Mapping[str, Any]) -> npt.NDArray[Any]:
@@ -287,7 +287,7 @@ def _classes(saved: Mapping[str, Any]) -> npt.NDArray[Any]:
     return classes
 
 
-def _part(saved: Mapping[str, Any], features: int) -> OfFile:
+def _part(saved: Mapping[str, Any], features: int) -> Scorer:
     """Return what tells a class from the rest, checked."""
     hypotheses = [restored_hypothesis(state) for state in saved["hypotheses"]]
     w = _numbers(saved["w"], len(hypotheses))
@@ -300,7 +300,7 @@ def _part(saved: Mapping[str, Any], features: int) -> OfFile:
     _hold(all(isinstance(text, str) for text in texts.values()), "what should be texts")
     _hold(saved["majority"] in (-1, 1) and type(saved["rounds"]) is int, "what should be whole numbers")
     certificate = None if saved["certificate"] is None else _certificate(saved["certificate"], texts["oracle"])
-    return OfFile(
+    return Scorer(
         **texts,
         hypotheses=hypotheses,
         w=w,

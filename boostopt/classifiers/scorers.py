@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from boostopt.boosting.classifier import combined
 from boostopt.boosting.run import Run
@@ -14,59 +16,26 @@ from boostopt.shapes import Array, Float
 
 
 @dataclass(frozen=True, eq=False)
-class OfRun:
-    """The scorer of a run."""
+class Scorer:
+    """The weighted hypotheses that tell one class from the rest, or the second of two from the first.
 
-    run: Run
-
-    @property
-    def formulation(self) -> str:
-        """The name of what was boosted."""
-        return self.run.record.problem.page.name
-
-    @property
-    def oracle(self) -> str:
-        """The class of hypotheses, in words."""
-        return self.run.record.oracle
-
-    @property
-    def hypotheses(self) -> Sequence[Hypothesis]:
-        """The hypotheses collected."""
-        return self.run.hypotheses
-
-    @property
-    def w(self) -> Float[Array, " t"]:
-        """Their weights."""
-        return self.run.w
-
-    @property
-    def majority(self) -> int:
-        """The class of more training examples, 1 or -1."""
-        return self.run.record.majority
-
-    @property
-    def rounds(self) -> int:
-        """Rounds of boosting."""
-        return self.run.rounds
-
-    @property
-    def reason(self) -> str:
-        """Why it stopped, in words."""
-        return self.run.reason
-
-    @property
-    def certificate(self) -> ClassCertificate | None:
-        """The distance of the soft margin from the best possible over the class; None where there is no soft margin."""
-        return None if self.run.record.problem.goal is None else self.run.class_certificate
-
-    def decision_function(self, X: Any) -> Float[Array, " n"]:
-        """Return f(x) for each row of X."""
-        return self.run.decision_function(X)
-
-
-@dataclass(frozen=True, eq=False)
-class OfFile:
-    """The scorer of a model file, by the same names."""
+    Attributes
+    ----------
+    formulation
+        The name of what was boosted.
+    oracle
+        The class of hypotheses, in words.
+    hypotheses, w
+        The hypotheses collected, and their weights, shape (t,).
+    majority
+        The class of more training examples, 1 or -1.
+    rounds
+        Rounds of boosting.
+    reason
+        Why it stopped, in words.
+    certificate
+        The distance of the soft margin from the best possible over the class; None where there is no soft margin.
+    """
 
     formulation: str
     oracle: str
@@ -77,10 +46,27 @@ class OfFile:
     reason: str
     certificate: ClassCertificate | None
 
+    @classmethod
+    def of(cls, run: Run) -> Scorer:
+        """Return the scorer of a run."""
+        record = run.record
+        return cls(
+            formulation=record.problem.page.name,
+            oracle=record.oracle,
+            hypotheses=run.hypotheses,
+            w=run.w,
+            majority=record.majority,
+            rounds=run.rounds,
+            reason=run.reason,
+            certificate=None if record.problem.goal is None else run.class_certificate,
+        )
+
     def decision_function(self, X: Any) -> Float[Array, " n"]:
         """Return f(x) for each row of X."""
         return combined(self.hypotheses, self.w, X)
 
 
-Part = OfRun | OfFile
-"""What tells one class from the rest, or the second of two from the first."""
+def side_by_side(values: Iterable[Float[Array, " n"]]) -> Float[Array, " n *classes"]:
+    """Return the values of one scorer, or those of several in columns."""
+    columns = list(values)
+    return columns[0] if len(columns) == 1 else np.column_stack(columns)

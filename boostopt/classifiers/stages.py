@@ -1,28 +1,39 @@
-"""A run of boosting as a classifier after each of its rounds."""
+"""Runs of boosting as a classifier after each of their rounds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
 
 from boostopt.boosting.classifier import combined
 from boostopt.boosting.run import Run
+from boostopt.classifiers.scorers import side_by_side
 from boostopt.errors import OptionError
 from boostopt.oracles import Given, evaluate
 from boostopt.shapes import Array, Float
 
 
-def stages(run: Run, X: Any) -> Iterator[Float[Array, " n"]]:
-    """Yield f(x) for each row of X after each round; the last is that of the final weights.
-
-    Each hypothesis is evaluated once.
+def stages(runs: Sequence[Run], X: Any) -> Iterator[Float[Array, " n *classes"]]:
+    """Yield the decision function after each round; runs that have ended stay as they are.
 
     Raises
     ------
     OptionError
         The weights of the rounds were not kept.
+    """
+    last: list[Any] = [None] * len(runs)
+    for values in zip_longest(*(_of_run(run, X) for run in runs)):
+        last = [before if now is None else now for before, now in zip(last, values, strict=True)]
+        yield side_by_side(last)
+
+
+def _of_run(run: Run, X: Any) -> Iterator[Float[Array, " n"]]:
+    """Yield f(x) for each row of X after each round; the last is that of the final weights.
+
+    Each hypothesis is evaluated once.
     """
     history = run.record.history
     if not history.wanted:

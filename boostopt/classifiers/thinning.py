@@ -84,7 +84,7 @@ class Thinning:
     def __init__(self, goal: Goal, U: Margins, tol: float) -> None:
         self._goal, self._U, self._tol = goal, U, tol
         # The ways to few columns often meet.
-        self._known: dict[bytes, Choice] = {}
+        self._choices: dict[bytes, Choice] = {}
 
     def best(self, columns: Int[Array, " n"], k: int) -> Choice:
         """Return at most k columns of large soft margin, found from the ones that are given."""
@@ -94,21 +94,22 @@ class Thinning:
     def _solved(self, columns: Int[Array, " k"]) -> Choice:
         """Maximize the soft margin over some columns, once; those that get no weight are left out."""
         key = columns.tobytes()
-        if key in self._known:
-            return self._known[key]
+        if key in self._choices:
+            return self._choices[key]
         U = self._U.take_columns(columns)
         solution = solve(self._goal.program(U), tol=self._tol).raise_if_failed()
         w = trimmed(solution.w, self._tol)
         active = np.flatnonzero(w)
-        self._known[key] = Choice(columns[active], w[active], certified(self._goal, U, w, solution.d), solution)
-        return self._known[key]
+        self._choices[key] = Choice(columns[active], w[active], certified(self._goal, U, w, solution.d), solution)
+        return self._choices[key]
 
     def _dropped(self, columns: Int[Array, " n"], k: int, share: float) -> Choice:
         """Drop columns of least weight until at most k have a weight."""
         choice = self._solved(columns)
         while len(choice.columns) > k:
             most = max(k, min(int((1.0 - share) * len(choice.columns)), len(choice.columns) - 1))
-            choice = self._solved(_heaviest(choice, most))
+            heaviest = np.argsort(-np.abs(choice.w), kind="stable")[:most]
+            choice = self._solved(np.sort(choice.columns[heaviest]))
         return choice
 
     def _grown(self, k: int) -> Choice:
@@ -140,9 +141,9 @@ class Thinning:
     def _better(self, choice: Choice, k: int) -> Choice | None:
         """Return a choice of larger soft margin that holds a column of large edge; None if none is found."""
         for q in self._promising(choice)[:TRIED]:
-            found = self._dropped(np.sort(np.append(choice.columns, q)), k, SHARES[0])
-            if found.soft_margin > choice.soft_margin + self._tol:
-                return found
+            other = self._dropped(np.sort(np.append(choice.columns, q)), k, SHARES[0])
+            if other.soft_margin > choice.soft_margin + self._tol:
+                return other
         return None
 
     def _promising(self, choice: Choice) -> Int[Array, " n"]:
@@ -155,8 +156,3 @@ class Thinning:
         level = e[choice.columns].max(initial=-np.inf)
         order = np.argsort(-e, kind="stable")
         return order[e[order] > level]
-
-
-def _heaviest(choice: Choice, k: int) -> Int[Array, " k"]:
-    """Return the k columns of largest weight."""
-    return np.sort(choice.columns[np.argsort(-np.abs(choice.w), kind="stable")[:k]])

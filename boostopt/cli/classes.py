@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable
 from typing import Any
 
@@ -83,8 +82,6 @@ def check_options(kind: str, options: Iterable[str], flag: str) -> None:
 def _options_of(kind: str) -> list[str]:
     """Return the names of the options of a class of hypotheses."""
     from boostopt import oracles
-    from boostopt.classifiers.bases import BASES, SET_HERE
+    from boostopt.classifiers.bases import BASES, options_of
 
-    if kind == TREE:
-        return list(TREE_OPTIONS)
-    return [name for name in inspect.signature(getattr(oracles, BASES[kind])).parameters if name not in SET_HERE]
+    return list(TREE_OPTIONS) if kind == TREE else options_of(getattr(oracles, BASES[kind]))

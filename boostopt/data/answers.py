@@ -73,23 +73,23 @@ def load_answer(source: str) -> Answer:
         raise DataError(f"expected the file of an answer; there is no file {source!r}. Check the path.")
     if kind(path) == ".npz":
         arrays = read_npz(path)
-        held, found = list(arrays), {name: arrays[name] for name in ("d", "w") if name in arrays}
-        unread = tuple(sorted(set(arrays) - set(found)))
+        held, weights = list(arrays), {name: arrays[name] for name in ("d", "w") if name in arrays}
+        unread = tuple(sorted(set(arrays) - set(weights)))
     elif kind(path) in SEPARATORS:
         held, rows = read_table(path)
-        found = number_columns(path, held, rows, [name for name in ("d", "w") if name in held])
+        weights = number_columns(path, held, rows, [name for name in ("d", "w") if name in held])
         unread = ()
     elif kind(path) in TEXTS:
         entries = _entries(source, _text(path).splitlines())
-        held, found = _summary(entries), _weights(source, entries)
+        held, weights = _summary(entries), _weights(source, entries)
         unread = ()
     else:
         raise DataError(f"expected an answer as .npz, .csv, .sol or .txt; got {source!r}. Save it as one of these.")
-    if not found:
+    if not weights:
         raise DataError(f"{source} must hold d, w or both; it holds {', '.join(held) or 'nothing'}.")
-    for name, values in found.items():
+    for name, values in weights.items():
         _check_finite(source, name, values)
-    return Answer(**found, unread=unread)
+    return Answer(**weights, unread=unread)
 
 
 def _check_finite(source: str, name: str, values: Any) -> None:
@@ -188,19 +188,19 @@ def _summary(entries: list[Entry]) -> list[str]:
 
 def _weights(source: str, entries: Iterable[Entry]) -> dict[str, Float[Array, " n"]]:
     """Return d and w, each of all its weights and each of these once."""
-    found: dict[str, dict[int, float]] = {}
+    letters: dict[str, dict[int, float]] = {}
     for line, name, text in entries:
         matched = WEIGHT.fullmatch(name)
         if matched is None:
             continue
-        values = found.setdefault(matched[1], {})
+        values = letters.setdefault(matched[1], {})
         index = int(matched[2])
         if index in values:
             raise DataError(f"{source}, line {line}: {name} is there twice. Keep the value that is meant.")
         if not is_number(text):
             raise DataError(f"{source}, line {line}: {name} must be a number; got {text[:40]!r}.")
         values[index] = to_number(text)
-    return {letter: _in_order(source, letter, values) for letter, values in found.items()}
+    return {letter: _in_order(source, letter, values) for letter, values in letters.items()}
 
 
 def _in_order(source: str, letter: str, values: dict[int, float]) -> Float[Array, " n"]:

@@ -143,14 +143,9 @@ def other_separator(path: Path, header: Sequence[str]) -> str:
     for sign, name in _SIGNS.items():
         if sign != own and sum(cell.count(sign) for cell in header) > len(header) - 1:
             advice = f"Save the file with {_SIGNS[own]}"
-            renamed = next((f", or name it {suffix}" for suffix, known in SEPARATORS.items() if known == sign), "")
+            renamed = next((f", or name it {suffix}" for suffix, cut in SEPARATORS.items() if cut == sign), "")
             return f" Cells must be separated by {_SIGNS[own]}; the header has {name}. {advice}{renamed}."
     return ""
-
-
-def place(path: Path, header: list[str], name: str) -> int:
-    """Return the place of a column that is there, and once."""
-    return places(path, header, [name])[0]
 
 
 def places(path: Path, header: list[str], names: Sequence[str]) -> list[int]:

@@ -8,7 +8,7 @@ from typing import IO, Any
 import numpy as np
 import scipy.sparse
 
-from boostopt.data.datasets import DENSE_LIMIT
+from boostopt.data.contents import DENSE_LIMIT
 from boostopt.errors import DataError
 from boostopt.files import write_npz
 from boostopt.margins import Margins

@@ -8,7 +8,6 @@ two; what they leave open is chosen here, and said.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
 from boostopt.arguments import number
 from boostopt.data.datasets import Dataset
@@ -103,8 +102,15 @@ def hypercube(
         An argument lies outside its range.
     """
     rng, noise = checked_generator(random_state), _checked_noise(noise)
-    rows, dimension, relevant = _checked_majority(N, dimension, relevant)
-    return _majority(rows, dimension, np.arange(relevant), noise, rng)
+    rows = checked_count("N", N, 1, "Ask for one example or more.")
+    relevant = checked_count("relevant", relevant, 1, "Take one at least to decide.")
+    if relevant % 2 == 0:
+        raise ProblemError(f"relevant must be odd; got {relevant}. Take one more: an even number may be tied.")
+    dimension = checked_count("dimension", dimension, relevant, "Raise it, or lower relevant.")
+    X = 2.0 * rng.integers(2, size=(rows, dimension)) - 1.0
+    y = _with_noise(np.sign(X[:, :relevant].sum(axis=1)).astype(np.int8), noise, rng)
+    which = ", ".join(map(str, range(relevant)))
+    return Dataset(f"majority of coordinates {which} of {dimension}, label noise {noise:g}", X, y)
 
 
 def banana(
@@ -176,26 +182,6 @@ def _checked_noise(noise: object) -> float:
     return number(
         "noise", noise, "a number of at least 0 and below 1/2", lambda x: 0.0 <= x < 0.5, advice, ProblemError
     )
-
-
-def _checked_majority(N: int, dimension: int, relevant: int) -> tuple[int, int, int]:
-    """Return the three numbers, or raise ProblemError unless an odd number of coordinates decides."""
-    rows = checked_count("N", N, 1, "Ask for one example or more.")
-    relevant = checked_count("relevant", relevant, 1, "Take one at least to decide.")
-    if relevant % 2 == 0:
-        raise ProblemError(f"relevant must be odd; got {relevant}. Take one more: an even number may be tied.")
-    return rows, checked_count("dimension", dimension, relevant, "Raise it, or lower relevant."), relevant
-
-
-def _majority(
-    N: int, dimension: int, relevant: npt.NDArray[np.int64], noise: float, rng: np.random.Generator
-) -> Dataset:
-    """Draw uniform points and label them by the majority of some coordinates."""
-    X = 2.0 * rng.integers(2, size=(N, dimension)) - 1.0
-    y = np.sign(X[:, relevant].sum(axis=1)).astype(np.int8)
-    y = _with_noise(y, noise, rng)
-    which = ", ".join(str(j) for j in relevant)
-    return Dataset(f"majority of coordinates {which} of {dimension}, label noise {noise:g}", X, y)
 
 
 def _with_noise(y: Int8[Array, " N"], noise: float, rng: np.random.Generator) -> Int8[Array, " N"]:

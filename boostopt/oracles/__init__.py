@@ -18,7 +18,7 @@ Estimators
 Resampled
     Any scikit-learn classifier, fitted to examples drawn by their weights; `Fitted`.
 RBFNetworks
-    RBF networks with adaptive centres; `RBFHypothesis`.
+    RBF networks with adaptive centres; `RBFHypothesis`, `RBFSettings`.
 
 Hypotheses are functions of X; `evaluate(hypotheses, X)` gives the values of many, one's own among them, and checks X
 once.
@@ -75,6 +75,7 @@ if TYPE_CHECKING:
     from boostopt.oracles.kernel import KernelColumn
     from boostopt.oracles.kernel_columns import KernelColumns
     from boostopt.oracles.raw_features import Feature, RawFeatures
+    from boostopt.oracles.rbf.fitting import RBFSettings
     from boostopt.oracles.rbf_networks import RBFHypothesis, RBFNetworks
 
 _HOME = {
@@ -93,6 +94,7 @@ _HOME = {
     "Query": "base",
     "RBFHypothesis": "rbf_networks",
     "RBFNetworks": "rbf_networks",
+    "RBFSettings": "rbf.fitting",
     "RawFeatures": "raw_features",
     "Resampled": "estimators",
     "Stump": "decision_stumps",
@@ -126,6 +128,7 @@ __all__ = [
     "Query",
     "RBFHypothesis",
     "RBFNetworks",
+    "RBFSettings",
     "RawFeatures",
     "Resampled",
     "Stump",

@@ -131,9 +131,9 @@ class DecisionStumps(OracleOfExamples):
         weights, exponent = scaled_weights(query.d, self.N)
         s = np.rint(np.ldexp(weights * self.y, BITS)).astype(np.int64)
         unit = exponent - BITS
-        found = self._found(s, query.count)
-        columns = tuple(Column(stump, margins, math.ldexp(edge, unit)) for stump, margins, edge in found)
-        most = math.nextafter(float(found[0][2] + self.N // 2 + 1), math.inf)
+        stumps = self._leading(s, query.count)
+        columns = tuple(Column(stump, margins, math.ldexp(edge, unit)) for stump, margins, edge in stumps)
+        most = math.nextafter(float(stumps[0][2] + self.N // 2 + 1), math.inf)
         return Answer(columns, math.ldexp(most, unit))
 
     def _holds(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
@@ -142,7 +142,7 @@ class DecisionStumps(OracleOfExamples):
         upward = h[0] == 1 if constant else isinstance(hypothesis, Stump) and hypothesis.sign == 1
         return isinstance(hypothesis, Stump) and constant != others and bool(upward or self.reflexive)
 
-    def _found(self, s: Int[Array, " N"], count: int) -> list[tuple[Stump, Int8[Array, " N"], int]]:
+    def _leading(self, s: Int[Array, " N"], count: int) -> list[tuple[Stump, Int8[Array, " N"], int]]:
         """Return the best stumps with their margins and their edges under s, different margins only."""
         if len(self._sorted.thresholds) == 0:
             edge = int(s.sum())
@@ -150,7 +150,7 @@ class DecisionStumps(OracleOfExamples):
             return [(Stump(0, -math.inf, sign, self._features), (sign * self.y).astype(np.int8), sign * edge)]
         edges = self._sorted.edges(s)
         signs_free = np.abs(edges) if self.reflexive else edges
-        found: list[tuple[Stump, Int8[Array, " N"], int]] = []
+        stumps: list[tuple[Stump, Int8[Array, " N"], int]] = []
         largest = np.maximum.reduceat(signs_free, self._sorted.starts)
         starts, stops = self._sorted.starts, np.append(self._sorted.starts[1:], len(edges))
         if count <= len(largest):
@@ -159,15 +159,15 @@ class DecisionStumps(OracleOfExamples):
         else:
             places = np.argsort(-signs_free, kind="stable").tolist()
         for i in places:
-            if len(found) == count:
+            if len(stumps) == count:
                 break
             feature = int(self._sorted.features[np.searchsorted(stops, i, side="right")])
             sign = -1 if self.reflexive and edges[i] < 0 else 1
             stump = Stump(feature, float(self._sorted.thresholds[i]), sign, self._features)
             margins, edge = self._margins(i, sign), int(signs_free[i])
-            if not any(edge == known and np.array_equal(margins, other) for _, other, known in found):
-                found.append((stump, margins, edge))
-        return found
+            if not any(edge == its_edge and np.array_equal(margins, other) for _, other, its_edge in stumps):
+                stumps.append((stump, margins, edge))
+        return stumps
 
     def _margins(self, i: int, sign: int) -> Int8[Array, " N"]:
         """Return y_n h(x_n) of the stump at threshold i."""

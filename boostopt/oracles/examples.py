@@ -48,7 +48,9 @@ class Labelled:
     def digest(self) -> str:
         """SHA-256 of features, labels and multiplicities."""
         digest = hashlib.sha256(repr(self.X.shape).encode())
-        for part in (*_arrays(self.X), self.y, self.c):
+        sparse = scipy.sparse.issparse(self.X)
+        features = [self.X.data, self.X.indices, self.X.indptr] if sparse else [self.X + 0.0]  # -0.0 is the same number
+        for part in (*features, self.y, self.c):
             digest.update(np.ascontiguousarray(part).data)
         return digest.hexdigest()
 
@@ -70,12 +72,7 @@ def labelled(X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None) -> Labell
     ProblemError
         A wrong shape, an entry that is no finite number, other labels, one class only, a negative multiplicity.
     """
-    features, labels = checked_features(X), signs(y)
-    if labels.shape != features.shape[:1]:
-        raise ProblemError(
-            "X must have shape (N, features) and y shape (N,); "
-            f"got {features.shape} and {labels.shape}. Pass one label for each row."
-        )
+    features, labels = features_and_signs(X, y)
     rows, counts = multiplicities(c, len(labels))
     all_rows, labels = len(rows) == len(labels), labels[rows]
     if (labels == labels[0]).all():
@@ -84,6 +81,17 @@ def labelled(X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None) -> Labell
             "There is nothing to tell apart."
         )
     return Labelled(features if all_rows else features[rows], labels, counts, rows)
+
+
+def features_and_signs(X: Any, y: npt.ArrayLike) -> tuple[Any, Int8[Array, " N"]]:
+    """Return features as float64, dense or CSR, and labels as -1 and 1, one for each row."""
+    features, labels = checked_features(X), signs(y)
+    if labels.shape != features.shape[:1]:
+        raise ProblemError(
+            "X must have shape (N, features) and y shape (N,); "
+            f"got {features.shape} and {labels.shape}. Pass one label for each row."
+        )
+    return features, labels
 
 
 def multiplicities(c: npt.ArrayLike | None, N: int) -> tuple[Int[Array, " rows"], Float[Array, " rows"]]:
@@ -103,10 +111,10 @@ def multiplicities(c: npt.ArrayLike | None, N: int) -> tuple[Int[Array, " rows"]
     """
     check_unmasked("c", c)
     try:
-        given = np.ones(N) if c is None else np.asarray(c)
-        if given.dtype.kind not in "biufO":
-            raise TypeError(f"they are {given.dtype}")
-        counts = given.astype(np.float64, copy=False)
+        array = np.ones(N) if c is None else np.asarray(c)
+        if array.dtype.kind not in "biufO":
+            raise TypeError(f"they are {array.dtype}")
+        counts = array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as failure:
         raise ProblemError(
             f"the multiplicities c must be {N} numbers: {str(failure).rstrip('.')}; got {shown(c)}. Pass one for each "
@@ -128,16 +136,11 @@ def signs(y: npt.ArrayLike) -> Int8[Array, "*shape"]:
     labels = as_array("y", y)
     if labels.dtype.kind == "O" and all(isinstance(label, (int, float)) for label in labels.flat):
         labels = np.asarray(labels.tolist())  # a column of a table, say
-    known = labels.dtype.kind in "biuf" and np.isin(labels, (-1, 0, 1)).all()
-    if not known or np.isin((-1, 0), labels).all():
+    two_valued = labels.dtype.kind in "biuf" and np.isin(labels, (-1, 0, 1)).all()
+    if not two_valued or np.isin((-1, 0), labels).all():
         first = list(dict.fromkeys(map(shown, labels.ravel()[:1000].tolist())))[:5]
         raise ProblemError(f"y must hold -1 and 1, or 0 and 1; got {', '.join(first)}. Code the two classes so.")
     return np.where(labels == 1, 1, -1).astype(np.int8)
-
-
-def _arrays(X: Any) -> list[Any]:
-    """Return the arrays that say what the features are."""
-    return [X.data, X.indices, X.indptr] if scipy.sparse.issparse(X) else [X + 0.0]  # -0.0 is the same number
 
 
 class OracleOfExamples(Oracle):

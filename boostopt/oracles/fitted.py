@@ -95,14 +95,8 @@ class Fitted(HypothesisOfFeatures):
         return f"{'-' if self.sign < 0 else ''}{self.description} {self.number}"
 
     def state(self) -> State:
-        return {
-            "number": self.number,
-            "sign": self.sign,
-            "description": self.description,
-            "values": self.values,
-            "features": self.features,
-            "on_training": self.on_training,
-        }
+        names = "number", "sign", "description", "values", "features", "on_training"
+        return {name: getattr(self, name) for name in names}
 
     @classmethod
     def restored(cls, state: State) -> Fitted:

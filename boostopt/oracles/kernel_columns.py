@@ -102,7 +102,9 @@ class KernelColumns(OracleOfExamples):
             norms = row_norms(self._points)
             self._bound = self.kernel.bound(norms)
             self._error = self.kernel.error(norms, examples.X.shape[1])
-            diagonal = np.ones(len(norms)) if kernel == "rbf" else np.abs(self._diagonal(norms))
+            # K(x_k, x_k): a linear kernel is a polynomial one, too.
+            powers = (self.kernel.gamma * norms**2 + self.kernel.coef0) ** self.kernel.degree
+            diagonal = np.ones(len(norms)) if kernel == "rbf" else np.abs(powers)
         if not np.isfinite(self._error).all():
             raise ProblemError(
                 f"the {self.kernel} must have finite values on the examples; they overflow for rows of norm "
@@ -123,10 +125,6 @@ class KernelColumns(OracleOfExamples):
         # Before a run and not amid it, where a kernel may cancel at all.
         for k in self._blocks(len(norms)) if self.kernel.coef0 < 0 else ():
             self._visit(k)
-
-    def _diagonal(self, norms: Float[Array, " k"]) -> Float[Array, " k"]:
-        """Return K(x_k, x_k) of a polynomial kernel, the linear one included."""
-        return (self.kernel.gamma * norms**2 + self.kernel.coef0) ** self.kernel.degree
 
     def best(self, query: Query) -> Answer:
         """Return the hypotheses with the largest edges, of each example at most one sign.
@@ -286,11 +284,11 @@ def _default_gamma(X: Any, c: Float[Array, " N"]) -> float:
 
 def _distinct(X: Any) -> tuple[Int[Array, " k"], Int[Array, " N"]]:
     """Return the first of each group of equal rows in order, and the group of each row."""
-    found: dict[Any, int] = {}
+    groups: dict[Any, int] = {}
     if isinstance(X, np.ndarray):
         keys: Iterator[Any] = ((row + 0.0).tobytes() for row in X)  # -0.0 becomes the plain zero
     else:
         parts = zip(X.indptr[:-1], X.indptr[1:], strict=True)
         keys = ((X.indices[a:b].tobytes(), X.data[a:b].tobytes()) for a, b in parts)
-    group = np.array([found.setdefault(key, len(found)) for key in keys])
+    group = np.array([groups.setdefault(key, len(groups)) for key in keys])
     return np.unique(group, return_index=True)[1], group

@@ -141,7 +141,11 @@ def _parted(entries: _Entries, N: int) -> Presorted:
 
     new = _begins(feature)
     of = np.cumsum(new) - 1
-    base = _base_values(value, sizes, np.flatnonzero(new), of, N)[of]
+    first_blocks = np.flatnonzero(new)
+    largest = np.flatnonzero(sizes == np.maximum.reduceat(sizes, first_blocks)[of])
+    _, lowest = np.unique(of[largest], return_index=True)
+    # The base of each feature is 0 where entries are not stored, else the value of its largest block.
+    base = np.where(np.add.reduceat(sizes, first_blocks) < N, 0.0, value[largest[lowest]])[of]
     below, kept = value < base, value != base
 
     # The neighbour on the side of the base; the base itself where that is not stored and lies in between.
@@ -166,19 +170,6 @@ def _parted(entries: _Entries, N: int) -> Presorted:
         features=feature[kept][starts],
         starts=starts,
     )
-
-
-def _base_values(
-    value: Float[Array, " blocks"],
-    sizes: Int[Array, " blocks"],
-    starts: Int[Array, " some"],
-    of: Int[Array, " blocks"],
-    N: int,
-) -> Float[Array, " some"]:
-    """Return the base of each feature: 0 where entries are not stored, else the value of its largest block."""
-    largest = np.flatnonzero(sizes == np.maximum.reduceat(sizes, starts)[of])
-    _, lowest = np.unique(of[largest], return_index=True)
-    return np.where(np.add.reduceat(sizes, starts) < N, 0.0, value[largest[lowest]])
 
 
 def _begins(keys: Any) -> Bool[Array, " n"]:

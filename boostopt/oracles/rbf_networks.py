@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, fields, replace
 from operator import index
 from typing import Any, ClassVar
 
@@ -12,12 +12,12 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt.arguments import choice, flag, seed
+from boostopt.arguments import choice, flag, instance, optional, seed
 from boostopt.errors import ProblemError, unknown_name
 from boostopt.oracles.base import Answer, Column, Query, State, as_stored
 from boostopt.oracles.examples import OracleOfExamples, labelled
 from boostopt.oracles.features import Features, HypothesisOfFeatures
-from boostopt.oracles.rbf.fitting import RBFNetwork, fit_rbf, rbf_options
+from boostopt.oracles.rbf.fitting import RBFNetwork, RBFSettings, fit_rbf
 from boostopt.oracles.weights import as_distribution
 from boostopt.shapes import Array, Float
 
@@ -75,8 +75,11 @@ class RBFHypothesis(HypothesisOfFeatures):
 
     @property
     def _name(self) -> tuple[str, tuple[int, ...], bytes]:
-        parts = self.network.centres, self.network.widths, self.network.output_weights
-        return self.values, self.network.centres.shape, b"".join(part.tobytes() for part in parts)
+        return self.values, self.network.centres.shape, b"".join(part.tobytes() for part in self._arrays.values())
+
+    @property
+    def _arrays(self) -> dict[str, Array]:
+        return {field.name: getattr(self.network, field.name) for field in fields(RBFNetwork)}
 
     def __hash__(self) -> int:
         return hash(self._name)
@@ -85,17 +88,11 @@ class RBFHypothesis(HypothesisOfFeatures):
         return isinstance(other, RBFHypothesis) and other._name == self._name
 
     def state(self) -> State:
-        return {
-            "number": self.number,
-            "values": self.values,
-            "centres": self.network.centres,
-            "widths": self.network.widths,
-            "output_weights": self.network.output_weights,
-        }
+        return {"number": self.number, "values": self.values, **self._arrays}
 
     @classmethod
     def restored(cls, state: State) -> RBFHypothesis:
-        names = "centres", "widths", "output_weights"
+        names = [field.name for field in fields(RBFNetwork)]
         parts = [np.asarray(state[name]) for name in names]
         if any(part.dtype.kind not in "iuf" for part in parts):
             raise TypeError(f"{', '.join(names)} must be real numbers; got {', '.join(str(p.dtype) for p in parts)}")
@@ -114,18 +111,16 @@ class RBFNetworks(OracleOfExamples):
         Labels, shape (N,): -1 and 1, or 0 and 1.
     c
         Multiplicities of the examples, shape (N,), non-negative; examples with 0 are left out.
-    K
-        Number of centres, at least 1.
-    iterations
-        Steps of conjugate gradients in each fit, from 0.
-    lambda_
-        Factor of the regularisation of the output weights, positive.
     random_state
         Seed of the first centres, a new start in each call: equal runs are equal.
     values
         What h(x) is, from the network's f(x): "sign" f, "tanh" f, or f cut to [-1, 1], "clip".
     reflexive
         Whether the negations belong to the class: of a network with a negative edge the negation is returned.
+    settings
+        Number of centres, steps and regularisation of each fit.
+    **keywords
+        Fields of `RBFSettings`, which count before the settings: `RBFNetworks(X, y, K=5)`.
 
     Raises
     ------
@@ -144,20 +139,21 @@ class RBFNetworks(OracleOfExamples):
         X: Any,
         y: npt.ArrayLike,
         c: npt.ArrayLike | None = None,
-        K: int = 20,
-        iterations: int = 10,
-        lambda_: float = 1e-6,
+        *,
         random_state: int = 0,
         values: str = "sign",
         reflexive: bool = True,
+        settings: RBFSettings | None = None,
+        **keywords: Any,
     ) -> None:
-        values = choice("kind of values", values, VALUES)
-        options = rbf_options(K, iterations, lambda_)
-        random_state, reflexive = seed("random_state", random_state), flag("reflexive", reflexive)
+        self._values: str = choice("kind of values", values, VALUES)
+        expected = "an RBFSettings", "Make one with boostopt.oracles.RBFSettings(...), or leave it out."
+        record = optional(instance, "settings", settings, RBFSettings, *expected)
+        self._settings = replace(record or RBFSettings(), **keywords)
+        self._seed, self._calls = seed("random_state", random_state), 0
+        self.reflexive = flag("reflexive", reflexive)
         self._examples = labelled(X, y, c)
         self._X = dense(self._examples.X)
-        self._options = options
-        self._values, self.reflexive, self._seed, self._calls = values, reflexive, random_state, 0
 
     def best(self, query: Query) -> Answer:
         """Fit a network and return it, or its negation where that has the larger edge and belongs to the class.
@@ -170,7 +166,7 @@ class RBFNetworks(OracleOfExamples):
         d = as_distribution(query.d, self.N)
         # The generator of a call is made from its number: that number is all there is to save.
         rng = np.random.default_rng([self._seed, self._calls])
-        network = fit_rbf(self._X, self.y, self.c.sum() * d, *self._options, random_state=rng)
+        network = fit_rbf(self._X, self.y, self.c.sum() * d, self._settings, rng)
         h = VALUES[self._values](network.value(self._X))
         edge = float((self.y * h) @ query.d)
         if self.reflexive and edge < 0:
@@ -181,11 +177,11 @@ class RBFNetworks(OracleOfExamples):
 
     def __str__(self) -> str:
         negations = ", and negations" if self.reflexive else ""
-        return f"RBF networks with {self._options[0]} adaptive centres{negations}"
+        return f"RBF networks with {self._settings.K} adaptive centres{negations}"
 
     @property
     def digest(self) -> str:
-        options = f"{self._options} {self._values} {self.reflexive} {self._seed}"
+        options = f"{astuple(self._settings)} {self._values} {self.reflexive} {self._seed}"
         return hashlib.sha256(f"{self._examples.digest} {type(self).__name__} {options}".encode()).hexdigest()
 
     def state(self) -> State:

@@ -7,9 +7,7 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt.arguments import seed, whole
-from boostopt.errors import ProblemError
-from boostopt.oracles.examples import signs
-from boostopt.oracles.features import checked_features
+from boostopt.oracles.examples import features_and_signs
 from boostopt.shapes import Array, Float, Int8
 
 
@@ -45,7 +43,9 @@ def stump_matrix(
     OptionError
         t is smaller than 1, or the seed is negative.
     """
-    features, labels = _checked(X, y)
+    features, labels = features_and_signs(X, y)
+    if scipy.sparse.issparse(features):
+        features = features.toarray()
     t = whole("t", t, 1, "a whole number of columns", "Ask for one or more.")
     if random_state is not None and not isinstance(random_state, np.random.Generator):
         random_state = seed("random_state", random_state)
@@ -66,18 +66,13 @@ def _draw(X: Float[Array, "N features"], count: int, rng: np.random.Generator) -
     while varying and len(drawn) < count:
         j = int(rng.choice(varying))
         if j not in left:
-            left[j] = rng.permutation(_thresholds(X[:, j]))
+            values = np.unique(X[:, j])
+            left[j] = rng.permutation(threshold_between(values[:-1], values[1:]))
         drawn.append((j, float(left[j][-1])))
         left[j] = left[j][:-1]
         if len(left[j]) == 0:
             varying.remove(j)
     return drawn
-
-
-def _thresholds(feature: Float[Array, " N"]) -> Float[Array, " thresholds"]:
-    """Return a threshold between each two neighbouring values."""
-    values = np.unique(feature)
-    return threshold_between(values[:-1], values[1:])
 
 
 def threshold_between(
@@ -87,16 +82,3 @@ def threshold_between(
     # Halved before they are added, for their sum may overflow. Between neighbours that are one ulp apart the midpoint
     # rounds to one of them: the lower one still splits.
     return np.minimum(0.5 * lower + 0.5 * upper, np.nextafter(upper, -np.inf))
-
-
-def _checked(X: npt.ArrayLike, y: npt.ArrayLike) -> tuple[Float[Array, "N features"], Int8[Array, " N"]]:
-    """Return X as float64 and y as -1 and 1."""
-    features, labels = checked_features(X), signs(y)
-    if scipy.sparse.issparse(features):
-        features = features.toarray()
-    if labels.shape != features.shape[:1]:
-        raise ProblemError(
-            "X must have shape (N, features) and y shape (N,); "
-            f"got {features.shape} and {labels.shape}. Pass one label for each row."
-        )
-    return features, labels

@@ -21,7 +21,7 @@ from boostopt import boost, get_formulation
 from boostopt.boosting.boosters import adaboost_reg
 from boostopt.boosting.classifier import combined, decided
 from boostopt.margins import Margins
-from boostopt.oracles import GivenMargins, RBFNetworks
+from boostopt.oracles import GivenMargins, RBFNetworks, RBFSettings
 from boostopt.oracles.features import evaluate
 from boostopt.oracles.given import Given
 from boostopt.shapes import Array, Float
@@ -101,7 +101,8 @@ Method = Callable[[Part, Networks, Options, Values], Outcome]
 
 def oracle_of(part: Part, options: Options) -> RBFNetworks:
     """Return the learner: its networks differ with the seed of the part and with the round."""
-    return RBFNetworks(part.X, part.y, None, options.K, options.iterations, options.lambda_, random_state=part.seed)
+    settings = RBFSettings(options.K, options.iterations, options.lambda_)
+    return RBFNetworks(part.X, part.y, random_state=part.seed, settings=settings)
 
 
 def collected(part: Part, options: Options) -> Networks:

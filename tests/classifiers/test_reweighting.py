@@ -16,7 +16,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from boostopt import OptionError, Outcome, ProblemError, boost, get_formulation, list_formulations
 from boostopt.authoring import EdgeFunction, Examples, Formulation, LogarithmicLoss, Regularizer, SquaredPositiveEdges
-from boostopt.ensembles import Reweighted, reweight
+from boostopt.ensembles import Reweighted, ReweightOptions, reweight
 from boostopt.oracles import DecisionStumps
 
 ADABOOST = fresh(ENSEMBLES["adaboost"]).fit(X, Y)
@@ -243,6 +243,18 @@ def test_unknown_names_are_refused() -> None:
         reweight(ADABOOST, X, Y, "lpboost", nu=NU, eta=3.0)
     with pytest.raises(OptionError, match="unknown backend"):
         reweight(ADABOOST, X, Y, "lpboost", nu=NU, backend="nonsense")
+
+
+def test_options_come_whole_or_one_by_one() -> None:
+    whole = ReweightOptions(reflexive=True, tol=1e-6)
+    one = reweight(ADABOOST, X, Y, "lpboost", nu=NU, options=whole, tol=1e-8)
+    same = reweight(ADABOOST, X, Y, "lpboost", nu=NU, reflexive=True, tol=1e-8)
+    assert one.solution.tol == 1e-8 and one.w.tolist() == same.w.tolist() and whole.tol == 1e-6
+    wrong: Any = {"tol": 1e-6}
+    with pytest.raises(OptionError, match=r"options must be a ReweightOptions; got \{'tol': 1e-06\}"):
+        reweight(ADABOOST, X, Y, "lpboost", nu=NU, options=wrong)
+    with pytest.raises(OptionError, match="tol must lie in"):
+        ReweightOptions(tol=2.0)
 
 
 @dataclass(frozen=True)

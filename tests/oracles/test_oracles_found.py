@@ -10,7 +10,7 @@ import pytest
 from boostopt import get_formulation
 from boostopt.errors import OptionError, ProblemError, unknown_name
 from boostopt.oracles import KernelColumns
-from boostopt.oracles.rbf.fitting import rbf_options
+from boostopt.oracles.rbf.fitting import RBFSettings
 
 X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]]), np.array([1, -1, 1])
 
@@ -29,8 +29,8 @@ X, y = np.array([[0.0, 1.0], [1.0, 0.0], [2.0, 1.0]]), np.array([1, -1, 1])
 )
 def test_options_of_networks_are_numbers(options: tuple[Any, Any, Any], message: str) -> None:
     with pytest.raises(OptionError, match=message):
-        rbf_options(*options)
-    rbf_options(np.int64(2), 0, np.float64(1e-6))
+        RBFSettings(*options)
+    RBFSettings(np.int64(2), 0, np.float64(1e-6))  # pyright: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize("kernel", ["linear", "polynomial", "rbf"])

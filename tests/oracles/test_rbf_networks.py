@@ -11,7 +11,7 @@ import scipy.sparse
 
 from boostopt import DataError, OptionError, ProblemError, Run, boost
 from boostopt.instances import banana
-from boostopt.oracles import Query
+from boostopt.oracles import Query, RBFSettings
 from boostopt.oracles.rbf.fitting import fit_rbf
 from boostopt.oracles.rbf.network import RBFNetwork
 from boostopt.oracles.rbf_networks import RBFHypothesis, RBFNetworks
@@ -123,6 +123,14 @@ def test_it_boosts_and_the_run_survives(tmp_path: Path) -> None:
     again = Run.load(tmp_path / "run.npz")
     unseen = bananas(50, random_state=5).X
     np.testing.assert_array_equal(again.decision_function(unseen), run.decision_function(unseen))
+
+
+def test_settings_come_whole_or_one_by_one() -> None:
+    whole = RBFNetworks(X, y, settings=RBFSettings(K=5, iterations=4), K=8)
+    assert whole.digest == RBFNetworks(X, y, K=8, iterations=4).digest != RBFNetworks(X, y, K=8).digest
+    wrong: Any = {"K": 5}
+    with pytest.raises(OptionError, match=r"settings must be an RBFSettings; got \{'K': 5\}"):
+        RBFNetworks(X, y, settings=wrong)
 
 
 def test_digests_tell_options_and_data_apart() -> None:

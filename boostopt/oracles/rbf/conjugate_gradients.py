@@ -90,15 +90,15 @@ def conjugate_gradients(function: Function, x: Float[Array, " n"], iterations: i
         furthest = reach / float(np.abs(p).max())
         # The decrease of the last step is expected again; nothing is known of the first.
         first = 0.1 * furthest if math.isinf(length) else min(length / -slope, furthest)
-        found = _searched(function, _Point(0.0, value, slope, x, g), p, first, furthest)
-        if found.length == 0:
+        lowest = _searched(function, _Point(0.0, value, slope, x, g), p, first, furthest)
+        if lowest.length == 0:
             if steepest or np.array_equal(p, -g):
                 break
             p, length = -g, math.inf
             continue
-        x, value, before, g = found.x, found.value, g, found.gradient
+        x, value, before, g = lowest.x, lowest.value, g, lowest.gradient
         values.append(value)
-        length = found.length * -slope
+        length = lowest.length * -slope
         p = max(0.0, float(g @ (g - before)) / float(before @ before)) * p - g
     return Descent(x, tuple(values))
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +18,10 @@ from boostopt.oracles.rbf.reduced_error import ReducedError
 from boostopt.shapes import Array, Float, Num
 from boostopt.threads import one_thread
 
-__all__ = ["RBFNetwork", "fit_rbf", "rbf_options"]
+__all__ = ["RBFNetwork", "RBFSettings", "fit_rbf"]
+
+PAPERS = "Take the paper's, 1e-6."
+"""The advice on the regularisation."""
 
 WIDTHS = 1e-5, 1e3
 """Smallest and largest width in a fit, in half ranges of the features.
@@ -31,15 +36,46 @@ SMALLEST_RANGE = 1e-280
 """Half ranges below are taken for 0: widths would lose their digits."""
 
 
+@dataclass(frozen=True)
+class RBFSettings:
+    """The settings of a fit. `RBFNetworks` takes the settings whole, as `settings`, or one by one by their names.
+
+    Attributes
+    ----------
+    K
+        Number of centres, at least 1; as many as there are different points if these are fewer.
+    iterations
+        Steps of conjugate gradients in each fit at most, from 0.
+    lambda_
+        Factor of |w|² / (2N), the regularisation of the output weights w, positive.
+
+    Raises
+    ------
+    OptionError
+        A setting is out of its range.
+    """
+
+    K: int = 20
+    iterations: int = 10
+    lambda_: float = 1e-6
+
+    def __post_init__(self) -> None:
+        """Read each setting as what it should be."""
+        centres = whole("K", self.K, 1, "a whole number of centres", "Ask for one or more.")
+        steps = whole("iterations", self.iterations, 0, "a whole number of steps", "Pass how many steps may be taken.")
+        object.__setattr__(self, "K", centres)
+        object.__setattr__(self, "iterations", steps)
+        object.__setattr__(self, "lambda_", positive("lambda_", self.lambda_, advice=PAPERS))
+
+
 @one_thread()
 def fit_rbf(
     X: Float[Array, "N features"],
     y: Num[Array, " targets *outputs"],
     weights: Float[Array, " weights"] | None = None,
-    K: int = 20,
-    iterations: int = 10,
-    lambda_: float = 1e-6,
+    settings: RBFSettings | None = None,
     random_state: int | np.random.Generator | None = None,
+    **keywords: Any,
 ) -> RBFNetwork:
     """Return an RBF network fitted to weighted examples.
 
@@ -55,14 +91,12 @@ def fit_rbf(
     weights
         s, shape (N,), non-negative, 1 by default. A weight k counts as k copies: sum s is the N of the formulas, so
         that a distribution d is passed as N d. Examples with 0 are left out.
-    K
-        Number of centres, at least 1; as many as there are different points if these are fewer.
-    iterations
-        Steps of conjugate gradients at most, from 0.
-    lambda_
-        Factor of |w|² / (2N), positive.
+    settings
+        Number of centres, steps and regularisation; those by default where none are given.
     random_state
         Seed or generator of the first centres; None for a start without chance.
+    **keywords
+        Fields of `RBFSettings`, which count before the settings.
 
     Returns
     -------
@@ -73,25 +107,26 @@ def fit_rbf(
     ProblemError
         X, y or weights are no such examples.
     OptionError
-        K, iterations or lambda_ is out of its range.
+        A setting is out of its range.
 
     References
     ----------
     Raetsch, Onoda, Mueller 2001, appendix D and figure 15, corrected as `reduced_error` says.
     """
-    centres, iterations, lambda_ = rbf_options(K, iterations, lambda_)
+    settings = replace(settings or RBFSettings(), **keywords)
     points, targets, s = _counting(X, y, weights)
     N = float(s.sum())
-    if not math.isfinite(lambda_ / N / N):
+    if not math.isfinite(settings.lambda_ / N / N):
         raise ProblemError(f"the weights must not sum to almost 0; got {N:.6g}. Pass N times a distribution.")
     origin, unit = _frame(points)
     scaled = (points - origin) / unit
-    first = kmeans(scaled, s, centres, None if random_state is None else np.random.default_rng(random_state))
+    rng = None if random_state is None else np.random.default_rng(random_state)
+    first = kmeans(scaled, s, settings.K, rng)
     widths = np.clip(_first_widths(scaled, first), *WIDTHS)
-    problem = ReducedError(scaled, targets.reshape(len(s), -1), s, lambda_)
+    problem = ReducedError(scaled, targets.reshape(len(s), -1), s, settings.lambda_)
     start = np.concatenate([np.zeros(first.size), np.log(widths)])
-    found = conjugate_gradients(partial(_along, problem, first, widths), start, iterations, REACH).x
-    centres, log_widths = _unpacked(first, widths, found)
+    least = conjugate_gradients(partial(_along, problem, first, widths), start, settings.iterations, REACH).x
+    centres, log_widths = _unpacked(first, widths, least)
     w = problem.at(centres, log_widths).output_weights
     with np.errstate(over="ignore"):  # a centre far beyond examples at the end of the numbers
         centres = np.clip(origin + unit * centres, -LARGEST, LARGEST)
@@ -162,10 +197,3 @@ def _counting(
         )
     rows = s > 0
     return X[rows], targets[rows], s[rows]
-
-
-def rbf_options(K: object, iterations: object, lambda_: object, called: str = "lambda_") -> tuple[int, int, float]:
-    """Return the options of `fit_rbf`, of their kinds and in their ranges, or raise OptionError; lambda_ as called."""
-    centres = whole("K", K, 1, "a whole number of centres", "Ask for one or more.")
-    iterations = whole("iterations", iterations, 0, "a whole number of steps", "Pass how many steps may be taken.")
-    return centres, iterations, positive(called, lambda_, advice="Take the paper's, 1e-6.")

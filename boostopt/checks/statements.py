@@ -1,0 +1,38 @@
+"""Checks of what a piece states for CVXPY, whether it is an F or a G: its values and its cones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from boostopt.checks.measuring import SOLVED, Measured, Measurements, Remark, apart, ask, scale_of
+from boostopt.checks.modelling import cones_used, curvature, minimum, modelled
+from boostopt.checks.points import Probe
+from boostopt.shapes import Array, Float
+
+
+def cvxpy_value(probe: Probe, points: Iterable[Float[Array, " n"]], symbol: str) -> Measurements:
+    """The value of a piece is that of its CVXPY expression, which is convex by CVXPY's rules."""
+    import cvxpy as cp
+
+    model = probe.piece.cvxpy_value
+    yield from curvature(model, cp.Variable(probe.n))
+    for x in points:
+        value, theirs = probe.value(x), minimum(model, x)
+        if theirs is None:
+            yield Remark("no solver found the value at one argument")
+            continue
+        what = f"|value({symbol}) - cvxpy_value({symbol})|, value({symbol}) = {value:.9g} and CVXPY's is {theirs:.9g}"
+        yield Measured(apart(value, theirs), SOLVED * scale_of(value), what, {symbol: x})
+
+
+def cones(probe: Probe) -> Measurements:
+    """The cones that CVXPY makes of a piece and of its conjugate are among those that it declares."""
+    import cvxpy as cp
+
+    piece, declared = probe.piece, ask(lambda: probe.piece.cones)
+    models = [piece.cvxpy_value, piece.cvxpy_conjugate] if piece.exact else [piece.cvxpy_value]
+    for model in models:
+        value, constraints = modelled(model, cp.Variable(probe.n))
+        missing = cones_used(cp.Problem(cp.Minimize(value), constraints), declared) - declared
+        what = f"cones needed but not declared: {', '.join(sorted(missing))}; declared {', '.join(sorted(declared))}"
+        yield Measured(float(len(missing)), 0.5, what)

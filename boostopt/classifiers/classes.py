@@ -1,0 +1,49 @@
+"""Classes that are told apart: the second of two from the first, or each of several from the rest."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy.typing as npt
+from joblib import effective_n_jobs
+from sklearn.utils.parallel import Parallel, delayed
+
+from boostopt.boosting.run import Run
+from boostopt.classifiers.binary import Plan
+from boostopt.classifiers.examples import Counted
+from boostopt.errors import OptionError, shown
+
+
+def runs_of(plan: Plan, examples: Counted, before: Sequence[Run | None]) -> tuple[Run, ...]:
+    """Return the run of two classes, or of each class against the rest, on from an earlier one where there is one."""
+    X, codes, c, classes = examples.X, examples.codes, examples.c, examples.classes
+    if len(before) == 1:
+        return (plan.run(X, codes == 1, c, before[0], plan.checkpoint, classes[1]),)
+    if plan.time_limit is not None:
+        together: Any = effective_n_jobs(plan.n_jobs)
+        plan = replace(plan, time_limit=float(plan.time_limit) / math.ceil(len(before) / together))
+    files = [None if plan.checkpoint is None else Path(f"{plan.checkpoint}.{k}") for k in range(len(before))]
+    tasks = (delayed(plan.run)(X, codes == k, c, before[k], files[k], classes[k]) for k in range(len(before)))
+    runs: Any = Parallel(n_jobs=plan.n_jobs)(tasks)
+    return tuple(runs)
+
+
+def told_apart(classes: npt.NDArray[Any], label: Any) -> int:
+    """Return the number of the class with a label that is told apart from the rest; of two the second by default.
+
+    Raises
+    ------
+    OptionError
+        There are more than two classes and no label, or there is no such label.
+    """
+    labels: list[Any] = classes.tolist()
+    if label is None and len(labels) == 2:
+        return 1
+    if label not in labels or (len(labels) == 2 and label != labels[1]):
+        told = labels if len(labels) > 2 else labels[1:]
+        raise OptionError(f"expected the label of a class that is told apart, of {told}; got {shown(label)}. Pass it.")
+    return labels.index(label)

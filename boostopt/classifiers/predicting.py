@@ -1,0 +1,124 @@
+"""The part of a classifier that predicts, from what a fit or a file has set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from boostopt.boosting.classifier import decided
+from boostopt.boosting.run import Run
+from boostopt.boosting.soft_margin import ClassCertificate
+from boostopt.classifiers.importances import importances
+from boostopt.classifiers.scorers import Scorer, side_by_side
+from boostopt.classifiers.stages import stages
+from boostopt.errors import OptionError
+from boostopt.shapes import Array, Float
+
+
+class BoostedClassifier(ClassifierMixin, BaseEstimator):
+    """A classifier that predicts by weighted hypotheses; of more than two classes with some for each."""
+
+    classes_: npt.NDArray[Any]
+    runs_: tuple[Run, ...]
+    _scorers: tuple[Scorer, ...]
+
+    def decision_function(self, X: Any) -> Float[Array, " n *classes"]:
+        """Return f(x) in [-1, 1]: shape (n,), positive for the second of two classes, or of each class (n, classes)."""
+        return self._values(self._checked(X))
+
+    def predict(self, X: Any) -> npt.NDArray[Any]:
+        """Return the label of each row of X, shape (n,).
+
+        Of two classes by the sign of f(x), and where it is 0 the class of more training examples; of more the class
+        with the largest f(x).
+        """
+        return self._labels(self.decision_function(X))
+
+    def staged_decision_function(self, X: Any) -> Iterator[Float[Array, " n *classes"]]:
+        """Yield the decision function after each round; runs that have ended stay as they are.
+
+        Where a further fit needed no round there is one stage, that of the classifier itself.
+
+        Raises
+        ------
+        OptionError
+            The weights of the rounds were not kept: those of a corrective formulation with a `max_iter` above 1000, or
+            of a classifier that was loaded.
+        """
+        features = self._checked(X)
+        if not hasattr(self, "runs_"):
+            raise OptionError(
+                "stages are those of runs; this classifier was loaded from a file, which holds the last weights only. "
+                "Fit it, or save the run: run_.save(path)."
+            )
+        return stages(self.runs_, features)
+
+    def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
+        """Yield the predicted labels after each round, as `staged_decision_function` does their values."""
+        return map(self._labels, self.staged_decision_function(X))
+
+    @property
+    def run_(self) -> Run:
+        """The run, of two classes."""
+        check_is_fitted(self)
+        if not hasattr(self, "runs_"):
+            raise AttributeError(
+                "run_ is the run of a fit; this classifier was loaded from a file, which holds what it predicts with. "
+                "Fit it, or save the run: run_.save(path)."
+            )
+        if len(self.classes_) > 2:
+            raise AttributeError(
+                f"run_ is the run of two classes; there are {len(self.classes_)}: runs_ has one for each."
+            )
+        return self.runs_[0]
+
+    @property
+    def certificate_(self) -> ClassCertificate | list[ClassCertificate]:
+        """The distance of the soft margin from the best possible over the class, one for each of several classes."""
+        check_is_fitted(self)
+        certificates = [scorer.certificate for scorer in self._scorers if scorer.certificate is not None]
+        if len(certificates) < len(self._scorers):
+            raise AttributeError(
+                f"certificate_ is that of a soft margin; {self._scorers[0].formulation} has none. "
+                "Look at the certificate of a run, over the hypotheses collected."
+            )
+        return certificates[0] if len(certificates) == 1 else certificates
+
+    @property
+    def oracle_(self) -> str:
+        """The class of hypotheses, in words; of more than two classes that of the first."""
+        check_is_fitted(self)
+        return self._scorers[0].oracle
+
+    @property
+    def feature_importances_(self) -> Float[Array, " features"]:
+        """The share of each feature in the weights |w|, shape (features,); of more than two classes the mean.
+
+        For stumps and features, and for classifiers with feature_importances_ or coef_, whose own shares count.
+        """
+        check_is_fitted(self)
+        features: Any = vars(self)["n_features_in_"]
+        return importances(self._scorers, features)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "classes_")
+
+    def _checked(self, X: Any) -> Any:
+        """Return features to predict from."""
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=np.float64, accept_sparse="csr", reset=False)
+
+    def _values(self, features: Any) -> Float[Array, " n *classes"]:
+        """Return the decision function of checked features."""
+        return side_by_side(scorer.decision_function(features) for scorer in self._scorers)
+
+    def _labels(self, f: Float[Array, " n *classes"]) -> npt.NDArray[Any]:
+        """Return the labels of values of the decision function."""
+        if f.ndim == 2:
+            return self.classes_[f.argmax(axis=1)]
+        return self.classes_[(decided(f, "majority", self._scorers[0].majority) > 0).astype(np.int64)]

@@ -1,0 +1,145 @@
+"""Examples in the columns of a table: features and weights by their names, and the class."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt.data.contents import Contents
+from boostopt.data.labels import is_blank
+from boostopt.data.tables import Numbers, Rows, is_number, meant, other_separator, places, read_table, to_numbers
+from boostopt.errors import DataError, listed_briefly, unknown_name
+from boostopt.shapes import Array, Float
+
+DEFAULT_LABEL = "label"
+"""The column of the classes where none is named."""
+
+UNNAMED = re.compile(r"(Unnamed: \d+)?")
+"""Names of the column in which pandas writes an index, and of that column when it is read and written once more."""
+
+MISSING = ("", "?", "na", "n/a", "null")
+"""How a missing value is written that is not nan, in lower case."""
+
+REMEDY = " It is a missing value: impute it (scikit-learn's SimpleImputer), or leave the row out."
+"""What to do about one."""
+
+ENCODE = " Encode it, or leave it out with drop=..."
+"""What to do about a text among numbers."""
+
+
+def labelled_columns(source: str, label: str, weights: str | None, drop: Sequence[str]) -> Contents:
+    """Return what a table holds that has a column of labels and, where it is named, one of weights."""
+    path = Path(source)
+    header, rows = read_table(path)
+    if label not in header:
+        remedy = " Name it with label=..." if len(header) > 1 else " Cells must be separated by commas."
+        # Nobody who names no column has misspelt one: names that are near "label" would mislead.
+        unknown = f"none is called {label!r}. Known: {listed_briefly(header)}."
+        words = unknown if label == DEFAULT_LABEL else unknown_name("column", label, header)
+        raise DataError(f"{path} has no label column: {words}{other_separator(path, header) or remedy}")
+    if weights is not None and weights not in header:
+        raise DataError(f"{path} has no such column: {unknown_name('column', weights, header)} Mend weights=...")
+    if weights == label:
+        raise DataError(f"{path}: expected one column for the class and one for the weights; got {label!r} for both.")
+    dropped = _dropped(header, drop)
+    unknown = next((name for name in dropped if name not in header or name in (label, weights)), None)
+    if unknown is not None and unknown in (label, weights):
+        what = "classes" if unknown == label else "weights"
+        raise DataError(f"{path}: {unknown!r} is the column of the {what}, which is no feature anyway. Mend drop=...")
+    if unknown is not None:
+        others = [name for name in header if name not in (label, weights)]
+        raise DataError(f"{path} has no such column to drop: {unknown_name('column', unknown, others)} Mend drop=...")
+    at, left_out = places(path, header, [label])[0], {label, weights, *dropped}
+    names = [name for name in header if name not in left_out]
+    columns = places(path, header, names if weights is None else [*names, weights])
+    table, labels, lines = _numbers(path, header, rows, columns, f"every column but {label!r}", ENCODE, at)
+    blank = next((line for line, text in zip(lines, labels, strict=True) if is_blank(text)), None)
+    if blank is not None:
+        raise DataError(
+            f"{path}, line {blank}: every example must have a label; there is none in column {label!r}. "
+            "Leave that row out."
+        )
+    _warn_of_index(path, names)
+    if weights is None:
+        return Contents(source, table, labels, tuple(names))
+    return Contents(source, table[:, :-1].copy(), labels, tuple(names), c=table[:, -1])
+
+
+def _warn_of_index(path: Path, names: Sequence[str]) -> None:
+    """Say which feature is the index of a data frame by its name."""
+    for name in filter(UNNAMED.fullmatch, names):
+        warnings.warn(
+            f"{path}: the column {name!r} is the index of a data frame, by its name, and is taken as a feature. Leave "
+            f'it out (--drop "{name}", in Python drop=[{name!r}]), or write the file with index=False.',
+            stacklevel=5,
+        )
+
+
+def _dropped(header: list[str], drop: Sequence[str]) -> list[str]:
+    """Return the columns to leave out: names as they are in the header, or names with commas between."""
+    names: list[str] = []
+    for text in map(str.strip, drop):
+        names += [text] if text in header else [name.strip() for name in text.split(",") if name.strip()]
+    return names
+
+
+def named_columns(source: str, names: Sequence[str], label: str) -> Contents:
+    """Return the named columns of a table, labels if it has them, and the names of the other columns."""
+    path = Path(source)
+    header, rows = read_table(path)
+    at = places(path, header, [label])[0] if label in header and label not in names else None
+    there = set(header)
+    missing = [name for name in names if name not in there]
+    if missing:
+        raise DataError(
+            f"{path} must have the columns that the model was fitted to; it lacks {_some(missing)}. "
+            f"It has {_some(header)}.{other_separator(path, header)}"
+        )
+    columns = places(path, header, names) if names else [j for j in range(len(header)) if j != at]
+    table, labels, _ = _numbers(path, header, rows, columns, "every feature", "", at)
+    read = {at, *columns}
+    unread = tuple(name for j, name in enumerate(header) if j not in read)
+    return Contents(source, table, None if at is None else labels, tuple(names), unread=unread)
+
+
+def _some(names: Sequence[str], most: int = 6) -> str:
+    """Return the first of some names."""
+    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
+
+
+def _numbers(
+    path: Path, header: list[str], rows: Rows, columns: list[int], which: str, remedy: str, label: int | None
+) -> tuple[Float[Array, "N columns"], npt.NDArray[Any], list[int]]:
+    """Return columns of finite numbers, the column of the labels (empty for none), and the lines of the rows."""
+    numbers, lines, labels = Numbers(path, len(columns)), list[int](), list[str]()
+    for line, cells in rows:
+        try:
+            numbers.add(to_numbers([cells[j] for j in columns]))
+        except ValueError as failure:
+            if isinstance(failure, DataError):
+                raise
+            j = next(j for j in columns if not is_number(cells[j]))
+            cell = cells[j].strip().lower()
+            raise DataError(
+                f"{path}, line {line}: {which} must be a number; {failure if cell else 'there is none'} in column "
+                f"{header[j]!r}.{REMEDY if cell in MISSING else remedy}"
+            ) from None
+        lines.append(line)
+        if label is not None:
+            labels.append(meant(cells[label].strip()))
+    if not lines:
+        raise DataError(f"{path} has a header and no rows.")
+    table = numbers.table()
+    if not np.isfinite(table).all():
+        n, k = np.argwhere(~np.isfinite(table))[0]
+        raise DataError(
+            f"{path}, line {lines[n]}: {which} must be finite; got {table[n, k]} in column {header[columns[k]]!r}."
+            + (REMEDY if np.isnan(table[n, k]) else " Mend the cell, or leave the row out.")
+        )
+    return table, np.array(labels, dtype=object), lines

@@ -1,0 +1,178 @@
+"""Examples as a source holds them: features that are dense and finite, labels, and what else is there.
+
+Parsing is left to scikit-learn (svmlight), NumPy (npz) and the csv module; what is done here is to turn everything
+that can be wrong with a file into an error that says so.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt.data.labels import WHOLE
+from boostopt.data.tables import SEPARATORS
+from boostopt.errors import DataError
+from boostopt.files import LIMIT, read_bytes
+from boostopt.shapes import Array, Float
+
+NPY = b"\x93NUMPY"
+"""What a file of one array of NumPy begins with."""
+
+DENSE_LIMIT = LIMIT
+"""Bytes a sparse file may take as a dense array of features."""
+
+SMALL = 1 << 28
+"""Bytes up to which it may be as sparse as it likes."""
+
+SPARSEST = 1000
+"""Features of a larger one for each that is stored: beyond, it is an index that is misspelt, and no data set."""
+
+
+@dataclass(frozen=True)
+class Contents:
+    """Examples as a source has them.
+
+    Attributes
+    ----------
+    source
+        Its name or path.
+    X
+        Features, shape (N, features): made dense, and checked to be finite numbers.
+    labels
+        Of any kind and number, shape (N,); None where there are none.
+    features, classes
+        Names of the features, and of the classes 0, 1, ...; () where there are none.
+    c, d0
+        Multiplicities and reference distribution, shape (N,), where the source holds them.
+    unread
+        Names of columns or arrays that are none of these.
+    """
+
+    source: str
+    X: Any
+    labels: Any = None
+    features: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
+    c: Any = None
+    d0: Any = None
+    unread: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "X", _dense(self.source, self.X))
+        check_weights(self.source, len(self.X), {"c": self.c, "d0": self.d0})
+
+
+def of_name(name: str) -> Contents:
+    """Return one of scikit-learn's own sets."""
+    from sklearn import datasets
+
+    bunch: Any = getattr(datasets, f"load_{name}")()
+    features, classes = tuple(map(str, bunch.feature_names)), tuple(map(str, bunch.target_names))
+    return Contents(name, bunch.data, bunch.target, features, classes)
+
+
+def of_arrays(source: str, arrays: Mapping[str, Any], weights: Collection[str] = ("c",)) -> Contents:
+    """Return the arrays X and y of an npz file, and weights by their names, where they are there."""
+    if "X" not in arrays:
+        raise DataError(f"{source} must hold features as an array X; it holds {', '.join(arrays) or 'none'}.")
+    labels = arrays.get("y")
+    if labels is not None and labels.dtype.kind == "c":
+        raise DataError(f"{source}: y must be numbers or texts; got {labels.dtype}. Complex numbers have no order.")
+    unread = tuple(sorted(set(arrays) - {"X", "y", *weights}))
+    c, d0 = (arrays.get(name) if name in weights else None for name in ("c", "d0"))
+    return Contents(source, arrays["X"], labels, c=c, d0=d0, unread=unread)
+
+
+def of_svmlight(source: str, count: int | None = None) -> Contents:
+    """Return what svmlight text holds; of so many features, where it is known."""
+    from sklearn.datasets import load_svmlight_file
+
+    path = Path(source)
+    content = read_bytes(path)
+    if not content.strip():
+        raise DataError(f"{path} is empty. Expected lines 'label index:value ...'.")
+    if content.startswith(NPY):
+        raise DataError(
+            f"{path} is one array of NumPy; expected named ones. Write them with np.savez(file, X=X, y=y), or "
+            "np.savez(file, U=U) for margins."
+        )
+    if named := re.search(rb"^[^#\n]*_", content, re.MULTILINE):
+        line = content.count(b"\n", 0, named.start()) + 1
+        raise DataError(
+            f"{path}, line {line}: expected svmlight text, numbers alone; got an underscore. Mend the number, or write "
+            "classes that are words into a CSV file."
+        )
+    try:
+        X, y = load_svmlight_file(io.BytesIO(content), n_features=count)
+    except (ValueError, OverflowError) as failure:
+        reason = str(failure)[:200].rstrip(".")
+        raise DataError(
+            f"{path} is not svmlight text ('label index:value ...'): {reason}.{_table_instead(content)}"
+        ) from failure
+    if (np.abs(y) >= WHOLE).any():
+        raise DataError(
+            f"{path}: labels of svmlight text must be smaller than 2^53 = {WHOLE:.0f}, from which float64 merges whole "
+            "numbers. Number the classes anew, or write them into a CSV file."
+        )
+    return Contents(source, X, y)
+
+
+def _table_instead(content: bytes) -> str:
+    """Return what to do with text that looks like a table; "" where it does not."""
+    first = content.strip().partition(b"\n")[0].decode(errors="replace")
+    endings = [suffix for suffix, sign in SEPARATORS.items() if sign in first and ":" not in first]
+    return f" It looks like a table: give the file the ending {endings[0]}, and a header line." if endings else ""
+
+
+def check_weights(source: str, N: int, weights: Mapping[str, Any]) -> None:
+    """Refuse multiplicities c or a reference d0 that are no number for each example, or c whose sum overflows."""
+    for name, values in weights.items():
+        if values is not None and (values.dtype.kind not in "biuf" or values.shape != (N,)):
+            raise DataError(
+                f"{source}: {name} must be one number for each example, shape ({N},); "
+                f"got {values.shape} of {values.dtype}."
+            )
+    c = weights["c"]
+    with np.errstate(over="ignore"):
+        if c is not None and np.isfinite(c).all() and not np.isfinite(c.sum()):
+            raise DataError(f"{source}: the multiplicities c must have a finite sum; it overflows. Scale them.")
+
+
+def _dense(source: str, features: Any) -> Float[Array, "N features"]:
+    """Return dense finite features."""
+    if scipy.sparse.issparse(features):
+        _check_dense(source, features)
+        features = features.toarray()
+    array = np.asarray(features)
+    if array.dtype.kind not in "biuf" or array.ndim != 2 or 0 in array.shape:
+        raise DataError(
+            f"{source}: X must be numbers of shape (N, features), not empty; got {array.shape} of {array.dtype}."
+        )
+    with np.errstate(over="ignore"):  # what only a longer float can hold is infinite here
+        X = array.astype(np.float64, copy=False)
+    if not np.isfinite(X).all():
+        n, j = np.argwhere(~np.isfinite(X))[0]
+        raise DataError(f"{source}: every feature must be finite; got {X[n, j]} at row {n}, feature {j}.")
+    return X
+
+
+def _check_dense(source: str, features: Any) -> None:
+    """Refuse sparse features that are too large as a dense array, or that no array could be meant by."""
+    entries = features.shape[0] * features.shape[1]
+    if 8 * entries > DENSE_LIMIT:
+        raise DataError(
+            f"{source} has features of shape {features.shape}: too large to hold as a dense array, of at most "
+            f"{DENSE_LIMIT:,} bytes. Leave out features, or mend the largest index."
+        )
+    if 8 * entries > SMALL and entries > SPARSEST * features.nnz:
+        raise DataError(
+            f"{source} has features of shape {features.shape}, and {features.nnz} that are not 0: too few for a dense "
+            f"array of {8 * entries:,} bytes. Mend the largest index, or number the features without holes."
+        )
