@@ -9,6 +9,16 @@ from boostopt import oracles
 from boostopt.errors import DataError
 from boostopt.oracles.base import Hypothesis, State
 
+KINDS = {
+    "feature": "Feature",
+    "fitted": "Fitted",
+    "given": "Given",
+    "kernel": "KernelColumn",
+    "rbf": "RBFHypothesis",
+    "stump": "Stump",
+}
+"""The hypotheses that files can hold, by their `kind`."""
+
 
 def to_state(hypothesis: Hypothesis) -> dict[str, Any]:
     """Return the state of a hypothesis under its kind: numbers, strings, lists and arrays by name."""
@@ -24,12 +34,12 @@ def from_state(state: State) -> Hypothesis:
         The kind is none of boostopt's own, or what is saved is no state of it.
     """
     kind = state.get("kind")
-    if not isinstance(kind, str) or kind not in oracles.KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         raise DataError(
-            f"a saved hypothesis must be one of boostopt's own kinds, {', '.join(oracles.KINDS)}; got {kind!r}. "
+            f"a saved hypothesis must be one of boostopt's own kinds, {', '.join(KINDS)}; got {kind!r}. "
             "Restore a hypothesis of your own with its `restored`."
         )
-    made: type[Hypothesis] = getattr(oracles, oracles.KINDS[kind])
+    made: type[Hypothesis] = getattr(oracles, KINDS[kind])
     rest: Mapping[str, Any] = {key: value for key, value in state.items() if key != "kind"}
     try:
         return made.restored(rest)
