@@ -144,7 +144,6 @@ def _take_streams() -> tuple[IO[bytes], IO[bytes]]:
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    sys.stdin = open(os.devnull, encoding="utf-8")
     return requests, replies
 
 

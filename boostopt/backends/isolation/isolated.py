@@ -7,6 +7,7 @@ again, since importing CVXPY and its solvers takes a second or two; after a cras
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Generator, Iterator
@@ -100,7 +101,7 @@ class Isolated(Wrapper):
         Whether the backend can be run and takes the program, and if not why.
         """
         try:
-            release(self._opened(program, None))
+            release(self._opened(program, math.inf))
         except _Refused as refusal:
             return Capability(self.otherwise_here and refusal.harmless, str(refusal))
         return Capability(True)
@@ -119,15 +120,15 @@ class Isolated(Wrapper):
             if crash is None:
                 return
 
-    def _end(self, deadline: Deadline) -> float | None:
+    def _end(self, deadline: Deadline) -> float:
         """Return when a process that has not answered is killed: one grace for all that is asked of it."""
         left = deadline.left
         if left is None:
-            return None
+            return math.inf
         usual = min(max(GRACE * left, LEAST_GRACE), MOST_GRACE)
         return time.perf_counter() + left + (usual if self.grace is None else self.grace)
 
-    def _opened(self, program: Program, end: float | None) -> Process:
+    def _opened(self, program: Program, end: float) -> Process:
         """Return a process that has the program and the backend.
 
         Raises
@@ -149,9 +150,9 @@ class Isolated(Wrapper):
             raise
         return process
 
-    def _hand_over(self, process: Process, program: Program, backend: bytes, end: float | None) -> None:
+    def _hand_over(self, process: Process, program: Program, backend: bytes, end: float) -> None:
         """Give a process the program and the backend; `_Refused` says why it does not take them."""
-        seconds = _left(end, START_SECONDS) or 0.0
+        seconds = _left(end, START_SECONDS)
         try:
             why = "" if process.holds(program) else process.hold(program, packed(program), seconds)
             if not why:
@@ -170,7 +171,7 @@ class Isolated(Wrapper):
             raise _Refused(NOT_ISOLATED, why)
 
     def _session(
-        self, process: Process, task: Task, end: float | None, suspect: bool
+        self, process: Process, task: Task, end: float, suspect: bool
     ) -> Generator[Attempt, None, Attempt | None]:
         """Yield the attempts of one run; return a crash after which it should be repeated in a fresh process."""
         process.served.add(self.inner.name)
@@ -188,28 +189,22 @@ class Isolated(Wrapper):
                 if task.deadline.passed:
                     return None
         except Died as death:
-            text = process.printed()
-            error = f"the process of {self.inner.name} died: {death}{_last_words(text)}"
-            crash = _ended("crashed", error, text, began)
+            error = f"the process of {self.inner.name} died: {death}"
+            crash = _ended("crashed", error, process.printed(), began)
             if suspect and not came:
                 return crash
             yield crash
         except Silent:
             seconds, limit = time.perf_counter() - began, task.deadline.allowed
             process.kill()  # before it is read what it has printed: it may print without end
-            text = process.printed()
             of_limit = "its time limit" if limit is None else f"its time limit of {limit:.3g} s"
             error = f"{self.inner.name} did not stop at {of_limit} and was killed"
-            yield _ended(f"killed after {seconds:.1f} s", error + _last_words(text), text, began)
+            yield _ended(f"killed after {seconds:.1f} s", error, process.printed(), began)
         finally:
-            self._finish(process)
+            if process.usable:
+                process.tell(("stop",))
+            release(process)
         return None
-
-    def _finish(self, process: Process) -> None:
-        """Stop what is under way and give the process back; `release` kills one that owes an answer."""
-        if process.usable:
-            process.tell(("stop",))
-        release(process)
 
     def _received(self, attempt: Any, process: Process, program: Program) -> Attempt:
         """Return an attempt as it came, with what was printed meanwhile."""
@@ -243,14 +238,14 @@ class Isolated(Wrapper):
             yield replace(attempt, statistics={**attempt.statistics, "isolated": f"no: {refusal}"})
 
 
-def _left(end: float | None, most: float | None = None) -> float | None:
-    """Return the seconds left until an end, at most so many; None for no end."""
-    left = None if end is None else max(end - time.perf_counter(), 0.0)
-    return most if left is None else left if most is None else min(left, most)
+def _left(end: float, most: float = math.inf) -> float:
+    """Return the seconds left until an end, at most so many."""
+    return min(max(end - time.perf_counter(), 0.0), most)
 
 
 def _ended(status: str, error: str, printed: str, began: float) -> Attempt:
     """The attempt that ended with its process."""
+    error += _last_words(printed)
     attempt = Attempt("", {}, status, False, times=lost(began), error=error[:LONGEST_WORDS])
     return _with_printed(attempt, printed)
 

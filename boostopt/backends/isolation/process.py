@@ -117,7 +117,7 @@ class Process:
         self._holds = weakref.ref(program) if reply[0] == "ready" else None
         return "" if reply[0] == "ready" else str(reply[1])
 
-    def ask(self, request: tuple[Any, ...], seconds: float | None) -> tuple[Any, ...]:
+    def ask(self, request: tuple[Any, ...], seconds: float) -> tuple[Any, ...]:
         """Send a request and return the reply.
 
         Raises
@@ -125,13 +125,13 @@ class Process:
         Died
             The process has ended.
         Silent
-            No reply within so many seconds; None waits for ever.
+            No reply within so many seconds, which may be infinite.
         """
         self.tell(request)
         self.owed += 1
-        until = None if seconds is None else time.perf_counter() + seconds
+        until = time.perf_counter() + seconds
         while True:
-            wait = POLL_SECONDS if until is None else min(POLL_SECONDS, until - time.perf_counter())
+            wait = min(POLL_SECONDS, until - time.perf_counter())
             # It may have ended and its pipes be held open by what it has started.
             ended = self._popen.poll() is not None
             try:
@@ -139,7 +139,7 @@ class Process:
             except queue.Empty:
                 if ended:
                     raise Died(self._how_it_ended()) from None
-                if until is not None and time.perf_counter() >= until:
+                if time.perf_counter() >= until:
                     raise Silent from None
                 continue
             if reply is None:
