@@ -19,7 +19,6 @@ import pytest
 from problems import Fake, attempt, bent, noisy_stumps, reference_erlpboost, reference_lpboost, right, rough
 
 from boostopt import Outcome, Program, Verdict, compare, get_backend, get_formulation
-from boostopt.authoring import COUNT, Cap, CappedSimplex, parameter, prototype
 from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Task, WarmStart
 from boostopt.backends.isolation.guarded import sound
 from boostopt.backends.isolation.isolated import Isolated, Kept, isolated
@@ -326,21 +325,6 @@ def test_a_backend_in_a_file_that_no_name_finds_is_found_there(tmp_path: Path) -
         del sys.modules["named_otherwise"]
 
 
-def stated_nowhere() -> Program:
-    page = prototype(
-        "nowhere", lambda p, examples: Cap(CappedSimplex(examples.c, p.nu)), nu=parameter("a number", COUNT)
-    )
-    return page.bind(noisy_stumps(40, 4), nu=5)
-
-
-@pytest.mark.thorough
-def test_a_program_that_is_stated_nowhere_is_solved_there_as_here() -> None:
-    program = stated_nowhere()
-    there, here = program.solve("isolated:cvxpy:highs"), program.solve("cvxpy:highs")
-    assert there.verdict is Verdict.BOUNDED
-    assert (there.certificate.lower, there.certificate.upper) == (here.certificate.lower, here.certificate.upper)
-
-
 def unsent() -> Fake:
     """A backend with a right answer that no pickle takes."""
     return Fake("local", right().script, asked=(Notes(),))
@@ -425,7 +409,7 @@ class Mine(Backend):
         yield Attempt("w", {}, f"in {os.getpid()}", True, d=HALVES)
 
 short = prototype("short", lambda p, examples: Square(p, examples), nu=parameter("a number", COUNT))
-for page in (Page(), short):
+for page in (Page(), short, prototype("nameless", lambda p, examples: Square(p, examples), nu=parameter("nu", COUNT))):
     program = page.bind([[1.0, 0.5], [-1.0, 0.5]], nu=1)
     for backend in (Mine(), get_backend("cvxpy:clarabel")):
         solution = program.solve(isolated(backend), tol=1e-6)
@@ -441,7 +425,7 @@ def test_a_script_is_not_run_again_and_what_it_defines_runs_isolated(tmp_path: P
     )
     assert done.stdout.splitlines() == [
         "the script runs",
-        *[f"{page} BOUNDED {mine}" for page in ("page", "short") for mine in (True, False)],
+        *[f"{page} BOUNDED {mine}" for page in ("page", "short", "nameless") for mine in (True, False)],
     ]
     assert done.stderr == ""
 
