@@ -11,7 +11,7 @@ OLDEST := build/oldest
 OLDEST_UV := $(OLDEST)/bin/uv pip
 OLDEST_TOOLS := hypothesis|markdown-it-py|pytest|pytest-xdist
 OLDEST_TESTS := $(addprefix tests/, \
-  backends/test_conformance.py boosting/test_standstill.py certificates/test_certificate.py \
+  backends/test_conformance.py backends/test_isolated.py boosting/test_standstill.py certificates/test_certificate.py \
   checks/test_check_command.py classifiers/test_ensembles_found.py classifiers/test_margin_boost_found.py \
   cli/test_fit_command.py \
   comparison/test_tables.py data/test_answers.py edges/test_described_edges.py errata/test_errata_dynamics.py \

@@ -14,35 +14,6 @@ Members
 Names are loaded on first use, and scikit-learn with them.
 """
 
-from __future__ import annotations
+from boostopt.lazy import attach
 
-from typing import TYPE_CHECKING, Any
-
-from boostopt.lazy import loaded
-
-if TYPE_CHECKING:
-    from boostopt.classifiers.kinds import members_of
-    from boostopt.classifiers.members import Members
-    from boostopt.classifiers.reweighted import Reweighted
-    from boostopt.classifiers.reweighting import ReweightOptions, reweight
-
-_HOME = {
-    "Members": "members",
-    "ReweightOptions": "reweighting",
-    "Reweighted": "reweighted",
-    "members_of": "kinds",
-    "reweight": "reweighting",
-}
-"""Where each public name lives."""
-
-__all__ = ["Members", "ReweightOptions", "Reweighted", "members_of", "reweight"]
-
-
-def __getattr__(name: str) -> Any:
-    """Load a public name from its module on first use."""
-    return loaded(__name__, _HOME, name, globals(), "boostopt.classifiers")
-
-
-def __dir__() -> list[str]:
-    """List the public names, loaded or not."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -13,27 +13,6 @@ told apart.
 Names are loaded on first use, and scikit-learn with them.
 """
 
-from __future__ import annotations
+from boostopt.lazy import attach
 
-from typing import TYPE_CHECKING, Any
-
-from boostopt.lazy import loaded
-
-if TYPE_CHECKING:
-    from boostopt.classifiers.margin_boost import MarginBoostClassifier
-    from boostopt.classifiers.rbf import RBFNetworkClassifier
-
-_HOME = {"MarginBoostClassifier": "margin_boost", "RBFNetworkClassifier": "rbf"}
-"""Where each public name lives."""
-
-__all__ = ["MarginBoostClassifier", "RBFNetworkClassifier"]
-
-
-def __getattr__(name: str) -> Any:
-    """Load a public name from its module on first use."""
-    return loaded(__name__, _HOME, name, globals(), "boostopt.classifiers")
-
-
-def __dir__() -> list[str]:
-    """List the public names, loaded or not."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__, __all__ = attach(__name__)

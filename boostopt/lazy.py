@@ -1,34 +1,30 @@
-"""Public names that are loaded on first use: importing a package loads neither its modules nor what these need."""
+"""Public names that are loaded on first use: importing a module loads neither their homes nor what these need."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib import import_module
+import sys
+from collections.abc import Callable
 from typing import Any
 
+from lazy_loader import attach_stub
 
-def loaded(package: str, home: Mapping[str, str], name: str, names: dict[str, Any], room: str | None = None) -> Any:
-    """Return a public name of a package from the module that is its home, and keep it among the package's names.
 
-    Parameters
-    ----------
-    package
-        The name by which users know the package.
-    home
-        The module of each public name.
-    name
-        The public name.
-    names
-        The package's names.
-    room
-        The package that has the modules; `package` itself by default.
+def attach(module: str) -> tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]:
+    """Return `__getattr__`, `__dir__` and `__all__` of a module whose public names its stub lists.
 
-    Raises
-    ------
-    AttributeError
-        The package has no such name.
+    The stub lies beside the module, ends in .pyi and imports each name from its home; type checkers read it as well.
     """
-    if name not in home:
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
-    names[name] = value = getattr(import_module(f"{room or package}.{home[name]}"), name)
-    return value
+    this = sys.modules[module]
+    load, _, public = attach_stub(str(this.__package__), str(this.__file__))
+
+    def load_public(name: str) -> Any:
+        """Return a public name; AttributeError if the module has no such name."""
+        if name not in public:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        return load(name)
+
+    def names() -> list[str]:
+        """List the public names, loaded or not, and what else the module has."""
+        return sorted({*vars(this), *public})
+
+    return load_public, names, public

@@ -9,7 +9,9 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
+from importlib.util import resolve_name
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from markup import escaped, fenced, table, write_folder
@@ -190,12 +192,14 @@ def _by_home(page: Page) -> dict[str, dict[str, Any]]:
     module = import_module(page.module)
     other_parts = {other.part for other in PAGES if other.module == page.module and other.part}
     found: dict[str, dict[str, Any]] = {}
-    for node in ast.walk(ast.parse(inspect.getsource(module))):
-        if not isinstance(node, ast.ImportFrom) or not (node.module or "").startswith("boostopt."):
+    for node in ast.walk(ast.parse(_imports_of(module))):
+        if not isinstance(node, ast.ImportFrom):
             continue
-        home = str(node.module)
+        home = resolve_name("." * node.level + (node.module or ""), str(module.__package__))
+        if not home.startswith("boostopt.") or home == ANNOTATIONS:
+            continue
         part = home.split(".")[1]
-        if home == ANNOTATIONS or not (part == page.part if page.part else part not in other_parts):
+        if not (part == page.part if page.part else part not in other_parts):
             continue
         for name in sorted({alias.name for alias in node.names} & set(module.__all__)):
             value = getattr(module, name)
@@ -206,6 +210,12 @@ def _by_home(page: Page) -> dict[str, dict[str, Any]]:
         home, _, name = f"boostopt.{path}".rpartition(".")
         found.setdefault(home, {})[f"{home}.{name}"] = getattr(import_module(home), name)
     return dict(sorted(found.items()))
+
+
+def _imports_of(module: ModuleType) -> str:
+    """Return what imports the names of a module: its stub where they are loaded on first use, or the module."""
+    stub = Path(inspect.getfile(module)).with_suffix(".pyi")
+    return stub.read_text() if stub.is_file() else inspect.getsource(module)
 
 
 def _page(page: Page, homes: dict[str, dict[str, Any]]) -> str:

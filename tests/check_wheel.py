@@ -32,6 +32,9 @@ import boostopt, boostopt.formulations, sys
 assert boostopt.__file__ == sys.argv[1], boostopt.__file__
 print('editable:', boostopt.__version__)
 """
+IMPORTED = "lazy-loader"
+"""All that `import boostopt` needs."""
+
 SOURCES = ("pyproject.toml", "README.md", "LICENSE", "boostopt", "formulations")
 
 
@@ -46,7 +49,7 @@ def main() -> None:
         run(sys.executable, "-m", "build", "--outdir", str(built), ".", PIP_DISABLE_PIP_VERSION_CHECK="1")
         (wheel,) = built.glob("*.whl")
         names = zipfile.ZipFile(wheel).namelist()
-        assert "boostopt/py.typed" in names
+        assert {"boostopt/py.typed", "boostopt/__init__.pyi"} <= set(names)
         assert all(f"boostopt/formulations/{page}.py" in names for page in pages), names
         files = {path.relative_to(ROOT).as_posix() for path in (ROOT / "boostopt").rglob("*.*") if path.is_file()}
         parts = {file for file in files if "/formulations/" not in file and "__pycache__" not in file}
@@ -69,7 +72,9 @@ def check_beside(scratch: Path) -> None:
             shutil.copy(source, clone)
     venv.create(scratch / "env", with_pip=True)
     python = str(scratch / "env" / "bin" / "python")
-    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", "--editable", str(clone))
+    install = (python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps")
+    run(*install, "--constraint", str(ROOT / "constraints.txt"), IMPORTED)
+    run(*install, "--editable", str(clone))
     run(python, "-c", BESIDE, str(clone / "boostopt" / "__init__.py"), cwd=scratch, PYTHONPATH="")
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import subprocess
 import sys
 from functools import cache
 from graphlib import TopologicalSorter
+from importlib import import_module
+from importlib.util import resolve_name
 from pathlib import Path
 
 import pytest
@@ -49,14 +52,16 @@ def is_module(name: str) -> bool:
 
 @cache
 def imports(path: Path) -> set[str]:
-    """The modules of boostopt that a file imports anywhere in it, at the top or inside a function."""
+    """The modules of boostopt that a file imports, at the top, inside a function, or on first use as its stub says."""
     found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "boostopt":
-            inner = {alias.name: f"{node.module}.{alias.name}" for alias in node.names}
-            found |= {
-                inner[name] if is_module(inner[name]) or node.module == "boostopt" else node.module for name in inner
-            }
+    package = ".".join(("boostopt", *path.parent.relative_to(ROOT).parts))
+    files = [file for file in (path, path.with_suffix(".pyi")) if file.is_file()]
+    for node in itertools.chain.from_iterable(ast.walk(ast.parse(file.read_text())) for file in files):
+        if isinstance(node, ast.ImportFrom):
+            module = resolve_name("." * node.level + (node.module or ""), package)
+            if module.split(".")[0] == "boostopt":
+                inner = {alias.name: f"{module}.{alias.name}" for alias in node.names}
+                found |= {inner[name] if is_module(inner[name]) or module == "boostopt" else module for name in inner}
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names if alias.name.split(".")[0] == "boostopt"}
     return found
@@ -155,4 +160,15 @@ def test_every_public_name_loads() -> None:
     for name in boostopt.__all__:
         assert getattr(boostopt, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        boostopt.nonsense  # noqa: B018
+        boostopt.nonsense  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]
+
+
+@pytest.mark.parametrize("stub", sorted(ROOT.rglob("*.pyi")), ids=lambda stub: str(stub.relative_to(ROOT)))
+def test_every_name_of_a_stub_loads(stub: Path) -> None:
+    name = ".".join(("boostopt", *stub.relative_to(ROOT).with_suffix("").parts)).removesuffix(".__init__")
+    module = import_module(name)
+    tree = ast.parse(stub.read_text())
+    names = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert names == set(module.__all__)
+    assert {*names, "__doc__"} <= set(dir(module))
+    assert all(getattr(module, each) is not None for each in names)

@@ -23,57 +23,18 @@ bars, for which the caller's layout has its own place, to `axes.legend()`.
 Names are loaded on first use, so that importing this page does not load matplotlib.
 """
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
+from boostopt.lazy import attach
+from boostopt.pictures.tools import MatplotlibNotFound
 
-from boostopt.errors import BoostoptError
-from boostopt.lazy import loaded
-
-if TYPE_CHECKING:
-    from boostopt.pictures.comparisons import intervals, profiles
-    from boostopt.pictures.margins import margin_distributions
-    from boostopt.pictures.paths import path_of_runs
-    from boostopt.pictures.regions import decision_regions
-    from boostopt.pictures.rounds import bounds
-    from boostopt.pictures.simplex import cycles, triangle
-    from boostopt.pictures.weights import example_weights
-
-_HOME = {
-    "bounds": "rounds",
-    "cycles": "simplex",
-    "decision_regions": "regions",
-    "example_weights": "weights",
-    "intervals": "comparisons",
-    "margin_distributions": "margins",
-    "path_of_runs": "paths",
-    "profiles": "comparisons",
-    "triangle": "simplex",
-}
-"""Where each public name lives."""
-
-__all__ = [
-    "MatplotlibNotFound",
-    "bounds",
-    "cycles",
-    "decision_regions",
-    "example_weights",
-    "intervals",
-    "margin_distributions",
-    "path_of_runs",
-    "profiles",
-    "triangle",
-]
-
-
-class MatplotlibNotFound(BoostoptError, ImportError):
-    """Pictures need matplotlib, and it is not installed."""
+_load, __dir__, __all__ = attach(__name__)
 
 
 def __getattr__(name: str) -> Any:
     """Load a public name from its module on first use."""
     try:
-        return loaded(__name__, _HOME, name, globals())
+        return _load(name)
     except ModuleNotFoundError as missing:
         if (missing.name or "").partition(".")[0] != "matplotlib":
             raise
@@ -81,8 +42,3 @@ def __getattr__(name: str) -> Any:
             f"boostopt.pictures.{name} expected an installed matplotlib; there is none. Install it: "
             'pip install "boostopt[report]".'
         ) from missing
-
-
-def __dir__() -> list[str]:
-    """List the public names, loaded or not."""
-    return sorted({*globals(), *__all__})

@@ -9,33 +9,6 @@ The page needs no other file, no script and no network. Making it needs Jinja, l
 `pip install "boostopt[report]"`.
 """
 
-from __future__ import annotations
+from boostopt.lazy import attach
 
-from typing import TYPE_CHECKING, Any
-
-from boostopt.lazy import loaded
-
-if TYPE_CHECKING:
-    from boostopt.reporting.page import report, to_html
-    from boostopt.reporting.tools import ReportToolsNotFound, check_place, check_tools
-
-_HOME = {
-    "ReportToolsNotFound": "tools",
-    "check_place": "tools",
-    "check_tools": "tools",
-    "report": "page",
-    "to_html": "page",
-}
-"""The module of each public name."""
-
-__all__ = ["ReportToolsNotFound", "check_place", "check_tools", "report", "to_html"]
-
-
-def __getattr__(name: str) -> Any:
-    """Load a public name from its module on first use."""
-    return loaded(__name__, _HOME, name, globals())
-
-
-def __dir__() -> list[str]:
-    """List the public names, loaded or not."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__, __all__ = attach(__name__)

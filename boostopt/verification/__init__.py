@@ -12,34 +12,6 @@ Verification
     The verdict: accepted or rejected, and why.
 """
 
-from __future__ import annotations
+from boostopt.lazy import attach
 
-from typing import TYPE_CHECKING, Any
-
-from boostopt.lazy import loaded
-
-if TYPE_CHECKING:
-    from boostopt.verification.classes import save_class
-    from boostopt.verification.verifying import Verification, subject, verify
-    from boostopt.verification.writing import save
-
-_HOME = {
-    "Verification": "verifying",
-    "save": "writing",
-    "save_class": "classes",
-    "subject": "verifying",
-    "verify": "verifying",
-}
-"""The module of each public name."""
-
-__all__ = ["Verification", "save", "save_class", "subject", "verify"]
-
-
-def __getattr__(name: str) -> Any:
-    """Load a public name from its module on first use."""
-    return loaded(__name__, _HOME, name, globals())
-
-
-def __dir__() -> list[str]:
-    """List the public names, loaded or not."""
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__, __all__ = attach(__name__)

@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from importlib.util import module_from_spec, spec_from_file_location
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,6 @@ import pytest
 from problems import Fake, attempt, bent, noisy_stumps, reference_erlpboost, reference_lpboost, right, rough
 
 from boostopt import Outcome, Program, Verdict, compare, get_backend, get_formulation
-from boostopt.authoring import COUNT, Cap, CappedSimplex, parameter, prototype
 from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Task, WarmStart
 from boostopt.backends.isolation.guarded import sound
 from boostopt.backends.isolation.isolated import Isolated, Kept, isolated
@@ -296,69 +296,136 @@ def test_a_page_in_a_file_is_found_there_also_with_functions_of_its_own() -> Non
     assert isolated(get_backend("cvxpy:clarabel")).prepare(program)
 
 
-def stated_nowhere() -> Program:
-    page = prototype(
-        "nowhere", lambda p, examples: Cap(CappedSimplex(examples.c, p.nu)), nu=parameter("a number", COUNT)
-    )
-    return page.bind(noisy_stumps(40, 4), nu=5)
+ELSEWHERE = """
+import numpy as np
+from boostopt.backends.base import Attempt, Backend, Capability
+
+class Elsewhere(Backend):
+    name = "elsewhere"
+    version = "1"
+
+    def takes(self, program):
+        return Capability(True)
+
+    def attempts(self, task):
+        yield Attempt("w", {}, "fine", True, w=np.array([1.0, 0.0, 0.0]))
+"""
 
 
-def test_a_program_that_is_stated_nowhere_is_not_run_and_says_what_to_do() -> None:
-    program, backend = stated_nowhere(), isolated(get_backend("cvxpy:highs"))
-    reason = backend.prepare(program).reason
+@pytest.mark.thorough
+def test_a_backend_in_a_file_that_no_name_finds_is_found_there(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(ELSEWHERE)
+    spec = spec_from_file_location("named_otherwise", tmp_path / "mine.py")
+    assert spec is not None and spec.loader is not None
+    module = sys.modules["named_otherwise"] = module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+        assert isolated(module.Elsewhere()).prepare(reference_lpboost())
+    finally:
+        del sys.modules["named_otherwise"]
+
+
+def unsent() -> Fake:
+    """A backend with a right answer that no pickle takes."""
+    return Fake("local", right().script, asked=(Notes(),))
+
+
+class Notes(list[Any]):
+    """Notes behind a lock."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock = threading.Lock()
+
+
+def test_a_backend_that_cannot_be_sent_is_not_run_and_says_what_to_do() -> None:
+    backend = isolated(unsent())
+    reason = backend.prepare(reference_lpboost()).reason
     assert reason == (
-        "the formulation nowhere is not stated in any module or page, so another process cannot find it. "
-        "Write it into a file and take it by get_formulation(path)."
+        "the backend local cannot be handed to another process: TypeError: cannot pickle '_thread.lock' object. "
+        "State it in a module or in the file of a page."
     )
-    solution = program.solve(backend)
+    solution = reference_lpboost().solve(backend)
     assert (solution.outcome, solution.solver_status) == (Outcome.FAILED, "not isolated")
     assert solution.attempts[0].error == reason
 
 
 def test_where_it_cannot_be_isolated_it_runs_here_if_that_is_wanted_and_says_so() -> None:
-    solution = stated_nowhere().solve(isolated(get_backend("cvxpy:highs"), otherwise_here=True))
+    solution = reference_lpboost().solve(isolated(unsent(), otherwise_here=True))
     assert solution.verdict is Verdict.BOUNDED
-    assert solution.attempts[0].statistics["isolated"].startswith("no: the formulation nowhere is not stated")
+    assert solution.attempts[0].statistics["isolated"].startswith("no: the backend local cannot be handed to another")
 
 
-def test_a_backend_that_cannot_be_sent_says_so() -> None:
-    reason = isolated(Fake("local", asked=([lambda: None],))).prepare(reference_lpboost()).reason
-    assert reason.startswith("the backend local cannot be handed to another process: ")
-    assert reason.endswith("State it in a module or in the file of a page.")
+def test_a_program_that_cannot_be_sent_says_so() -> None:
+    lock, program = threading.Lock(), reference_lpboost()
+    program.examples.__dict__["lock"] = lock
+    reason = isolated(get_backend("cvxpy:highs")).prepare(program).reason
+    assert reason.startswith("this program of lpboost cannot be handed to another process: TypeError: ")
 
 
 SCRIPT = """
-import boostopt
-from boostopt.backends.base import Backend, Capability
+import os
+from dataclasses import dataclass
+
+import cvxpy as cp
+import numpy as np
+
+from boostopt import Verdict, get_backend
+from boostopt.authoring import (
+    COUNT, CappedSimplex, DescribedRegularizer, Formulation, MaximumEdge, parameter, prototype
+)
+from boostopt.backends.base import Attempt, Backend, Capability
 from boostopt.backends.isolation.isolated import isolated
+from boostopt.backends.isolation.process import waiting
 
 print("the script runs")
+HALVES = np.array([0.5, 0.5])
+
+class Square(DescribedRegularizer):
+    def __init__(self, p, examples):
+        super().__init__(CappedSimplex(examples.c, p.nu), lambda d: cp.sum_squares(d - HALVES), inside=HALVES)
+
+class Page(Formulation):
+    name = "page"
+
+    @dataclass(frozen=True)
+    class Parameters:
+        nu: float = parameter("a number", COUNT)
+
+    def regularizer(self, p, examples):
+        return Square(p, examples)
+
+    def edge_function(self, p):
+        return MaximumEdge()
 
 class Mine(Backend):
     name = "mine"
     version = "1"
-    def takes(self, program):
-        return Capability(True)
-    def attempts(self, task):
-        raise RuntimeError
 
-program = boostopt.get_formulation("lpboost").bind([[1.0], [-1.0]], nu=1)
-print(isolated(Mine()).prepare(program).reason)
-print(program.solve("isolated:cvxpy:highs").verdict.name)
+    def takes(self, program):
+        return Capability(isinstance(program.regularizer, Square))
+
+    def attempts(self, task):
+        yield Attempt("w", {}, f"in {os.getpid()}", True, d=HALVES)
+
+short = prototype("short", lambda p, examples: Square(p, examples), nu=parameter("a number", COUNT))
+for page in (Page(), short, prototype("nameless", lambda p, examples: Square(p, examples), nu=parameter("nu", COUNT))):
+    program = page.bind([[1.0, 0.5], [-1.0, 0.5]], nu=1)
+    for backend in (Mine(), get_backend("cvxpy:clarabel")):
+        solution = program.solve(isolated(backend), tol=1e-6)
+        print(page.name, solution.verdict.name, solution.solver_status == f"in {waiting()}")
 """
 
 
 @pytest.mark.thorough
-def test_a_script_is_not_run_again_and_what_it_defines_is_refused_in_words(tmp_path: Path) -> None:
+def test_a_script_is_not_run_again_and_what_it_defines_runs_isolated(tmp_path: Path) -> None:
     (tmp_path / "script.py").write_text(SCRIPT)
     done = subprocess.run(
         [sys.executable, tmp_path / "script.py"], capture_output=True, text=True, timeout=120, check=True
     )
     assert done.stdout.splitlines() == [
         "the script runs",
-        "Mine is defined in a script or a notebook (__main__), which another process cannot import. "
-        "Move it to a module or to the file of a page.",
-        "BOUNDED",
+        *[f"{page} BOUNDED {mine}" for page in ("page", "short", "nameless") for mine in (True, False)],
     ]
     assert done.stderr == ""
 

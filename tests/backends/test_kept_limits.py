@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import signal
 import subprocess
 import sys
@@ -190,7 +191,9 @@ def test_who_cannot_say_whether_it_keeps_a_limit_is_not_believed() -> None:
 
 def test_who_cannot_be_sent_away_runs_here_and_its_limit_is_not_promised() -> None:
     class Local(Fake):
-        """No other process finds this class."""
+        """A backend that waits for itself."""
+
+        lock = threading.Lock()
 
         def keeps_limit(self, program: Program) -> bool:
             return False
@@ -263,6 +266,16 @@ def test_a_process_whose_parent_was_gone_before_it_could_ask_ends_at_once() -> N
         assert started.wait(timeout=100) == 0  # its standard input is open, by which it could live
         assert started.stdout is not None and started.stderr is not None
         assert (started.stdout.read(), started.stderr.read()) == (b"", b"")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("cut", [0, -100])
+def test_a_process_ends_when_requests_do_also_within_one(cut: int) -> None:
+    code = f"from boostopt.backends.isolation.child import serve; serve({os.getpid()}, b'mark')"
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, stderr=pipe) as started:
+        out, error = started.communicate(pickle.dumps(("hold", b"0" * 1000))[:cut], timeout=100)
+    assert (started.returncode, out, error) == (0, b"", b"")
 
 
 @pytest.mark.thorough

@@ -113,7 +113,7 @@ def test_names_load_on_first_use_and_nothing_heavy_before() -> None:
         assert getattr(estimators, name).__name__ == name
     assert set(estimators.__all__) <= set(dir(estimators))
     with pytest.raises(AttributeError, match=r"module 'boostopt\.estimators' has no attribute 'Trees'"):
-        estimators.Trees  # noqa: B018
+        estimators.Trees  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]
     code = "import boostopt.estimators as e, sys; dir(e); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"scipy", "sklearn", "cvxpy"} & set(loaded)

@@ -166,6 +166,6 @@ def test_ctrl_c_before_a_value_is_reached_has_nothing_to_print(data: Path, monke
     def stopped(*arguments: Any, **options: Any) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(boostopt.boosting.paths, "boost", stopped)
+    monkeypatch.setattr("boostopt.boosting.paths.boost", stopped)
     result = run("path", "erlpboost", "--data", data, "--nu", "0.3,0.6")
     assert (result.exit_code, result.stdout) == (130, "")

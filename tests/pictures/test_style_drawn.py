@@ -48,7 +48,7 @@ def test_every_public_name_loads() -> None:
     for name in pictures.__all__:
         assert callable(getattr(pictures, name))
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        pictures.nonsense  # noqa: B018
+        pictures.nonsense  # noqa: B018  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def test_a_notebook_gets_a_png_and_pyplot_knows_nothing_of_it() -> None:

@@ -1,14 +1,14 @@
 """The inside of an isolated process: it runs a backend's attempts, one when it is asked for one, and sends them back.
 
-Requests and replies are tuples, pickled, each after its length; they travel on copies of the standard input and output.
-What anything prints to the descriptors 1 and 2, from Python or from C, goes where the standard error goes, with a mark
-behind it before the reply is sent.
+Requests and replies are tuples, pickled, on copies of the standard input and output. A request names a method of
+`_Worker`. What anything prints to the descriptors 1 and 2, from Python or from C, goes where the standard error goes,
+with a mark behind it before the reply is sent.
 
-    ("program", bytes)                     hold this program            -> ("ready",) or ("cannot", words)
-    ("backend", bytes)                     open it, import what it needs -> ("able", able, reason) or ("cannot", words)
-    ("run", tol, seconds, d, w, of, key)   the first attempt            -> ("attempt", attempt) or ("end",)
-    ("next",)                              another one                  -> ("attempt", attempt) or ("end",)
-    ("stop",)                              no more of them              -> nothing
+    ("hold", bytes)                        hold this program             -> ("ready",) or ("cannot", words)
+    ("open", bytes)                        open this backend, import it  -> ("able", able, reason) or ("cannot", words)
+    ("run", tol, seconds, d, w, of, key)   the first attempt             -> ("attempt", attempt) or ("end",)
+    ("next",)                              another one                   -> ("attempt", attempt) or ("end",)
+    ("stop",)                              no more of them               -> nothing
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import os
 import pickle
 import queue
 import signal
-import struct
 import sys
 import threading
 from collections.abc import Iterator, Mapping
@@ -39,34 +38,11 @@ from boostopt.threads import one_thread
 KEPT_STATES = 4
 """How many states of earlier attempts a process keeps for warm starts; they never leave it."""
 
-LENGTH = struct.Struct("<Q")
-
 DEATH_SIGNAL = 1
 """Linux's PR_SET_PDEATHSIG: which signal a process gets when its parent ends."""
 
 serves = False
 """Whether this is such a process: what runs in it needs no other one."""
-
-
-def packed(message: tuple[Any, ...]) -> bytes:
-    """Return a message as it travels."""
-    body = pickle.dumps(message, protocol=pickle.HIGHEST_PROTOCOL)
-    return LENGTH.pack(len(body)) + body
-
-
-def write(stream: IO[bytes], message: bytes) -> None:
-    """Send a message that is packed."""
-    stream.write(message)
-    stream.flush()
-
-
-def read(stream: IO[bytes]) -> tuple[Any, ...] | None:
-    """Receive a message; None where the other end is gone."""
-    head = stream.read(LENGTH.size)
-    if len(head) < LENGTH.size:
-        return None
-    body = stream.read(LENGTH.unpack(head)[0])
-    return None if len(body) < LENGTH.unpack(head)[0] else pickle.loads(body)
 
 
 def serve(parent: int, mark: bytes) -> None:
@@ -97,7 +73,8 @@ def serve(parent: int, mark: bytes) -> None:
             reply = worker.answer(request)
         if reply is not None:
             os.write(prints, mark)
-            write(replies, packed(reply))
+            replies.write(pickle.dumps(reply))
+            replies.flush()
 
 
 class _Worker:
@@ -112,42 +89,33 @@ class _Worker:
 
     def answer(self, request: tuple[Any, ...]) -> tuple[Any, ...] | None:
         """Do what is asked."""
-        kind, *rest = request
-        match kind:
-            case "program":
-                return self._hold(*rest)
-            case "backend":
-                return self._open(*rest)
-            case "run":
-                return self._run(*rest)
-            case "next":
-                return self._next()
-            case _:
-                return self._stop()
-
-    def _hold(self, data: bytes) -> tuple[Any, ...]:
+        kind, *arguments = request
         try:
-            self._program = unpacked(data)
+            return getattr(self, kind)(*arguments)
         except NotPortable as why:
             return "cannot", str(why)
+
+    def hold(self, data: bytes) -> tuple[Any, ...]:
+        """Hold a program."""
+        self._program = unpacked(data)
         return ("ready",)
 
-    def _open(self, data: bytes) -> tuple[Any, ...]:
+    def open(self, data: bytes) -> tuple[Any, ...]:
+        """Open a backend, and ask it whether it takes the program."""
         program = needed(self._program, "a program before a backend")
-        try:
-            self._backend = Guarded(unpacked(data))
-        except NotPortable as why:
-            return "cannot", str(why)
+        self._backend = Guarded(unpacked(data))
         able = self._backend.takes(program)
         return "able", able.able, able.reason
 
-    def _run(self, tol: float, seconds: float | None, d: Any, w: Any, backend: str, key: int | None) -> tuple[Any, ...]:
+    def run(self, tol: float, seconds: float | None, d: Any, w: Any, backend: str, key: int | None) -> tuple[Any, ...]:
+        """Begin a run, and make its first attempt."""
         program, backed_by = needed(self._program, "a program"), needed(self._backend, "a backend")
         start = None if d is None and w is None else WarmStart(d, w, backend, self._states.get(key or 0))
         self._attempts = backed_by.attempts(Task(program, tol, Deadline.after(seconds), start))
-        return self._next()
+        return self.next()
 
-    def _next(self) -> tuple[Any, ...]:
+    def next(self) -> tuple[Any, ...]:
+        """Make an attempt, whose state stays here."""
         attempt = next(self._attempts, None)
         if attempt is None:
             return ("end",)
@@ -157,20 +125,11 @@ class _Worker:
             self._states[key] = attempt.state
             for old in list(self._states)[:-KEPT_STATES]:
                 del self._states[old]
-        options = {str(name): _plain(value) for name, value in attempt.options.items()}
-        statistics = {str(name): _plain(value) for name, value in attempt.statistics.items()}
-        return "attempt", replace(
-            attempt,
-            form=str(attempt.form),
-            options=options,
-            statistics=statistics,
-            d=None if attempt.d is None else np.array(attempt.d, np.float64),
-            w=None if attempt.w is None else np.array(attempt.w, np.float64),
-            error=None if attempt.error is None else str(attempt.error),
-            state=key,
-        )
+        options, statistics = _plain(attempt.options), _plain(attempt.statistics)
+        return "attempt", replace(attempt, options=options, statistics=statistics, state=key)
 
-    def _stop(self) -> None:
+    def stop(self) -> None:
+        """Make no more attempts."""
         attempts, self._attempts = self._attempts, iter(())
         close = getattr(attempts, "close", None)
         if close is not None:
@@ -185,14 +144,14 @@ def _take_streams() -> tuple[IO[bytes], IO[bytes]]:
     os.dup2(nothing, 0)
     os.close(nothing)
     os.dup2(2, 1)
-    sys.stdin = open(os.devnull, encoding="utf-8")
     return requests, replies
 
 
 def _listen(requests: IO[bytes], inbox: queue.SimpleQueue[tuple[Any, ...]]) -> None:
     """Put requests into the inbox; end the process when its parent is gone."""
-    while (message := read(requests)) is not None:
-        inbox.put(message)
+    with contextlib.suppress(Exception):  # the end, also within a request
+        while True:
+            inbox.put(pickle.load(requests))
     os._exit(0)
 
 

@@ -40,16 +40,16 @@ def called(code: Callable[[], T]) -> T:
     BaseException
         Whatever the handler of a signal has raised meanwhile, also where the code has swallowed it.
     """
-    found, failure = _outcome(code)
+    result, failure = _outcome(code)
     if failure is not None:
         raise Failed(words_of(failure)) from None
-    return found
+    return result
 
 
 def words_of(failure: BaseException) -> str:
     """Return what was raised, in one line of letters that can be shown."""
-    said, unprintable = _outcome(lambda: str(failure))
-    words = "it cannot be printed" if unprintable else printable(" ".join(said.split()))
+    message, unprintable = _outcome(lambda: str(failure))
+    words = "it cannot be printed" if unprintable else printable(" ".join(message.split()))
     return f"{type(failure).__name__}: {words}"[:LONGEST_WORDS]
 
 
@@ -61,17 +61,17 @@ def hand_on_interrupt(status: str) -> None:
 
 def _outcome(code: Callable[[], Any]) -> tuple[Any, BaseException | None]:
     """Return what code returns, or what it raises."""
-    found, failure = None, None
+    result, failure = None, None
     with _Handlers() as handlers:
         try:
-            found = code()
+            result = code()
         except BaseException as raised:  # noqa: BLE001 - foreign code: its failure is the answer
             failure = raised
     if handlers.raised is not None:
         raise handlers.raised
     if isinstance(failure, KeyboardInterrupt) and handlers.unknown:
         raise failure
-    return found, failure
+    return result, failure
 
 
 class _Handlers:

@@ -67,27 +67,28 @@ def sound(attempt: Any, program: Program) -> Attempt:
         error = f"yielded {attempt!r} where an attempt was expected"
         return Attempt("", {}, "garbage", False, error=error[:LONGEST_WORDS])
     N, t = program.margins.shape
-    faults = [fault for fault in (_fault("d", attempt.d, N), _fault("w", attempt.w, t)) if fault]
-    given: Any = attempt  # nothing is known about the fields of foreign records
-    timed = _mapping(given.times)
+    foreign: Any = attempt  # nothing is known about the fields of foreign records
+    (d, d_fault), (w, w_fault) = _iterate("d", foreign.d, N), _iterate("w", foreign.w, t)
+    faults = [fault for fault in (d_fault, w_fault) if fault]
+    timed = _mapping(foreign.times)
     checked = replace(
         attempt,
-        form=str(given.form),
-        status=str(given.status),
-        claims=bool(given.claims),
-        d=None if given.d is None or _fault("d", given.d, N) else _float64(given.d),
-        w=None if given.w is None or _fault("w", given.w, t) else _float64(given.w),
-        options=_mapping(given.options),
-        statistics=_mapping(given.statistics),
-        iterations=int(given.iterations) if isinstance(given.iterations, int | np.integer) else None,
-        error=None if given.error is None else str(given.error),
+        form=str(foreign.form),
+        status=str(foreign.status),
+        claims=bool(foreign.claims),
+        d=d,
+        w=w,
+        options=_mapping(foreign.options),
+        statistics=_mapping(foreign.statistics),
+        iterations=int(foreign.iterations) if isinstance(foreign.iterations, int | np.integer) else None,
+        error=None if foreign.error is None else str(foreign.error),
         times={phase: float(timed[phase]) for phase in PHASES if isinstance(timed.get(phase), int | float)},
     )
-    if not checked.answered and (checked.d is not None or checked.w is not None):
+    if not checked.answered and (d is not None or w is not None):
         faults.append("left no finite number")
-    said = checked.error or ""
-    new = [fault for fault in faults if fault not in said]  # an attempt from another process has been here before
-    return replace(checked, error="; ".join([*([said] if said else []), *new])) if new else checked
+    error = checked.error or ""
+    new = [fault for fault in faults if fault not in error]  # an attempt from another process has been here before
+    return replace(checked, error="; ".join([*([error] if error else []), *new])) if new else checked
 
 
 def lost(began: float) -> dict[str, float]:
@@ -95,22 +96,18 @@ def lost(began: float) -> dict[str, float]:
     return {"solve": time.perf_counter() - began}
 
 
-def _float64(array: Any) -> Array:
-    """Convert an array of real numbers; what is beyond float64 becomes infinite, for the certificate to judge."""
-    with np.errstate(all="ignore"):
-        return np.asarray(array, np.float64)
-
-
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
-def _fault(name: str, array: Any, length: int) -> str:
-    """Return the fault of an iterate in words, "" for none."""
+def _iterate(name: str, array: Any, length: int) -> tuple[Array | None, str]:
+    """Return an iterate in float64, None if it has a fault, and the fault in words, "" for none."""
     if array is None:
-        return ""
+        return None, ""
     if not isinstance(array, np.ndarray):
-        return f"left {type(array).__name__} for {name} where an array was expected"
+        return None, f"left {type(array).__name__} for {name} where an array was expected"
     if array.dtype.kind not in "iuf" or array.shape != (length,):
-        return f"left shape {array.shape} of {array.dtype} for {name} where {length} real numbers were expected"
-    return ""
+        expected = f"{length} real numbers were expected"
+        return None, f"left shape {array.shape} of {array.dtype} for {name} where {expected}"
+    with np.errstate(all="ignore"):  # what is beyond float64 becomes infinite, for the certificate to judge
+        return np.asarray(array, np.float64), ""

@@ -7,6 +7,7 @@ again, since importing CVXPY and its solvers takes a second or two; after a cras
 
 from __future__ import annotations
 
+import math
 import time
 import warnings
 from collections.abc import Generator, Iterator
@@ -26,6 +27,9 @@ GRACE, LEAST_GRACE, MOST_GRACE = 0.05, 0.1, 5.0
 """How long after the time limit a solver is killed, as a share of it, and the least and the most of it in seconds: most
 solvers look at the clock between iterations only."""
 
+NOT_ISOLATED = "not isolated"
+"""The status of an attempt at what cannot be handed to another process."""
+
 PRINTED_KEPT = 2000
 """Characters of what was printed that are kept with an attempt, the last ones."""
 
@@ -40,7 +44,7 @@ def isolated(backend: Backend, grace: float | None = None, otherwise_here: bool 
     Parameters
     ----------
     backend
-        Which one; it must be importable (not from a script or a notebook).
+        Which one.
     grace
         Seconds after the time limit when the process is killed; a twentieth of it, 0.1 at least and 5 at most, by
         default.
@@ -59,21 +63,17 @@ class Kept:
     key: int
 
 
-@dataclass(frozen=True)
-class _Refusal:
-    """Why a backend does not run in a process of its own.
+class _Refused(Exception):
+    """A backend does not run in a process of its own; the message says why, and the status in a word."""
 
-    Attributes
-    ----------
-    status, why
-        In a word, and in words.
-    harmless
-        Whether this process may run it instead: it was not the backend that failed.
-    """
+    def __init__(self, status: str, why: str) -> None:
+        super().__init__(why)
+        self.status = status
 
-    status: str
-    why: str
-    harmless: bool
+    @property
+    def harmless(self) -> bool:
+        """Whether this process may run the backend instead: it was not the backend that failed."""
+        return self.status == NOT_ISOLATED
 
 
 @dataclass(frozen=True)
@@ -100,72 +100,78 @@ class Isolated(Wrapper):
         -------
         Whether the backend can be run and takes the program, and if not why.
         """
-        process = self._opened(program, None)
-        if isinstance(process, _Refusal):
-            return Capability(self.otherwise_here and process.harmless, process.why)
-        release(process)
+        try:
+            release(self._opened(program, math.inf))
+        except _Refused as refusal:
+            return Capability(self.otherwise_here and refusal.harmless, str(refusal))
         return Capability(True)
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
         began, end = time.perf_counter(), self._end(task.deadline)
-        process, crash = self._opened(task.program, end), None
-        if isinstance(process, Process):
+        crash: Attempt | None = None
+        while True:
+            try:
+                process = self._opened(task.program, end)
+            except _Refused as refusal:
+                yield from self._not_isolated(task, refusal, began) if crash is None else (crash,)
+                return
             # A process that has run other solvers may have been damaged by them: a crash then says nothing of this one.
-            suspect = bool(process.served - {self.inner.name})
-            crash = yield from self._session(process, task, end, suspect)
+            crash = yield from self._session(process, task, end, suspect=bool(process.served - {self.inner.name}))
             if crash is None:
                 return
-            process = self._opened(task.program, end)
-        if isinstance(process, Process):
-            yield from self._session(process, task, end, suspect=False)
-        elif crash is not None:
-            yield crash
-        else:
-            yield from self._not_isolated(task, process, began)
 
-    def _end(self, deadline: Deadline) -> float | None:
+    def _end(self, deadline: Deadline) -> float:
         """Return when a process that has not answered is killed: one grace for all that is asked of it."""
         left = deadline.left
         if left is None:
-            return None
+            return math.inf
         usual = min(max(GRACE * left, LEAST_GRACE), MOST_GRACE)
         return time.perf_counter() + left + (usual if self.grace is None else self.grace)
 
-    def _opened(self, program: Program, end: float | None) -> Process | _Refusal:
-        """Return a process that has the program and the backend, or why there is none."""
+    def _opened(self, program: Program, end: float) -> Process:
+        """Return a process that has the program and the backend.
+
+        Raises
+        ------
+        _Refused
+            There is none.
+        """
         try:
             backend = packed(self.inner)
             process = acquire()
         except NotPortable as why:
-            return _Refusal("not isolated", str(why), harmless=True)
+            raise _Refused(NOT_ISOLATED, str(why)) from None
         except OSError as failure:
-            return _Refusal("not isolated", f"no process can be started: {failure}", harmless=True)
-        refusal: _Refusal | None = None
-        given_out = False
-        seconds = _left(end, START_SECONDS) or 0.0
+            raise _Refused(NOT_ISOLATED, f"no process can be started: {failure}") from None
+        try:
+            self._hand_over(process, program, backend, end)
+        except BaseException:
+            release(process)
+            raise
+        return process
+
+    def _hand_over(self, process: Process, program: Program, backend: bytes, end: float) -> None:
+        """Give a process the program and the backend; `_Refused` says why it does not take them."""
+        seconds = _left(end, START_SECONDS)
         try:
             why = "" if process.holds(program) else process.hold(program, packed(program), seconds)
             if not why:
-                kind, *rest = process.ask(("backend", backend), _left(end, START_SECONDS))
+                kind, *rest = process.ask(("open", backend), _left(end, START_SECONDS))
                 why = str(rest[0]) if kind == "cannot" else "" if rest[0] else str(rest[1])
-            refusal = _Refusal("not isolated", why, harmless=True) if why else None
-            given_out = not why
         except NotPortable as reason:
-            refusal = _Refusal("not isolated", str(reason), harmless=True)
+            why = str(reason)
         except Died as death:
-            why = f"its process died before it began: {death}{_last_words(process.printed())}"
-            refusal = _Refusal("crashed", why, harmless=False)
+            words = f"its process died before it began: {death}{_last_words(process.printed())}"
+            raise _Refused("crashed", words) from None
         except Silent:
             if not process.served:
                 process.late = process.late or time.perf_counter()
-            refusal = _Refusal("not started", f"its process did not start within {seconds:.3g} s", harmless=False)
-        finally:
-            if not given_out:
-                release(process)
-        return refusal or process
+            raise _Refused("not started", f"its process did not start within {seconds:.3g} s") from None
+        if why:
+            raise _Refused(NOT_ISOLATED, why)
 
     def _session(
-        self, process: Process, task: Task, end: float | None, suspect: bool
+        self, process: Process, task: Task, end: float, suspect: bool
     ) -> Generator[Attempt, None, Attempt | None]:
         """Yield the attempts of one run; return a crash after which it should be repeated in a fresh process."""
         process.served.add(self.inner.name)
@@ -183,28 +189,22 @@ class Isolated(Wrapper):
                 if task.deadline.passed:
                     return None
         except Died as death:
-            text = process.printed()
-            error = f"the process of {self.inner.name} died: {death}{_last_words(text)}"
-            crash = _ended("crashed", error, text, began)
+            error = f"the process of {self.inner.name} died: {death}"
+            crash = _ended("crashed", error, process.printed(), began)
             if suspect and not came:
                 return crash
             yield crash
         except Silent:
             seconds, limit = time.perf_counter() - began, task.deadline.allowed
             process.kill()  # before it is read what it has printed: it may print without end
-            text = process.printed()
             of_limit = "its time limit" if limit is None else f"its time limit of {limit:.3g} s"
             error = f"{self.inner.name} did not stop at {of_limit} and was killed"
-            yield _ended(f"killed after {seconds:.1f} s", error + _last_words(text), text, began)
+            yield _ended(f"killed after {seconds:.1f} s", error, process.printed(), began)
         finally:
-            self._finish(process)
+            if process.usable:
+                process.tell(("stop",))
+            release(process)
         return None
-
-    def _finish(self, process: Process) -> None:
-        """Stop what is under way and give the process back; `release` kills one that owes an answer."""
-        if process.usable:
-            process.tell(("stop",))
-        release(process)
 
     def _received(self, attempt: Any, process: Process, program: Program) -> Attempt:
         """Return an attempt as it came, with what was printed meanwhile."""
@@ -221,31 +221,31 @@ class Isolated(Wrapper):
         key = kept.key if isinstance(kept, Kept) and kept.pid == process.pid else None
         return start.d, start.w, start.backend.removeprefix(PREFIX), key
 
-    def _not_isolated(self, task: Task, refusal: _Refusal, began: float) -> Iterator[Attempt]:
+    def _not_isolated(self, task: Task, refusal: _Refused, began: float) -> Iterator[Attempt]:
         """Run in this process, or only say why not."""
         if not (self.otherwise_here and refusal.harmless):
-            yield Attempt("", {}, refusal.status, False, times=lost(began), error=refusal.why[:LONGEST_WORDS])
+            yield Attempt("", {}, refusal.status, False, times=lost(began), error=str(refusal)[:LONGEST_WORDS])
             return
         here = Guarded(self.inner)
         if task.deadline.at is not None and not here.keeps_limit(task.program):
             warnings.warn(
                 f"expected {self.inner.name} to keep its time limit, or to be given a process that can be killed; "
-                f"it may run past the limit in this one: {refusal.why}",
+                f"it may run past the limit in this one: {refusal}",
                 RuntimeWarning,
                 stacklevel=2,
             )
         for attempt in here.attempts(task):
-            yield replace(attempt, statistics={**attempt.statistics, "isolated": f"no: {refusal.why}"})
+            yield replace(attempt, statistics={**attempt.statistics, "isolated": f"no: {refusal}"})
 
 
-def _left(end: float | None, most: float | None = None) -> float | None:
-    """Return the seconds left until an end, at most so many; None for no end."""
-    left = None if end is None else max(end - time.perf_counter(), 0.0)
-    return most if left is None else left if most is None else min(left, most)
+def _left(end: float, most: float = math.inf) -> float:
+    """Return the seconds left until an end, at most so many."""
+    return min(max(end - time.perf_counter(), 0.0), most)
 
 
 def _ended(status: str, error: str, printed: str, began: float) -> Attempt:
     """The attempt that ended with its process."""
+    error += _last_words(printed)
     attempt = Attempt("", {}, status, False, times=lost(began), error=error[:LONGEST_WORDS])
     return _with_printed(attempt, printed)
 

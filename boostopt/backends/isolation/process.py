@@ -10,6 +10,7 @@ import atexit
 import contextlib
 import json
 import os
+import pickle
 import queue
 import signal
 import subprocess
@@ -21,7 +22,6 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import IO, Any
 
-from boostopt.backends.isolation import child
 from boostopt.backends.isolation.printed import Printed
 from boostopt.programs.program import Program
 
@@ -113,11 +113,11 @@ class Process:
 
     def hold(self, program: Program, data: bytes, seconds: float) -> str:
         """Hand a program over; return why it cannot be taken, or ""."""
-        reply = self.ask(("program", data), seconds)
+        reply = self.ask(("hold", data), seconds)
         self._holds = weakref.ref(program) if reply[0] == "ready" else None
         return "" if reply[0] == "ready" else str(reply[1])
 
-    def ask(self, request: tuple[Any, ...], seconds: float | None) -> tuple[Any, ...]:
+    def ask(self, request: tuple[Any, ...], seconds: float) -> tuple[Any, ...]:
         """Send a request and return the reply.
 
         Raises
@@ -125,13 +125,13 @@ class Process:
         Died
             The process has ended.
         Silent
-            No reply within so many seconds; None waits for ever.
+            No reply within so many seconds, which may be infinite.
         """
         self.tell(request)
         self.owed += 1
-        until = None if seconds is None else time.perf_counter() + seconds
+        until = time.perf_counter() + seconds
         while True:
-            wait = POLL_SECONDS if until is None else min(POLL_SECONDS, until - time.perf_counter())
+            wait = min(POLL_SECONDS, until - time.perf_counter())
             # It may have ended and its pipes be held open by what it has started.
             ended = self._popen.poll() is not None
             try:
@@ -139,7 +139,7 @@ class Process:
             except queue.Empty:
                 if ended:
                     raise Died(self._how_it_ended()) from None
-                if until is not None and time.perf_counter() >= until:
+                if time.perf_counter() >= until:
                     raise Silent from None
                 continue
             if reply is None:
@@ -152,7 +152,7 @@ class Process:
 
     def tell(self, request: tuple[Any, ...]) -> None:
         """Send a request that has no reply."""
-        self._requests.put(child.packed(request))
+        self._requests.put(pickle.dumps(request))
 
     def printed(self) -> str:
         """Return the end of what has been printed since this was last asked; of a process that was killed, all of it.
@@ -202,14 +202,15 @@ def _send(requests: queue.SimpleQueue[bytes | None], stream: IO[bytes]) -> None:
     """Send requests until there are no more, or the process is gone."""
     with contextlib.suppress(OSError, ValueError), stream:  # what it has not read is lost with it
         while (request := requests.get()) is not None:
-            child.write(stream, request)
+            stream.write(request)
+            stream.flush()
 
 
 def _listen(stream: IO[bytes], replies: queue.SimpleQueue[tuple[Any, ...] | None]) -> None:
     """Put replies into the queue, None after the last one."""
-    with contextlib.suppress(Exception), stream:  # garbage from a damaged process is the same as no answer
-        while (reply := child.read(stream)) is not None:
-            replies.put(reply)
+    with contextlib.suppress(Exception), stream:  # the end, or garbage from a damaged process: no answer
+        while True:
+            replies.put(pickle.load(stream))
     replies.put(None)
 
 

@@ -1,0 +1,3 @@
+from .writing import export as export
+
+__all__: list[str]

@@ -1,0 +1,12 @@
+from .comparisons import intervals as intervals
+from .comparisons import profiles as profiles
+from .margins import margin_distributions as margin_distributions
+from .paths import path_of_runs as path_of_runs
+from .regions import decision_regions as decision_regions
+from .rounds import bounds as bounds
+from .simplex import cycles as cycles
+from .simplex import triangle as triangle
+from .tools import MatplotlibNotFound as MatplotlibNotFound
+from .weights import example_weights as example_weights
+
+__all__: list[str]
