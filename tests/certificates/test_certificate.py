@@ -17,8 +17,11 @@ from problems import (
 )
 
 from boostopt import Certificate, ProblemError, Program, get_formulation
-from boostopt.certificates.certificate import certify
+from boostopt.certificates.certifier import Certifier
+from boostopt.certificates.recovery import TOLERANCES
 from boostopt.margins import Margins
+from boostopt.regularizers.base import ConjugatePoint
+from boostopt.regularizers.relative_entropy import RelativeEntropy
 
 NAMES = ("lpboost", "erlpboost")
 
@@ -227,8 +230,33 @@ def test_edges_are_summed_once_for_each_candidate(monkeypatch: pytest.MonkeyPatc
     answers = (d, np.array([1.0, 0.0, 0.0])), (d, None), (None, None)
     for answer in answers:
         summed.clear()
-        certify(program.margins, program.regularizer, program.edge_function, *answer)
+        d, w = answer
+        Certifier(program.margins, program.regularizer, program.edge_function, d).certify(w)
         assert len(summed) == 2
+
+
+def test_example_weights_are_certified_once_with_each_w(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the best hypothesis, and with each of the weights that the tolerances of the sweep lead to."""
+    program, rng = reference_erlpboost(), np.random.default_rng(0)
+    solved = program.solve("interior", tol=1e-12).d
+    moved = [solved * (1 + size * rng.uniform(-1, 1, len(solved))) for size in (1e-8, 1e-6, 1e-4, 1e-2)]
+    conjugate_at, counts = RelativeEntropy.conjugate_at, list[int]()
+
+    def counted(F: RelativeEntropy, z: np.ndarray, near: np.ndarray | None = None) -> ConjugatePoint:
+        counts[-1] += 1
+        return conjugate_at(F, z, near)
+
+    for d in (solved, *moved):
+        recovered = {program.recover(d, within=within).w.tobytes() for within in TOLERANCES}
+        certifier = Certifier(program.margins, program.regularizer, program.edge_function, d)
+        # The w are compared at the repaired d, which another repair may move by a rounding error.
+        again = certifier.of_repaired is not certifier
+        with monkeypatch.context() as patch:
+            patch.setattr(RelativeEntropy, "conjugate_at", counted)
+            counts.append(0)
+            program.certify(d)
+        assert counts[-1] == 1 + len(recovered) + again
+    assert min(counts) == 2
 
 
 def test_an_interval_that_is_not_finite_is_never_narrow() -> None:
