@@ -71,7 +71,7 @@ class Certificate:
         Multipliers of the constraints, derived from w and d alone.
     kkt
         Residuals of the optimality conditions for the answer as it was given.
-    span
+    value_bound
         C_Delta / eta, the largest value of the regularizer: the scale of `relative_gap`.
     excess
         Positive if the program is infeasible, and then by how much `w` proves it: <d, U w> is larger than the domain
@@ -88,7 +88,7 @@ class Certificate:
     hypothesis_gaps: Float[Array, " t"]
     multipliers: Mapping[str, float | Array]
     kkt: KKT
-    span: float
+    value_bound: float
     excess: float = 0.0
 
     @property
@@ -170,7 +170,7 @@ class Certificate:
         """The gap over max(|upper|, C_Delta / eta): small objectives count in full; inf where that scale is 0."""
         if not np.isfinite(self.gap):
             return self.gap
-        scale = max(abs(self.upper), self.span)
+        scale = max(abs(self.upper), self.value_bound)
         return self.gap / scale if scale > 0 else np.inf
 
     def contains(self, value: float) -> bool:

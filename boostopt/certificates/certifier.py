@@ -97,7 +97,7 @@ class Certifier:
             hypothesis_gaps=gaps[1],
             multipliers={"w": v, **at.multipliers, **G.multipliers(best.e)},
             kkt=self._kkt(w, *raw_gaps),
-            span=F.span,
+            value_bound=F.value_bound,
         )
         if certificate.lower > certificate.upper:
             raise ProblemError(
@@ -140,7 +140,7 @@ class Certifier:
                     hypothesis_gaps=none[1],
                     multipliers={"w": ray},
                     kkt=self._kkt(w, *none),
-                    span=F.span,
+                    value_bound=F.value_bound,
                     excess=excess,
                 )
         return None

@@ -76,17 +76,17 @@ def _extremes(asked: AskedRegularizer) -> list[tuple[Float[Array, " N"], Float[A
     return found
 
 
-def span(asked: AskedRegularizer) -> Measurements:
-    """F is at most the span on the domain."""
-    F, bound = asked.F, number(ask(lambda: asked.F.span), "span")
+def value_bound(asked: AskedRegularizer) -> Measurements:
+    """F is at most value_bound on the domain."""
+    F, bound = asked.F, number(ask(lambda: asked.F.value_bound), "value_bound")
     if bound != bound and not F.exact:
-        yield NotAsked("the span is not known (nan)")
+        yield NotAsked("value_bound is not known (nan)")
         return
     # At large arguments the maximizers are vertices.
     vertices = [asked.conjugate_at(FAR * z).d for z in asked.directions] if F.exact else []
     for d in (*asked.weights, *vertices, *(vertex for _, vertex, _ in _extremes(asked))):
         value = asked.value(d)
-        yield Measured(value - bound, ROUNDING * scale_of(value), f"F(d) exceeds the span {bound:.9g}", {"d": d})
+        yield Measured(value - bound, ROUNDING * scale_of(value), f"F(d) exceeds value_bound {bound:.9g}", {"d": d})
 
 
 def support(asked: AskedRegularizer) -> Measurements:

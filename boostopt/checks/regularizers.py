@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from boostopt.arguments import seed
-from boostopt.checks.domains import domain, mass, residuals, room, span, support
+from boostopt.checks.domains import domain, mass, residuals, room, support, value_bound
 from boostopt.checks.measuring import (
     FEASIBLE,
     ROUNDING,
@@ -273,10 +273,11 @@ def _finite(asked: AskedRegularizer) -> Measurements:
 
 
 def _sizes(asked: AskedRegularizer) -> Measurements:
-    F, unit = asked.F, asked.unit
-    positive = bool(np.isfinite(unit).all()) and bool((unit > 0).all())
-    yield Measured(0.0 if positive else np.inf, FEASIBLE, "unit must be positive and finite", {"unit": unit})
-    sizes = {"rate": ask(lambda: F.rate), "mass": ask(lambda: F.mass), "magnitude": ask(lambda: F.magnitude)}
+    F, scale = asked.F, asked.weight_scale
+    positive = bool(np.isfinite(scale).all()) and bool((scale > 0).all())
+    excess, words = 0.0 if positive else np.inf, "weight_scale must be positive and finite"
+    yield Measured(excess, FEASIBLE, words, {"weight_scale": scale})
+    sizes = {name: ask(lambda name=name: getattr(F, name)) for name in ("objective_scale", "mass", "magnitude")}
     for name, answer in sizes.items():
         size = number(answer, name)
         right = np.isfinite(size) and (size >= 0.0 if name == "magnitude" else size > 0.0)
@@ -310,7 +311,7 @@ REGULARIZER_CHECKS: dict[str, Callable[[AskedRegularizer], Measurements]] = {
     "gaps": _gaps,
     "cvxpy-value": _cvxpy_value,
     "cvxpy-conjugate": _cvxpy_conjugate,
-    "span": span,
+    "value_bound": value_bound,
     "support": support,
     "mass": mass,
     "room": room,

@@ -144,7 +144,7 @@ class BinaryEntropy(Separable):
         return log_odds
 
     @cached_property
-    def span(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """C / eta: the terms at weight 0, then those of the cap in their place where that is most."""
         u, logit = self.upper[self.free], self.logit[self.free]
         at_zero, at_cap = -u * log_expit(-logit), -u * log_expit(logit)
@@ -161,11 +161,11 @@ class BinaryEntropy(Separable):
         return float(logs * max(self.upper.sum(), 1.0)) / self.eta
 
     @property
-    def unit(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> Float[Array, " N"]:
         return np.where(self.d0 > 0, self.d0, 1.0 / self.N)
 
     @property
-    def rate(self) -> float:
+    def objective_scale(self) -> float:
         return self.eta
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:

@@ -53,7 +53,7 @@ class Cap(Separable):
         return self.domain.upper
 
     @property
-    def span(self) -> float:
+    def value_bound(self) -> float:
         return 0.0
 
     @property
@@ -61,11 +61,11 @@ class Cap(Separable):
         return 0.0
 
     @property
-    def unit(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> Float[Array, " N"]:
         return self.domain.c / self.domain.c.sum()
 
     @property
-    def rate(self) -> float:
+    def objective_scale(self) -> float:
         return 1.0
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
@@ -85,7 +85,7 @@ class Cap(Separable):
         return -rho, self.domain.fill(-z, rho)
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
-        return self.domain.normalized(self.unit) if d is None else self.domain.repair(d, self.unit)
+        return self.domain.normalized(self.weight_scale) if d is None else self.domain.repair(d, self.weight_scale)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         import cvxpy as cp

@@ -72,8 +72,8 @@ class DescribedRegularizer(Regularizer):
         A strictly feasible point, shape (N,): in C_nu, h(inside) < 0, f finite and differentiable there.
     constraints
         Makes the further constraints, CVXPY inequalities h(d) <= 0 with convex h; none by default.
-    rate
-        Natural size of 1 / F, as eta for an entropy: solvers may be given rate * objective.
+    objective_scale
+        Natural size of 1 / F, as eta for an entropy: solvers may be given objective_scale * objective.
 
     Raises
     ------
@@ -86,7 +86,7 @@ class DescribedRegularizer(Regularizer):
     f: Callable[[Any], Any]
     inside: Float[Array, " N"]
     constraints: Callable[[Any], Sequence[Any]] = _unconstrained
-    rate: float = 1.0  # pyright: ignore[reportIncompatibleMethodOverride]
+    objective_scale: float = 1.0  # pyright: ignore[reportIncompatibleMethodOverride]
 
     exact: ClassVar[bool] = False
 
@@ -112,7 +112,7 @@ class DescribedRegularizer(Regularizer):
             )
         # Outside its natural domain CVXPY may give f a value: that of 1 / x is negative left of 0.
         natural = [left_side(constraint) for h in (f, *stated) for constraint in h.domain]
-        natural = [h for h in natural if may_fail(h, d, Cap(self.domain).unit)]
+        natural = [h for h in natural if may_fail(h, d, Cap(self.domain).weight_scale)]
         object.__setattr__(self, "_d", d)
         object.__setattr__(self, "_f", f)
         object.__setattr__(self, "_h", Inequalities([*stated, *natural], d, self.inside))
@@ -126,7 +126,8 @@ class DescribedRegularizer(Regularizer):
         )
         for name in ("f", "constraints"):
             maker(name, getattr(self, name), "a function of d", ProblemError)
-        object.__setattr__(self, "rate", positive("rate", self.rate, error=ProblemError))
+        scale = positive("objective_scale", self.objective_scale, error=ProblemError)
+        object.__setattr__(self, "objective_scale", scale)
         inside = as_array("inside", self.inside)
         if inside.shape != (self.N,) or inside.dtype.kind not in "biuf" or not np.isfinite(inside).all():
             raise ProblemError(
@@ -173,7 +174,7 @@ class DescribedRegularizer(Regularizer):
         return len(self.domain.c)
 
     @property
-    def span(self) -> float:
+    def value_bound(self) -> float:
         """Not known (nan): no rule of convex programming gives the maximum of a convex function."""
         return np.nan
 
@@ -184,7 +185,7 @@ class DescribedRegularizer(Regularizer):
         return 1.0 + abs(self.value(self.inside)) + float(np.abs(slope).max())
 
     @property
-    def unit(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> Float[Array, " N"]:
         return np.where(self.inside > 0, self.inside, 1.0 / self.N)
 
     def value(self, d: Float[Array, " N"]) -> float:
@@ -213,7 +214,7 @@ class DescribedRegularizer(Regularizer):
         """Return the entropic projection onto C_nu, mixed with the inner point as far as the constraints need."""
         if d is None:
             return self.domain.normalized(self.inside)
-        d = self.domain.repair(d, self.unit)
+        d = self.domain.repair(d, self.weight_scale)
         h, inner = self._h.values(d), self._h.values(self.inside)
         share = float((h[h > 0] / (h[h > 0] - inner[h > 0])).max(initial=0.0))
         return d if share == 0.0 else self.domain.normalized((1.0 - share) * d + share * self.inside)

@@ -67,7 +67,7 @@ class Hinge(Separable):
         return self.C * self.c
 
     @property
-    def span(self) -> float:
+    def value_bound(self) -> float:
         return 0.0
 
     @property
@@ -75,11 +75,11 @@ class Hinge(Separable):
         return self.mass
 
     @property
-    def unit(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> Float[Array, " N"]:
         return self.upper
 
     @property
-    def rate(self) -> float:
+    def objective_scale(self) -> float:
         return 1.0
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:

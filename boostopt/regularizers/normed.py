@@ -104,12 +104,12 @@ class Normed(Regularizer):
         return self.base.magnitude + 2.0
 
     @property
-    def unit(self) -> Float[Array, " N"]:
-        return self.base.unit
+    def weight_scale(self) -> Float[Array, " N"]:
+        return self.base.weight_scale
 
     @property
-    def rate(self) -> float:
-        return self.base.rate
+    def objective_scale(self) -> float:
+        return self.base.objective_scale
 
     def norm(self, d: Float[Array, " N"]) -> float:
         """Return ||d||_p of the copies."""

@@ -95,8 +95,8 @@ class NormBall(Normed):
         return self.beyond <= self.rounding
 
     @property
-    def span(self) -> float:
-        return self.base.span
+    def value_bound(self) -> float:
+        return self.base.value_bound
 
     def value(self, d: Float[Array, " N"]) -> float:
         return self.base.value(d)
@@ -213,8 +213,8 @@ class NormPenalty(Normed):
     kind: ClassVar[str] = "norm penalty"
 
     @property
-    def span(self) -> float:
-        return self.base.span + self._largest
+    def value_bound(self) -> float:
+        return self.base.value_bound + self._largest
 
     @property
     def magnitude(self) -> float:

@@ -83,7 +83,7 @@ class RelativeEntropy(Separable):
         return logarithm(self.upper)
 
     @cached_property
-    def span(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """C_Delta / eta: fill the examples of smallest d0_n / c_n first; exact when nothing is filled in part."""
         live = self.domain.c > 0
         density = np.zeros(self.N)
@@ -97,11 +97,11 @@ class RelativeEntropy(Separable):
         return max(1.0, float(np.abs(logs).max())) / self.eta
 
     @property
-    def unit(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> Float[Array, " N"]:
         return np.where(self.d0 > 0, self.d0, 1.0 / self.N)
 
     @property
-    def rate(self) -> float:
+    def objective_scale(self) -> float:
         return self.eta
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:

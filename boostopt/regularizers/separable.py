@@ -228,20 +228,20 @@ class SeparableSum(Separable):
         return np.min([piece.upper for piece in self.pieces], axis=0)
 
     @property
-    def span(self) -> float:
-        return sum(piece.span for piece in self.pieces)
+    def value_bound(self) -> float:
+        return sum(piece.value_bound for piece in self.pieces)
 
     @property
     def magnitude(self) -> float:
         return sum(piece.magnitude for piece in self.pieces)
 
     @property
-    def unit(self) -> Float[Array, " N"]:
-        return self.pieces[0].unit
+    def weight_scale(self) -> Float[Array, " N"]:
+        return self.pieces[0].weight_scale
 
     @property
-    def rate(self) -> float:
-        return min(piece.rate for piece in self.pieces)
+    def objective_scale(self) -> float:
+        return min(piece.objective_scale for piece in self.pieces)
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         return np.sum([piece.values(d) for piece in self.pieces], axis=0)
@@ -296,7 +296,7 @@ class SeparableSum(Separable):
             return self.conjugate_at(np.zeros(self.N)).d
         if not self.on_simplex:
             return np.clip(np.where(np.isfinite(d), d, 0.0), 0.0, self.upper)
-        return CappedSimplex(self.upper, 1.0).repair(d, self.unit)
+        return CappedSimplex(self.upper, 1.0).repair(d, self.weight_scale)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         values, constraints = zip(*(piece.cvxpy_value(d) for piece in self.pieces), strict=True)

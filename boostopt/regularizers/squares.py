@@ -45,19 +45,19 @@ class Squares(Separable):
         return np.ones(self.N)
 
     @property
-    def span(self) -> float:
+    def value_bound(self) -> float:
         return float((0.5 * self.mu / self.c).sum())
 
     @property
     def magnitude(self) -> float:
-        return self.span
+        return self.value_bound
 
     @property
-    def unit(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> Float[Array, " N"]:
         return self.c / self.c.sum()
 
     @property
-    def rate(self) -> float:
+    def objective_scale(self) -> float:
         return 1.0 / self.mu
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:

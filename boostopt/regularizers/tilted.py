@@ -67,20 +67,20 @@ class Tilted(Regularizer):
         return self.base.mass
 
     @property
-    def span(self) -> float:
-        return self.base.span + self.base.support(self.tilt)
+    def value_bound(self) -> float:
+        return self.base.value_bound + self.base.support(self.tilt)
 
     @property
     def magnitude(self) -> float:
         return self.base.magnitude + self.base.mass * float(np.abs(self.tilt).max())
 
     @property
-    def unit(self) -> Float[Array, " N"]:
-        return self.base.unit
+    def weight_scale(self) -> Float[Array, " N"]:
+        return self.base.weight_scale
 
     @property
-    def rate(self) -> float:
-        return self.base.rate
+    def objective_scale(self) -> float:
+        return self.base.objective_scale
 
     def value(self, d: Float[Array, " N"]) -> float:
         return self.base.value(d) + float((self.tilt * d).sum())

@@ -127,7 +127,7 @@ def test_the_gap_blames_the_right_example_and_hypothesis() -> None:
 def test_relative_gap_counts_small_objectives_in_full() -> None:
     program = get_formulation("erlpboost").bind(REFERENCE_U, nu=2.5, eta=1e6)
     certificate = program.certify(w=[0.3, 0.4, 0.3])
-    scale = max(abs(certificate.upper), program.regularizer.span)
+    scale = max(abs(certificate.upper), program.regularizer.value_bound)
     assert certificate.relative_gap == pytest.approx(certificate.gap / scale)
     assert certificate.scaled_gap == pytest.approx(certificate.gap)
 
@@ -211,8 +211,8 @@ def test_a_subnormal_reference_weight_keeps_the_interval_finite(tiny: float) -> 
 
 def test_a_proof_of_infeasibility_is_narrow() -> None:
     program = reference_lpboost()
-    for span in (program.regularizer.span, np.nan):
-        proof = replace(program.certify(), lower=np.inf, upper=np.inf, excess=0.25, span=span)
+    for value_bound in (program.regularizer.value_bound, np.nan):
+        proof = replace(program.certify(), lower=np.inf, upper=np.inf, excess=0.25, value_bound=value_bound)
         assert proof.gap == proof.scaled_gap == proof.relative_gap == 0.0
 
 

@@ -215,5 +215,5 @@ def corrective_start(task: Task) -> Float[Array, " t"]:
     target = G.subgradient(U.edges(d))
     x = U.margins(target - w)
     slope, norm = float(x @ d) - G.conjugate(target) + G.conjugate(w), float(np.abs(x).max())
-    alpha = min(max(slope / (F.rate * norm**2), 0.0), 1.0) if norm > 0 else 0.0
+    alpha = min(max(slope / (F.objective_scale * norm**2), 0.0), 1.0) if norm > 0 else 0.0
     return (1.0 - alpha) * w + alpha * target
