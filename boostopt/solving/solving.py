@@ -105,7 +105,7 @@ def solve(
     backends = _in_order(program, task.start) if backend == AUTO else iter([_able(get_backend(backend), program)])
     times: dict[str, float] = {phase: 0.0 for phase in PHASES}
     began = time.perf_counter()
-    best, attempts = _Best(task, times), list[Attempt]()
+    best, attempts = _NarrowestInterval(task, times), list[Attempt]()
     # What a backend may go on from is of the examples as they are.
     anew = task.start is None or task.start.state is None
     groups = cache(lambda: merged(program) if merge and anew else None)
@@ -153,7 +153,7 @@ def alone(backend: Backend, program: Program, isolate: bool, time_limit: float |
     return backend.foreign and (isolate or (time_limit is not None and not Guarded(backend).keeps_limit(program)))
 
 
-def _ways(safe: Backend, name: str, found: Merged | None, best: _Best) -> Iterator[tuple[str, Backend]]:
+def _ways(safe: Backend, name: str, found: Merged | None, best: _NarrowestInterval) -> Iterator[tuple[str, Backend]]:
     """Yield how to ask a backend, with its name in the path: over merged examples, then once as they are."""
     if found is None:
         yield name, safe
@@ -203,7 +203,7 @@ def check_program(program: object) -> None:
         raise OptionError(f"expected a program; got {type(program).__name__}. Make one with formulation.bind(U, ...).")
 
 
-class _Best:
+class _NarrowestInterval:
     """The narrowest interval so far: the attempts may improve either end."""
 
     def __init__(self, task: Task, times: dict[str, float]) -> None:

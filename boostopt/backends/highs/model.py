@@ -50,7 +50,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Run:
+class RunReport:
     """The end of a run of HiGHS: its model status in its own words, and what it counted."""
 
     status: str
@@ -161,13 +161,13 @@ class Model(ABC):
         """Seconds that HiGHS has counted for this model so far: its time limit is for all runs together."""
         return float(self.highs.getRunTime())
 
-    def run(self) -> Run:
-        """Run HiGHS from where it stands."""
+    def run(self) -> RunReport:
+        """RunReport HiGHS from where it stands."""
         failed = self.highs.run() == self._error
         info, status = self.highs.getInfo(), self.highs.getModelStatus()
         words = self.highs.modelStatusToString(status)
         simplex, ipm = int(info.simplex_iteration_count), int(info.ipm_iteration_count)
-        return Run(
+        return RunReport(
             status=f"{words} (error)" if failed else words,
             optimal=status == self._optimal and not failed,
             iterations=max(simplex, 0) + max(ipm, 0),

@@ -15,7 +15,7 @@ from boostopt.backends.base import NEEDS_CLOSED_SUM, Attempt, Backend, Capabilit
 from boostopt.backends.interior import stored
 from boostopt.backends.interior.loop import Iteration, iterate
 from boostopt.backends.interior.newton import Point
-from boostopt.backends.interior.problem import Problem
+from boostopt.backends.interior.problem import InteriorProblem
 from boostopt.backends.interior.start import Track, centred, followed, mixed, single_row_rays
 from boostopt.errors import needed
 from boostopt.programs.program import Program
@@ -77,7 +77,7 @@ class InteriorBackend(Backend):
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
         began = time.perf_counter()
-        problem = needed(Problem.of(task.program), "a program that this backend takes")
+        problem = needed(InteriorProblem.of(task.program), "a program that this backend takes")
         prepared = time.perf_counter() - began
         if not problem.free.any():
             d0 = task.program.regularizer.project(None)
@@ -92,7 +92,7 @@ class InteriorBackend(Backend):
         for form, begin in self._starts(task, problem, earlier):
             if task.deadline.passed:
                 return
-            run = _Run(task, problem, hopeful=form.startswith(WARM))
+            run = _Iterations(task, problem, hopeful=form.startswith(WARM))
             began = time.perf_counter()
             with np.errstate(all="ignore"):
                 run.from_point(begin(), earlier)
@@ -118,7 +118,9 @@ class InteriorBackend(Backend):
     def unpacked(self, arrays: Mapping[str, Array]) -> Any:
         return stored.unpacked(arrays)
 
-    def _starts(self, task: Task, problem: Problem, earlier: Track | None) -> Iterator[tuple[str, Callable[[], Point]]]:
+    def _starts(
+        self, task: Task, problem: InteriorProblem, earlier: Track | None
+    ) -> Iterator[tuple[str, Callable[[], Point]]]:
         """Yield where to begin, the most promising first."""
         program, start = task.program, task.start
         if earlier is not None:
@@ -138,10 +140,10 @@ class InteriorBackend(Backend):
             yield words, lambda mu=mu: centred(problem, d0, mu)
 
 
-class _Run:
+class _Iterations:
     """The iterations from one start, until the certificate is as narrow as wanted or nothing more is to be had."""
 
-    def __init__(self, task: Task, problem: Problem, hopeful: bool) -> None:
+    def __init__(self, task: Task, problem: InteriorProblem, hopeful: bool) -> None:
         self.task, self.problem, self.hopeful = task, problem, hopeful
         self.last: Iteration | None = None
         self.track: Track | None = None

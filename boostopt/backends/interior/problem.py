@@ -23,7 +23,7 @@ from boostopt.shapes import Array, Bool, Float
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class InteriorProblem:
     """The data of a program, over the n weights that can move.
 
     Attributes
@@ -44,7 +44,7 @@ class Problem:
     mass: float
 
     @classmethod
-    def of(cls, program: Program) -> Problem | None:
+    def of(cls, program: Program) -> InteriorProblem | None:
         """Return the problem of a program, None if F is no sum over the examples or G has no rows."""
         f, rows = program.regularizer.pointwise(), program.edge_function.epigraph(program.margins.t)
         return None if f is None or rows is None else cls(folded(program.margins), f, rows, program.regularizer.mass)

@@ -91,7 +91,7 @@ class AugmentedLagrangian(Backend):
     def attempts(self, task: Task) -> Iterator[Attempt]:
         w, best = corrective_start(task), Best(task)
         for dual in duals(task.program.regularizer):
-            run = _Run(task, dual, best, w)
+            run = _OuterSteps(task, dual, best, w)
             while not task.deadline.passed:
                 began, before = time.perf_counter(), run.evaluations
                 status = run.to_the_end()
@@ -131,7 +131,7 @@ def installed() -> list[str]:
     return [NAME]
 
 
-class _Run:
+class _OuterSteps:
     """The outer iteration in one form."""
 
     def __init__(self, task: Task, dual: Dual, best: Best, w: Float[Array, " t"]) -> None:

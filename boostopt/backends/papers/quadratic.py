@@ -48,7 +48,7 @@ class QuadraticProgram:
 
 
 @dataclass(frozen=True)
-class Answer:
+class QuadraticAnswer:
     """The answer of a solver, not finite where it left none: x, and the multipliers y of the rows, y >= 0 at `high`.
 
     Where the solver says that there is no feasible x, y may be a ray that proves it.
@@ -59,12 +59,12 @@ class Answer:
     status: str
 
     @classmethod
-    def nothing(cls, program: QuadraticProgram, status: str) -> Answer:
+    def nothing(cls, program: QuadraticProgram, status: str) -> QuadraticAnswer:
         """Return what is left by a solver that failed."""
         return cls(_filled(None, len(program.q)), _filled(None, len(program.low)), status)
 
 
-Solver = Callable[[QuadraticProgram, float, float | None], Answer]
+Solver = Callable[[QuadraticProgram, float, float | None], QuadraticAnswer]
 """A solver of quadratic programs, with an accuracy and a limit in seconds."""
 
 
@@ -88,7 +88,7 @@ class QuadraticSolver:
     kills: bool = False
 
 
-def _clarabel(program: QuadraticProgram, accuracy: float, seconds: float | None) -> Answer:
+def _clarabel(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
     """Clarabel: an interior point; min (1/2) x'Px + q'x subject to Ax + s = b with s in a cone."""
     clarabel: Any = import_module("clarabel")
     A, low, high = program.in_rows()
@@ -108,10 +108,10 @@ def _clarabel(program: QuadraticProgram, accuracy: float, seconds: float | None)
     y[fixed], z = z[: int(fixed.sum())], z[int(fixed.sum()) :]
     y[above] += z[: int(above.sum())]
     y[below] -= z[int(above.sum()) :]
-    return Answer(_filled(found.x, len(program.q)), y[: len(program.low)], str(found.status))
+    return QuadraticAnswer(_filled(found.x, len(program.q)), y[: len(program.low)], str(found.status))
 
 
-def _osqp(program: QuadraticProgram, accuracy: float, seconds: float | None) -> Answer:
+def _osqp(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
     """OSQP: a first-order method whose answer is polished."""
     osqp: Any = import_module("osqp")
     A, low, high = program.in_rows()
@@ -131,10 +131,12 @@ def _osqp(program: QuadraticProgram, accuracy: float, seconds: float | None) -> 
     )
     found = solver.solve(raise_error=False)
     ray = found.prim_inf_cert if "primal infeasible" in found.info.status else found.y
-    return Answer(_filled(found.x, len(program.q)), _filled(ray, len(low))[: len(program.low)], str(found.info.status))
+    return QuadraticAnswer(
+        _filled(found.x, len(program.q)), _filled(ray, len(low))[: len(program.low)], str(found.info.status)
+    )
 
 
-def _highs(program: QuadraticProgram, accuracy: float, seconds: float | None) -> Answer:
+def _highs(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
     """HiGHS: an active-set method, the simplex where there is no quadratic."""
     highspy: Any = import_module("highspy")
     highs, model, k, n = highspy.Highs(), highspy.HighsModel(), len(program.low), len(program.q)
@@ -160,7 +162,7 @@ def _highs(program: QuadraticProgram, accuracy: float, seconds: float | None) ->
     highs.run()
     found = highs.getSolution()
     status = str(highs.modelStatusToString(highs.getModelStatus()))
-    return Answer(_filled(found.col_value, n), -_filled(found.row_dual, k), status)
+    return QuadraticAnswer(_filled(found.col_value, n), -_filled(found.row_dual, k), status)
 
 
 def _filled(values: Any, length: int) -> Float[Array, " n"]:

@@ -28,7 +28,7 @@ from boostopt.backends.best import Best
 from boostopt.backends.isolation import child
 from boostopt.backends.isolation.foreign import Failed, called, hand_on_interrupt
 from boostopt.backends.isolation.isolated import isolated
-from boostopt.backends.papers.quadratic import DEFAULT, SOLVERS, Answer, QuadraticProgram, Solver
+from boostopt.backends.papers.quadratic import DEFAULT, SOLVERS, QuadraticAnswer, QuadraticProgram, Solver
 from boostopt.edges.base import Epigraph
 from boostopt.errors import SolverNotFound, needed, unknown_name
 from boostopt.programs.program import Program
@@ -124,7 +124,7 @@ class Model:
             upper=np.concatenate([(F.upper - self.d) / s, free]),
         )
 
-    def read(self, answer: Answer) -> tuple[Float[Array, " N"], Float[Array, " t"]]:
+    def read(self, answer: QuadraticAnswer) -> tuple[Float[Array, " N"], Float[Array, " t"]]:
         """Return the weights d and w of an answer, raw."""
         w = self.G.weights(answer.y[: len(self.G.b)]) + self.G.slope
         return self.d + self.scale * answer.x[: len(self.d)], w
@@ -177,7 +177,7 @@ class SequentialQuadratic(Backend):
             limited = task if task.deadline.at is not None else replace(task, deadline=Deadline.after(LONGEST))
             yield from isolated(replace(self, here=True)).attempts(limited)
             return
-        run = _Run(task, SOLVERS[self.solver].solve)
+        run = _Steps(task, SOLVERS[self.solver].solve)
         while True:
             began, before = time.perf_counter(), run.steps
             status = run.to_the_end()
@@ -195,7 +195,7 @@ class SequentialQuadratic(Backend):
                 return
 
 
-class _Run:
+class _Steps:
     """The steps of one attempt."""
 
     def __init__(self, task: Task, solve: Solver) -> None:
@@ -235,12 +235,12 @@ class _Run:
             stalled = 0 if self.best.gap < (1.0 - PROGRESS) * before else stalled + 1
         return f"gap reached; last step: {status}"
 
-    def _solved(self, program: QuadraticProgram) -> Answer:
+    def _solved(self, program: QuadraticProgram) -> QuadraticAnswer:
         """Return the solver's answer; what it raises is the status of none."""
         try:
             answer = called(lambda: self.solve(program, self.accuracy, self.task.deadline.left))
         except Failed as failure:
-            return Answer.nothing(program, str(failure))
+            return QuadraticAnswer.nothing(program, str(failure))
         hand_on_interrupt(answer.status)
         return answer
 
