@@ -155,9 +155,9 @@ class Regularizer(ABC):
         """Natural size of each weight, positive where the weight may be: solvers may be given d / weight_scale."""
 
     @property
-    @abstractmethod
     def objective_scale(self) -> float:
         """Natural size of 1 / F: eta for an entropy, 1 for an indicator. Solvers may be given it times F + G."""
+        return 1.0
 
     @abstractmethod
     def value(self, d: Float[Array, " N"]) -> float:

@@ -45,10 +45,6 @@ class Cap(Separable):
         return with_caps({"kind": self.kind}, self.upper, c, (self.domain.nu, *nus))
 
     @property
-    def lower(self) -> Float[Array, " N"]:
-        return np.zeros(self.N)
-
-    @property
     def upper(self) -> Float[Array, " N"]:
         return self.domain.upper
 
@@ -63,10 +59,6 @@ class Cap(Separable):
     @property
     def weight_scale(self) -> Float[Array, " N"]:
         return self.domain.c / self.domain.c.sum()
-
-    @property
-    def objective_scale(self) -> float:
-        return 1.0
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         return np.zeros(len(d))

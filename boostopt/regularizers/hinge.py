@@ -59,10 +59,6 @@ class Hinge(Separable):
         return Statement({"kind": self.kind, "C": self.C}) if np.array_equal(self.c, c) else None
 
     @property
-    def lower(self) -> Float[Array, " N"]:
-        return np.zeros(self.N)
-
-    @property
     def upper(self) -> Float[Array, " N"]:
         return self.C * self.c
 
@@ -77,10 +73,6 @@ class Hinge(Separable):
     @property
     def weight_scale(self) -> Float[Array, " N"]:
         return self.upper
-
-    @property
-    def objective_scale(self) -> float:
-        return 1.0
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         return -d

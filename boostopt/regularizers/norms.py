@@ -229,9 +229,6 @@ class NormPenalty(Normed):
         # Never below: what the rounding of 1/p may lose of the norm grows with the logarithm of c.
         return self.base.value(d) + self.r * self.norm(d) * (1.0 + self.power_rounding(self.p))
 
-    def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        return self.base.room(d)
-
     def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
         at = self.base.stationarity(d, floor)
         if np.isfinite(self.p):

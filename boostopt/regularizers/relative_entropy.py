@@ -64,10 +64,6 @@ class RelativeEntropy(Separable):
     def unsmoothed(self) -> Cap:
         return Cap(self.domain)
 
-    @property
-    def lower(self) -> Float[Array, " N"]:
-        return np.zeros(self.N)
-
     @cached_property
     def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
         return self.domain.upper

@@ -40,9 +40,9 @@ class Separable(Regularizer):
         return SeparableSum((self, other))
 
     @property
-    @abstractmethod
     def lower(self) -> Float[Array, " N"]:
-        """Lower end of the box."""
+        """Lower end of the box, 0 by default."""
+        return np.zeros(self.N)
 
     @property
     @abstractmethod
@@ -218,10 +218,6 @@ class SeparableSum(Separable):
     @property
     def unsmoothed(self) -> Regularizer:
         return SeparableSum(tuple(cast(Separable, piece.unsmoothed) for piece in self.pieces))
-
-    @property
-    def lower(self) -> Float[Array, " N"]:
-        return np.zeros(self.N)
 
     @cached_property
     def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]

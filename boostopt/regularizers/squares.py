@@ -37,10 +37,6 @@ class Squares(Separable):
         return len(self.c)
 
     @property
-    def lower(self) -> Float[Array, " N"]:
-        return np.zeros(self.N)
-
-    @property
     def upper(self) -> Float[Array, " N"]:
         return np.ones(self.N)
 
