@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import function, optional, refused
+from boostopt.arrays import as_array
 from boostopt.boosting.boosts import BOOST, EPSILON, boost
 from boostopt.boosting.driver import INTERRUPTED
 from boostopt.boosting.interrupts import Interrupts
@@ -21,7 +22,6 @@ from boostopt.boosting.soft_margin import ClassCertificate
 from boostopt.certificates.certificate import Certificate
 from boostopt.errors import OptionError
 from boostopt.frames import data_frame
-from boostopt.margins import as_array
 from boostopt.oracles.base import Hypothesis, Oracle, check_oracle
 from boostopt.programs.catalogue import get_formulation
 from boostopt.shapes import Array, Float, Int

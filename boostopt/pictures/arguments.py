@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from boostopt.arguments import optional, positive
+from boostopt.arrays import as_array
 from boostopt.boosting.run import Run
 from boostopt.boosting.soft_margin import Goal
 from boostopt.errors import OptionError, ProblemError
-from boostopt.margins import as_array
 from boostopt.pictures.style import by_label
 from boostopt.programs.program import Examples
 from boostopt.shapes import Array, Float

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from boostopt.arguments import whole
+from boostopt.arrays import as_array
 from boostopt.boosting.classifier import ZERO
 from boostopt.errors import OptionError, ProblemError
-from boostopt.margins import as_array
 from boostopt.pictures.arguments import real_array
 from boostopt.pictures.style import BLACK, BLUE, RED, Panels, Where, panels
 from boostopt.shapes import Array, Bool, Float

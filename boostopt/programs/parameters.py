@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import choice, flag, instance, maker, number, text
+from boostopt.arrays import as_array
 from boostopt.errors import ProblemError
-from boostopt.margins import as_array
 from boostopt.programs.program import Examples
-from boostopt.regularizers.capped_simplex import FULL_SUPPORT
+from boostopt.regularizers.capped_softmax import FULL_SUPPORT
 from boostopt.shapes import Array, Float
 
 

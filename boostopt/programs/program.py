@@ -11,12 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import choice
+from boostopt.arrays import as_array
 from boostopt.certificates.certificate import Certificate
 from boostopt.certificates.certifier import Certifier
 from boostopt.certificates.recovery import Recovery, best_recovery, recover
 from boostopt.edges.base import EdgeFunction
 from boostopt.errors import BoostoptError, ProblemError
-from boostopt.margins import Margins, as_array
+from boostopt.margins import Margins
 from boostopt.programs.derived import Form, Side, derive
 from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float

@@ -21,9 +21,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.arguments import instance, maker, positive
+from boostopt.arrays import as_array
 from boostopt.errors import ProblemError, needed, shown
 from boostopt.expressions import called_with, cones_of, gradient, made_of, solve_roughly
-from boostopt.margins import as_array
 from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex

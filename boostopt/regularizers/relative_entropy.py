@@ -15,7 +15,8 @@ import numpy as np
 from scipy.special import rel_entr
 
 from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex, capped_softmax, logarithm
+from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.regularizers.capped_softmax import capped_softmax, logarithm
 from boostopt.regularizers.separable import Separable
 from boostopt.regularizers.statements import Statement, with_caps
 from boostopt.shapes import Array, Float

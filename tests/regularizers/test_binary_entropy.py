@@ -24,7 +24,8 @@ from twins import (
 )
 
 from boostopt import ProblemError, get_formulation
-from boostopt.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss, sigmoid_shift
+from boostopt.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
+from boostopt.regularizers.sigmoids import sigmoid_shift
 
 seeds = st.integers(0, 2**32 - 1)
 

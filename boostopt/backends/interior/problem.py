@@ -18,7 +18,7 @@ from boostopt.edges.base import Epigraph
 from boostopt.margins import Margins
 from boostopt.programs.program import Program
 from boostopt.regularizers.base import Pointwise
-from boostopt.regularizers.capped_simplex import FULL_SUPPORT
+from boostopt.regularizers.capped_softmax import FULL_SUPPORT
 from boostopt.shapes import Array, Bool, Float
 
 
