@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.arguments import maker
-from boostopt.edges.base import Active, EdgeFunction, finite, violations
+from boostopt.edges.base import EdgeFunction, finite, violations
 from boostopt.errors import ProblemError
 from boostopt.expressions import cones_of, gradient, made_of, solve_roughly
 from boostopt.shapes import Array, Float
@@ -86,12 +86,6 @@ class DescribedEdges(EdgeFunction):
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         off = w - self.subgradient(e)
         return np.abs(off) - off * e
-
-    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
-        return {}
-
-    def active(self, e: Float[Array, " t"], within: float) -> Active:
-        return Active(np.zeros((len(e), 0)), False, None, False, self.subgradient(e))
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
         return 1.0 + abs(self.value(e)) + float(np.abs(w).sum()) + mass * float(np.abs(self.subgradient(e)).sum())

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.edges.base import Active, EdgeFunction, Epigraph, violations
+from boostopt.edges.base import EdgeFunction, Epigraph, violations
 from boostopt.shapes import Array, Float
 
 
@@ -51,12 +51,6 @@ class LinearEdges(EdgeFunction):
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         return np.zeros(len(w))
-
-    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
-        return {}
-
-    def active(self, e: Float[Array, " t"], within: float) -> Active:
-        return Active(np.zeros((len(e), 0)), False, None, False, self.subgradient(e))
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
         return abs(self.slope) * len(e) * mass

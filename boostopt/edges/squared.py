@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.edges.base import Active, EdgeFunction, Epigraph, finite, violations
+from boostopt.edges.base import EdgeFunction, Epigraph, finite, violations
 from boostopt.shapes import Array, Float
 
 
@@ -40,12 +40,6 @@ class SquaredEdges(EdgeFunction):
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         return (0.5 * e - w) ** 2
-
-    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
-        return {}
-
-    def active(self, e: Float[Array, " t"], within: float) -> Active:
-        return Active(np.zeros((len(e), 0)), False, None, False, self.subgradient(e))
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
         return float((0.25 * e**2 + w**2 + 0.5 * mass * np.abs(e)).sum())

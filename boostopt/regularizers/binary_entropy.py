@@ -27,14 +27,14 @@ from boostopt.regularizers.base import Regularizer, Stationarity
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex, normalized
 from boostopt.regularizers.capped_softmax import FULL_SUPPORT
-from boostopt.regularizers.separable import Separable
+from boostopt.regularizers.entropy import Entropy
 from boostopt.regularizers.sigmoids import SATURATED, exact_difference, sigmoid_shift
 from boostopt.regularizers.statements import Statement, with_caps
 from boostopt.shapes import Array, Bool, Float
 
 
 @dataclass(frozen=True)
-class BinaryEntropy(Separable):
+class BinaryEntropy(Entropy):
     """(1/eta) times the binary relative entropy to d0 on the simplex, within the caps.
 
     Parameters
@@ -59,7 +59,6 @@ class BinaryEntropy(Separable):
     d0: Float[Array, " N"]
     below: Float[Array, " N"] | None = None
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear", "exponential"})
     kind: ClassVar[str] = "binary entropy"
 
     @classmethod
@@ -80,14 +79,6 @@ class BinaryEntropy(Separable):
         if self.on_simplex and total < 1.0:
             object.__setattr__(self, "caps", self.caps / total)
         object.__setattr__(self, "d0", np.where(at_cap, self.caps, self.d0))
-
-    @property
-    def N(self) -> int:
-        return len(self.d0)
-
-    @property
-    def strong_convexity(self) -> float:
-        return 1.0 / self.eta
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
         if not np.array_equal(np.where(self.free, self.d0, d0), d0):
@@ -146,14 +137,6 @@ class BinaryEntropy(Separable):
         logs = np.abs(self.logit[self.free]).max(initial=0.0) + np.log(self.N) + 1.0
         # The terms are weighted by u, whose sum is (sum of c) / nu and not 1.
         return float(logs * max(self.upper.sum(), 1.0)) / self.eta
-
-    @property
-    def weight_scale(self) -> Float[Array, " N"]:
-        return np.where(self.d0 > 0, self.d0, 1.0 / self.N)
-
-    @property
-    def objective_scale(self) -> float:
-        return self.eta
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         terms = np.zeros(self.N)

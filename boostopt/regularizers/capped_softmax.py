@@ -27,11 +27,10 @@ GROWING_UNDERFLOW = 1e-150
 
 @dataclass(frozen=True)
 class CappedSoftmax:
-    """d = min(c / nu, exp(a + log_theta)) with sum 1, and which entries stand at their cap."""
+    """d = min(c / nu, exp(a + log_theta)) with sum 1."""
 
     d: Float[Array, " N"]
     log_theta: float
-    capped: Bool[Array, " N"]
 
 
 def capped_softmax(
@@ -49,24 +48,21 @@ def capped_softmax(
     live = np.isfinite(a) & (c > 0)
     s, counts = a[live], c[live]
     d = np.zeros(len(a))
-    capped = np.zeros(len(a), dtype=bool)
     if counts.sum() <= nu * (1 + FULL_SUPPORT):
         d[live] = counts / nu
-        capped[live] = True
-        return CappedSoftmax(d, float(np.max(np.log(counts / nu) - s)), capped)
-    found = _capped_by_growing(s, counts, nu) if method == "auto" else None
-    if found is None:
+        return CappedSoftmax(d, float(np.max(np.log(counts / nu) - s)))
+    split = _capped_by_growing(s, counts, nu) if method == "auto" else None
+    if split is None:
         by_sorting = method == "sort" or (method == "auto" and len(s) <= SORT_BELOW)
-        found = (_capped_by_sorting if by_sorting else _capped_by_selection)(s, np.log(counts), counts, nu)
-    at_cap, rem = found
+        split = (_capped_by_sorting if by_sorting else _capped_by_selection)(s, np.log(counts), counts, nu)
+    at_cap, rem = split
     # The free entries summed anew, in one shot: the running sums that found the capped ones drift like sqrt(N) ulp.
     # Relative to the largest free exponent: of two huge numbers only their difference is known well.
     largest = float(s[~at_cap].max())
     shares = np.exp(np.minimum(s - largest, 0.0))
     total = float(shares[~at_cap].sum())
     d[live] = np.where(at_cap, counts / nu, np.minimum(counts / nu, rem / nu * (shares / total)))
-    capped[live] = at_cap
-    return CappedSoftmax(d, float(np.log(rem / (nu * total))) - largest, capped)
+    return CappedSoftmax(d, float(np.log(rem / (nu * total))) - largest)
 
 
 def _capped_by_growing(
