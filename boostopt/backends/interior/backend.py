@@ -5,13 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.backends.base import NEEDS_CLOSED_SUM, Attempt, Backend, Capability, Task
+from boostopt.backends.base import Attempt, Backend, Capability, Task, takes_rows, version_of
 from boostopt.backends.interior import stored
 from boostopt.backends.interior.loop import Iteration, iterate
 from boostopt.backends.interior.newton import Point
@@ -66,14 +65,10 @@ class InteriorBackend(Backend):
 
     @property
     def version(self) -> str:
-        return _version()
+        return version_of("boostopt")
 
     def takes(self, program: Program) -> Capability:
-        if program.regularizer.pointwise() is None:
-            return Capability(False, f"interior {NEEDS_CLOSED_SUM}")
-        if program.edge_function.epigraph(program.margins.t) is None:
-            return Capability(False, "interior needs an edge function made of linear pieces or of squares")
-        return Capability(True)
+        return takes_rows(self.name, program, "linear pieces or of squares")
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
         began = time.perf_counter()
@@ -126,8 +121,7 @@ class InteriorBackend(Backend):
         if earlier is not None:
             yield f"{WARM}, from a central iterate", lambda: followed(problem, earlier)
         if start is not None and start.d is not None and start.w is not None:
-            d, w = start.d, np.append(start.w, np.zeros(problem.U.t - len(start.w)))
-            certificate = program.certify(d, w)
+            certificate = program.certify(start.d, start.weights(problem.U.t))
             if not certificate.infeasible and np.isfinite(certificate.scaled_gap):
                 yield (
                     "warm, near an answer",
@@ -193,10 +187,3 @@ class _Iterations:
             return "converged as far as the arithmetic goes"
         stalled = k >= PATIENCE and now.estimate > PROGRESS * first
         return "a warm start that leads nowhere" if self.hopeful and stalled else ""
-
-
-@cache
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("boostopt")

@@ -186,7 +186,7 @@ class _OuterSteps:
                 raise StopIteration
 
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            found: Any = scipy.optimize.minimize(
+            answer: Any = scipy.optimize.minimize(
                 self._lagrangian,
                 self._z,
                 jac=True,
@@ -195,9 +195,9 @@ class _OuterSteps:
                 callback=stop,
                 options={"ftol": 0.0, "gtol": tolerance, "maxfun": EVALUATIONS, "maxcor": MEMORY},
             )
-        self.evaluations += int(found.nfev)
-        if np.isfinite(found.x).all():
-            self._z = np.asarray(found.x, dtype=np.float64)
+        self.evaluations += int(answer.nfev)
+        if np.isfinite(answer.x).all():
+            self._z = np.asarray(answer.x, dtype=np.float64)
 
 
 def corrective_start(task: Task) -> Float[Array, " t"]:
@@ -208,8 +208,8 @@ def corrective_start(task: Task) -> Float[Array, " t"]:
     """
     program, start = task.program, task.start
     U, F, G = program.margins, program.regularizer, program.edge_function
-    given = np.eye(1, U.t)[0] if start is None or start.w is None else np.append(start.w, np.zeros(U.t - len(start.w)))
-    w = G.project(given)
+    raw = None if start is None else start.weights(U.t)
+    w = G.project(np.eye(1, U.t)[0] if raw is None else raw)
     w = G.subgradient(U.edges(F.project(None))) if w is None else w
     d = F.conjugate_at(-U.margins(w)).d
     target = G.subgradient(U.edges(d))

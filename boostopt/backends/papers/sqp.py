@@ -16,14 +16,13 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from boostopt.backends.base import NEEDS_CLOSED_SUM, QUICK, Attempt, Backend, Capability, Deadline, Task
+from boostopt.backends.base import QUICK, Attempt, Backend, Capability, Deadline, Task, takes_rows, version_of
 from boostopt.backends.best import Best
 from boostopt.backends.isolation import child
 from boostopt.backends.isolation.foreign import Failed, called, hand_on_interrupt
@@ -151,17 +150,11 @@ class SequentialQuadratic(Backend):
 
     @property
     def version(self) -> str:
-        try:
-            return f"{self.solver} {version(SOLVERS[self.solver].package)}"
-        except PackageNotFoundError:
-            return ""
+        version = version_of(SOLVERS[self.solver].package)
+        return version and f"{self.solver} {version}"
 
     def takes(self, program: Program) -> Capability:
-        if program.regularizer.pointwise() is None:
-            return Capability(False, f"{self.name} {NEEDS_CLOSED_SUM}")
-        if program.edge_function.epigraph(program.margins.t) is None:
-            return Capability(False, f"{self.name} needs an edge function made of linear rows and a quadratic")
-        return Capability(True)
+        return takes_rows(self.name, program)
 
     def keeps_limit(self, program: Program) -> bool:
         N, t = program.margins.shape
@@ -247,13 +240,11 @@ class _Steps:
     def _first(self) -> Float[Array, " N"]:
         """Return where to begin: at the better of the weights of the start, or where F is least."""
         F, start = self.program.regularizer, self.task.start
-        if start is None or (start.d is None and start.w is None):
+        if start is None:
             return F.project(None)
-        given = [] if start.d is None else [F.project(start.d)]
-        if start.w is not None:
-            answer = self._answer(np.append(start.w, np.zeros(self.program.margins.t - len(start.w))))
-            given += [] if answer is None else [answer]
-        return min(given, key=self._merit, default=F.project(None))
+        w = start.weights(self.program.margins.t)
+        starts = [None if start.d is None else F.project(start.d), None if w is None else self._answer(w)]
+        return min((d for d in starts if d is not None), key=self._merit, default=F.project(None))
 
     def _following(self, d: Float[Array, " N"], raw: Float[Array, " N"], w: Float[Array, " t"]) -> Float[Array, " N"]:
         """Return the best point of a line search from d to the solution of the step, or d(w) if that is better."""
