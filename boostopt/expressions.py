@@ -41,9 +41,9 @@ def called_with(name: str, make: Callable[[Any], Any], variable: Any, expected: 
     except BoostoptError:
         raise
     except Exception as failure:
-        said = " ".join(str(failure).split()).rstrip(".")[:200]
+        reason = " ".join(str(failure).split()).rstrip(".")[:200]
         raise ProblemError(
-            f"{name} must make {expected} of its argument; got {type(failure).__name__}: {said}. {NO_EXPRESSION}"
+            f"{name} must make {expected} of its argument; got {type(failure).__name__}: {reason}. {NO_EXPRESSION}"
         ) from failure
 
 
@@ -51,14 +51,14 @@ def cones_of(problem: Any) -> frozenset[str]:
     """Return what a solver must take for a CVXPY problem, as regularizers and edge functions name it."""
     data = problem.get_problem_data("CLARABEL", solver_opts={})[0]
     dims, quadratic = data["dims"], data.get("P")
-    found = {
+    used = {
         "second_order": len(dims.soc) > 0,
         "quadratic": quadratic is not None and quadratic.nnz > 0,
         "exponential": dims.exp > 0,
         "power": len(dims.p3d) > 0,
         "semidefinite": len(dims.psd) > 0,
     }
-    return frozenset({"linear", *(cone for cone, needed in found.items() if needed)})
+    return frozenset({"linear", *(cone for cone, needed in used.items() if needed)})
 
 
 def solve_roughly(problem: Any, variable: Any) -> Float[Array, " n"] | None:

@@ -91,16 +91,16 @@ class _Search:
         if not self.F.on_simplex:
             # Scaling costs every weight what one edge exceeds: the last roundings are moved or trimmed away instead.
             d = self._shrunk(d, self.allowed.high)
-            found, cost = self._search(d)
+            met, cost = self._search(d)
             if np.isfinite(cost):
-                return found, cost
+                return met, cost
             d = self._trimmed(d)
             return self._search(self._shrunk(d, self.allowed.high, self._spare(d)))
-        found, cost = self._search(d)
+        met, cost = self._search(d)
         if np.isfinite(cost):
-            return found, cost
+            return met, cost
         on_face = self._on_faces(d)
-        return (found, cost) if np.array_equal(on_face, d) else self._search(on_face)
+        return (met, cost) if np.array_equal(on_face, d) else self._search(on_face)
 
     def _search(self, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
         """Move d until no condition fails."""

@@ -116,5 +116,5 @@ class DescribedEdges(EdgeFunction):
         import cvxpy as cp
 
         e, G = self._model(len(w))
-        found = solve_roughly(cp.Problem(cp.Maximize(w @ e - G), [e <= 1, e >= -1]), e)
-        return np.zeros(len(w)) if found is None else np.clip(found, -1.0, 1.0)
+        edges = solve_roughly(cp.Problem(cp.Maximize(w @ e - G), [e <= 1, e >= -1]), e)
+        return np.zeros(len(w)) if edges is None else np.clip(edges, -1.0, 1.0)

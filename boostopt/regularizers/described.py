@@ -203,12 +203,12 @@ class DescribedRegularizer(Regularizer):
         return np.zeros(self.N) if self._h else Cap(self.domain).room(d)
 
     def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
-        found = Cap(self.domain).residuals(d)
+        of_box = Cap(self.domain).residuals(d)
         if not self._h:
-            return found
+            return of_box
         with np.errstate(over="ignore", invalid="ignore"):  # what is huge is as wrong as inf says
             worst = float(self._h.values(d).max()) if np.isfinite(d).all() else np.inf
-        return {**found, "h(d) <= 0": np.inf if np.isnan(worst) else max(0.0, worst)}
+        return {**of_box, "h(d) <= 0": np.inf if np.isnan(worst) else max(0.0, worst)}
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         """Return the entropic projection onto C_nu, mixed with the inner point as far as the constraints need."""
@@ -317,5 +317,5 @@ class DescribedRegularizer(Regularizer):
 
     def _slope(self, d: Float[Array, " N"]) -> Float[Array, " N"] | None:
         """Return a subgradient of f, None where there is none."""
-        found = gradient(self._f, self._d, d)
-        return None if found is None else found[0]
+        slopes = gradient(self._f, self._d, d)
+        return None if slopes is None else slopes[0]

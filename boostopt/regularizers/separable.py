@@ -151,12 +151,12 @@ class Separable(Regularizer):
     def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
         finite = bool(np.isfinite(d).all())
         with np.errstate(over="ignore", invalid="ignore"):  # a sum of huge numbers is as wrong as inf says
-            found = {
+            violations = {
                 "d >= lower": max(0.0, float((self.lower - d).max())),
                 "d <= upper": max(0.0, float((d - self.upper).max())),
                 **({"sum d = 1": abs(float(d.sum()) - 1.0)} if self.on_simplex else {}),
             }
-        return found if finite else dict.fromkeys(found, np.inf)
+        return violations if finite else dict.fromkeys(violations, np.inf)
 
     def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Multipliers of d <= upper and d >= lower: how far y lies beyond the slopes at the ends of the box."""

@@ -152,12 +152,12 @@ def _sorted(paragraphs: list[str]) -> tuple[list[tuple[str, str]], tuple[str, ..
             else:
                 blocks[-1] = (name, f"{body}\n{paragraph}")
             continue
-        found = _blocks(paragraph)
-        blocks += found
-        inside = bool(found)
+        named = _blocks(paragraph)
+        blocks += named
+        inside = bool(named)
         if match := re.match(r"Sources?:\s+", paragraph):
             sources = _joined(paragraph[match.end() :])
-        elif not found:
+        elif not named:
             prose.append(paragraph)
     return blocks, tuple(prose), sources
 

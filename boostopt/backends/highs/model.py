@@ -269,8 +269,8 @@ class ExampleSpace(Model):
         return np.array(solution.col_value)[: self.lp.N], -np.array(solution.row_dual)[self.head :]
 
     def _ray(self) -> Float[Array, " k"] | None:
-        _, found, ray = self.highs.getDualRay()
-        return -np.array(ray)[self.head :] if found else None
+        _, exists, ray = self.highs.getDualRay()
+        return -np.array(ray)[self.head :] if exists else None
 
 
 class HypothesisSpace(Model):
@@ -313,8 +313,8 @@ class HypothesisSpace(Model):
         return d, np.array(solution.col_value)[self.place(0) :]
 
     def _ray(self) -> Float[Array, " k"] | None:
-        _, found, ray = self.highs.getPrimalRay()
-        return np.array(ray)[self.place(0) :] if found else None
+        _, exists, ray = self.highs.getPrimalRay()
+        return np.array(ray)[self.place(0) :] if exists else None
 
 
 SPACES: dict[str, type[Model]] = {space.space: space for space in (ExampleSpace, HypothesisSpace)}

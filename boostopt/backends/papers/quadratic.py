@@ -102,13 +102,13 @@ def _clarabel(program: QuadraticProgram, accuracy: float, seconds: float | None)
     cones = [clarabel.ZeroConeT(int(fixed.sum())), clarabel.NonnegativeConeT(int(above.sum() + below.sum()))]
     rows = scipy.sparse.vstack([A[fixed], A[above], -A[below]], format="csc")
     ends = np.concatenate([high[fixed], high[above], -low[below]])
-    found = clarabel.DefaultSolver(scipy.sparse.triu(program.P, format="csc"), program.q, rows, ends, cones, settings)
-    found = found.solve()
-    y, z = np.zeros(len(low)), np.asarray(found.z)
+    result = clarabel.DefaultSolver(scipy.sparse.triu(program.P, format="csc"), program.q, rows, ends, cones, settings)
+    result = result.solve()
+    y, z = np.zeros(len(low)), np.asarray(result.z)
     y[fixed], z = z[: int(fixed.sum())], z[int(fixed.sum()) :]
     y[above] += z[: int(above.sum())]
     y[below] -= z[int(above.sum()) :]
-    return QuadraticAnswer(_filled(found.x, len(program.q)), y[: len(program.low)], str(found.status))
+    return QuadraticAnswer(_filled(result.x, len(program.q)), y[: len(program.low)], str(result.status))
 
 
 def _osqp(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
@@ -129,10 +129,10 @@ def _osqp(program: QuadraticProgram, accuracy: float, seconds: float | None) -> 
         polishing=True,
         **({} if seconds is None else {"time_limit": max(seconds, 1e-3)}),
     )
-    found = solver.solve(raise_error=False)
-    ray = found.prim_inf_cert if "primal infeasible" in found.info.status else found.y
+    result = solver.solve(raise_error=False)
+    ray = result.prim_inf_cert if "primal infeasible" in result.info.status else result.y
     return QuadraticAnswer(
-        _filled(found.x, len(program.q)), _filled(ray, len(low))[: len(program.low)], str(found.info.status)
+        _filled(result.x, len(program.q)), _filled(ray, len(low))[: len(program.low)], str(result.info.status)
     )
 
 
@@ -160,9 +160,9 @@ def _highs(program: QuadraticProgram, accuracy: float, seconds: float | None) ->
         model.hessian_.start_, model.hessian_.index_, model.hessian_.value_ = P.indptr, P.indices, P.data
     highs.passModel(model)
     highs.run()
-    found = highs.getSolution()
+    solution = highs.getSolution()
     status = str(highs.modelStatusToString(highs.getModelStatus()))
-    return QuadraticAnswer(_filled(found.col_value, n), -_filled(found.row_dual, k), status)
+    return QuadraticAnswer(_filled(solution.col_value, n), -_filled(solution.row_dual, k), status)
 
 
 def _filled(values: Any, length: int) -> Float[Array, " n"]:

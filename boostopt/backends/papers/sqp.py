@@ -218,13 +218,13 @@ class _Steps:
             model, before = self._model(d), self.best.gap
             answer = self._solved(model.program)
             raw, w = model.read(answer)
-            status, found = answer.status, bool(np.isfinite(raw).all())
-            if not found and not np.isfinite(w).all():
+            status, solved = answer.status, bool(np.isfinite(raw).all())
+            if not solved and not np.isfinite(w).all():
                 return f"a step failed: {status}"
-            self.best.keep(raw if found else None, w)
-            if not found and not self.best.reached:
+            self.best.keep(raw if solved else None, w)
+            if not solved and not self.best.reached:
                 return f"a step has no solution: {status}"
-            self._at = d = self._following(d, raw, w) if found else d
+            self._at = d = self._following(d, raw, w) if solved else d
             stalled = 0 if self.best.gap < (1.0 - PROGRESS) * before else stalled + 1
         return f"gap reached; last step: {status}"
 
