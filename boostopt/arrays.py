@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,15 @@ def as_array(name: str, values: Any, error: type[BoostoptError] = ProblemError) 
         return np.asarray(values)
     except ValueError:
         raise error(f"{name} must be an array; got rows of unequal length. Make them equally long.") from None
+
+
+def real_numbers(name: str, values: Any, expected: str, advice: str, fits: Callable[[tuple[int, ...]], bool]) -> Array:
+    """Return real numbers of a shape that fits, as float64; ProblemError for anything else."""
+    array = as_array(name, values)
+    if array.dtype.kind not in "biuf" or not fits(array.shape):
+        raise ProblemError(f"{name} must be {expected}; got shape {array.shape} of {array.dtype}. {advice}")
+    with np.errstate(over="ignore"):  # what only a longer float can hold is infinite
+        return array.astype(np.float64)
 
 
 def compressed_rows(name: str, matrix: Any) -> Any:

@@ -320,15 +320,12 @@ def _check_entries(entries: Any, matrix: Any) -> None:
     low, high = entries.min(), entries.max()
     if low >= -1 and high <= 1:
         return
-    dense_at = matrix.tocoo() if scipy.sparse.issparse(matrix) else None
     flat = np.asarray(entries, dtype=np.float64).ravel()
     bad = ~np.isfinite(flat)
-    worst = int(np.argmax(bad)) if bad.any() else int(np.argmax(np.abs(flat)))
-    at = (
-        (int(dense_at.row[worst]), int(dense_at.col[worst]))
-        if dense_at is not None
-        else tuple(int(i) for i in np.unravel_index(worst, matrix.shape))
-    )
+    worst = int(np.argmax(bad if bad.any() else np.abs(flat)))
+    sparse = matrix.tocoo() if scipy.sparse.issparse(matrix) else None
+    place = np.unravel_index(worst, matrix.shape) if sparse is None else (sparse.row[worst], sparse.col[worst])
+    at = tuple(int(i) for i in place)
     if bad.any():
         raise ProblemError(
             f"U must have finite entries; got {flat[worst]} at {at}. "

@@ -91,14 +91,12 @@ class _Search:
         if not self.F.on_simplex:
             # Scaling costs every weight what one edge exceeds: the last roundings are moved or trimmed away instead.
             d = self._shrunk(d, self.allowed.high)
-            met, cost = self._search(d)
-            if np.isfinite(cost):
-                return met, cost
-            d = self._trimmed(d)
-            return self._search(self._shrunk(d, self.allowed.high, self._spare(d)))
         met, cost = self._search(d)
         if np.isfinite(cost):
             return met, cost
+        if not self.F.on_simplex:
+            d = self._trimmed(d)
+            return self._search(self._shrunk(d, self.allowed.high, self._spare(d)))
         on_face = self._on_faces(d)
         return (met, cost) if np.array_equal(on_face, d) else self._search(on_face)
 

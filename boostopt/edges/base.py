@@ -231,6 +231,15 @@ class EdgeFunction(ABC):
         return np.inf
 
 
+class SupportFunction(EdgeFunction):
+    """A G that is linear from 0 on: G* is the indicator of the hypothesis weights that `project` leads to."""
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+        return 0.0
+
+
 def finite(w: Float[Array, " t"]) -> Float[Array, " t"]:
     """Return w with 0 for what is not finite, and scaled down where it is too large to be computed with."""
     w = np.where(np.isfinite(w), w, 0.0)

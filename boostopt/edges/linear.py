@@ -11,12 +11,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.edges.base import EdgeFunction, Epigraph, violations
+from boostopt.edges.base import Epigraph, SupportFunction, violations
 from boostopt.shapes import Array, Float
 
 
 @dataclass(frozen=True)
-class LinearEdges(EdgeFunction):
+class LinearEdges(SupportFunction):
     """slope times the sum of the edges.
 
     Parameters
@@ -27,7 +27,6 @@ class LinearEdges(EdgeFunction):
 
     slope: float
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
     kind: ClassVar[str] = "linear"
 
     def statement(self) -> dict[str, Any]:
@@ -35,9 +34,6 @@ class LinearEdges(EdgeFunction):
 
     def value(self, e: Float[Array, " t"]) -> float:
         return self.slope * float(e.sum())
-
-    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
-        return 0.0
 
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
         return np.full(len(e), self.slope)

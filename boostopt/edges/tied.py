@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.edges.base import Active, EdgeFunction, Epigraph, Polyhedron, finite, violations
+from boostopt.edges.base import Active, EdgeFunction, Epigraph, Polyhedron, SupportFunction, finite, violations
 from boostopt.edges.maximum import MaximumEdge
 from boostopt.shapes import Array, Float
 
@@ -20,10 +20,9 @@ DIFFERENCE = np.array([-1.0, 1.0])
 
 
 @dataclass(frozen=True)
-class TiedEdges(EdgeFunction):
+class TiedEdges(SupportFunction):
     """The value of two edges that are equal; t must be 2."""
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
     kind: ClassVar[str] = "tied"
 
     @property
@@ -32,9 +31,6 @@ class TiedEdges(EdgeFunction):
 
     def value(self, e: Float[Array, " t"]) -> float:
         return float(e[1])
-
-    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
-        return 0.0
 
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
         return np.array([0.5, 0.5])

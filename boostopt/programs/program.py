@@ -7,11 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
-import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import choice
-from boostopt.arrays import as_array
+from boostopt.arrays import real_numbers
 from boostopt.certificates.certificate import Certificate
 from boostopt.certificates.certifier import Certifier
 from boostopt.certificates.recovery import Recovery, best_recovery, recover
@@ -265,11 +264,6 @@ def made_by_page(page: str, what: str, make: Callable[[], Any], kind: type[T]) -
 
 def _vector(name: str, values: npt.ArrayLike, length: int, size: str) -> Float[Array, " n"]:
     """Return an answer's array as float64, checked for its shape only."""
-    array = as_array(name, values)
-    if array.dtype.kind not in "biuf" or array.shape != (length,):
-        raise ProblemError(
-            f"{name} must be {length} real numbers, shape ({size},); got shape {array.shape} of {array.dtype}. "
-            "Pass one weight for each, in the order of the margin matrix."
-        )
-    with np.errstate(over="ignore"):  # what only a longer float can hold is infinite, and repaired as such
-        return array.astype(np.float64)
+    expected = f"{length} real numbers, shape ({size},)"
+    advice = "Pass one weight for each, in the order of the margin matrix."
+    return real_numbers(name, values, expected, advice, lambda shape: shape == (length,))

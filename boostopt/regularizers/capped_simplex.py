@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import choice, number, positive
-from boostopt.arrays import as_array
+from boostopt.arrays import real_numbers
 from boostopt.errors import ProblemError
 from boostopt.regularizers.capped_softmax import FULL_SUPPORT, capped_softmax, logarithm
 from boostopt.shapes import Array, Float
@@ -201,12 +201,8 @@ def project_capped_simplex(
 
 def _weights(name: str, values: npt.ArrayLike) -> Float[Array, " n"]:
     """Return finite non-negative weights."""
-    array = as_array(name, values)
-    if array.dtype.kind not in "biuf" or array.ndim != 1:
-        raise ProblemError(
-            f"{name} must be real numbers of shape (N,); got shape {array.shape} of {array.dtype}. Pass such an array."
-        )
-    weights = array.astype(np.float64)
+    expected = "real numbers of shape (N,)"
+    weights = real_numbers(name, values, expected, "Pass such an array.", lambda shape: len(shape) == 1)
     bad = ~(np.isfinite(weights) & (weights >= 0))
     if bad.any():
         n = int(np.argmax(bad))
