@@ -15,6 +15,7 @@ import numpy as np
 
 from boostopt.edges.base import Active, EdgeFunction, Epigraph, Polyhedron, finite, violations
 from boostopt.edges.maximum import MaximumEdge
+from boostopt.expressions import cp
 from boostopt.shapes import Array, Float
 
 
@@ -98,13 +99,9 @@ class BoundedEdges(_HeldEdges):
         return Epigraph.of_rows(t, np.full(t, self.gamma))
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return cp.Constant(0.0), [e <= self.gamma]
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return self.gamma * cp.sum(w), [w >= 0]
 
 
@@ -147,11 +144,7 @@ class FixedEdges(_HeldEdges):
         return Epigraph.of_rows(t, np.full(t, self.rho), equality=True)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return cp.Constant(0.0), [e == self.rho]
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return self.rho * cp.sum(w), []

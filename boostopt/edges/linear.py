@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.edges.base import Epigraph, SupportFunction, violations
+from boostopt.expressions import cp
 from boostopt.shapes import Array, Float
 
 
@@ -55,11 +56,7 @@ class LinearEdges(SupportFunction):
         return Epigraph.of_rows(t, np.zeros(0), np.zeros((0, t)), slope=np.full(t, self.slope))
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return self.slope * cp.sum(e), []
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return cp.Constant(0.0), [w == self.slope]

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.edges.base import Active, Epigraph, SupportFunction, violations
+from boostopt.expressions import cp
 from boostopt.shapes import Array, Float
 
 
@@ -55,13 +56,9 @@ class MaximumEdge(SupportFunction):
         return Epigraph.of_rows(t, np.zeros(t), largest=True)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return cp.max(e), []
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return cp.Constant(0.0), [w >= 0, cp.sum(w) == 1]
 
 
@@ -112,11 +109,7 @@ class AbsoluteEdge(SupportFunction):
         return Epigraph.of_rows(t, np.zeros(2 * t), np.kron(np.eye(t), [[1.0], [-1.0]]), largest=True)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return cp.norm_inf(e), []
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return cp.Constant(0.0), [cp.norm1(w) <= 1]

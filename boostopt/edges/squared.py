@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.edges.base import EdgeFunction, Epigraph, finite, violations
+from boostopt.expressions import cp
 from boostopt.shapes import Array, Float
 
 
@@ -48,13 +49,9 @@ class SquaredEdges(EdgeFunction):
         return _of_squares(t, equality=True)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return 0.25 * cp.sum_squares(e), []
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return cp.sum_squares(w), []
 
 
@@ -84,8 +81,6 @@ class SquaredPositiveEdges(SquaredEdges):
         return _of_squares(t, equality=False)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return super().cvxpy_value(cp.pos(e))
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:

@@ -14,6 +14,7 @@ import numpy as np
 
 from boostopt.edges.base import Active, EdgeFunction, Epigraph, Polyhedron, SupportFunction, finite, violations
 from boostopt.edges.maximum import MaximumEdge
+from boostopt.expressions import cp
 from boostopt.shapes import Array, Float
 
 DIFFERENCE = np.array([-1.0, 1.0])
@@ -68,6 +69,4 @@ class TiedEdges(SupportFunction):
         return e[1], [e[1] == e[0]]
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return cp.Constant(0.0), [cp.sum(w) == 1]

@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt.errors import OptionError
+from boostopt.expressions import cp
 from boostopt.programs.derived import Side
 from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float, Int
@@ -132,8 +133,6 @@ def conic_program(program: Program, side: Side, quadratic: bool) -> ConicProgram
 
 def _compiled(program: Program, size: int, function: Any, sign: float, quadratic: bool) -> _Part:
     """Return a function of sign * x, as CVXPY compiles its minimum over x."""
-    import cvxpy as cp
-
     x = cp.Variable(size)
     expression, constraints = function(x if sign > 0 else -x)
     problem = cp.Problem(cp.Minimize(expression), constraints)

@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from boostopt.edges.base import EdgeFunction
+from boostopt.expressions import cp
 from boostopt.margins import Margins
 from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
@@ -64,8 +65,6 @@ def derive(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:
 
 
 def _primal(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:
-    import cvxpy as cp
-
     scale = F.objective_scale if form.rated else 1.0
     x, e = cp.Variable(U.N, name="x" if form.density else "d"), cp.Variable(U.t, name="e")
     d = cp.multiply(F.weight_scale, x) if form.density else x
@@ -82,8 +81,6 @@ def _primal(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:
 
 
 def _dual(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:
-    import cvxpy as cp
-
     scale = F.objective_scale if form.rated else 1.0
     w, m = cp.Variable(U.t, name="w"), cp.Variable(U.N, name="m")
     link = (m == U.for_modelling() @ w).set_label("d")

@@ -16,6 +16,7 @@ from boostopt.certificates.certifier import Certifier
 from boostopt.certificates.recovery import Recovery, best_recovery, recover
 from boostopt.edges.base import EdgeFunction
 from boostopt.errors import BoostoptError, ProblemError
+from boostopt.expressions import cp
 from boostopt.margins import Margins
 from boostopt.programs.derived import Form, Side, derive
 from boostopt.regularizers.base import Regularizer
@@ -214,8 +215,6 @@ class Program:
         side = "primal" if choice("side", side, ("primal", "dual")) == "primal" else "dual"
         form = choice("form", form, ("derived", "literal"))
         if form == "literal":
-            import cvxpy as cp
-
             page = self.formulation
             printed = page.primal if side == "primal" else page.dual
             U = self.margins.to_array()

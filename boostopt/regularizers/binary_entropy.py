@@ -23,6 +23,7 @@ import numpy as np
 from scipy.special import expit, log_expit, rel_entr
 
 from boostopt.errors import ProblemError
+from boostopt.expressions import cp
 from boostopt.regularizers.base import Regularizer, Stationarity
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex, normalized
@@ -216,8 +217,6 @@ class BinaryEntropy(Entropy):
         return normalized(self.fixed + left * CappedSimplex(caps, left).repair(d, self.d0), self.lower, self.upper)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         free, fixed = np.flatnonzero(self.free), np.flatnonzero(~self.free)
         constraints = [cp.sum(d) == 1] if self.on_simplex else []
         if len(fixed):
@@ -229,8 +228,6 @@ class BinaryEntropy(Entropy):
         return entropy / self.eta, constraints
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         beta = cp.Variable(name="beta") if self.on_simplex else 0.0
         free, fixed = np.flatnonzero(self.free), np.flatnonzero(~self.free)
         value = beta

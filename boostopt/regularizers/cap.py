@@ -13,6 +13,7 @@ import numpy as np
 
 from boostopt.arguments import instance
 from boostopt.errors import ProblemError
+from boostopt.expressions import cp
 from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.regularizers.separable import Separable
 from boostopt.regularizers.statements import Statement, with_caps
@@ -80,12 +81,8 @@ class Cap(Separable):
         return self.domain.normalized(self.weight_scale) if d is None else self.domain.repair(d, self.weight_scale)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return cp.Constant(0.0), [cp.sum(d) == 1, d >= 0, d <= self.upper]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         beta, psi = cp.Variable(name="beta"), cp.Variable(self.N, nonneg=True, name="psi")
         return beta + self.upper @ psi, [psi >= z - beta]

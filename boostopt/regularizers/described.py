@@ -23,7 +23,7 @@ import numpy as np
 from boostopt.arguments import instance, maker, positive
 from boostopt.arrays import as_array
 from boostopt.errors import ProblemError, needed, shown
-from boostopt.expressions import called_with, cones_of, gradient, made_of, solve_roughly
+from boostopt.expressions import called_with, cones_of, cp, gradient, made_of, solve_roughly
 from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
@@ -96,8 +96,6 @@ class DescribedRegularizer(Regularizer):
     _natural: Inequalities = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        import cvxpy as cp
-
         self._read()
         d = cp.Variable(len(self.domain.c), name="d")
         f = made_of("f", self.f, d)
@@ -164,8 +162,6 @@ class DescribedRegularizer(Regularizer):
 
     @cached_property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        import cvxpy as cp
-
         inequalities = [*(h <= 0 for h in self._h.h), *Cap(self.domain).cvxpy_value(self._d)[1]]
         return cones_of(cp.Problem(cp.Minimize(self._f), inequalities))
 
@@ -221,8 +217,6 @@ class DescribedRegularizer(Regularizer):
 
     def maximizer(self, z: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return a point near argmax <z, d> - F(d), by Clarabel; the inner point if it fails."""
-        import cvxpy as cp
-
         value, constraints = self.cvxpy_value(self._d)
         return self.project(solve_roughly(cp.Problem(cp.Maximize(z @ self._d - value), constraints), self._d))
 

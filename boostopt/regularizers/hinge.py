@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.errors import ProblemError
+from boostopt.expressions import cp
 from boostopt.regularizers.separable import Separable
 from boostopt.regularizers.statements import Statement
 from boostopt.shapes import Array, Float
@@ -90,11 +91,7 @@ class Hinge(Separable):
         return self.upper if d is None else np.clip(np.where(np.isfinite(d), d, 0.0), 0.0, self.upper)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return -cp.sum(d), [d >= 0, d <= self.upper]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return self.upper @ cp.pos(1 + z), []

@@ -20,6 +20,7 @@ from typing import Any, cast
 
 import numpy as np
 
+from boostopt.expressions import cp
 from boostopt.regularizers.base import ConjugatePoint
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
@@ -175,7 +176,5 @@ def _norm(x: Float[Array, " n"], c: Float[Array, " n"], p: float) -> float:
 
 def _cvxpy_norm(x: Any, weights: Float[Array, " N"], p: float) -> Any:
     """Return the p-norm of weights * x."""
-    import cvxpy as cp
-
     weighted = cp.multiply(weights, x)
     return cp.norm_inf(weighted) if not np.isfinite(p) else cp.pnorm(weighted, cast(Any, p))

@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.errors import ProblemError
+from boostopt.expressions import cp
 from boostopt.regularizers.base import ConjugatePoint, Stationarity
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
@@ -199,8 +200,6 @@ class NormBall(Normed):
         return value, [*constraints, self.cvxpy_norm(d) <= self.r]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         s = cp.Variable(self.N, name="s")
         value, constraints = self.base.cvxpy_conjugate(z - s)
         return value + self.r * self.cvxpy_dual_norm(s), constraints
@@ -289,8 +288,6 @@ class NormPenalty(Normed):
         return value + self.r * self.cvxpy_norm(d), constraints
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         s = cp.Variable(self.N, name="s")
         value, constraints = self.base.cvxpy_conjugate(z - s)
         return value, [*constraints, self.cvxpy_dual_norm(s) <= self.r]

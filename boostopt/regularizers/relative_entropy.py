@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import rel_entr
 
+from boostopt.expressions import cp
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.regularizers.capped_softmax import capped_softmax, logarithm
@@ -115,15 +116,11 @@ class RelativeEntropy(Entropy):
         return self.domain.repair(self.d0 if d is None else d, self.d0)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         live = np.flatnonzero(self.domain.c > 0)
         dead = [d[np.flatnonzero(self.domain.c == 0)] == 0] if len(live) < self.N else []
         return cp.sum(cp.rel_entr(d[live], self.d0[live])) / self.eta, [cp.sum(d) == 1, d <= self.upper, *dead]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         live = np.flatnonzero(self.domain.c > 0)
         psi = cp.Variable(len(live), nonneg=True, name="psi")
         exponent = self.log_d0[live] + self.eta * (z[live] - psi)
@@ -151,16 +148,12 @@ class UnnormalizedRelativeEntropy(RelativeEntropy):
     kind: ClassVar[str] = "unnormalized relative entropy"
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         live = np.flatnonzero(self.domain.c > 0)
         d0 = self.d0[live]
         value = cp.sum(cp.rel_entr(d[live], d0) - d[live] + d0) / self.eta
         return value, super().cvxpy_value(d)[1]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         live = np.flatnonzero(self.domain.c > 0)
         beta, psi = cp.Variable(name="beta"), cp.Variable(len(live), nonneg=True, name="psi")
         weights = cp.exp(self.log_d0[live] + self.eta * (z[live] - beta - psi))

@@ -17,6 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from boostopt.errors import ProblemError
+from boostopt.expressions import cp
 from boostopt.regularizers.base import ConjugatePoint, Pointwise, Regularizer, Stationarity
 from boostopt.regularizers.capped_simplex import SUM_ROUNDING, CappedSimplex, normalized
 from boostopt.regularizers.roots import root
@@ -299,8 +300,6 @@ class SeparableSum(Separable):
         return sum(values), [one for some in constraints for one in some]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         parts = [cp.Variable(self.N) for _ in self.pieces[1:]]
         shares = [z - sum(parts), *parts]
         values, constraints = zip(

@@ -21,6 +21,7 @@ from boostopt.backends.base import CONES, Attempt, Backend, Capability, Task, ne
 from boostopt.backends.cvxpy.profiles import FORMS, PROFILES, Options, Profile
 from boostopt.backends.isolation.foreign import Failed, called, hand_on_interrupt
 from boostopt.errors import SolverNotFound, unknown_name
+from boostopt.expressions import cp
 from boostopt.programs.derived import Derived, Form, derive
 from boostopt.programs.program import Program
 
@@ -227,15 +228,12 @@ def _keep_iterate(chain: Any, raw: Any, inverse: Any) -> Any:
 @cache
 def _found() -> list[str]:
     """Names of the solvers that CVXPY finds."""
-    import cvxpy as cp
-
     return list(cp.installed_solvers())
 
 
 @cache
 def _cones(solver: str) -> frozenset[str]:
     """Return the cones that a solver takes, by CVXPY's (private) table of interfaces."""
-    import cvxpy as cp
     from cvxpy.reductions.solvers import defines
 
     conic = defines.SOLVER_MAP_CONIC.get(solver)
