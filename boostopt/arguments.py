@@ -83,23 +83,23 @@ def whole(
     raise refused(name, expected if least is None else f"{expected} of at least {least}", value, advice, error)
 
 
-def tolerance(name: str, value: object, error: Raised = OptionError) -> float:
+def tolerance(name: str, value: object) -> float:
     """Return the scaled gap that is wanted of a solve."""
     advice = "It is the gap over max(1, |lower|, |upper|): pass one such as 1e-8."
-    return number(name, value, "lie in (0, 1)", lambda gap: 0.0 < gap < 1.0, advice, error)
+    return number(name, value, "lie in (0, 1)", lambda gap: 0.0 < gap < 1.0, advice)
 
 
-def seconds(name: str, value: object, error: Raised = OptionError) -> float | None:
+def seconds(name: str, value: object) -> float | None:
     """Return a number of seconds, None for no limit."""
     expected = "a positive number of seconds or None"
     if value is None:
         return None
-    return number(name, value, expected, lambda x: x > 0.0, "Pass how many seconds there are.", error)
+    return number(name, value, expected, lambda x: x > 0.0, "Pass how many seconds there are.")
 
 
-def seed(name: str, value: object, error: Raised = OptionError) -> int:
+def seed(name: str, value: object) -> int:
     """Return the seed of a random generator."""
-    return whole(name, value, 0, "a seed, a whole number", "Pass a seed such as 0.", error)
+    return whole(name, value, 0, "a seed, a whole number", "Pass a seed such as 0.")
 
 
 def flag(name: str, value: object, advice: str = "Pass one of the two.", error: Raised = OptionError) -> bool:
@@ -117,29 +117,29 @@ def choice(kind: str, value: object, known: Collection[Name]) -> Name:
     return cast(Name, value)
 
 
-def text(name: str, value: object, expected: str = "a text", advice: str = "Put it in quotes.") -> str:
+def text(name: str, value: object, expected: str = "a text") -> str:
     """Return a text."""
     if not isinstance(value, str):
-        raise refused(name, expected, value, advice)
+        raise refused(name, expected, value, "Put it in quotes.")
     return value
 
 
-def names(name: str, value: object, expected: str = "a name or a list of names") -> tuple[str, ...]:
+def names(name: str, value: object) -> tuple[str, ...]:
     """Return names; one name is a list of one."""
     if isinstance(value, str):
         return (value,)
-    found = _listed(value)
-    if found is None or not all(isinstance(each, str) for each in found):
-        raise refused(name, expected, value, "Pass names in quotes.")
-    return tuple(found)
+    entries = _listed(value)
+    if entries is None or not all(isinstance(each, str) for each in entries):
+        raise refused(name, "a name or a list of names", value, "Pass names in quotes.")
+    return tuple(entries)
 
 
 def listed(name: str, value: object, expected: str, advice: str = "Pass a list of them.") -> list[Any]:
     """Return what stands in a list or the like."""
-    found = _listed(value)
-    if found is None:
+    entries = _listed(value)
+    if entries is None:
         raise refused(name, expected, value, advice)
-    return found
+    return entries
 
 
 def numbers(
@@ -150,10 +150,10 @@ def numbers(
     advice: str = "Pass a list of such numbers.",
 ) -> tuple[float, ...]:
     """Return numbers of which something holds; one number is a list of one."""
-    found = [value] if is_number(value) else _listed(value)
-    if found is None:
+    entries = [value] if is_number(value) else _listed(value)
+    if entries is None:
         raise refused(name, expected, value, advice)
-    return tuple(number(name, each, expected, holds, advice) for each in found)
+    return tuple(number(name, each, expected, holds, advice) for each in entries)
 
 
 def instance(
@@ -170,10 +170,10 @@ def instance(
     return value
 
 
-def function(name: str, value: object, expected: str = "a function", error: Raised = OptionError) -> Callable[..., Any]:
+def function(name: str, value: object) -> Callable[..., Any]:
     """Return what can be called and is no class: the class of an argument is not one of its values."""
     if not callable(value) or isinstance(value, type):
-        raise refused(name, expected, value, "Pass a function.", error)
+        raise refused(name, "a function", value, "Pass a function.")
     return value
 
 

@@ -1,10 +1,11 @@
-"""Properties of CVXPY expressions: the cones they need, their gradient, a rough optimum."""
+"""CVXPY, loaded on first use, and properties of its expressions: the cones they need, their gradient, an optimum."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse
@@ -12,6 +13,18 @@ import scipy.sparse
 from boostopt.arguments import number
 from boostopt.errors import BoostoptError, ProblemError
 from boostopt.shapes import Array, Float
+
+if TYPE_CHECKING:
+    import cvxpy as cp
+else:
+
+    class _OnFirstUse:
+        """CVXPY as a module that is imported when something of it is asked for: that takes a second."""
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(import_module("cvxpy"), name)
+
+    cp = _OnFirstUse()
 
 NO_EXPRESSION = "Write it with CVXPY's functions, cp.sum, cp.log, cp.power and the like: NumPy's know no variables."
 """What to do where a function makes no expression."""
@@ -25,8 +38,6 @@ def made_of(name: str, make: Callable[[Any], Any], variable: Any) -> Any:
     ProblemError
         It makes none: it raises, or returns something else.
     """
-    import cvxpy as cp
-
     made = called_with(name, make, variable, "a CVXPY expression")
     if not isinstance(made, cp.Expression):
         made = number(f"what {name} makes", made, "a CVXPY expression", advice=NO_EXPRESSION, error=ProblemError)
@@ -41,9 +52,9 @@ def called_with(name: str, make: Callable[[Any], Any], variable: Any, expected: 
     except BoostoptError:
         raise
     except Exception as failure:
-        said = " ".join(str(failure).split()).rstrip(".")[:200]
+        reason = " ".join(str(failure).split()).rstrip(".")[:200]
         raise ProblemError(
-            f"{name} must make {expected} of its argument; got {type(failure).__name__}: {said}. {NO_EXPRESSION}"
+            f"{name} must make {expected} of its argument; got {type(failure).__name__}: {reason}. {NO_EXPRESSION}"
         ) from failure
 
 
@@ -51,14 +62,14 @@ def cones_of(problem: Any) -> frozenset[str]:
     """Return what a solver must take for a CVXPY problem, as regularizers and edge functions name it."""
     data = problem.get_problem_data("CLARABEL", solver_opts={})[0]
     dims, quadratic = data["dims"], data.get("P")
-    found = {
+    used = {
         "second_order": len(dims.soc) > 0,
         "quadratic": quadratic is not None and quadratic.nnz > 0,
         "exponential": dims.exp > 0,
         "power": len(dims.p3d) > 0,
         "semidefinite": len(dims.psd) > 0,
     }
-    return frozenset({"linear", *(cone for cone, needed in found.items() if needed)})
+    return frozenset({"linear", *(cone for cone, needed in used.items() if needed)})
 
 
 def solve_roughly(problem: Any, variable: Any) -> Float[Array, " n"] | None:

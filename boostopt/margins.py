@@ -18,7 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt.errors import BoostoptError, ProblemError
+from boostopt.arrays import as_array, compressed_rows
+from boostopt.errors import ProblemError
 from boostopt.shapes import Array, Bool, Float, Int
 
 BLOCK_ROWS = 2_000
@@ -287,67 +288,6 @@ def _with_column(storage: Any, column: Any, lineage: _Lineage) -> tuple[Any, Any
     return buffer[:, : t + 1], buffer
 
 
-def check_unmasked(name: str, values: Any) -> None:
-    """Raise ProblemError for masked entries: without its mask an array holds numbers that nobody meant."""
-    if not np.ma.is_masked(values):
-        return
-    masked = np.argwhere(np.ma.getmaskarray(values))
-    first = ", ".join(map(str, masked[0].tolist()))
-    raise ProblemError(
-        f"{name} must have no masked entries; got {len(masked)}, the first at ({first}). "
-        f"Drop what is masked, or say what stands there: {name}.filled(...)."
-    )
-
-
-def as_array(name: str, values: Any, error: type[BoostoptError] = ProblemError) -> Array:
-    """Return values as an array without masked entries, whatever their kind and their shape."""
-    check_unmasked(name, values)
-    try:
-        return np.asarray(values)
-    except ValueError:
-        raise error(f"{name} must be an array; got rows of unequal length. Make them equally long.") from None
-
-
-def compressed_rows(name: str, matrix: Any) -> Any:
-    """Return a sparse matrix as compressed rows, each entry once, whose indices lie in it.
-
-    Parameters
-    ----------
-    name
-        What it is called.
-    matrix
-        A scipy sparse matrix; as it is where it is so already.
-
-    Raises
-    ------
-    ProblemError
-        An index lies outside: SciPy would read and write beyond its arrays.
-    """
-    try:
-        if matrix.format == "coo":
-            matrix = scipy.sparse.coo_array((matrix.data, matrix.coords), shape=matrix.shape)
-        elif matrix.ndim == 2 and hasattr(matrix, "check_format"):
-            matrix.check_format(full_check=True)  # before it is converted
-        rows: Any = scipy.sparse.csr_array(matrix)
-        if rows.ndim == 2:
-            rows.check_format(full_check=True)
-    except ValueError as failure:
-        raise ProblemError(
-            f"{name} must be a sparse matrix with indices in its shape: {failure}. Make it anew."
-        ) from failure
-    if rows.ndim != 2:
-        return rows
-    if max(rows.nnz, *rows.shape) <= np.iinfo(np.int32).max:
-        # scikit-learn takes no wider ones; digests too are then equal
-        rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
-    if not rows.has_canonical_format:
-        whole = rows.dtype.kind in "biu"  # sums of small ones may leave their type
-        rows = rows.astype(np.result_type(rows.dtype, np.int64) if whole else rows.dtype, copy=True)
-        with np.errstate(over="ignore", invalid="ignore"):  # a sum that is infinite is refused as one
-            rows.sum_duplicates()
-    return rows
-
-
 def _stored(U: Any) -> Any:
     """Check U and return it in one of the three storages."""
     sparse = scipy.sparse.issparse(U)
@@ -380,15 +320,12 @@ def _check_entries(entries: Any, matrix: Any) -> None:
     low, high = entries.min(), entries.max()
     if low >= -1 and high <= 1:
         return
-    dense_at = matrix.tocoo() if scipy.sparse.issparse(matrix) else None
     flat = np.asarray(entries, dtype=np.float64).ravel()
     bad = ~np.isfinite(flat)
-    worst = int(np.argmax(bad)) if bad.any() else int(np.argmax(np.abs(flat)))
-    at = (
-        (int(dense_at.row[worst]), int(dense_at.col[worst]))
-        if dense_at is not None
-        else tuple(int(i) for i in np.unravel_index(worst, matrix.shape))
-    )
+    worst = int(np.argmax(bad if bad.any() else np.abs(flat)))
+    sparse = matrix.tocoo() if scipy.sparse.issparse(matrix) else None
+    place = np.unravel_index(worst, matrix.shape) if sparse is None else (sparse.row[worst], sparse.col[worst])
+    at = tuple(int(i) for i in place)
     if bad.any():
         raise ProblemError(
             f"U must have finite entries; got {flat[worst]} at {at}. "

@@ -48,5 +48,5 @@ def test_the_price_of_each_entropy_is_the_one_on_the_page() -> None:
         strict=True,
     ):
         price = F.value(corner) - F.value(d0)
-        assert price == pytest.approx(F.span - F.value(d0), abs=1e-12)  # attained, and not exceeded
+        assert price == pytest.approx(F.value_bound - F.value(d0), abs=1e-12)  # attained, and not exceeded
         assert price == pytest.approx(float(printed), abs=5e-4)

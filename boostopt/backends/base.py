@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any, ClassVar
 
 import numpy as np
@@ -43,6 +45,29 @@ class Capability:
 
     def __bool__(self) -> bool:
         return self.able
+
+
+def needs_in_words(cones: Collection[str]) -> list[str]:
+    """Return the names of cones in a sentence."""
+    return [CONES.get(cone, f"{cone!r} (unknown to boostopt)") for cone in sorted(cones)]
+
+
+def takes_rows(name: str, program: Program, rows: str = "linear rows and a quadratic") -> Capability:
+    """Return whether F is a sum over the examples and G is made of rows, as a backend of that name needs them."""
+    if program.regularizer.pointwise() is None:
+        return Capability(False, f"{name} {NEEDS_CLOSED_SUM}")
+    if program.edge_function.epigraph(program.margins.t) is None:
+        return Capability(False, f"{name} needs an edge function made of {rows}")
+    return Capability(True)
+
+
+@cache
+def version_of(package: str) -> str:
+    """Return the version of a distribution, "" if it is not installed; it takes longer to find than a small solve."""
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return ""
 
 
 @dataclass(frozen=True)
@@ -147,6 +172,10 @@ class WarmStart:
     w: Float[Array, " k"] | None = None
     backend: str = ""
     state: Any = None
+
+    def weights(self, t: int) -> Float[Array, " t"] | None:
+        """Return w with 0 for the hypotheses that have joined since, None if it is unknown."""
+        return None if self.w is None else np.append(self.w, np.zeros(t - len(self.w)))
 
 
 @dataclass(frozen=True, eq=False)

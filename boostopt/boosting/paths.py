@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import function, optional, refused
+from boostopt.arrays import as_array
 from boostopt.boosting.boosts import BOOST, boost
 from boostopt.boosting.driver import INTERRUPTED
 from boostopt.boosting.interrupts import Interrupts
@@ -23,7 +24,6 @@ from boostopt.boosting.soft_margin import ClassCertificate
 from boostopt.certificates.certificate import Certificate
 from boostopt.errors import OptionError
 from boostopt.frames import data_frame
-from boostopt.margins import as_array
 from boostopt.oracles.base import Hypothesis, Oracle, check_oracle
 from boostopt.shapes import Array, Float, Int
 from boostopt.text import html_table, interval

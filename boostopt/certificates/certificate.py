@@ -1,4 +1,4 @@
-"""The certificate: any pair (d, w), made feasible, and the interval of the optimum that it proves.
+"""The certificate: any pair (d, w), made feasible, and the interval of the optimum that it proves (see `certifier`).
 
 For feasible d and w the optimum of `min F(d) + G(Uᵀd)` lies between the dual value D(w) = -F*(-Uw) - G*(w) and the
 primal value P(d), and their difference is a sum of non-negative terms,
@@ -20,17 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.certificates.feasibility import meet
 from boostopt.certificates.saving import save_certificate
-from boostopt.edges.base import EdgeFunction
-from boostopt.errors import ProblemError
-from boostopt.margins import Margins
-from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
 from boostopt.text import html_table, interval
-
-MASS = 1e-9
-"""By how much the weights may sum to more than 1 where an edge function is known on [-1, 1] only."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +71,7 @@ class Certificate:
         Multipliers of the constraints, derived from w and d alone.
     kkt
         Residuals of the optimality conditions for the answer as it was given.
-    span
+    value_bound
         C_Delta / eta, the largest value of the regularizer: the scale of `relative_gap`.
     excess
         Positive if the program is infeasible, and then by how much `w` proves it: <d, U w> is larger than the domain
@@ -96,7 +88,7 @@ class Certificate:
     hypothesis_gaps: Float[Array, " t"]
     multipliers: Mapping[str, float | Array]
     kkt: KKT
-    span: float
+    value_bound: float
     excess: float = 0.0
 
     @property
@@ -178,7 +170,7 @@ class Certificate:
         """The gap over max(|upper|, C_Delta / eta): small objectives count in full; inf where that scale is 0."""
         if not np.isfinite(self.gap):
             return self.gap
-        scale = max(abs(self.upper), self.span)
+        scale = max(abs(self.upper), self.value_bound)
         return self.gap / scale if scale > 0 else np.inf
 
     def contains(self, value: float) -> bool:
@@ -188,157 +180,3 @@ class Certificate:
     def overlaps(self, other: Certificate) -> bool:
         """Whether both intervals can hold for one program; if not, boostopt is wrong."""
         return self.lower <= other.upper and other.lower <= self.upper
-
-
-def certify(
-    U: Margins,
-    F: Regularizer,
-    G: EdgeFunction,
-    d: Float[Array, " N"] | None = None,
-    w: Float[Array, " t"] | None = None,
-) -> Certificate:
-    """Make (d, w) feasible, whatever they hold, and return the interval that they prove for min F(d) + G(Uᵀd).
-
-    A missing or meaningless w is replaced by the best answer to d (for the maximum edge: the best single
-    hypothesis), a missing d by d(w).
-    """
-    if not G.exact and F.mass > 1.0 + MASS:
-        raise ProblemError(
-            f"a described edge function takes edges in [-1, 1]; the weights of this regularizer sum to {F.mass:.6g}. "
-            "Use it with weights on the simplex."
-        )
-    repaired = F.project(d)
-    e = U.edges(repaired)
-    feasible_w = None if w is None or (d is not None and not G.exact) else G.project(w)
-    # Without G* in closed form the only w whose bound is tight is a subgradient.
-    v = G.subgradient(e) if feasible_w is None else feasible_w
-    proof = _infeasible(U, F, G, v, d, w)
-    if proof is not None:
-        return proof
-    m = U.margins(v)
-    at = F.conjugate_at(-m, None if d is None else repaired)
-    meaningful = d is not None and bool((np.isfinite(d) & (d > 0)).any())
-    origin = "repaired" if meaningful else "start"
-    answer = _Candidate.meeting(U, F, G, at.d, U.edges(at.d), "d(w)")
-    given = _Candidate.meeting(U, F, G, repaired, e, origin)
-    best = answer if answer.value <= given.value else given
-    slack = _rounding_slack(U, F, G, best.e, v) + (best.cost if np.isfinite(best.cost) else 0.0)
-    # The conditions are judged on what was given, not on what it was replaced by.
-    raw_gaps = F.gaps(repaired, -m, at), G.gaps(e, v)
-    gaps = raw_gaps if best.d is repaired else (F.gaps(best.d, -m, at), G.gaps(best.e, v))
-    certificate = Certificate(
-        lower=float(-at.value - G.conjugate(v, best.e) - slack),
-        upper=float(best.value + slack),
-        slack=slack,
-        d=best.d,
-        w=v,
-        d_is=best.origin,
-        example_gaps=gaps[0],
-        hypothesis_gaps=gaps[1],
-        multipliers={"w": v, **at.multipliers, **G.multipliers(best.e)},
-        kkt=KKT(_residuals(U, F, G, d, w, *raw_gaps)),
-        span=F.span,
-    )
-    if certificate.lower > certificate.upper:
-        raise ProblemError(
-            f"the bounds contradict each other: lower = {certificate.lower!r} > upper = {certificate.upper!r}. F or G "
-            "is not what it says: run check_regularizer and check_edge. If they are boostopt's own, please report it."
-        )
-    return certificate
-
-
-@dataclass(frozen=True)
-class _Candidate:
-    """Weights moved into the domains of F and G as far as they could be, and the primal value that they prove."""
-
-    d: Float[Array, " N"]
-    e: Float[Array, " t"]
-    cost: float
-    value: float
-    origin: str
-
-    @classmethod
-    def meeting(
-        cls, U: Margins, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"], e: Float[Array, " t"], origin: str
-    ) -> _Candidate:
-        """Return the candidate near d, whose edges are e."""
-        met, cost = meet(U, F, G, d)
-        e = e if met is d else U.edges(met)
-        return cls(met, e, cost, F.value(met) + G.value(e) if np.isfinite(cost) else np.inf, origin)
-
-
-def _infeasible(
-    U: Margins,
-    F: Regularizer,
-    G: EdgeFunction,
-    v: Float[Array, " t"],
-    d: Float[Array, " N"] | None,
-    w: Float[Array, " t"] | None,
-) -> Certificate | None:
-    """Return a proof that no d in the domain of F has its edges in the domain of G, if a ray made of v is one."""
-    for ray in G.rays(v):
-        m = U.margins(ray)
-        slack = _rounding_slack(U, F, G, np.zeros(U.t), ray)
-        excess = -F.support(-m) - G.support(ray) - slack
-        if excess > 0:
-            at = F.conjugate_at(-m)
-            return Certificate(
-                lower=np.inf,
-                upper=np.inf,
-                slack=slack,
-                d=at.d,
-                w=ray,
-                d_is="d(w)",
-                example_gaps=np.zeros(U.N),
-                hypothesis_gaps=np.zeros(U.t),
-                multipliers={"w": ray},
-                kkt=KKT(_residuals(U, F, G, d, w, np.zeros(U.N), np.zeros(U.t))),
-                span=F.span,
-                excess=excess,
-            )
-    return None
-
-
-def _rounding_slack(U: Margins, F: Regularizer, G: EdgeFunction, e: Float[Array, " t"], w: Float[Array, " t"]) -> float:
-    """Bound the rounding error of a bound: the length of its sums times the size of its terms.
-
-    The longest sums are the margins (t terms), the edges (a block of rows) and those of F (pairwise, shorter);
-    10 covers the elementary functions. One machine epsilon a step: twice the unit roundoff.
-    """
-    size = F.mass * (1.0 + float(np.abs(w).sum())) + F.magnitude + G.magnitude(e, w, F.mass)
-    return (U.summation_length + U.t + 10) * float(np.finfo(np.float64).eps) * size
-
-
-def _residuals(
-    U: Margins,
-    F: Regularizer,
-    G: EdgeFunction,
-    d: Float[Array, " N"] | None,
-    w: Float[Array, " t"] | None,
-    example_gaps: Float[Array, " N"],
-    hypothesis_gaps: Float[Array, " t"],
-) -> dict[str, float]:
-    """Residuals of the raw pair; a missing side fails all its conditions."""
-    of_d = F.residuals(np.full(F.N, np.nan) if d is None else d)
-    of_w = G.residuals(np.full(U.t, np.nan) if w is None else w)
-    complete = d is not None and w is not None
-    return {
-        **of_d,
-        **_edge_residual(U, G, d),
-        **of_w,
-        "d optimal for w": float(example_gaps.sum()) if complete else np.inf,
-        "w optimal for d": float(hypothesis_gaps.sum()) if complete else np.inf,
-    }
-
-
-def _edge_residual(U: Margins, G: EdgeFunction, d: Float[Array, " N"] | None) -> dict[str, float]:
-    """By how much the edges of a raw d leave the domain of G, where it has one."""
-    allowed = G.domain(U.t)
-    if allowed is None:
-        return {}
-    if d is None or not np.isfinite(d).all():
-        return {"edges allowed": np.inf}
-    with np.errstate(over="ignore", invalid="ignore"):
-        image = allowed.image(U.edges(d))
-        beyond = float(np.maximum(image - allowed.high, allowed.low - image).max())
-    return {"edges allowed": max(0.0, beyond) if np.isfinite(beyond) else np.inf}

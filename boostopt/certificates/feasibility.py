@@ -72,7 +72,7 @@ class _Search:
         self.U, self.F, self.G, self.allowed = U, F, G, allowed
         self.A = allowed.A
         self.equation = allowed.low == allowed.high
-        self.rate = edge_rounding(U, 1.0) * (np.ones(U.t) if self.A is None else np.abs(self.A).sum(axis=1))
+        self.rounding = edge_rounding(U, 1.0) * (np.ones(U.t) if self.A is None else np.abs(self.A).sum(axis=1))
         self.low, self.high = allowed.low.copy(), allowed.high.copy()
         # An equation is summed term by term, bound subtracted: what does not contribute has no rounding error either.
         bounds = allowed.high[self.equation] if F.on_simplex else np.zeros(int(self.equation.sum()))
@@ -91,16 +91,14 @@ class _Search:
         if not self.F.on_simplex:
             # Scaling costs every weight what one edge exceeds: the last roundings are moved or trimmed away instead.
             d = self._shrunk(d, self.allowed.high)
-            found, cost = self._search(d)
-            if np.isfinite(cost):
-                return found, cost
+        met, cost = self._search(d)
+        if np.isfinite(cost):
+            return met, cost
+        if not self.F.on_simplex:
             d = self._trimmed(d)
             return self._search(self._shrunk(d, self.allowed.high, self._spare(d)))
-        found, cost = self._search(d)
-        if np.isfinite(cost):
-            return found, cost
         on_face = self._on_faces(d)
-        return (found, cost) if np.array_equal(on_face, d) else self._search(on_face)
+        return (met, cost) if np.array_equal(on_face, d) else self._search(on_face)
 
     def _search(self, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
         """Move d until no condition fails."""
@@ -132,7 +130,7 @@ class _Search:
         """By how much each inequality is to be satisfied: rounding errors of its value at d."""
         # Weights that need not sum to 1 may be far smaller than the largest ones that are allowed.
         mass = self.F.mass if self.F.on_simplex else float(np.abs(d).sum())
-        return np.where(self.equation, 0.0, SPARE * mass * self.rate)
+        return np.where(self.equation, 0.0, SPARE * mass * self.rounding)
 
     def _excess(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
         """By how much each condition is exceeded, negative from below, 0 where it holds."""

@@ -24,7 +24,8 @@ from typing import Any, Literal
 import numpy as np
 
 from boostopt.arguments import choice, number
-from boostopt.certificates.certificate import Certificate, certify
+from boostopt.certificates.certificate import Certificate
+from boostopt.certificates.certifier import Certifier
 from boostopt.edges.base import Active, EdgeFunction
 from boostopt.margins import Margins
 from boostopt.regularizers.base import Regularizer, Stationarity
@@ -149,69 +150,40 @@ def recover(
     method = choice("method of recovery", method, METHODS)
     advice = "It is the tolerance for an active constraint: pass one such as 1e-6."
     within = number("within", within, "lie in (0, 0.1]", lambda tol: 0.0 < tol <= 0.1, advice)
-    d = F.project(d)
-    e = U.edges(d)
-    conditions = F.stationarity(d, within if method == "nnls" else 1e-300)
-    # At 0 the slope of an entropy is -inf: there is no constraint d >= 0 that could have a multiplier.
-    barrier = ~np.isfinite(F.stationarity(conditions.lower, 0.0).slopes)
-    system = _System(U, conditions, G.active(e, within), F.on_simplex, d, within, barrier)
-    w, beta, normals = system.by_nnls() if method == "nnls" else system.by_least_squares()
-    rest = -(U.margins(w) + beta + normals + conditions.slopes)
-    psi, zeta = (
-        np.where(system.at_cap, np.maximum(rest, 0.0), 0.0),
-        np.where(system.at_zero, np.maximum(-rest, 0.0), 0.0),
-    )
-    rank, unknowns = system.rank()
-    tiny, big = G.active(e, within / DOUBTFUL), G.active(e, within * DOUBTFUL)
-    return Recovery(
-        method=method,
-        within=within,
-        w=w,
-        beta=beta,
-        psi=psi,
-        zeta=zeta,
-        residual=float(np.abs(rest - psi + zeta)[system.movable].max(initial=0.0)),
-        at_cap=system.at_cap,
-        at_zero=system.at_zero,
-        active_edges=_touched(system.active),
-        doubtful_examples=np.flatnonzero(
-            _near(d, conditions, within * DOUBTFUL) & ~_near(d, conditions, within / DOUBTFUL)
-        ),
-        doubtful_hypotheses=np.flatnonzero(_touched(big) & ~_touched(tiny)),
-        rank=rank,
-        unknowns=unknowns,
-        certificate=certify(U, F, G, d, w),
-    )
+    system = _System(U, F, G, F.project(d), method, within)
+    return system.recovery(Certifier(U, F, G, system.d).certify(system.w))
 
 
-def best_recovery(U: Margins, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"]) -> Recovery:
+def best_recovery(certifier: Certifier) -> Recovery:
     """Return the recovery of smallest certified gap over the tolerances of a sweep."""
-    return min((recover(U, F, G, d, within=within) for within in TOLERANCES), key=lambda one: one.certificate.gap)
+    parts, of_d = (certifier.U, certifier.F, certifier.G, certifier.repaired), certifier.of_repaired
+    systems = [_System(*parts, "nnls", within) for within in TOLERANCES]
+    best = min(systems, key=lambda system: of_d.certify(system.w).gap)
+    return best.recovery(of_d.certify(best.w))
 
 
 class _System:
     """The equations and inequalities in x (w = offset + directions @ x), beta and the multipliers of the normals."""
 
     def __init__(
-        self,
-        U: Margins,
-        conditions: Stationarity,
-        active: Active,
-        on_simplex: bool,
-        d: Float[Array, " N"],
-        within: float,
-        barrier: Bool[Array, " N"],
+        self, U: Margins, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"], method: Method, within: float
     ) -> None:
-        self.barrier = barrier
-        self.active, self.on_simplex, self.normals = active, on_simplex, conditions.normals
+        self.U, self.G, self.d, self.within = U, G, d, within
+        self.method: Method = method
+        self.conditions = conditions = F.stationarity(d, within if method == "nnls" else 1e-300)
+        self.edges = U.edges(d)
+        self.active, self.on_simplex, self.normals = G.active(self.edges, within), F.on_simplex, conditions.normals
+        # At 0 the slope of an entropy is -inf: there is no constraint d >= 0 that could have a multiplier.
+        self.barrier = ~np.isfinite(F.stationarity(conditions.lower, 0.0).slopes)
         upper, lower = conditions.upper, conditions.lower
         # A weight that cannot move has multipliers of both signs: its condition says nothing.
         self.movable = (upper > lower) & np.isfinite(conditions.slopes)
         self.at_cap = (upper - d <= within * upper) & self.movable
         self.at_zero = (d - lower <= within * upper) & self.movable & ~self.at_cap
         self.inside = self.movable & ~self.at_cap & ~self.at_zero
+        active = self.active
         columns = [U.margins(direction) for direction in active.directions.T]
-        if on_simplex:
+        if self.on_simplex:
             columns.append(np.ones(U.N))
         columns += list(conditions.normals.T)
         self.matrix = np.column_stack(columns) if columns else np.zeros((U.N, 0))
@@ -220,14 +192,42 @@ class _System:
         self.extra = list[tuple[Float[Array, " k"], float]]()
         if conditions.total is not None:
             # <d, z - slopes - beta> = total with z = -Uw: one more equation in the unknowns.
-            known = np.where(d > 0, self.right, 0.0)
-            self.extra.append((d @ self.matrix, float(d @ known) - conditions.total))
+            rest = np.where(d > 0, self.right, 0.0)
+            self.extra.append((d @ self.matrix, float(d @ rest) - conditions.total))
         if active.total is not None and not active.at_most:
             self.extra.append((np.where(np.arange(self.matrix.shape[1]) < self.k, 1.0, 0.0), active.total))
+        self.w, self.beta, self.of_normals = self._by_nnls() if method == "nnls" else self._by_least_squares()
+
+    def recovery(self, certificate: Certificate) -> Recovery:
+        """Return the multipliers, and how much can be told, with what the weights prove."""
+        rest = -(self.U.margins(self.w) + self.beta + self.of_normals + self.conditions.slopes)
+        psi = np.where(self.at_cap, np.maximum(rest, 0.0), 0.0)
+        zeta = np.where(self.at_zero, np.maximum(-rest, 0.0), 0.0)
+        rank, unknowns = self._rank()
+        little, much = self.within / DOUBTFUL, self.within * DOUBTFUL
+        tiny, big = self.G.active(self.edges, little), self.G.active(self.edges, much)
+        near, nearest = (_near(self.d, self.conditions, within) for within in (much, little))
+        return Recovery(
+            method=self.method,
+            within=self.within,
+            w=self.w,
+            beta=self.beta,
+            psi=psi,
+            zeta=zeta,
+            residual=float(np.abs(rest - psi + zeta)[self.movable].max(initial=0.0)),
+            at_cap=self.at_cap,
+            at_zero=self.at_zero,
+            active_edges=_touched(self.active),
+            doubtful_examples=np.flatnonzero(near & ~nearest),
+            doubtful_hypotheses=np.flatnonzero(_touched(big) & ~_touched(tiny)),
+            rank=rank,
+            unknowns=unknowns,
+            certificate=certificate,
+        )
 
     # The squares of huge slopes overflow, in SciPy too; what comes of it is measured like any other answer.
     @np.errstate(all="ignore")
-    def by_nnls(self) -> tuple[Float[Array, " t"], float, Float[Array, " N"]]:
+    def _by_nnls(self) -> tuple[Float[Array, " t"], float, Float[Array, " N"]]:
         """Least squares over the equations and the violated inequalities, until these no longer change."""
         lower = np.full(self.matrix.shape[1], -np.inf)
         lower[self.k + self.on_simplex :] = 0.0
@@ -252,13 +252,13 @@ class _System:
             used = following
         return self._read(best)
 
-    def by_least_squares(self) -> tuple[Float[Array, " t"], float, Float[Array, " N"]]:
+    def _by_least_squares(self) -> tuple[Float[Array, " t"], float, Float[Array, " N"]]:
         """Least squares over the equations alone, of all weights that no active constraint holds."""
         rows = self.inside | (self.at_zero & self.barrier)
         matrix, right = self._with_extra(self.matrix[rows], self.right[rows], 1.0)
         return self._read(np.linalg.lstsq(matrix, right, rcond=None)[0])
 
-    def rank(self) -> tuple[int, int]:
+    def _rank(self) -> tuple[int, int]:
         """Rank of the equations, number of unknowns."""
         matrix, _ = self._with_extra(self.matrix[self.inside], self.right[self.inside], 1.0)
         # A hypothesis that may have weight of either sign has two columns and is one unknown.

@@ -77,17 +77,17 @@ def _extremes(probe: RegularizerProbe) -> list[tuple[Float[Array, " N"], Float[A
     return extremes
 
 
-def span(probe: RegularizerProbe) -> Measurements:
-    """F is at most the span on the domain."""
-    F, bound = probe.F, number(ask(lambda: probe.F.span), "span")
+def value_bound(probe: RegularizerProbe) -> Measurements:
+    """F is at most value_bound on the domain."""
+    F, bound = probe.F, number(ask(lambda: probe.F.value_bound), "value_bound")
     if bound != bound and not F.exact:
-        yield NotAsked("the span is not known (nan)")
+        yield NotAsked("value_bound is not known (nan)")
         return
     # At large arguments the maximizers are vertices.
     vertices = [probe.conjugate_at(FAR * z).d for z in probe.directions] if F.exact else []
     for d in (*probe.weights, *vertices, *(vertex for _, vertex, _ in _extremes(probe))):
         value = probe.value(d)
-        yield Measured(value - bound, ROUNDING * scale_of(value), f"F(d) exceeds the span {bound:.9g}", {"d": d})
+        yield Measured(value - bound, ROUNDING * scale_of(value), f"F(d) exceeds value_bound {bound:.9g}", {"d": d})
 
 
 def support(probe: RegularizerProbe) -> Measurements:

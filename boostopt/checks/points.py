@@ -69,14 +69,14 @@ class RegularizerProbe(Probe):
         return vector(ask(self.F.gaps, d, z, at), self.F.N, "gaps")
 
     @property
-    def unit(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> Float[Array, " N"]:
         """Natural sizes of the weights."""
-        return vector(ask(lambda: self.F.unit), self.F.N, "unit")
+        return vector(ask(lambda: self.F.weight_scale), self.F.N, "weight_scale")
 
     @cached_property
     def size(self) -> float:
         """Natural size of the weights, for draws where no simplex sets it."""
-        return float(np.abs(self.unit).sum())
+        return float(np.abs(self.weight_scale).sum())
 
     @cached_property
     def junk(self) -> list[Float[Array, " N"]]:
@@ -96,11 +96,11 @@ class RegularizerProbe(Probe):
     @cached_property
     def weights(self) -> list[Float[Array, " N"]]:
         """Points of the domain, inside and on its boundary."""
-        N, rng, unit = self.F.N, self.rng(1), self.unit
+        N, rng, scale = self.F.N, self.rng(1), self.weight_scale
         raw = [
             None,
-            *(unit * rng.exponential(size=N) for _ in range(2)),
-            unit * rng.exponential(size=N) ** 4,
+            *(scale * rng.exponential(size=N) for _ in range(2)),
+            scale * rng.exponential(size=N) ** 4,
             *(self.size * rng.exponential(size=N) * (rng.random(N) < 0.4) for _ in range(2)),
             self.size * np.eye(N)[rng.integers(N)],
         ]
@@ -110,11 +110,11 @@ class RegularizerProbe(Probe):
     def directions(self) -> list[Float[Array, " N"]]:
         """Arguments of F*: of the size of margins, smaller, larger, with ties."""
         N, rng = self.F.N, self.rng(2)
-        rate = number(ask(lambda: self.F.rate), "rate")
+        scale = number(ask(lambda: self.F.objective_scale), "objective_scale")
         return [
             rng.uniform(-1, 1, N),
             rng.normal(size=N) * 3.0,
-            rng.uniform(-1, 1, N) / rate,
+            rng.uniform(-1, 1, N) / scale,
             rng.choice([-1.0, 1.0], N),
             np.eye(N)[0],
             np.full(N, 0.3),

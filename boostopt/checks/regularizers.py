@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from boostopt.arguments import seed
-from boostopt.checks.domains import domain, mass, residuals, room, span, support
+from boostopt.checks.domains import domain, mass, residuals, room, support, value_bound
 from boostopt.checks.measuring import (
     FEASIBLE,
     ROUNDING,
@@ -252,9 +252,10 @@ def _finite(probe: RegularizerProbe) -> Measurements:
 
 
 def _sizes(probe: RegularizerProbe) -> Measurements:
-    F, unit = probe.F, probe.unit
-    yield held(bool((np.isfinite(unit) & (unit > 0)).all()), "unit must be positive and finite", {"unit": unit})
-    sizes = {"rate": ask(lambda: F.rate), "mass": ask(lambda: F.mass), "magnitude": ask(lambda: F.magnitude)}
+    F, scale = probe.F, probe.weight_scale
+    positive = bool((np.isfinite(scale) & (scale > 0)).all())
+    yield held(positive, "weight_scale must be positive and finite", {"weight_scale": scale})
+    sizes = {name: ask(lambda name=name: getattr(F, name)) for name in ("objective_scale", "mass", "magnitude")}
     for name, answer in sizes.items():
         size = number(answer, name)
         right = size >= 0.0 if name == "magnitude" else size > 0.0
@@ -274,7 +275,7 @@ REGULARIZER_CHECKS: dict[str, Callable[[RegularizerProbe], Measurements]] = {
     "gaps": _gaps,
     "cvxpy-value": _cvxpy_value,
     "cvxpy-conjugate": _cvxpy_conjugate,
-    "span": span,
+    "value_bound": value_bound,
     "support": support,
     "mass": mass,
     "room": room,

@@ -28,7 +28,7 @@ from boostopt.errors import OptionError, ProblemError, shown, unknown_name
 from boostopt.oracles import Oracle
 from boostopt.oracles.weights import EPSILON
 from boostopt.programs.formulation import Formulation
-from boostopt.regularizers.capped_simplex import FULL_SUPPORT
+from boostopt.regularizers.capped_softmax import FULL_SUPPORT
 from boostopt.shapes import Array, Bool, Float
 from boostopt.text import interval
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from boostopt.arrays import as_array
 from boostopt.boosting.collected import OUTSIDE
 from boostopt.classifiers.hypotheses import Negation, Rows, quietly
 from boostopt.errors import ProblemError
-from boostopt.margins import Margins, as_array
+from boostopt.margins import Margins
 from boostopt.oracles.base import Hypothesis, as_stored
 from boostopt.oracles.examples import signs
 from boostopt.oracles.features import Features, evaluate

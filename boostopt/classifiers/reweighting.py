@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import choice, flag, instance, optional, tolerance
+from boostopt.arrays import as_array
 from boostopt.backends.base import Backend
 from boostopt.boosting.options import check_keywords
 from boostopt.boosting.soft_margin import Goal
@@ -19,7 +20,7 @@ from boostopt.classifiers.thinning import certified, trimmed
 from boostopt.edges.base import EdgeFunction
 from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.errors import OptionError, ProblemError
-from boostopt.margins import Margins, as_array
+from boostopt.margins import Margins
 from boostopt.oracles.examples import multiplicities
 from boostopt.oracles.fitted import VALUES
 from boostopt.programs.catalogue import get_formulation

@@ -188,13 +188,16 @@ class EdgeFunction(ABC):
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         """Return the t non-negative terms that sum to G(e) + G*(w) - <w, e>, G* as `conjugate(w, near=e)` gives it."""
 
-    @abstractmethod
     def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
-        """Return the multipliers and epigraph variables at e by their name in the papers."""
+        """Return the multipliers and epigraph variables at e by their name in the papers; none by default."""
+        return {}
 
-    @abstractmethod
     def active(self, e: Float[Array, " t"], within: float) -> Active:
-        """Return the hypothesis weights that complementary slackness leaves, ties up to `within` included."""
+        """Return the hypothesis weights that complementary slackness leaves, ties up to `within` included.
+
+        By default those of the subgradient alone, as where G has a gradient.
+        """
+        return Active(np.zeros((len(e), 0)), False, None, False, self.subgradient(e))
 
     @abstractmethod
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
@@ -226,6 +229,15 @@ class EdgeFunction(ABC):
     def support(self, ray: Float[Array, " t"]) -> float:
         """Return the maximum of <ray, e> over the domain of G, for a direction that `rays` gave."""
         return np.inf
+
+
+class SupportFunction(EdgeFunction):
+    """A G that is linear from 0 on: G* is the indicator of the hypothesis weights that `project` leads to."""
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+        return 0.0
 
 
 def finite(w: Float[Array, " t"]) -> Float[Array, " t"]:

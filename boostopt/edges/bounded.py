@@ -15,11 +15,54 @@ import numpy as np
 
 from boostopt.edges.base import Active, EdgeFunction, Epigraph, Polyhedron, finite, violations
 from boostopt.edges.maximum import MaximumEdge
+from boostopt.expressions import cp
 from boostopt.shapes import Array, Float
 
 
+class _HeldEdges(EdgeFunction):
+    """Indicator of edges that are held at or below one level, which G* multiplies the sum of w by."""
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    level_name: ClassVar[str]
+    """The name of the field that is the level."""
+
+    @property
+    def level(self) -> float:
+        """The bound, or the value, of every edge."""
+        return getattr(self, self.level_name)
+
+    @property
+    def largest_edge(self) -> EdgeFunction | None:
+        return MaximumEdge()
+
+    def statement(self) -> dict[str, Any]:
+        return {"kind": self.kind, self.level_name: self.level}
+
+    def value(self, e: Float[Array, " t"]) -> float:
+        return 0.0
+
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+        return self.level * float(w.sum())
+
+    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        return np.zeros(len(e))
+
+    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
+        return {self.level_name: self.level}
+
+    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+        return abs(self.level) * float(np.abs(w).sum())
+
+    def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
+        total = float(np.abs(w).sum())
+        return [w / total] if total > 0 else []
+
+    def support(self, ray: Float[Array, " t"]) -> float:
+        return self.level * float(ray.sum())
+
+
 @dataclass(frozen=True)
-class BoundedEdges(EdgeFunction):
+class BoundedEdges(_HeldEdges):
     """Indicator of e <= gamma.
 
     Parameters
@@ -30,28 +73,12 @@ class BoundedEdges(EdgeFunction):
 
     gamma: float
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    level_name: ClassVar[str] = "gamma"
     kind: ClassVar[str] = "bounded"
 
     @property
     def edge_bound(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.gamma
-
-    @property
-    def largest_edge(self) -> EdgeFunction | None:
-        return MaximumEdge()
-
-    def statement(self) -> dict[str, Any]:
-        return {"kind": self.kind, "gamma": self.gamma}
-
-    def value(self, e: Float[Array, " t"]) -> float:
-        return 0.0
-
-    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
-        return self.gamma * float(w.sum())
-
-    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
-        return np.zeros(len(e))
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
         return finite(w).clip(min=0.0)
@@ -62,41 +89,24 @@ class BoundedEdges(EdgeFunction):
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         return w * np.maximum(self.gamma - e, 0.0)
 
-    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
-        return {"gamma": self.gamma}
-
     def active(self, e: Float[Array, " t"], within: float) -> Active:
         return Active(np.eye(len(e))[:, e >= self.gamma - within], False, None, False, np.zeros(len(e)))
 
-    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
-        return abs(self.gamma) * float(w.sum())
-
     def domain(self, t: int) -> Polyhedron | None:
         return Polyhedron(None, np.full(t, -np.inf), np.full(t, self.gamma))
-
-    def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
-        total = float(w.sum())
-        return [w / total] if total > 0 else []
-
-    def support(self, ray: Float[Array, " t"]) -> float:
-        return self.gamma * float(ray.sum())
 
     def epigraph(self, t: int) -> Epigraph | None:
         return Epigraph.of_rows(t, np.full(t, self.gamma))
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return cp.Constant(0.0), [e <= self.gamma]
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return self.gamma * cp.sum(w), [w >= 0]
 
 
 @dataclass(frozen=True)
-class FixedEdges(EdgeFunction):
+class FixedEdges(_HeldEdges):
     """Indicator of e = rho, the same value for every edge.
 
     Parameters
@@ -107,24 +117,8 @@ class FixedEdges(EdgeFunction):
 
     rho: float
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
+    level_name: ClassVar[str] = "rho"
     kind: ClassVar[str] = "fixed"
-
-    @property
-    def largest_edge(self) -> EdgeFunction | None:
-        return MaximumEdge()
-
-    def statement(self) -> dict[str, Any]:
-        return {"kind": self.kind, "rho": self.rho}
-
-    def value(self, e: Float[Array, " t"]) -> float:
-        return 0.0
-
-    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
-        return self.rho * float(w.sum())
-
-    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
-        return np.zeros(len(e))
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
         return finite(w)
@@ -135,14 +129,8 @@ class FixedEdges(EdgeFunction):
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         return np.zeros(len(w))
 
-    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
-        return {"rho": self.rho}
-
     def active(self, e: Float[Array, " t"], within: float) -> Active:
         return Active(np.eye(len(e)), True, None, False, np.zeros(len(e)))
-
-    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
-        return abs(self.rho) * float(np.abs(w).sum())
 
     def domain(self, t: int) -> Polyhedron | None:
         return Polyhedron(None, np.full(t, self.rho), np.full(t, self.rho))
@@ -150,21 +138,13 @@ class FixedEdges(EdgeFunction):
     def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
         if len(w) == 1:
             return [np.array([1.0]), np.array([-1.0])]
-        total = float(np.abs(w).sum())
-        return [w / total] if total > 0 else []
-
-    def support(self, ray: Float[Array, " t"]) -> float:
-        return self.rho * float(ray.sum())
+        return super().rays(w)
 
     def epigraph(self, t: int) -> Epigraph | None:
         return Epigraph.of_rows(t, np.full(t, self.rho), equality=True)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return cp.Constant(0.0), [e == self.rho]
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return self.rho * cp.sum(w), []

@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.arguments import maker
-from boostopt.edges.base import Active, EdgeFunction, finite, violations
+from boostopt.edges.base import EdgeFunction, finite, violations
 from boostopt.errors import ProblemError
-from boostopt.expressions import cones_of, gradient, made_of, solve_roughly
+from boostopt.expressions import cones_of, cp, gradient, made_of, solve_roughly
 from boostopt.shapes import Array, Float
 
 
@@ -52,8 +52,6 @@ class DescribedEdges(EdgeFunction):
 
     @cached_property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        import cvxpy as cp
-
         e, G = self._model(2)
         return cones_of(cp.Problem(cp.Minimize(G), [e <= 1, e >= -1]))
 
@@ -87,12 +85,6 @@ class DescribedEdges(EdgeFunction):
         off = w - self.subgradient(e)
         return np.abs(off) - off * e
 
-    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
-        return {}
-
-    def active(self, e: Float[Array, " t"], within: float) -> Active:
-        return Active(np.zeros((len(e), 0)), False, None, False, self.subgradient(e))
-
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
         return 1.0 + abs(self.value(e)) + float(np.abs(w).sum()) + mass * float(np.abs(self.subgradient(e)).sum())
 
@@ -104,8 +96,6 @@ class DescribedEdges(EdgeFunction):
 
     def _model(self, t: int) -> tuple[Any, Any]:
         """Return (e, G(e)) as CVXPY has them."""
-        import cvxpy as cp
-
         if t not in self._models:
             e = cp.Variable(t, name="e")
             G = made_of("the edge function", self.G, e)
@@ -119,8 +109,6 @@ class DescribedEdges(EdgeFunction):
 
     def _maximizer(self, w: Float[Array, " t"]) -> Float[Array, " t"]:
         """Return edges near argmax <w, e> - G(e) over the box; any edges give a bound."""
-        import cvxpy as cp
-
         e, G = self._model(len(w))
-        found = solve_roughly(cp.Problem(cp.Maximize(w @ e - G), [e <= 1, e >= -1]), e)
-        return np.zeros(len(w)) if found is None else np.clip(found, -1.0, 1.0)
+        edges = solve_roughly(cp.Problem(cp.Maximize(w @ e - G), [e <= 1, e >= -1]), e)
+        return np.zeros(len(w)) if edges is None else np.clip(edges, -1.0, 1.0)

@@ -11,12 +11,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.edges.base import Active, EdgeFunction, Epigraph, violations
+from boostopt.edges.base import Epigraph, SupportFunction, violations
+from boostopt.expressions import cp
 from boostopt.shapes import Array, Float
 
 
 @dataclass(frozen=True)
-class LinearEdges(EdgeFunction):
+class LinearEdges(SupportFunction):
     """slope times the sum of the edges.
 
     Parameters
@@ -27,7 +28,6 @@ class LinearEdges(EdgeFunction):
 
     slope: float
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
     kind: ClassVar[str] = "linear"
 
     def statement(self) -> dict[str, Any]:
@@ -35,9 +35,6 @@ class LinearEdges(EdgeFunction):
 
     def value(self, e: Float[Array, " t"]) -> float:
         return self.slope * float(e.sum())
-
-    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
-        return 0.0
 
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
         return np.full(len(e), self.slope)
@@ -52,12 +49,6 @@ class LinearEdges(EdgeFunction):
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         return np.zeros(len(w))
 
-    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
-        return {}
-
-    def active(self, e: Float[Array, " t"], within: float) -> Active:
-        return Active(np.zeros((len(e), 0)), False, None, False, self.subgradient(e))
-
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
         return abs(self.slope) * len(e) * mass
 
@@ -65,11 +56,7 @@ class LinearEdges(EdgeFunction):
         return Epigraph.of_rows(t, np.zeros(0), np.zeros((0, t)), slope=np.full(t, self.slope))
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return self.slope * cp.sum(e), []
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return cp.Constant(0.0), [w == self.slope]

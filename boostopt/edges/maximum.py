@@ -11,23 +11,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.edges.base import Active, EdgeFunction, Epigraph, violations
+from boostopt.edges.base import Active, Epigraph, SupportFunction, violations
+from boostopt.expressions import cp
 from boostopt.shapes import Array, Float
 
 
 @dataclass(frozen=True)
-class MaximumEdge(EdgeFunction):
+class MaximumEdge(SupportFunction):
     """The largest edge; its conjugate holds w to the simplex."""
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
     kind: ClassVar[str] = "maximum"
     mixes: ClassVar[bool] = True
 
     def value(self, e: Float[Array, " t"]) -> float:
         return float(e.max())
-
-    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
-        return 0.0
 
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
         w = np.zeros(len(e))
@@ -59,30 +56,22 @@ class MaximumEdge(EdgeFunction):
         return Epigraph.of_rows(t, np.zeros(t), largest=True)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return cp.max(e), []
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return cp.Constant(0.0), [w >= 0, cp.sum(w) == 1]
 
 
 @dataclass(frozen=True)
-class AbsoluteEdge(EdgeFunction):
+class AbsoluteEdge(SupportFunction):
     """The largest absolute edge; its conjugate holds w to the ball of the 1-norm."""
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
     even: ClassVar[bool] = True
     kind: ClassVar[str] = "absolute"
     mixes: ClassVar[bool] = True
 
     def value(self, e: Float[Array, " t"]) -> float:
         return float(np.abs(e).max())
-
-    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
-        return 0.0
 
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
         w, q = np.zeros(len(e)), int(np.argmax(np.abs(e)))
@@ -120,11 +109,7 @@ class AbsoluteEdge(EdgeFunction):
         return Epigraph.of_rows(t, np.zeros(2 * t), np.kron(np.eye(t), [[1.0], [-1.0]]), largest=True)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return cp.norm_inf(e), []
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return cp.Constant(0.0), [cp.norm1(w) <= 1]

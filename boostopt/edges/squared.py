@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.edges.base import Active, EdgeFunction, Epigraph, finite, violations
+from boostopt.edges.base import EdgeFunction, Epigraph, finite, violations
+from boostopt.expressions import cp
 from boostopt.shapes import Array, Float
 
 
@@ -41,12 +42,6 @@ class SquaredEdges(EdgeFunction):
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         return (0.5 * e - w) ** 2
 
-    def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
-        return {}
-
-    def active(self, e: Float[Array, " t"], within: float) -> Active:
-        return Active(np.zeros((len(e), 0)), False, None, False, self.subgradient(e))
-
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
         return float((0.25 * e**2 + w**2 + 0.5 * mass * np.abs(e)).sum())
 
@@ -54,13 +49,9 @@ class SquaredEdges(EdgeFunction):
         return _of_squares(t, equality=True)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return 0.25 * cp.sum_squares(e), []
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return cp.sum_squares(w), []
 
 
@@ -90,8 +81,6 @@ class SquaredPositiveEdges(SquaredEdges):
         return _of_squares(t, equality=False)
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return super().cvxpy_value(cp.pos(e))
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:

@@ -12,18 +12,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.edges.base import Active, EdgeFunction, Epigraph, Polyhedron, finite, violations
+from boostopt.edges.base import Active, EdgeFunction, Epigraph, Polyhedron, SupportFunction, finite, violations
 from boostopt.edges.maximum import MaximumEdge
+from boostopt.expressions import cp
 from boostopt.shapes import Array, Float
 
 DIFFERENCE = np.array([-1.0, 1.0])
 
 
 @dataclass(frozen=True)
-class TiedEdges(EdgeFunction):
+class TiedEdges(SupportFunction):
     """The value of two edges that are equal; t must be 2."""
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear"})
     kind: ClassVar[str] = "tied"
 
     @property
@@ -32,9 +32,6 @@ class TiedEdges(EdgeFunction):
 
     def value(self, e: Float[Array, " t"]) -> float:
         return float(e[1])
-
-    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
-        return 0.0
 
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
         return np.array([0.5, 0.5])
@@ -72,6 +69,4 @@ class TiedEdges(EdgeFunction):
         return e[1], [e[1] == e[0]]
 
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return cp.Constant(0.0), [cp.sum(w) == 1]

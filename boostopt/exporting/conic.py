@@ -19,6 +19,7 @@ import numpy as np
 import scipy.sparse
 
 from boostopt.errors import OptionError
+from boostopt.expressions import cp
 from boostopt.programs.derived import Side
 from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float, Int
@@ -58,8 +59,23 @@ class Cones:
 
 
 @dataclass(frozen=True, eq=False)
-class ConicProgram:
+class ConicNumbers:
     """min over x of offset + <q, x> + (1/2) <x, P x> subject to b - A x in K.
+
+    P and A are scipy's sparse columns.
+    """
+
+    P: Any
+    q: Float[Array, " n"]
+    offset: float
+    A: Any
+    b: Float[Array, " rows"]
+    cones: Cones
+
+
+@dataclass(frozen=True, eq=False)
+class ConicProgram(ConicNumbers):
+    """One side of a program.
 
     The first variables are d (or w), behind them e (or m). The first rows are the link, whose multipliers are the
     other side's variables.
@@ -70,32 +86,18 @@ class ConicProgram:
         The side of the program that it is.
     own, linked
         Numbers of the first variables (d, or w) and of those behind them (e, or m); there are `linked` link rows.
-    P, A
-        scipy's sparse columns.
     """
 
     side: Side
     own: int
     linked: int
-    P: Any
-    q: Float[Array, " n"]
-    offset: float
-    A: Any
-    b: Float[Array, " rows"]
-    cones: Cones
 
 
 @dataclass(frozen=True, eq=False)
-class _Part:
+class _Part(ConicNumbers):
     """F or G (or a conjugate) over its variable, which comes first, and further variables."""
 
     size: int
-    P: Any
-    q: Float[Array, " n"]
-    offset: float
-    A: Any
-    b: Float[Array, " rows"]
-    cones: Cones
 
     @property
     def further(self) -> int:
@@ -131,8 +133,6 @@ def conic_program(program: Program, side: Side, quadratic: bool) -> ConicProgram
 
 def _compiled(program: Program, size: int, function: Any, sign: float, quadratic: bool) -> _Part:
     """Return a function of sign * x, as CVXPY compiles its minimum over x."""
-    import cvxpy as cp
-
     x = cp.Variable(size)
     expression, constraints = function(x if sign > 0 else -x)
     problem = cp.Problem(cp.Minimize(expression), constraints)
@@ -150,7 +150,7 @@ def _compiled(program: Program, size: int, function: Any, sign: float, quadratic
     A = scipy.sparse.csc_array(rows)[:, order]
     P = scipy.sparse.csc_array((n, n) if squares is None else squares)[order][:, order]
     q, offset = compiled.apply_parameters()[:2]
-    return _Part(size, P, np.asarray(q)[order], float(offset), A, np.asarray(data["b"]), cones)
+    return _Part(P, np.asarray(q)[order], float(offset), A, np.asarray(data["b"]), cones, size)
 
 
 def _with_first(start: int, size: int, n: int) -> Int[Array, " n"]:

@@ -72,12 +72,12 @@ def _settings(program: Program) -> list[str]:
 def _changed(program: Program) -> dict[str, Any]:
     """Return the parameters that are not at their default."""
     p, page = program.parameters, program.formulation
-    known = page.parameters if isinstance(page, Formulation) else {}
+    declared = page.parameters if isinstance(page, Formulation) else {}
     values = {field.name: getattr(p, field.name) for field in dataclasses.fields(p)}
     return {
         name: value
         for name, value in values.items()
-        if name not in known or isinstance(value, np.ndarray) or value != known[name].default
+        if name not in declared or isinstance(value, np.ndarray) or value != declared[name].default
     }
 
 

@@ -48,7 +48,7 @@ def export(program: Program, path: str | os.PathLike[str], side: str = "primal")
     rows are e - U'd = 0, named w_q (Uw - m = 0, named d_n); their multipliers are the other side's variables.
     """
     check_program(program)
-    target, side = file_path("path", path), _known(side)
+    target, side = file_path("path", path), choice("side", side, SIDES)
     ending = target.suffix.lower()
     if ending == ".npz":
         arrays = instance_arrays(program)
@@ -65,11 +65,6 @@ def export(program: Program, path: str | os.PathLike[str], side: str = "primal")
             f"expected a path that ends in {', '.join(ENDINGS)}; got {str(path)!r}. "
             "Take MPS for linear and quadratic programs, CBF for cones, npz for the instance."
         )
-
-
-def _known(side: str) -> Side:
-    """Return a side that there is."""
-    return choice("side", side, SIDES)
 
 
 def _linear_or_quadratic(program: Program, side: Side) -> ConicProgram:

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
+from boostopt.arrays import as_array, check_unmasked
 from boostopt.errors import ProblemError, shown
-from boostopt.margins import as_array, check_unmasked
 from boostopt.oracles.base import Hypothesis, Oracle
 from boostopt.oracles.features import Features, checked_features, evaluate
 from boostopt.shapes import Array, Float, Int, Int8, Num

@@ -11,8 +11,8 @@ import numpy as np
 import scipy.sparse
 
 from boostopt.arguments import instance, listed
+from boostopt.arrays import check_unmasked, compressed_rows
 from boostopt.errors import ProblemError, shown
-from boostopt.margins import check_unmasked, compressed_rows
 from boostopt.oracles.base import Hypothesis
 from boostopt.shapes import Array, Float
 

@@ -12,8 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import flag, number, optional, seed
+from boostopt.arrays import as_array
 from boostopt.errors import OptionError, ProblemError, shown, unknown_name
-from boostopt.margins import Margins, as_array
+from boostopt.margins import Margins
 from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, State, as_stored
 from boostopt.oracles.examples import multiplicities
 from boostopt.oracles.features import Features, HypothesisOfFeatures

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from boostopt.arguments import optional, positive
+from boostopt.arrays import as_array
 from boostopt.boosting.run import Run
 from boostopt.boosting.soft_margin import Goal
 from boostopt.errors import OptionError, ProblemError
-from boostopt.margins import as_array
 from boostopt.pictures.style import by_label
 from boostopt.programs.program import Examples
 from boostopt.shapes import Array, Float
@@ -22,7 +22,7 @@ def title(run: Run) -> str:
     return page.title or page.name
 
 
-def run_of(given: Any) -> Any:
+def run_of(source: Any) -> Any:
     """Return the run of a classifier of two classes, which has it as `run_`; anything else as it is.
 
     Raises
@@ -30,24 +30,24 @@ def run_of(given: Any) -> Any:
     ProblemError
         The classifier is not fitted.
     """
-    if hasattr(type(given), "run_") and not hasattr(given, "runs_"):
-        raise ProblemError(f"a classifier must be fitted; {type(given).__name__} is not. Call fit(X, y) first.")
-    return getattr(given, "run_", given)
+    if hasattr(type(source), "run_") and not hasattr(source, "runs_"):
+        raise ProblemError(f"a classifier must be fitted; {type(source).__name__} is not. Call fit(X, y) first.")
+    return getattr(source, "run_", source)
 
 
 def runs_by_label(runs: Any) -> dict[str, Run]:
     """Return runs by label, those of classifiers too, one by its algorithm; OptionError for anything else."""
     one = run_of(runs)
-    given: dict[str, Any] = by_label(one, "a run", title(one) if isinstance(one, Run) else "")
-    found: dict[str, Run] = {}
-    for label, thing in given.items():
+    sources: dict[str, Any] = by_label(one, "a run", title(one) if isinstance(one, Run) else "")
+    named: dict[str, Run] = {}
+    for label, thing in sources.items():
         run = run_of(thing)
         if not isinstance(run, Run):
             name = f" as {label!r}" if label else ""
             several = "one of model.runs_" if hasattr(run, "runs_") else "the run"
             raise OptionError(f"expected a Run, what boost returns; got {type(run).__name__}{name}. Pass {several}.")
-        found[label] = run
-    return found
+        named[label] = run
+    return named
 
 
 def real_array(name: str, values: Any, dimensions: int) -> Array:

@@ -179,8 +179,8 @@ def _row(axis: Axes, runs: Sequence[Row], run: Row, height: int, scale: tuple[fl
     right = axis.get_yaxis_transform()
     if not run.answered:
         what, why = ("no answer", why_none(run)) if run.ran else ("not run", run.reason)
-        said = what if brief else shorten(f"{what}: {why}", WORDS, placeholder="...")
-        axis.text(0.02, height, said, transform=right, va="center", fontsize="small", parse_math=False)
+        words = what if brief else shorten(f"{what}: {why}", WORDS, placeholder="...")
+        axis.text(0.02, height, words, transform=right, va="center", fontsize="small", parse_math=False)
         return
     lower, upper = (end - middle for end in run.interval)
     asked = f"{run.tol:g}" if len({other.tol for other in runs}) == 1 else "the gap asked for"
@@ -198,8 +198,8 @@ def _row(axis: Axes, runs: Sequence[Row], run: Row, height: int, scale: tuple[fl
         axis.plot([at], [height], color=color, marker="|" if inside else arrow, ms=9, mew=1.8, clip_on=False)
     if brief:
         return
-    said = f"gap {run.gap:.0e} in {run.seconds:.2g} s"
-    axis.text(1.03, height, said, transform=right, va="center", fontsize="small")
+    words = f"gap {run.gap:.0e} in {run.seconds:.2g} s"
+    axis.text(1.03, height, words, transform=right, va="center", fontsize="small")
 
 
 def _ticks(nearest: float, farthest: float, brief: bool) -> list[float]:

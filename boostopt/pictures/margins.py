@@ -116,11 +116,11 @@ def _distribution(name: str, classifier: Any, nu: float | None, c: Any) -> Distr
 
 
 def _draw(axis: Axes, name: str, its: Distribution, as_: Look) -> None:
-    said = f"{name}: smallest {its.m[0]:.4g}"
+    words = f"{name}: smallest {its.m[0]:.4g}"
     if its.nu is not None:
         rho, soft_margin = its.quantile_and_mean(its.nu)
-        said = rf"{name}: soft margin {soft_margin:.4g}, $\rho$ = {rho:.4g}"
+        words = rf"{name}: soft margin {soft_margin:.4g}, $\rho$ = {rho:.4g}"
         axis.vlines(rho, 0.0, its.nu / its.c.sum(), color=as_.color, ls=as_.dashes, lw=0.9)
         axis.plot([rho], [its.nu / its.c.sum()], color=as_.color, marker=as_.marker, ms=6, ls="")
     x, y = np.concatenate([its.m[:1], its.m]), np.concatenate([[0.0], its.shares])
-    axis.plot(x, y, color=as_.color, ls=as_.dashes, lw=1.5, drawstyle="steps-post", label=said)
+    axis.plot(x, y, color=as_.color, ls=as_.dashes, lw=1.5, drawstyle="steps-post", label=words)

@@ -94,21 +94,21 @@ def _ticks(place: Float[Array, " k"]) -> list[int]:
 
 def shares(runs: Sequence[Run]) -> dict[Hypothesis, Float[Array, " k"]]:
     """Return the share w / sum |w| of every hypothesis that has one in some run, over the runs, largest first."""
-    found: dict[Hypothesis, Float[Array, " k"]] = {}
+    by_hypothesis: dict[Hypothesis, Float[Array, " k"]] = {}
     for k, run in enumerate(runs):
         total = float(np.abs(run.w).sum())
         for q in np.flatnonzero(run.w).tolist():
-            found.setdefault(run.hypotheses[q], np.zeros(len(runs)))[k] += float(run.w[q]) / total
-    return dict(sorted(found.items(), key=lambda item: -float(np.abs(item[1]).max())))
+            by_hypothesis.setdefault(run.hypotheses[q], np.zeros(len(runs)))[k] += float(run.w[q]) / total
+    return dict(sorted(by_hypothesis.items(), key=lambda item: -float(np.abs(item[1]).max())))
 
 
 def _draw_weights(axis: Axes, x: Float[Array, " k"], runs: Sequence[Run]) -> None:
     """Draw the share of each hypothesis over the path."""
-    found = list(shares(runs).items())
-    for k, (_, share) in enumerate(found[NAMED:]):
-        said = f"{len(found) - NAMED} others" if k == 0 else None
-        axis.plot(x, share, color=GREY, lw=0.5, alpha=0.6, label=said)
-    for k, (hypothesis, share) in enumerate(found[:NAMED]):
+    ranked = list(shares(runs).items())
+    for k, (_, share) in enumerate(ranked[NAMED:]):
+        label = f"{len(ranked) - NAMED} others" if k == 0 else None
+        axis.plot(x, share, color=GREY, lw=0.5, alpha=0.6, label=label)
+    for k, (hypothesis, share) in enumerate(ranked[:NAMED]):
         its = look(k)
         words = shorten(str(hypothesis), WORDS, placeholder="...")
         axis.plot(x, share, color=its.color, ls=its.dashes, marker=its.marker, ms=4, lw=1.2, label=words)

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from boostopt.arguments import whole
+from boostopt.arrays import as_array
 from boostopt.boosting.classifier import ZERO
 from boostopt.errors import OptionError, ProblemError
-from boostopt.margins import as_array
 from boostopt.pictures.arguments import real_array
 from boostopt.pictures.style import BLACK, BLUE, RED, Panels, Where, panels
 from boostopt.shapes import Array, Bool, Float
@@ -115,19 +115,19 @@ def _points(X: Any) -> Float[Array, "N 2"]:
 
 def _larger(y: npt.ArrayLike, N: int) -> tuple[Bool[Array, " N"], list[Any]]:
     """Return which examples have the larger of the two labels, and the labels."""
-    given = as_array("y", y)
+    array = as_array("y", y)
     try:
-        labels = np.unique(given)
+        labels = np.unique(array)
     except TypeError as unlike:
         raise ProblemError(
             f"y must be labels of one type; got some that have no order: {unlike}. Code them."
         ) from unlike
-    if given.shape != (N,) or len(labels) != 2:
+    if array.shape != (N,) or len(labels) != 2:
         raise ProblemError(
-            f"y must be {N} labels, one for each row of X, of two kinds; got shape {given.shape} with {len(labels)} "
+            f"y must be {N} labels, one for each row of X, of two kinds; got shape {array.shape} with {len(labels)} "
             "kind(s). Pass the labels of the rows."
         )
-    return given == labels[1], labels.tolist()
+    return array == labels[1], labels.tolist()
 
 
 def _sizes(weights: npt.ArrayLike | None, N: int) -> Float[Array, " N"] | None:
@@ -195,14 +195,10 @@ def _markers(
         axis.scatter(x, y, s=22, marker=marker, color=color, edgecolors="white", linewidths=0.5, label=label)
         return
     axis.scatter(x, y, s=4, marker=marker, color=color, linewidths=0, label=None)
-    axis.scatter(x, y, s=sizes, marker=marker, facecolors=_faint(color), edgecolors=color, linewidths=0.8, label=label)
+    faint = color, 0.35  # others can be seen through it
+    axis.scatter(x, y, s=sizes, marker=marker, facecolors=faint, edgecolors=color, linewidths=0.8, label=label)
 
 
 def _said(label: Any) -> str:
     """Name a class in the legend: a number as one, with its minus."""
     return f"$y = {label:g}$" if isinstance(label, int | float) else f"y = {label}"
-
-
-def _faint(color: str) -> tuple[str, float]:
-    """Return a colour through which others can be seen."""
-    return color, 0.35

@@ -85,10 +85,10 @@ def bound(run: Run) -> Float[Array, " rounds"]:
 def _draw(above: Axes, below: Axes, label: str, run: Run, column: str, its: Look, fill: bool) -> None:
     x, upper, lower = run.trace[column], bound(run), run.trace["soft_margin"]
     proved = bool(np.isfinite(run.trace["upper"][-1]))
-    said = label if proved else f"{label} (above: smallest edge, no bound)"
+    words = label if proved else f"{label} (above: smallest edge, no bound)"
     if fill:
         above.fill_between(x, lower, upper, step="post", color=its.color, alpha=0.08, lw=0)
-    drawn = [(above, upper, said), (above, lower, None), (below, run.trace["gap"], None)]
+    drawn = [(above, upper, words), (above, lower, None), (below, run.trace["gap"], None)]
     for axis, y, name in drawn:
         axis.plot(x, y, color=its.color, ls=its.dashes, lw=1.4, drawstyle="steps-post", label=name)
         # Where a run ended, its last step being a line without width.

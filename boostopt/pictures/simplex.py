@@ -95,9 +95,9 @@ def cycles(trajectory: Any, cycle: Cycle | Any | None = None, axes: Where = None
     if closed is not None:
         starts = _repeated(d, closed)
         for k, start in enumerate(starts):
-            said = f"cycle of period {len(closed)}, from round {start}" if k == len(starts) - 1 else None
+            label = f"cycle of period {len(closed)}, from round {start}" if k == len(starts) - 1 else None
             color = BLACK if d.shape[1] <= LINES else "white"
-            axis.axvline(start - (0.0 if d.shape[1] <= LINES else 0.5), color=color, ls=":", lw=0.9, label=said)
+            axis.axvline(start - (0.0 if d.shape[1] <= LINES else 0.5), color=color, ls=":", lw=0.9, label=label)
     axis.set(xlabel="round", xlim=(-0.5, len(d) - 0.5))
     on.legend(axis)
     return on.figure
@@ -107,9 +107,9 @@ def _points_of(cycle: Any) -> Any:
     return cycle.points if isinstance(cycle, Cycle) else cycle
 
 
-def _distributions(name: str, given: Any, N: int | None = None) -> Float[Array, "rounds N"]:
+def _distributions(name: str, trajectory: Any, N: int | None = None) -> Float[Array, "rounds N"]:
     """Return distributions, checked."""
-    d = real_array(name, given, 2)
+    d = real_array(name, trajectory, 2)
     if N is not None and d.shape[1] != N:
         raise ProblemError(
             f"{name} must have {N} examples; got {d.shape[1]}. Pass such, or any number of them to `cycles`."

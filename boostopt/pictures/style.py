@@ -95,14 +95,14 @@ class Panels:
         """Put one legend for all of these panels below them, in as many columns as fit; the figure grows by it."""
         if not self.own:
             return
-        known: dict[str, Artist] = {}
+        handles: dict[str, Artist] = {}
         for axis in of:
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
-                known.setdefault(label, handle)
-        for count in range(min(columns, len(known)), 0, -1):
+                handles.setdefault(label, handle)
+        for count in range(min(columns, len(handles)), 0, -1):
             legend = self.figure.legend(
-                list(known.values()),
-                list(known),
+                list(handles.values()),
+                list(handles),
                 loc="outside lower center",
                 ncols=count,
                 frameon=False,
@@ -140,17 +140,17 @@ def panels(
         for axis in made.flat:
             axis.spines[["top", "right"]].set_visible(False)
         return Panels(figure, made.ravel().tolist(), True)
-    given: list[Any] = np.ravel(np.asarray(axes, dtype=object)).tolist()
-    if len(given) != wanted or not all(isinstance(axis, Axes) for axis in given):
-        kinds = ", ".join(type(axis).__name__ for axis in given) or "none"
+    callers: list[Any] = np.ravel(np.asarray(axes, dtype=object)).tolist()
+    if len(callers) != wanted or not all(isinstance(axis, Axes) for axis in callers):
+        kinds = ", ".join(type(axis).__name__ for axis in callers) or "none"
         raise OptionError(
-            f"axes must be {wanted} matplotlib Axes, one for each panel; got {len(given)} ({kinds}). "
+            f"axes must be {wanted} matplotlib Axes, one for each panel; got {len(callers)} ({kinds}). "
             "Leave them out for a figure of its own."
         )
-    figure = given[0].figure
+    figure = callers[0].figure
     if figure is None:
         raise OptionError("axes must stand in a figure; got some that were removed from theirs. Make new ones.")
-    return Panels(figure.figure if isinstance(figure, SubFigure) else figure, given, False)
+    return Panels(figure.figure if isinstance(figure, SubFigure) else figure, callers, False)
 
 
 def by_label(things: T | Mapping[str, T], what: str, label: str) -> dict[str, T]:

@@ -92,27 +92,27 @@ class Weights:
     def words(self) -> str:
         """The number of examples at their cap, and of those that carry nearly all, in words."""
         carried = np.cumsum(np.sort(self.d)[::-1])
-        said = f"{np.searchsorted(carried, MOST) + 1} of {np.count_nonzero(self.c)} carry {100 * MOST:g} %"
+        carriers = f"{np.searchsorted(carried, MOST) + 1} of {np.count_nonzero(self.c)} carry {100 * MOST:g} %"
         if self.nu is None:
-            return said
-        return f"{np.count_nonzero(self.relative(True) >= 1 - AT_CAP)} at the cap, {said}"
+            return carriers
+        return f"{np.count_nonzero(self.relative(True) >= 1 - AT_CAP)} at the cap, {carriers}"
 
 
-def _weights(name: str, given: Any, nu: float | None, c: Any) -> Weights:
+def _weights(name: str, source: Any, nu: float | None, c: Any) -> Weights:
     """Read weights, multiplicities and nu."""
-    given = run_of(given)
-    if hasattr(given, "runs_"):
+    source = run_of(source)
+    if hasattr(source, "runs_"):
         raise OptionError(
-            f"weights are those of a run; {name} is a {type(given).__name__} of several. Pass one of model.runs_."
+            f"weights are those of a run; {name} is a {type(source).__name__} of several. Pass one of model.runs_."
         )
-    if isinstance(given, Run):
-        d, of = given.d, counts_of(given.record.problem.examples)
-        own = nu_of(given.record.problem.goal)
+    if isinstance(source, Run):
+        d, of = source.d, counts_of(source.record.problem.examples)
+        own = nu_of(source.record.problem.goal)
         # No weight is held below 1 by the cap of a hard margin.
         binds = own is not None and float(of.max()) < own
         nu = own if nu is None and binds else nu
     else:
-        d = real_array(f"the weights of {name}", given, 1)
+        d = real_array(f"the weights of {name}", source, 1)
         of = counts(c, len(d))
     if (d < 0).any() or not d[of > 0].any():
         raise ProblemError(

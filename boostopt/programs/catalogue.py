@@ -79,10 +79,10 @@ def is_path(which: str) -> bool:
 
 def _spelt(name: str) -> str:
     """Return the name of a formulation as it is spelt, and any other name as it is."""
-    known = list_formulations()
-    if name in known:  # names of entry points may differ in case alone
+    names = list_formulations()
+    if name in names:  # names of entry points may differ in case alone
         return name
-    return next((each for each in known if _folded(each) == _folded(name)), name)
+    return next((each for each in names if _folded(each) == _folded(name)), name)
 
 
 def _folded(name: str) -> str:

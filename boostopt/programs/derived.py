@@ -14,6 +14,7 @@ from typing import Any, Literal
 import numpy as np
 
 from boostopt.edges.base import EdgeFunction
+from boostopt.expressions import cp
 from boostopt.margins import Margins
 from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
@@ -31,9 +32,9 @@ class Form:
     side
         "primal" over d or "dual" over w.
     density
-        The primal's variable is d / unit (unit = d0 for an entropy) instead of d.
+        The primal's variable is d / weight_scale (d0 for an entropy) instead of d.
     rated
-        The objective is multiplied by the regularizer's rate (eta for an entropy).
+        The objective is multiplied by the regularizer's objective_scale (eta for an entropy).
     """
 
     side: Side
@@ -64,27 +65,23 @@ def derive(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:
 
 
 def _primal(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:
-    import cvxpy as cp
-
-    scale = F.rate if form.rated else 1.0
+    scale = F.objective_scale if form.rated else 1.0
     x, e = cp.Variable(U.N, name="x" if form.density else "d"), cp.Variable(U.t, name="e")
-    d = cp.multiply(F.unit, x) if form.density else x
+    d = cp.multiply(F.weight_scale, x) if form.density else x
     link = (U.for_modelling().T @ d == e).set_label("w")
     f, in_domain = F.cvxpy_value(d)
     g, with_edges = G.cvxpy_value(e)
     problem = cp.Problem(cp.Minimize(scale * (f + g)), [link, *in_domain, *with_edges])
 
     def read(primal: Values, dual: Values) -> tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]:
-        unit = F.unit if form.density else 1.0
-        return _times(unit, primal.get(x.id)), _times(1.0 / scale, dual.get(link.id))
+        own = F.weight_scale if form.density else 1.0
+        return _times(own, primal.get(x.id)), _times(1.0 / scale, dual.get(link.id))
 
     return Derived(problem, read)
 
 
 def _dual(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:
-    import cvxpy as cp
-
-    scale = F.rate if form.rated else 1.0
+    scale = F.objective_scale if form.rated else 1.0
     w, m = cp.Variable(U.t, name="w"), cp.Variable(U.N, name="m")
     link = (m == U.for_modelling() @ w).set_label("d")
     f, of_margins = F.cvxpy_conjugate(-m)

@@ -19,7 +19,7 @@ import scipy.sparse
 from boostopt.edges.base import EdgeFunction
 from boostopt.errors import ProblemError, unknown_name
 from boostopt.margins import Margins
-from boostopt.programs.derived import Form, derive
+from boostopt.programs.derived import Form, Side, derive
 from boostopt.programs.parameters import (
     LARGEST,
     POSITIVE,
@@ -84,7 +84,7 @@ class Formulation(ABC, Generic[P]):
         return f"<formulation {self.name}>"
 
     def _repr_latex_(self) -> str | None:
-        return latex_display(self.text, {name: known.meaning for name, known in self.parameters.items()})
+        return latex_display(self.text, {name: parameter.meaning for name, parameter in self.parameters.items()})
 
     @property
     def text(self) -> str:
@@ -115,8 +115,7 @@ class Formulation(ABC, Generic[P]):
 
     def primal(self, U: Float[Array, "N t"], p: P, examples: Examples) -> Any:
         """Return the primal as printed, a `cvxpy.Problem` with labelled constraints; by default the derived one."""
-        F, G = self.regularizer(p, examples), self.edge_function(p)
-        return derive(Margins(U), F, G, Form("primal")).problem
+        return self._derived("primal", U, p, examples)
 
     def dual(self, U: Float[Array, "N t"], p: P, examples: Examples) -> Any:
         """Return the dual as printed, a `cvxpy.Problem` with labelled constraints; by default the derived one.
@@ -126,8 +125,10 @@ class Formulation(ABC, Generic[P]):
         ProblemError
             By default, where a conjugate is not known in closed form.
         """
-        F, G = self.regularizer(p, examples), self.edge_function(p)
-        return derive(Margins(U), F, G, Form("dual")).problem
+        return self._derived("dual", U, p, examples)
+
+    def _derived(self, side: Side, U: Float[Array, "N t"], p: P, examples: Examples) -> Any:
+        return derive(Margins(U), self.regularizer(p, examples), self.edge_function(p), Form(side)).problem
 
     def canonical(self, p: P, examples: Examples) -> P:
         """Return the record with the values that were left open (`CANONICAL`) filled in."""
@@ -156,7 +157,7 @@ class Formulation(ABC, Generic[P]):
     def smallest(self) -> Program:
         """Return a program of two examples with typical parameters: it shows what the formulation needs of a solver."""
         U = np.tile([[1.0], [-1.0]], self.columns or 1)
-        needed = {name: known.domain for name, known in self.parameters.items() if known.required}
+        needed = {name: parameter.domain for name, parameter in self.parameters.items() if parameter.required}
         return self.bind(U, **{name: typical(domain, len(U)) for name, domain in needed.items()})
 
     def bind(
@@ -207,20 +208,20 @@ class Formulation(ABC, Generic[P]):
         for name, value in parameters.items():
             if value is not None and name not in self.parameters:
                 raise unknown_name(f"parameter of {self.name}", name, self.parameters)
-        given = {
+        values = {
             name: read(self.parameters[name], value, margins.N)
             for name, value in parameters.items()
             if value is not None
         }
-        for known in self.parameters.values():
-            if known.required and known.name not in given:
+        for parameter in self.parameters.values():
+            if parameter.required and parameter.name not in values:
                 raise ProblemError(
-                    f"{self.name} needs {known.name}, {known.meaning}, in {known.domain.text}; got none. "
-                    f"Pass {known.name}=..."
+                    f"{self.name} needs {parameter.name}, {parameter.meaning}, in {parameter.domain.text}; got none. "
+                    f"Pass {parameter.name}=..."
                 )
-        check_values(self.parameters, given, examples)
+        check_values(self.parameters, values, examples)
         record = self.Parameters
-        p = made_by_page(self.name, "record of parameters", lambda: self.canonical(record(**given), examples), record)
+        p = made_by_page(self.name, "record of parameters", lambda: self.canonical(record(**values), examples), record)
         check_values(self.parameters, {name: getattr(p, name) for name in self.parameters}, examples)
         F = made_by_page(self.name, "regularizer", lambda: self.regularizer(p, examples), Regularizer)
         G = made_by_page(self.name, "edge function", lambda: self.edge_function(p), EdgeFunction)

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import choice, flag, instance, maker, number, text
+from boostopt.arrays import real_numbers
 from boostopt.errors import ProblemError
-from boostopt.margins import as_array
 from boostopt.programs.program import Examples
-from boostopt.regularizers.capped_simplex import FULL_SUPPORT
+from boostopt.regularizers.capped_softmax import FULL_SUPPORT
 from boostopt.shapes import Array, Float
 
 
@@ -172,13 +172,9 @@ def _with_total(domain: Domain, examples: Examples) -> str:
 
 def per_example(name: str, values: npt.ArrayLike, N: int) -> Float[Array, " N"]:
     """Return one finite number for each example."""
-    array = as_array(name, values)
-    if array.dtype.kind not in "biuf" or array.shape != (N,):
-        raise ProblemError(
-            f"{name} must be one number for each example, shape ({N},); got shape {array.shape} of {array.dtype}. "
-            "Pass an array of them."
-        )
+    expected = f"one number for each example, shape ({N},)"
+    array = real_numbers(name, values, expected, "Pass an array of them.", lambda shape: shape == (N,))
     if not np.isfinite(array).all():
         n = int(np.argmin(np.isfinite(array)))
         raise ProblemError(f"{name} must be finite; got {array[n]} at {n}. Correct it, or leave that example out.")
-    return array.astype(np.float64)
+    return array

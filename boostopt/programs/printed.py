@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from boostopt.expressions import cp
+
 
 def minimize(objective: Any, subject_to: Mapping[str, Any]) -> Any:
     """Return the `cvxpy.Problem` of minimizing an objective, each constraint labelled with its key."""
-    import cvxpy as cp
-
     return cp.Problem(cp.Minimize(objective), [c.set_label(name) for name, c in subject_to.items()])
 
 
 def maximize(objective: Any, subject_to: Mapping[str, Any]) -> Any:
     """Return the `cvxpy.Problem` of maximizing an objective, each constraint labelled with its key."""
-    import cvxpy as cp
-
     return cp.Problem(cp.Maximize(objective), [c.set_label(name) for name, c in subject_to.items()])

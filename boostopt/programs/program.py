@@ -7,15 +7,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
-import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import choice
-from boostopt.certificates.certificate import Certificate, certify
+from boostopt.arrays import real_numbers
+from boostopt.certificates.certificate import Certificate
+from boostopt.certificates.certifier import Certifier
 from boostopt.certificates.recovery import Recovery, best_recovery, recover
 from boostopt.edges.base import EdgeFunction
 from boostopt.errors import BoostoptError, ProblemError
-from boostopt.margins import Margins, as_array
+from boostopt.expressions import cp
+from boostopt.margins import Margins
 from boostopt.programs.derived import Form, Side, derive
 from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
@@ -137,12 +139,13 @@ class Program:
         Weak duality; the repair of d is the entropic projection of Shalev-Shwartz and Singer 2008, figure 2.
         """
         N, t = self.margins.shape
-        given = _vector("d", d, N, "N"), _vector("w", w, t, "t")
-        parts = self.margins, self.regularizer, self.edge_function
-        certificate = certify(*parts, *given)
-        if given[0] is None or given[1] is not None or certificate.infeasible:
+        of_d = None if d is None else _vector("d", d, N, "N")
+        of_w = None if w is None else _vector("w", w, t, "t")
+        certifier = Certifier(self.margins, self.regularizer, self.edge_function, of_d)
+        certificate = certifier.certify(of_w)
+        if of_d is None or of_w is not None or certificate.infeasible:
             return certificate
-        recovered = certify(*parts, given[0], best_recovery(*parts, given[0]).w)
+        recovered = certifier.certify(best_recovery(certifier).w)
         # The conditions are those of what was given, and no w was.
         return replace(recovered, kkt=certificate.kkt) if recovered.gap < certificate.gap else certificate
 
@@ -171,7 +174,7 @@ class Program:
         ----------
         Glocer 2009, sections 3.1.2, 3.2.4 and appendix A.
         """
-        vector = _given("d", d, self.margins.N, "N")
+        vector = _vector("d", d, self.margins.N, "N")
         return recover(self.margins, self.regularizer, self.edge_function, vector, method, within)
 
     def example_weights(self, w: npt.ArrayLike) -> Float[Array, " N"]:
@@ -184,7 +187,7 @@ class Program:
         ProblemError
             w has another shape or does not hold real numbers, or none of it is meaningful.
         """
-        vector = _given("w", w, self.margins.t, "t")
+        vector = _vector("w", w, self.margins.t, "t")
         feasible = self.edge_function.project(vector)
         if feasible is None:
             raise ProblemError("w must have a positive finite weight; got none. Pass hypothesis weights.")
@@ -212,8 +215,6 @@ class Program:
         side = "primal" if choice("side", side, ("primal", "dual")) == "primal" else "dual"
         form = choice("form", form, ("derived", "literal"))
         if form == "literal":
-            import cvxpy as cp
-
             page = self.formulation
             printed = page.primal if side == "primal" else page.dual
             U = self.margins.to_array()
@@ -260,18 +261,8 @@ def made_by_page(page: str, what: str, make: Callable[[], Any], kind: type[T]) -
     return made
 
 
-def _vector(name: str, values: npt.ArrayLike | None, length: int, size: str) -> Float[Array, " n"] | None:
+def _vector(name: str, values: npt.ArrayLike, length: int, size: str) -> Float[Array, " n"]:
     """Return an answer's array as float64, checked for its shape only."""
-    return None if values is None else _given(name, values, length, size)
-
-
-def _given(name: str, values: npt.ArrayLike, length: int, size: str) -> Float[Array, " n"]:
-    """Return an array that must be there as float64, checked for its shape only."""
-    array = as_array(name, values)
-    if array.dtype.kind not in "biuf" or array.shape != (length,):
-        raise ProblemError(
-            f"{name} must be {length} real numbers, shape ({size},); got shape {array.shape} of {array.dtype}. "
-            "Pass one weight for each, in the order of the margin matrix."
-        )
-    with np.errstate(over="ignore"):  # what only a longer float can hold is infinite, and repaired as such
-        return array.astype(np.float64)
+    expected = f"{length} real numbers, shape ({size},)"
+    advice = "Pass one weight for each, in the order of the margin matrix."
+    return real_numbers(name, values, expected, advice, lambda shape: shape == (length,))

@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from boostopt.programs.program import Examples
-from boostopt.regularizers.capped_simplex import logarithm
+from boostopt.regularizers.capped_softmax import logarithm
 from boostopt.regularizers.projections import smooth_margin, step_to_largest_smooth_margin
 from boostopt.shapes import Array, Float
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from collections.abc import Callable, Iterator
-from importlib import import_module
+from pkgutil import resolve_name
 from typing import Any
 
 from boostopt.arguments import maker, text
@@ -70,8 +70,8 @@ def prototype(
         Parameters = record
 
         def __reduce_ex__(self, protocol: Any) -> Any:
-            found = None if self.pickled_as else next(_places(self), None)
-            return super().__reduce_ex__(protocol) if found is None else (_standing, found)
+            place = None if self.pickled_as else next(_places(self), None)
+            return super().__reduce_ex__(protocol) if place is None else (resolve_name, (place,))
 
         def regularizer(self, p: Any, examples: Examples) -> Regularizer:
             return regularizer(p, examples)
@@ -83,12 +83,7 @@ def prototype(
     return Prototype()
 
 
-def _places(page: Any) -> Iterator[tuple[str, str]]:
-    """Yield modules that have a page under a name, with the name."""
+def _places(page: Any) -> Iterator[str]:
+    """Yield where a page stands under a name in a module, as "module:name"."""
     for module, there in list(sys.modules.items()):
-        yield from ((module, name) for name, value in list(getattr(there, "__dict__", {}).items()) if value is page)
-
-
-def _standing(module: str, name: str) -> Any:
-    """Return what stands under a name in a module."""
-    return getattr(import_module(module), name)
+        yield from (f"{module}:{name}" for name, value in list(getattr(there, "__dict__", {}).items()) if value is page)

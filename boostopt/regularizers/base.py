@@ -127,7 +127,7 @@ class Regularizer(ABC):
 
     @property
     @abstractmethod
-    def span(self) -> float:
+    def value_bound(self) -> float:
         """A bound of F's largest value on its domain: C_Delta / eta for an entropy, 0 for an indicator."""
 
     @property
@@ -136,9 +136,9 @@ class Regularizer(ABC):
 
         Such a term is never negative; where nothing else is added up in F its smallest value is that of F.
         """
-        rest = self.unsmoothed.span
+        rest = self.unsmoothed.value_bound
         least = 0.0 if rest > 0.0 else self.value(self.project(None))
-        return self.span - rest - least
+        return self.value_bound - rest - least
 
     def affordable(self, epsilon: float) -> bool:
         """Whether that is at most epsilon / 2: a gap of epsilon / 2 of the program then makes epsilon of the margin."""
@@ -151,13 +151,13 @@ class Regularizer(ABC):
 
     @property
     @abstractmethod
-    def unit(self) -> Float[Array, " N"]:
-        """Natural size of each weight, positive where the weight may be: solvers may be given d / unit."""
+    def weight_scale(self) -> Float[Array, " N"]:
+        """Natural size of each weight, positive where the weight may be: solvers may be given d / weight_scale."""
 
     @property
-    @abstractmethod
-    def rate(self) -> float:
-        """Natural size of 1 / F (eta for an entropy, 1 for an indicator): solvers may be given rate * objective."""
+    def objective_scale(self) -> float:
+        """Natural size of 1 / F: eta for an entropy, 1 for an indicator. Solvers may be given it times F + G."""
+        return 1.0
 
     @abstractmethod
     def value(self, d: Float[Array, " N"]) -> float:
@@ -199,7 +199,7 @@ class Regularizer(ABC):
 
         By convexity: d' lies at most the largest share of the way from d to a point of the domain.
         """
-        rise = float(share.max()) * max(self.span - self.value(d), 0.0)
+        rise = float(share.max()) * max(self.value_bound - self.value(d), 0.0)
         return rise if np.isfinite(rise) else np.inf
 
     @abstractmethod

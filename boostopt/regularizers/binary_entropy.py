@@ -23,31 +23,19 @@ import numpy as np
 from scipy.special import expit, log_expit, rel_entr
 
 from boostopt.errors import ProblemError
+from boostopt.expressions import cp
 from boostopt.regularizers.base import Regularizer, Stationarity
 from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import FULL_SUPPORT, CappedSimplex, normalized
-from boostopt.regularizers.separable import Separable
+from boostopt.regularizers.capped_simplex import CappedSimplex, normalized
+from boostopt.regularizers.capped_softmax import FULL_SUPPORT
+from boostopt.regularizers.entropy import Entropy
+from boostopt.regularizers.sigmoids import SATURATED, exact_difference, sigmoid_shift
 from boostopt.regularizers.statements import Statement, with_caps
 from boostopt.shapes import Array, Bool, Float
 
-SPLIT = 2.0**27 + 1.0
-"""Factor that splits a double into two halves of its digits."""
-
-ROOT_STEPS = 300
-"""Steps of the search for beta: more than any has taken, for each is a Newton step or halves a bracket."""
-
-SATURATED = 45.0
-"""Logit beyond which a sigmoid is 0 or 1: exp(-45) is below the rounding of a sum of 1e4 such terms."""
-
-LARGEST_LOGIT = 750.0
-"""Logit beyond which a sigmoid is 0 or 1 in floating point."""
-
-NARROWING = 4
-"""Steps after which the search looks again which sigmoids can still change."""
-
 
 @dataclass(frozen=True)
-class BinaryEntropy(Separable):
+class BinaryEntropy(Entropy):
     """(1/eta) times the binary relative entropy to d0 on the simplex, within the caps.
 
     Parameters
@@ -72,7 +60,6 @@ class BinaryEntropy(Separable):
     d0: Float[Array, " N"]
     below: Float[Array, " N"] | None = None
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear", "exponential"})
     kind: ClassVar[str] = "binary entropy"
 
     @classmethod
@@ -93,14 +80,6 @@ class BinaryEntropy(Separable):
         if self.on_simplex and total < 1.0:
             object.__setattr__(self, "caps", self.caps / total)
         object.__setattr__(self, "d0", np.where(at_cap, self.caps, self.d0))
-
-    @property
-    def N(self) -> int:
-        return len(self.d0)
-
-    @property
-    def strong_convexity(self) -> float:
-        return 1.0 / self.eta
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
         if not np.array_equal(np.where(self.free, self.d0, d0), d0):
@@ -144,7 +123,7 @@ class BinaryEntropy(Separable):
         return log_odds
 
     @cached_property
-    def span(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """C / eta: the terms at weight 0, then those of the cap in their place where that is most."""
         u, logit = self.upper[self.free], self.logit[self.free]
         at_zero, at_cap = -u * log_expit(-logit), -u * log_expit(logit)
@@ -159,14 +138,6 @@ class BinaryEntropy(Separable):
         logs = np.abs(self.logit[self.free]).max(initial=0.0) + np.log(self.N) + 1.0
         # The terms are weighted by u, whose sum is (sum of c) / nu and not 1.
         return float(logs * max(self.upper.sum(), 1.0)) / self.eta
-
-    @property
-    def unit(self) -> Float[Array, " N"]:
-        return np.where(self.d0 > 0, self.d0, 1.0 / self.N)
-
-    @property
-    def rate(self) -> float:
-        return self.eta
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         terms = np.zeros(self.N)
@@ -246,8 +217,6 @@ class BinaryEntropy(Separable):
         return normalized(self.fixed + left * CappedSimplex(caps, left).repair(d, self.d0), self.lower, self.upper)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         free, fixed = np.flatnonzero(self.free), np.flatnonzero(~self.free)
         constraints = [cp.sum(d) == 1] if self.on_simplex else []
         if len(fixed):
@@ -259,8 +228,6 @@ class BinaryEntropy(Separable):
         return entropy / self.eta, constraints
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         beta = cp.Variable(name="beta") if self.on_simplex else 0.0
         free, fixed = np.flatnonzero(self.free), np.flatnonzero(~self.free)
         value = beta
@@ -303,49 +270,3 @@ class LogarithmicLoss(BinaryEntropy):
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         return self.d0 if d is None else np.clip(np.where(np.isfinite(d), d, self.d0), 0.0, self.upper)
-
-
-def exact_difference(c: Float[Array, " N"], nu: float, d0: Float[Array, " N"]) -> Float[Array, " N"]:
-    """Return c - nu d0 as if rounded once: the product is a sum of two numbers [Dekker 1971, section 5]."""
-    product = nu * d0
-    (a, b), (x, y) = halves(np.full(len(d0), nu)), halves(d0)
-    return (c - product) - (((a * x - product) + a * y + b * x) + b * y)
-
-
-def halves(x: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
-    """Return two numbers of half the digits that sum to x, so that products of such are exact."""
-    scaled = SPLIT * x
-    high = scaled - (scaled - x)
-    return high, x - high
-
-
-def sigmoid_shift(x: Float[Array, " n"], u: Float[Array, " n"], target: float) -> float:
-    """Return tau with sum_n u_n sigmoid(x_n - tau) = target, for 0 < target < sum u.
-
-    Newton's method within a bracket. The start is where the sum of hard steps has the right value: for large eta the
-    sigmoids are steps. Those that the bracket has left saturated are summed once and no longer looked at.
-    """
-    order = np.argsort(-x)
-    start = float(x[order[min(int(np.searchsorted(np.cumsum(u[order]), target)), len(x) - 1)]])
-    low, high, width = start, start, 1.0
-    # A target just below the sum of u may be above what the products sum to: the search ends where all are 1, or 0.
-    while float(u @ expit(x - low)) < target and low > float(x.min()) - LARGEST_LOGIT:
-        low, width = low - width, 2.0 * width
-    width = 1.0
-    while float(u @ expit(x - high)) > target and high < float(x.max()) + LARGEST_LOGIT:
-        high, width = high + width, 2.0 * width
-    tau, settled = 0.5 * (low + high), 0.0
-    for step in range(ROOT_STEPS):
-        if step % NARROWING == 0:
-            ones, undecided = x > high + SATURATED, (x >= low - SATURATED) & (x <= high + SATURATED)
-            settled += float(u[ones].sum())
-            x, u = x[undecided], u[undecided]
-        p = expit(x - tau)
-        value, slope = float(u @ p) + settled - target, -float((u * p) @ expit(tau - x))
-        low, high = (tau, high) if value > 0 else (low, tau)
-        newton = tau - value / slope if slope < 0 else np.inf
-        following = newton if low < newton < high else 0.5 * (low + high)
-        if value == 0.0 or abs(following - tau) <= 1e-15 * max(1.0, abs(tau)):
-            break
-        tau = following
-    return tau

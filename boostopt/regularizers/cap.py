@@ -13,6 +13,7 @@ import numpy as np
 
 from boostopt.arguments import instance
 from boostopt.errors import ProblemError
+from boostopt.expressions import cp
 from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.regularizers.separable import Separable
 from boostopt.regularizers.statements import Statement, with_caps
@@ -45,15 +46,11 @@ class Cap(Separable):
         return with_caps({"kind": self.kind}, self.upper, c, (self.domain.nu, *nus))
 
     @property
-    def lower(self) -> Float[Array, " N"]:
-        return np.zeros(self.N)
-
-    @property
     def upper(self) -> Float[Array, " N"]:
         return self.domain.upper
 
     @property
-    def span(self) -> float:
+    def value_bound(self) -> float:
         return 0.0
 
     @property
@@ -61,12 +58,8 @@ class Cap(Separable):
         return 0.0
 
     @property
-    def unit(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> Float[Array, " N"]:
         return self.domain.c / self.domain.c.sum()
-
-    @property
-    def rate(self) -> float:
-        return 1.0
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         return np.zeros(len(d))
@@ -85,15 +78,11 @@ class Cap(Separable):
         return -rho, self.domain.fill(-z, rho)
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
-        return self.domain.normalized(self.unit) if d is None else self.domain.repair(d, self.unit)
+        return self.domain.normalized(self.weight_scale) if d is None else self.domain.repair(d, self.weight_scale)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return cp.Constant(0.0), [cp.sum(d) == 1, d >= 0, d <= self.upper]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         beta, psi = cp.Variable(name="beta"), cp.Variable(self.N, nonneg=True, name="psi")
         return beta + self.upper @ psi, [psi >= z - beta]

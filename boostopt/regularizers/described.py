@@ -21,9 +21,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.arguments import instance, maker, positive
+from boostopt.arrays import as_array
 from boostopt.errors import ProblemError, needed, shown
-from boostopt.expressions import called_with, cones_of, gradient, made_of, solve_roughly
-from boostopt.margins import as_array
+from boostopt.expressions import called_with, cones_of, cp, gradient, made_of, solve_roughly
 from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
@@ -72,8 +72,8 @@ class DescribedRegularizer(Regularizer):
         A strictly feasible point, shape (N,): in C_nu, h(inside) < 0, f finite and differentiable there.
     constraints
         Makes the further constraints, CVXPY inequalities h(d) <= 0 with convex h; none by default.
-    rate
-        Natural size of 1 / F, as eta for an entropy: solvers may be given rate * objective.
+    objective_scale
+        Natural size of 1 / F, as eta for an entropy: solvers may be given objective_scale * objective.
 
     Raises
     ------
@@ -86,7 +86,7 @@ class DescribedRegularizer(Regularizer):
     f: Callable[[Any], Any]
     inside: Float[Array, " N"]
     constraints: Callable[[Any], Sequence[Any]] = _unconstrained
-    rate: float = 1.0  # pyright: ignore[reportIncompatibleMethodOverride]
+    objective_scale: float = 1.0  # pyright: ignore[reportIncompatibleMethodOverride]
 
     exact: ClassVar[bool] = False
 
@@ -96,8 +96,6 @@ class DescribedRegularizer(Regularizer):
     _natural: Inequalities = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        import cvxpy as cp
-
         self._read()
         d = cp.Variable(len(self.domain.c), name="d")
         f = made_of("f", self.f, d)
@@ -112,7 +110,7 @@ class DescribedRegularizer(Regularizer):
             )
         # Outside its natural domain CVXPY may give f a value: that of 1 / x is negative left of 0.
         natural = [left_side(constraint) for h in (f, *stated) for constraint in h.domain]
-        natural = [h for h in natural if may_fail(h, d, Cap(self.domain).unit)]
+        natural = [h for h in natural if may_fail(h, d, Cap(self.domain).weight_scale)]
         object.__setattr__(self, "_d", d)
         object.__setattr__(self, "_f", f)
         object.__setattr__(self, "_h", Inequalities([*stated, *natural], d, self.inside))
@@ -126,7 +124,8 @@ class DescribedRegularizer(Regularizer):
         )
         for name in ("f", "constraints"):
             maker(name, getattr(self, name), "a function of d", ProblemError)
-        object.__setattr__(self, "rate", positive("rate", self.rate, error=ProblemError))
+        scale = positive("objective_scale", self.objective_scale, error=ProblemError)
+        object.__setattr__(self, "objective_scale", scale)
         inside = as_array("inside", self.inside)
         if inside.shape != (self.N,) or inside.dtype.kind not in "biuf" or not np.isfinite(inside).all():
             raise ProblemError(
@@ -163,8 +162,6 @@ class DescribedRegularizer(Regularizer):
 
     @cached_property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        import cvxpy as cp
-
         inequalities = [*(h <= 0 for h in self._h.h), *Cap(self.domain).cvxpy_value(self._d)[1]]
         return cones_of(cp.Problem(cp.Minimize(self._f), inequalities))
 
@@ -173,7 +170,7 @@ class DescribedRegularizer(Regularizer):
         return len(self.domain.c)
 
     @property
-    def span(self) -> float:
+    def value_bound(self) -> float:
         """Not known (nan): no rule of convex programming gives the maximum of a convex function."""
         return np.nan
 
@@ -184,7 +181,7 @@ class DescribedRegularizer(Regularizer):
         return 1.0 + abs(self.value(self.inside)) + float(np.abs(slope).max())
 
     @property
-    def unit(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> Float[Array, " N"]:
         return np.where(self.inside > 0, self.inside, 1.0 / self.N)
 
     def value(self, d: Float[Array, " N"]) -> float:
@@ -202,26 +199,24 @@ class DescribedRegularizer(Regularizer):
         return np.zeros(self.N) if self._h else Cap(self.domain).room(d)
 
     def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
-        found = Cap(self.domain).residuals(d)
+        of_box = Cap(self.domain).residuals(d)
         if not self._h:
-            return found
+            return of_box
         with np.errstate(over="ignore", invalid="ignore"):  # what is huge is as wrong as inf says
             worst = float(self._h.values(d).max()) if np.isfinite(d).all() else np.inf
-        return {**found, "h(d) <= 0": np.inf if np.isnan(worst) else max(0.0, worst)}
+        return {**of_box, "h(d) <= 0": np.inf if np.isnan(worst) else max(0.0, worst)}
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         """Return the entropic projection onto C_nu, mixed with the inner point as far as the constraints need."""
         if d is None:
             return self.domain.normalized(self.inside)
-        d = self.domain.repair(d, self.unit)
+        d = self.domain.repair(d, self.weight_scale)
         h, inner = self._h.values(d), self._h.values(self.inside)
         share = float((h[h > 0] / (h[h > 0] - inner[h > 0])).max(initial=0.0))
         return d if share == 0.0 else self.domain.normalized((1.0 - share) * d + share * self.inside)
 
     def maximizer(self, z: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return a point near argmax <z, d> - F(d), by Clarabel; the inner point if it fails."""
-        import cvxpy as cp
-
         value, constraints = self.cvxpy_value(self._d)
         return self.project(solve_roughly(cp.Problem(cp.Maximize(z @ self._d - value), constraints), self._d))
 
@@ -316,5 +311,5 @@ class DescribedRegularizer(Regularizer):
 
     def _slope(self, d: Float[Array, " N"]) -> Float[Array, " N"] | None:
         """Return a subgradient of f, None where there is none."""
-        found = gradient(self._f, self._d, d)
-        return None if found is None else found[0]
+        slopes = gradient(self._f, self._d, d)
+        return None if slopes is None else slopes[0]

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.errors import ProblemError
+from boostopt.expressions import cp
 from boostopt.regularizers.separable import Separable
 from boostopt.regularizers.statements import Statement
 from boostopt.shapes import Array, Float
@@ -59,15 +60,11 @@ class Hinge(Separable):
         return Statement({"kind": self.kind, "C": self.C}) if np.array_equal(self.c, c) else None
 
     @property
-    def lower(self) -> Float[Array, " N"]:
-        return np.zeros(self.N)
-
-    @property
     def upper(self) -> Float[Array, " N"]:
         return self.C * self.c
 
     @property
-    def span(self) -> float:
+    def value_bound(self) -> float:
         return 0.0
 
     @property
@@ -75,12 +72,8 @@ class Hinge(Separable):
         return self.mass
 
     @property
-    def unit(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> Float[Array, " N"]:
         return self.upper
-
-    @property
-    def rate(self) -> float:
-        return 1.0
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         return -d
@@ -98,11 +91,7 @@ class Hinge(Separable):
         return self.upper if d is None else np.clip(np.where(np.isfinite(d), d, 0.0), 0.0, self.upper)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return -cp.sum(d), [d >= 0, d <= self.upper]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return self.upper @ cp.pos(1 + z), []

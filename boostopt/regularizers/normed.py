@@ -20,13 +20,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from boostopt.regularizers.base import ConjugatePoint, Regularizer
+from boostopt.expressions import cp
+from boostopt.regularizers.base import ConjugatePoint
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.regularizers.composite import Composite
 from boostopt.regularizers.powers import Curve
 from boostopt.regularizers.relative_entropy import RelativeEntropy
 from boostopt.regularizers.roots import bracket, root
-from boostopt.regularizers.statements import Statement, states_itself
+from boostopt.regularizers.statements import Statement, stated
 from boostopt.shapes import Array, Float
 
 NORM_ROUNDING = 4.4e-16
@@ -34,7 +36,7 @@ NORM_ROUNDING = 4.4e-16
 
 
 @dataclass(frozen=True)
-class Normed(Regularizer):
+class Normed(Composite):
     """A base plus h(||d||_p): what a ball and a penalty have in common.
 
     Parameters
@@ -58,20 +60,8 @@ class Normed(Regularizer):
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.base.cones | ({"second_order"} if np.isfinite(self.p) else frozenset())
 
-    @property
-    def N(self) -> int:
-        return len(self.c)
-
-    @property
-    def strong_convexity(self) -> float:
-        return self.base.strong_convexity
-
-    @property
-    def unsmoothed(self) -> Regularizer:
-        return replace(self, base=self.base.unsmoothed)
-
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
-        base = self.base.statement(c, d0, nus) if states_itself(self.base) else None
+        base = stated(self.base, c, d0, nus)
         if base is None or not np.array_equal(self.c, c):
             return None
         return Statement({"kind": self.kind, "p": self.p, "r": self.r, "base": base.numbers}, base.arrays)
@@ -103,14 +93,6 @@ class Normed(Regularizer):
     def magnitude(self) -> float:
         return self.base.magnitude + 2.0
 
-    @property
-    def unit(self) -> Float[Array, " N"]:
-        return self.base.unit
-
-    @property
-    def rate(self) -> float:
-        return self.base.rate
-
     def norm(self, d: Float[Array, " N"]) -> float:
         """Return ||d||_p of the copies."""
         return _norm(d / self.c, self.c, self.p)
@@ -118,12 +100,6 @@ class Normed(Regularizer):
     def dual_norm(self, s: Float[Array, " N"]) -> float:
         """Return ||s||_q of the copies."""
         return _norm(s, self.c, self.q)
-
-    def support(self, z: Float[Array, " N"]) -> float:
-        return self.base.support(z)
-
-    def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
-        return self.base.residuals(d)
 
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
         d, s = self._answer(z)
@@ -200,7 +176,5 @@ def _norm(x: Float[Array, " n"], c: Float[Array, " n"], p: float) -> float:
 
 def _cvxpy_norm(x: Any, weights: Float[Array, " N"], p: float) -> Any:
     """Return the p-norm of weights * x."""
-    import cvxpy as cp
-
     weighted = cp.multiply(weights, x)
     return cp.norm_inf(weighted) if not np.isfinite(p) else cp.pnorm(weighted, cast(Any, p))

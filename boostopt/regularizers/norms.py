@@ -17,6 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.errors import ProblemError
+from boostopt.expressions import cp
 from boostopt.regularizers.base import ConjugatePoint, Stationarity
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
@@ -95,8 +96,8 @@ class NormBall(Normed):
         return self.beyond <= self.rounding
 
     @property
-    def span(self) -> float:
-        return self.base.span
+    def value_bound(self) -> float:
+        return self.base.value_bound
 
     def value(self, d: Float[Array, " N"]) -> float:
         return self.base.value(d)
@@ -199,8 +200,6 @@ class NormBall(Normed):
         return value, [*constraints, self.cvxpy_norm(d) <= self.r]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         s = cp.Variable(self.N, name="s")
         value, constraints = self.base.cvxpy_conjugate(z - s)
         return value + self.r * self.cvxpy_dual_norm(s), constraints
@@ -213,8 +212,8 @@ class NormPenalty(Normed):
     kind: ClassVar[str] = "norm penalty"
 
     @property
-    def span(self) -> float:
-        return self.base.span + self._largest
+    def value_bound(self) -> float:
+        return self.base.value_bound + self._largest
 
     @property
     def magnitude(self) -> float:
@@ -228,9 +227,6 @@ class NormPenalty(Normed):
     def value(self, d: Float[Array, " N"]) -> float:
         # Never below: what the rounding of 1/p may lose of the norm grows with the logarithm of c.
         return self.base.value(d) + self.r * self.norm(d) * (1.0 + self.power_rounding(self.p))
-
-    def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        return self.base.room(d)
 
     def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
         at = self.base.stationarity(d, floor)
@@ -292,8 +288,6 @@ class NormPenalty(Normed):
         return value + self.r * self.cvxpy_norm(d), constraints
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         s = cp.Variable(self.N, name="s")
         value, constraints = self.base.cvxpy_conjugate(z - s)
         return value, [*constraints, self.cvxpy_dual_norm(s) <= self.r]

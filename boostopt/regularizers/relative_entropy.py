@@ -14,15 +14,17 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import rel_entr
 
+from boostopt.expressions import cp
 from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex, capped_softmax, logarithm
-from boostopt.regularizers.separable import Separable
+from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.regularizers.capped_softmax import capped_softmax, logarithm
+from boostopt.regularizers.entropy import Entropy
 from boostopt.regularizers.statements import Statement, with_caps
 from boostopt.shapes import Array, Float
 
 
 @dataclass(frozen=True)
-class RelativeEntropy(Separable):
+class RelativeEntropy(Entropy):
     """(1/eta) times the relative entropy to d0, on the capped simplex.
 
     Parameters
@@ -39,21 +41,12 @@ class RelativeEntropy(Separable):
     eta: float
     d0: Float[Array, " N"]
 
-    cones: ClassVar[frozenset[str]] = frozenset({"linear", "exponential"})
     kind: ClassVar[str] = "relative entropy"
 
     @classmethod
     def capped(cls, c: Float[Array, " N"], nu: float, eta: float, d0: Float[Array, " N"]) -> RelativeEntropy:
         """Return the relative entropy to d0 on C_nu, without the examples to which d0 gives no weight."""
         return cls(CappedSimplex(np.where(d0 > 0, c, 0.0), nu), eta, d0)
-
-    @property
-    def N(self) -> int:
-        return len(self.d0)
-
-    @property
-    def strong_convexity(self) -> float:
-        return 1.0 / self.eta
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
         if not np.array_equal(self.d0, d0):
@@ -63,10 +56,6 @@ class RelativeEntropy(Separable):
     @property
     def unsmoothed(self) -> Cap:
         return Cap(self.domain)
-
-    @property
-    def lower(self) -> Float[Array, " N"]:
-        return np.zeros(self.N)
 
     @cached_property
     def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -83,7 +72,7 @@ class RelativeEntropy(Separable):
         return logarithm(self.upper)
 
     @cached_property
-    def span(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+    def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         """C_Delta / eta: fill the examples of smallest d0_n / c_n first; exact when nothing is filled in part."""
         live = self.domain.c > 0
         density = np.zeros(self.N)
@@ -95,14 +84,6 @@ class RelativeEntropy(Separable):
         live = self.domain.c > 0
         logs = np.concatenate([self.log_d0[live], self.log_upper[live], [np.log(self.N)]])
         return max(1.0, float(np.abs(logs).max())) / self.eta
-
-    @property
-    def unit(self) -> Float[Array, " N"]:
-        return np.where(self.d0 > 0, self.d0, 1.0 / self.N)
-
-    @property
-    def rate(self) -> float:
-        return self.eta
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         # Not kl_div, which forms the quotient d / d0: it overflows where d0 is subnormal.
@@ -135,16 +116,11 @@ class RelativeEntropy(Separable):
         return self.domain.repair(self.d0 if d is None else d, self.d0)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         live = np.flatnonzero(self.domain.c > 0)
-        d0 = self.d0[live]
         dead = [d[np.flatnonzero(self.domain.c == 0)] == 0] if len(live) < self.N else []
-        return cp.sum(cp.rel_entr(d[live], d0)) / self.eta, [cp.sum(d) == 1, d <= self.upper, *dead]
+        return cp.sum(cp.rel_entr(d[live], self.d0[live])) / self.eta, [cp.sum(d) == 1, d <= self.upper, *dead]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         live = np.flatnonzero(self.domain.c > 0)
         psi = cp.Variable(len(live), nonneg=True, name="psi")
         exponent = self.log_d0[live] + self.eta * (z[live] - psi)
@@ -172,17 +148,12 @@ class UnnormalizedRelativeEntropy(RelativeEntropy):
     kind: ClassVar[str] = "unnormalized relative entropy"
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         live = np.flatnonzero(self.domain.c > 0)
         d0 = self.d0[live]
-        dead = [d[np.flatnonzero(self.domain.c == 0)] == 0] if len(live) < self.N else []
         value = cp.sum(cp.rel_entr(d[live], d0) - d[live] + d0) / self.eta
-        return value, [cp.sum(d) == 1, d <= self.upper, *dead]
+        return value, super().cvxpy_value(d)[1]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         live = np.flatnonzero(self.domain.c > 0)
         beta, psi = cp.Variable(name="beta"), cp.Variable(len(live), nonneg=True, name="psi")
         weights = cp.exp(self.log_d0[live] + self.eta * (z[live] - beta - psi))

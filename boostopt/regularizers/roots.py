@@ -32,5 +32,5 @@ def root(f: Callable[[float], float], low: float, high: float) -> float:
     at_low, at_high = f(low), f(high)
     if at_low >= 0.0 or at_high <= 0.0:
         return low if at_low >= 0.0 else high
-    found: Any = brentq(f, low, high, xtol=ROOT * max(abs(low), abs(high), 1e-285), rtol=np.float64(4 * ROOT))
-    return float(found)
+    x: Any = brentq(f, low, high, xtol=ROOT * max(abs(low), abs(high), 1e-285), rtol=np.float64(4 * ROOT))
+    return float(x)

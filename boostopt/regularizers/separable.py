@@ -17,6 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from boostopt.errors import ProblemError
+from boostopt.expressions import cp
 from boostopt.regularizers.base import ConjugatePoint, Pointwise, Regularizer, Stationarity
 from boostopt.regularizers.capped_simplex import SUM_ROUNDING, CappedSimplex, normalized
 from boostopt.regularizers.roots import root
@@ -40,9 +41,9 @@ class Separable(Regularizer):
         return SeparableSum((self, other))
 
     @property
-    @abstractmethod
     def lower(self) -> Float[Array, " N"]:
-        """Lower end of the box."""
+        """Lower end of the box, 0 by default."""
+        return np.zeros(self.N)
 
     @property
     @abstractmethod
@@ -151,12 +152,12 @@ class Separable(Regularizer):
     def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
         finite = bool(np.isfinite(d).all())
         with np.errstate(over="ignore", invalid="ignore"):  # a sum of huge numbers is as wrong as inf says
-            found = {
+            violations = {
                 "d >= lower": max(0.0, float((self.lower - d).max())),
                 "d <= upper": max(0.0, float((d - self.upper).max())),
                 **({"sum d = 1": abs(float(d.sum()) - 1.0)} if self.on_simplex else {}),
             }
-        return found if finite else dict.fromkeys(found, np.inf)
+        return violations if finite else dict.fromkeys(violations, np.inf)
 
     def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Multipliers of d <= upper and d >= lower: how far y lies beyond the slopes at the ends of the box."""
@@ -219,29 +220,25 @@ class SeparableSum(Separable):
     def unsmoothed(self) -> Regularizer:
         return SeparableSum(tuple(cast(Separable, piece.unsmoothed) for piece in self.pieces))
 
-    @property
-    def lower(self) -> Float[Array, " N"]:
-        return np.zeros(self.N)
-
     @cached_property
     def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
         return np.min([piece.upper for piece in self.pieces], axis=0)
 
     @property
-    def span(self) -> float:
-        return sum(piece.span for piece in self.pieces)
+    def value_bound(self) -> float:
+        return sum(piece.value_bound for piece in self.pieces)
 
     @property
     def magnitude(self) -> float:
         return sum(piece.magnitude for piece in self.pieces)
 
     @property
-    def unit(self) -> Float[Array, " N"]:
-        return self.pieces[0].unit
+    def weight_scale(self) -> Float[Array, " N"]:
+        return self.pieces[0].weight_scale
 
     @property
-    def rate(self) -> float:
-        return min(piece.rate for piece in self.pieces)
+    def objective_scale(self) -> float:
+        return min(piece.objective_scale for piece in self.pieces)
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
         return np.sum([piece.values(d) for piece in self.pieces], axis=0)
@@ -296,15 +293,13 @@ class SeparableSum(Separable):
             return self.conjugate_at(np.zeros(self.N)).d
         if not self.on_simplex:
             return np.clip(np.where(np.isfinite(d), d, 0.0), 0.0, self.upper)
-        return CappedSimplex(self.upper, 1.0).repair(d, self.unit)
+        return CappedSimplex(self.upper, 1.0).repair(d, self.weight_scale)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         values, constraints = zip(*(piece.cvxpy_value(d) for piece in self.pieces), strict=True)
         return sum(values), [one for some in constraints for one in some]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         parts = [cp.Variable(self.N) for _ in self.pieces[1:]]
         shares = [z - sum(parts), *parts]
         values, constraints = zip(

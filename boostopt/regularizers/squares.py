@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt.expressions import cp
 from boostopt.regularizers.separable import Separable
 from boostopt.shapes import Array, Float
 
@@ -37,27 +38,23 @@ class Squares(Separable):
         return len(self.c)
 
     @property
-    def lower(self) -> Float[Array, " N"]:
-        return np.zeros(self.N)
-
-    @property
     def upper(self) -> Float[Array, " N"]:
         return np.ones(self.N)
 
     @property
-    def span(self) -> float:
+    def value_bound(self) -> float:
         return float((0.5 * self.mu / self.c).sum())
 
     @property
     def magnitude(self) -> float:
-        return self.span
+        return self.value_bound
 
     @property
-    def unit(self) -> Float[Array, " N"]:
+    def weight_scale(self) -> Float[Array, " N"]:
         return self.c / self.c.sum()
 
     @property
-    def rate(self) -> float:
+    def objective_scale(self) -> float:
         return 1.0 / self.mu
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
@@ -76,13 +73,9 @@ class Squares(Separable):
         return np.zeros(self.N) if d is None else np.clip(np.where(np.isfinite(d), d, 0.0), 0.0, 1.0)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         return (0.5 * self.mu) * cp.sum(cp.multiply(1.0 / self.c, cp.square(d))), [d >= 0, d <= 1]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        import cvxpy as cp
-
         psi = cp.Variable(self.N, nonneg=True)
         inside = cp.sum(cp.multiply(self.c, cp.square(cp.pos(z - psi)))) / (2.0 * self.mu)
         return inside + cp.sum(psi), []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -29,6 +29,17 @@ class Statement:
 def states_itself(part: object) -> bool:
     """Return whether the class of an F or a G names a kind: one that it inherits names another function."""
     return bool(vars(type(part)).get("kind"))
+
+
+class States(Protocol):
+    """What states itself: a regularizer."""
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...]) -> Statement | None: ...
+
+
+def stated(F: States, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+    """Return F as a certificate file states it; None where its class names no kind, or a file cannot say what it is."""
+    return F.statement(c, d0, nus) if states_itself(F) else None
 
 
 def with_caps(

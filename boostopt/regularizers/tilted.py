@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.regularizers.base import ConjugatePoint, Pointwise, Regularizer, Stationarity
-from boostopt.regularizers.statements import Statement, states_itself
+from boostopt.regularizers.base import ConjugatePoint, Pointwise, Stationarity
+from boostopt.regularizers.composite import Composite
+from boostopt.regularizers.statements import Statement, stated
 from boostopt.shapes import Array, Float
 
 TILTABLE = ("cap", "relative entropy")
@@ -16,7 +17,7 @@ TILTABLE = ("cap", "relative entropy")
 
 
 @dataclass(frozen=True)
-class Tilted(Regularizer):
+class Tilted(Composite):
     """A regularizer plus a linear function.
 
     Parameters
@@ -27,13 +28,12 @@ class Tilted(Regularizer):
         Coefficients of the linear term, shape (N,), finite.
     """
 
-    base: Regularizer
     tilt: Float[Array, " N"]
 
     kind: ClassVar[str] = "tilted"
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
-        base = self.base.statement(c, d0, nus) if states_itself(self.base) else None
+        base = stated(self.base, c, d0, nus)
         if base is None or base.numbers["kind"] not in TILTABLE:
             return None
         return Statement({"kind": self.kind, "base": base.numbers}, {**base.arrays, "tilt": self.tilt})
@@ -51,36 +51,12 @@ class Tilted(Regularizer):
         return self.base.exact
 
     @property
-    def N(self) -> int:
-        return self.base.N
-
-    @property
-    def strong_convexity(self) -> float:
-        return self.base.strong_convexity
-
-    @property
-    def unsmoothed(self) -> Regularizer:
-        return replace(self, base=self.base.unsmoothed)
-
-    @property
-    def mass(self) -> float:
-        return self.base.mass
-
-    @property
-    def span(self) -> float:
-        return self.base.span + self.base.support(self.tilt)
+    def value_bound(self) -> float:
+        return self.base.value_bound + self.base.support(self.tilt)
 
     @property
     def magnitude(self) -> float:
         return self.base.magnitude + self.base.mass * float(np.abs(self.tilt).max())
-
-    @property
-    def unit(self) -> Float[Array, " N"]:
-        return self.base.unit
-
-    @property
-    def rate(self) -> float:
-        return self.base.rate
 
     def value(self, d: Float[Array, " N"]) -> float:
         return self.base.value(d) + float((self.tilt * d).sum())
@@ -88,17 +64,8 @@ class Tilted(Regularizer):
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
         return self.base.conjugate_at(z - self.tilt, near)
 
-    def support(self, z: Float[Array, " N"]) -> float:
-        return self.base.support(z)
-
-    def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        return self.base.room(d)
-
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         return self.base.conjugate_at(-self.tilt).d if d is None else self.base.project(d)
-
-    def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
-        return self.base.residuals(d)
 
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
         return self.base.gaps(d, z - self.tilt, at)

@@ -16,7 +16,7 @@ from latex2mathml.converter import convert_to_element
 from markupsafe import Markup
 
 from boostopt.errors import OptionError
-from boostopt.typesetting import STANDARD, PageText, Problem, Statements, latex, parse_page, symbol_table
+from boostopt.typesetting import STANDARD, PageText, PrintedProblem, Statements, latex, parse_page, symbol_table
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def mathml(formula: str) -> Markup:
 
 
 def _shown(text: PageText, meanings: Mapping[str, str]) -> PageShown:
-    further = [block for block in text.further if isinstance(block, Problem)]
+    further = [block for block in text.further if isinstance(block, PrintedProblem)]
     statements = [block for block in (text.kkt, *text.further) if isinstance(block, Statements)]
     return PageShown(
         text.summary,
@@ -115,7 +115,7 @@ def _shown(text: PageText, meanings: Mapping[str, str]) -> PageShown:
     )
 
 
-def _problem(problem: Problem) -> ProblemShown:
+def _problem(problem: PrintedProblem) -> ProblemShown:
     over = ", ".join(map(latex, problem.variables))
     return ProblemShown(
         problem.name,

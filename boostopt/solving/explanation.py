@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -123,19 +124,10 @@ def explain(program: Program, certificate: Certificate, tol: float, unanswered: 
         Condition(f"as it was given, {name}", bool(residual <= allowed), float(residual), "")
         for name, residual in certificate.kkt.residuals.items()
     ]
+    examples, hypotheses = partial(_examples, program, certificate), partial(_hypotheses, program, certificate)
     conditions += [
-        _gap_condition(
-            "d is the best answer to w",
-            certificate.example_gaps,
-            allowed,
-            lambda named: _examples(program, certificate, named),
-        ),
-        _gap_condition(
-            "w is the best answer to d",
-            certificate.hypothesis_gaps,
-            allowed,
-            lambda named: _hypotheses(program, certificate, named),
-        ),
+        _gap_condition("d is the best answer to w", certificate.example_gaps, allowed, examples),
+        _gap_condition("w is the best answer to d", certificate.hypothesis_gaps, allowed, hypotheses),
     ]
     if not np.isfinite(certificate.upper):
         conditions.append(

@@ -82,31 +82,31 @@ def merged(program: Program, most: float | None = None) -> Merged | None:
     try:
         of_groups: Any = page.regularizer(parameters, together)
         smaller = replace(program, parameters=parameters, examples=together, margins=margins, regularizer=of_groups)
-        found = Merged(smaller, rows, share)
-        return found if _agrees(program, found) else None
+        groups = Merged(smaller, rows, share)
+        return groups if _agrees(program, groups) else None
     except Exception:  # noqa: BLE001 - a page with data of its own for each example: it is not made for fewer
         return None
 
 
-def _agrees(program: Program, found: Merged) -> bool:
+def _agrees(program: Program, groups: Merged) -> bool:
     """Whether the functions of single weights are those of the groups, at two points in the box, and so are the boxes.
 
     A cap of 1 on the simplex is none: that of a group may be 1 as well.
     """
-    given, smaller = program.regularizer.pointwise(), found.program.regularizer.pointwise()
-    if given is None or smaller is None or found.program.regularizer.N != len(found.rows.first):
+    own, smaller = program.regularizer.pointwise(), groups.program.regularizer.pointwise()
+    if own is None or smaller is None or groups.program.regularizer.N != len(groups.rows.first):
         return False
-    most = np.minimum(found.together(given.upper), 1.0) if given.on_simplex else found.together(given.upper)
-    least = found.together(given.lower)
-    fits = (found.split(smaller.upper) <= given.upper * (1.0 + AGREEMENT)) & (found.split(smaller.lower) >= given.lower)
+    most = np.minimum(groups.together(own.upper), 1.0) if own.on_simplex else groups.together(own.upper)
+    least = groups.together(own.lower)
+    fits = (groups.split(smaller.upper) <= own.upper * (1.0 + AGREEMENT)) & (groups.split(smaller.lower) >= own.lower)
     if not (fits.all() and np.allclose(least, smaller.lower) and (smaller.upper >= most * (1.0 - AGREEMENT)).all()):
         return False
     moves = smaller.upper > smaller.lower
     for part in (0.25, 0.75):
         d = smaller.lower + part * (smaller.upper - smaller.lower)
         with np.errstate(divide="ignore", invalid="ignore"):  # where the box is a point
-            here, there = given.derivatives(found.split(d)), smaller.derivatives(d)[found.rows.group]
-        moving = moves[found.rows.group]
+            here, there = own.derivatives(groups.split(d)), smaller.derivatives(d)[groups.rows.group]
+        moving = moves[groups.rows.group]
         if not np.allclose(here[moving], there[moving], rtol=AGREEMENT, atol=AGREEMENT):
             return False
     return True
@@ -130,10 +130,10 @@ class Once(Wrapper):
 class OverGroups(Wrapper):
     """A backend that is given the merged program and whose answers are split and certified on the given one."""
 
-    found: Merged
+    groups: Merged
 
     def takes(self, program: Program) -> Capability:
-        return self.inner.takes(self.found.program)
+        return self.inner.takes(self.groups.program)
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
         last: list[Any] = [None, None]
@@ -141,7 +141,7 @@ class OverGroups(Wrapper):
         def of_examples(d: Float[Array, " n"] | None) -> Float[Array, " N"] | None:
             """Return the weights of the examples, the same array for the same weights: it is certified once."""
             if d is not last[0]:
-                last[:] = [d, None if d is None else self.found.split(d)]
+                last[:] = [d, None if d is None else self.groups.split(d)]
             return last[1]
 
         def judge(d: Any, w: Any) -> Certificate:
@@ -149,9 +149,9 @@ class OverGroups(Wrapper):
 
         start = task.start
         if start is not None:
-            start = replace(start, d=None if start.d is None else self.found.together(start.d))
-        for attempt in self.inner.attempts(Task(self.found.program, task.tol, task.deadline, start, judge)):
-            groups = len(self.found.rows.first)
+            start = replace(start, d=None if start.d is None else self.groups.together(start.d))
+        for attempt in self.inner.attempts(Task(self.groups.program, task.tol, task.deadline, start, judge)):
+            count = len(self.groups.rows.first)
             yield replace(
-                attempt, d=of_examples(attempt.d), statistics={**attempt.statistics, "groups of equal examples": groups}
+                attempt, d=of_examples(attempt.d), statistics={**attempt.statistics, "groups of equal examples": count}
             )

@@ -109,8 +109,8 @@ class Solution:
     @property
     def _reasons(self) -> str:
         """Why there is no answer, in the words of the solvers."""
-        said = dict.fromkeys(f"{a.form}: {a.error or a.status}".removeprefix(": ") for a in self.attempts)
-        return "; ".join(said) or "no attempt was made"
+        reasons = dict.fromkeys(f"{a.form}: {a.error or a.status}".removeprefix(": ") for a in self.attempts)
+        return "; ".join(reasons) or "no attempt was made"
 
     @property
     def d(self) -> Float[Array, " N"]:

@@ -12,7 +12,7 @@ import numpy as np
 from boostopt.arguments import flag, instance, tolerance
 from boostopt.arguments import seconds as limit_of
 from boostopt.backends import AUTO, check_backend, get_backend, list_backends
-from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Task, WarmStart
+from boostopt.backends.base import Attempt, Backend, Deadline, Task, WarmStart
 from boostopt.backends.isolation.guarded import Guarded
 from boostopt.certificates.certificate import Certificate
 from boostopt.errors import OptionError, ProblemError, SolverNotFound
@@ -105,7 +105,7 @@ def solve(
     backends = _in_order(program, task.start) if backend == AUTO else iter([_able(get_backend(backend), program)])
     times: dict[str, float] = {phase: 0.0 for phase in PHASES}
     began = time.perf_counter()
-    best, attempts = _Best(task, times), list[Attempt]()
+    best, attempts = _NarrowestInterval(task, times), list[Attempt]()
     # What a backend may go on from is of the examples as they are.
     anew = task.start is None or task.start.state is None
     groups = cache(lambda: merged(program) if merge and anew else None)
@@ -113,9 +113,9 @@ def solve(
     path = list[str]()
     for candidate in backends:
         tried.append(candidate)
-        found = None if candidate.incremental else groups()
+        together = None if candidate.incremental else groups()
         safe = _safely(candidate, alone(candidate, program, isolate, time_limit))
-        for name, way in _ways(safe, candidate.name, found, best):
+        for name, way in _ways(safe, candidate.name, together, best):
             path.append(name)
             for attempt in way.attempts(task):
                 attempts.append(attempt)
@@ -153,12 +153,12 @@ def alone(backend: Backend, program: Program, isolate: bool, time_limit: float |
     return backend.foreign and (isolate or (time_limit is not None and not Guarded(backend).keeps_limit(program)))
 
 
-def _ways(safe: Backend, name: str, found: Merged | None, best: _Best) -> Iterator[tuple[str, Backend]]:
+def _ways(safe: Backend, name: str, together: Merged | None, best: _NarrowestInterval) -> Iterator[tuple[str, Backend]]:
     """Yield how to ask a backend, with its name in the path: over merged examples, then once as they are."""
-    if found is None:
+    if together is None:
         yield name, safe
         return
-    yield name, OverGroups(safe, found)
+    yield name, OverGroups(safe, together)
     # Rarely the merged program is the harder one, where it is degenerate. What is left as rounding is left in both.
     if not best.rounded:
         yield name + UNMERGED, Once(safe, "unmerged")
@@ -178,18 +178,16 @@ def _start(program: Program, start: Solution | WarmStart | None) -> WarmStart | 
     if start is None:
         return None
     expected, advice = "a solution, what solve returns", "Pass the solution from before the columns were appended."
-    given = instance("start", start, (Solution, WarmStart), expected, advice)
-    given = given.start if isinstance(given, Solution) else given
+    warm = instance("start", start, (Solution, WarmStart), expected, advice)
+    warm = warm.start if isinstance(warm, Solution) else warm
     N, t = program.margins.shape
-    if (given.d is not None and given.d.shape != (N,)) or (
-        given.w is not None and (given.w.ndim != 1 or len(given.w) > t)
-    ):
-        shapes = [None if array is None else array.shape for array in (given.d, given.w)]
+    if (warm.d is not None and warm.d.shape != (N,)) or (warm.w is not None and (warm.w.ndim != 1 or len(warm.w) > t)):
+        shapes = [None if array is None else array.shape for array in (warm.d, warm.w)]
         raise OptionError(
             f"start must be of a program with these {N} examples and at most {t} hypotheses; got d and w of shapes "
             f"{shapes[0]} and {shapes[1]}. {advice}"
         )
-    return given
+    return warm
 
 
 def check_limits(tol: object, time_limit: object = None) -> tuple[float, float | None]:
@@ -203,7 +201,7 @@ def check_program(program: object) -> None:
         raise OptionError(f"expected a program; got {type(program).__name__}. Make one with formulation.bind(U, ...).")
 
 
-class _Best:
+class _NarrowestInterval:
     """The narrowest interval so far: the attempts may improve either end."""
 
     def __init__(self, task: Task, times: dict[str, float]) -> None:
@@ -224,8 +222,8 @@ class _Best:
     @property
     def rounded(self) -> bool:
         """Whether what is left of the gap is rounding."""
-        found = self.certificate
-        return found is not None and bool(np.isfinite(found.gap) and found.gap <= ROUNDED * found.slack)
+        narrowest = self.certificate
+        return narrowest is not None and bool(np.isfinite(narrowest.gap) and narrowest.gap <= ROUNDED * narrowest.slack)
 
     def agreed(self) -> bool:
         """Whether the backend that has just ended is no better than another one was; the next one begins anew."""
@@ -269,19 +267,14 @@ def _agree(one: Certificate, other: Certificate) -> bool:
 
 
 def _able(backend: Backend, program: Program) -> Backend:
-    """Return the backend if it can take the program."""
-    able = _takes(backend, program)
+    """Return the backend if it can take the program; one that fails when it is asked does not."""
+    able = Guarded(backend).takes(program)
     if not able:
         raise SolverNotFound(
             f"expected a backend that takes {program.formulation.name}; {able.reason}. "
             f"Use one of {', '.join(b.name for b in _in_order(program)) or 'none installed'}."
         )
     return backend
-
-
-def _takes(backend: Backend, program: Program) -> Capability:
-    """Return whether a backend takes the program; one that fails when it is asked does not."""
-    return Guarded(backend).takes(program)
 
 
 def _preferred(program: Program, start: WarmStart | None) -> list[str]:
@@ -302,11 +295,11 @@ def _in_order(program: Program, start: WarmStart | None = None) -> Iterator[Back
             backend = get_backend(name)
         except (SolverNotFound, OptionError):  # not installed, or an object of the user's that has no name here
             continue
-        if _takes(backend, program):
+        if Guarded(backend).takes(program):
             taken = True
             yield backend
     for name in list_backends():
-        if name not in preferred and (backend := get_backend(name)).automatic and _takes(backend, program):
+        if name not in preferred and (backend := get_backend(name)).automatic and Guarded(backend).takes(program):
             taken = True
             yield backend
     if not taken:

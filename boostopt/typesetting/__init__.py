@@ -2,14 +2,14 @@
 
 from boostopt.typesetting.expressions import latex
 from boostopt.typesetting.layout import latex_display, latex_kkt, latex_side_by_side, markdown_page
-from boostopt.typesetting.pages import PageText, Problem, Statements, parse_page
+from boostopt.typesetting.pages import PageText, PrintedProblem, Statements, parse_page
 from boostopt.typesetting.symbols import ELSEWHERE, STANDARD, symbol_table, symbols
 
 __all__ = [
     "ELSEWHERE",
     "STANDARD",
     "PageText",
-    "Problem",
+    "PrintedProblem",
     "Statements",
     "latex",
     "latex_display",

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from itertools import zip_longest
 
 from boostopt.typesetting.expressions import latex
-from boostopt.typesetting.pages import PageText, Problem, Statements, parse_page
+from boostopt.typesetting.pages import PageText, PrintedProblem, Statements, parse_page
 from boostopt.typesetting.symbols import symbol_table
 
 SUBJECT_TO = r"\text{s.t.}"
@@ -64,7 +64,10 @@ def markdown_page(page: PageText, meanings: Mapping[str, str]) -> str:
         *_primal_and_dual(page),
     ]
     for block in (page.kkt, *page.further):
-        parts += [f"## {_escaped(block.name)}", _display(_array(block) if isinstance(block, Problem) else _rows(block))]
+        parts += [
+            f"## {_escaped(block.name)}",
+            _display(_array(block) if isinstance(block, PrintedProblem) else _rows(block)),
+        ]
     rows = [f"| ${latex(symbol)}$ | {_escaped(meaning)} |" for symbol, meaning in symbol_table(page, meanings)]
     parts += ["## Symbols", "\n".join(["| symbol | meaning |", "|---|---|", *rows])]
     if page.prose:
@@ -85,7 +88,7 @@ def _primal_and_dual(page: PageText) -> list[str]:
     return [part for problem in problems for part in (f"**{problem.name}**", _display(_array(problem)))]
 
 
-def _array(*problems: Problem) -> str:
+def _array(*problems: PrintedProblem) -> str:
     """Return problems side by side under their names, a single one without, two columns each, a constraint in a row."""
     # A name is set without width, lest it push the second column away.
     names = [rf"\rlap{{\textbf{{{problem.name}}}}} & " for problem in problems] if len(problems) > 1 else [""]
@@ -96,7 +99,7 @@ def _array(*problems: Problem) -> str:
     return f"\\begin{{array}}{{{columns}}}\n{body}\n\\end{{array}}"
 
 
-def _cells(problem: Problem) -> list[str]:
+def _cells(problem: PrintedProblem) -> list[str]:
     """Return a problem as rows of two cells."""
     over = rf"_{{{', '.join(map(latex, problem.variables))}}}"
     rows = [rf"\displaystyle\{problem.sense}{over} & {_cell(problem.objective, None)}"]

@@ -32,7 +32,7 @@ from boostopt.errors import OptionError
 
 
 @dataclass(frozen=True)
-class Problem:
+class PrintedProblem:
     """An optimization problem in the pages' notation.
 
     Attributes
@@ -92,10 +92,10 @@ class PageText:
 
     title: str
     summary: str
-    primal: Problem
-    dual: Problem
+    primal: PrintedProblem
+    dual: PrintedProblem
     kkt: Statements
-    further: tuple[Problem | Statements, ...]
+    further: tuple[PrintedProblem | Statements, ...]
     symbols: tuple[tuple[str, str], ...]
     prose: tuple[str, ...]
     sources: str
@@ -131,7 +131,7 @@ def parse_page(docstring: str) -> PageText:
     if len(read) + any(name == "Symbols" for name, _ in blocks) < len(blocks):
         raise OptionError(f"expected each block of {title} once; got {', '.join(n for n, _ in blocks)}. Rename one.")
     primal, dual, kkt = (_called(title, name, read) for name in ("Primal", "Dual", "KKT"))
-    if not (isinstance(primal, Problem) and isinstance(dual, Problem) and isinstance(kkt, Statements)):
+    if not (isinstance(primal, PrintedProblem) and isinstance(dual, PrintedProblem) and isinstance(kkt, Statements)):
         raise OptionError(f"expected two problems and conditions in {title}; got others. Mend its blocks.")
     further = tuple(block for block in read.values() if block not in (primal, dual, kkt))
     symbols = _meanings(title, dict(blocks).get("Symbols", ""))
@@ -152,12 +152,12 @@ def _sorted(paragraphs: list[str]) -> tuple[list[tuple[str, str]], tuple[str, ..
             else:
                 blocks[-1] = (name, f"{body}\n{paragraph}")
             continue
-        found = _blocks(paragraph)
-        blocks += found
-        inside = bool(found)
+        named = _blocks(paragraph)
+        blocks += named
+        inside = bool(named)
         if match := re.match(r"Sources?:\s+", paragraph):
             sources = _joined(paragraph[match.end() :])
-        elif not found:
+        elif not named:
             prose.append(paragraph)
     return blocks, tuple(prose), sources
 
@@ -191,7 +191,7 @@ def _name_of_case(name: str, body: str) -> str:
     return f"{name.partition(' (')[0]} ({condition[1] if condition else 'continued'})"
 
 
-def _called(title: str, name: str, read: dict[str, Problem | Statements]) -> Problem | Statements:
+def _called(title: str, name: str, read: dict[str, PrintedProblem | Statements]) -> PrintedProblem | Statements:
     """Return the block of this name, or the first one whose name says more, `Dual (reduced)`, if there is none."""
     for block in (read.get(name), *(block for key, block in read.items() if key.startswith(f"{name} ("))):
         if block is not None:
@@ -211,7 +211,7 @@ _GOES_ON_AFTER = re.compile(r"(?:[-+*/=<>:,]|\b(?:where|if|and|or|for|in|over))$
 _GOES_ON_WITH = re.compile(r"<?=|>=|[-+*/:]|[<>]\s|(?:where|if|and|or|for|in)\b")
 
 
-def _read(title: str, name: str, body: str) -> Problem | Statements:
+def _read(title: str, name: str, body: str) -> PrintedProblem | Statements:
     """Return a block: a problem if it is to be one or starts like one."""
     kind = name.partition(" (")[0]
     match = None if kind == "KKT" else _OPENING.match(body)  # max_q e_q = gamma is no problem
@@ -233,7 +233,7 @@ def _read(title: str, name: str, body: str) -> Problem | Statements:
         )
     variables = tuple(_cut((match[2] or match[3]).strip(), _NARROW_COMMA))
     pairs = tuple(_with_multiplier(condition) for condition in conditions if condition)
-    return Problem(name, "min" if match[1] == "min" else "max", variables, objective, pairs)
+    return PrintedProblem(name, "min" if match[1] == "min" else "max", variables, objective, pairs)
 
 
 def _some(title: str, name: str, statements: tuple[str, ...]) -> tuple[str, ...]:

@@ -107,6 +107,6 @@ def symbol_table(page: PageText, meanings: Mapping[str, str]) -> list[tuple[str,
     """
     own = {**dict(page.symbols), **meanings}
     standard = {name: text for name, text in STANDARD.items() if name.rpartition("_")[0] not in own}
-    known = {**standard, **own}
-    found = dict.fromkeys(symbol for expression in page.expressions for symbol in symbols(expression, known))
-    return [(symbol, known.get(symbol, ELSEWHERE)) for symbol in found]
+    all_meanings = {**standard, **own}
+    occurring = dict.fromkeys(symbol for expression in page.expressions for symbol in symbols(expression, all_meanings))
+    return [(symbol, all_meanings.get(symbol, ELSEWHERE)) for symbol in occurring]

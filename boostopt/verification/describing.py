@@ -8,7 +8,7 @@ from boostopt.edges.base import EdgeFunction
 from boostopt.errors import ProblemError
 from boostopt.programs.program import Examples
 from boostopt.regularizers.base import Regularizer
-from boostopt.regularizers.statements import Statement, states_itself
+from boostopt.regularizers.statements import Statement, stated, states_itself
 
 
 def described_edge(G: EdgeFunction) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def described(F: Regularizer, examples: Examples, nus: tuple[float, ...] = ()) -
     ProblemError
         It is none of boostopt's own with closed forms, so that a file cannot say what it is.
     """
-    statement = F.statement(examples.c, examples.d0, nus) if states_itself(F) else None
+    statement = stated(F, examples.c, examples.d0, nus)
     if statement is None:
         raise _foreign("a regularizer", F)
     return statement

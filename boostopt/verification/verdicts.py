@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
+from boostopt.arrays import as_array, compressed_rows
 from boostopt.errors import ProblemError
-from boostopt.margins import as_array, compressed_rows
 from boostopt.verification.checking import ProvedBounds
 from boostopt.verification.parsing import fail
 from boostopt.verification.reading import Document

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from boostopt.arguments import file_path, flag
+from boostopt.arrays import as_array
 from boostopt.errors import OptionError, ProblemError
-from boostopt.margins import as_array
 from boostopt.programs.formulation import summing_to_one
 from boostopt.verification.arithmetic import Floats, Numbers
 from boostopt.verification.checking import check_shape, recompute

@@ -100,7 +100,7 @@ AUTHORING = (
         "DescribedRegularizer",
         described,
         dict,
-        {"domain": NOTHING, "f": NOTHING, "inside": NOTHING, "constraints": NOTHING, "rate": NUMBER},
+        {"domain": NOTHING, "f": NOTHING, "inside": NOTHING, "constraints": NOTHING, "objective_scale": NUMBER},
         {
             "f": {
                 "numpy": lambda: lambda d: np.log(d),

@@ -14,25 +14,25 @@ from boostopt import Margins, Outcome, Program, SolverNotFound, get_backend, get
 from boostopt.backends.base import WarmStart
 from boostopt.backends.interior.folded import Folded, folded
 from boostopt.backends.interior.newton import Pairs, Point, Residuals, System
-from boostopt.backends.interior.problem import Problem
+from boostopt.backends.interior.problem import InteriorProblem
 from boostopt.backends.interior.start import centred
 
 TAKEN = [name for name in list_formulations() if name not in OWN_RADII]
 MOST_ITERATIONS = 60
 
 
-def opened(program: Program) -> Problem:
-    problem = Problem.of(program)
+def opened(program: Program) -> InteriorProblem:
+    problem = InteriorProblem.of(program)
     assert problem is not None
     return problem
 
 
-def start_of(program: Program) -> tuple[Problem, Point]:
+def start_of(program: Program) -> tuple[InteriorProblem, Point]:
     problem = opened(program)
     return problem, centred(problem, program.regularizer.project(None), 0.1)
 
 
-def dense_step(problem: Problem, point: Point, wanted: Pairs) -> np.ndarray | None:
+def dense_step(problem: InteriorProblem, point: Point, wanted: Pairs) -> np.ndarray | None:
     """The Newton step (d, v, beta, x) with nothing eliminated, by a general solver; None where it is not unique."""
     d = problem.at(point.below)
     residuals = Residuals.at(problem, point, d)

@@ -15,7 +15,7 @@ from problems import REFERENCE_D0, REFERENCE_U, draw, noisy_stumps, reference_er
 import boostopt
 from boostopt import Program, get_backend, get_formulation
 from boostopt.backends.base import Deadline, Task
-from boostopt.backends.papers.quadratic import SOLVERS, Answer, QuadraticProgram, Solver
+from boostopt.backends.papers.quadratic import SOLVERS, QuadraticAnswer, QuadraticProgram, Solver
 from boostopt.backends.papers.sqp import Model, SequentialQuadratic, open_sqp
 from boostopt.regularizers.base import Regularizer
 from boostopt.regularizers.binary_entropy import BinaryEntropy
@@ -206,17 +206,17 @@ def test_who_asks_again_gets_a_closer_answer() -> None:
     assert task.gap(second.d, second.w) <= 0.15 * gap
 
 
-def crash(program: QuadraticProgram, accuracy: float, seconds: float | None) -> Answer:
+def crash(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
     raise RuntimeError("out of order")
 
 
-def nothing(program: QuadraticProgram, accuracy: float, seconds: float | None) -> Answer:
-    return Answer(np.full(len(program.q), np.nan), np.full(len(program.low), np.nan), "Solved")
+def nothing(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
+    return QuadraticAnswer(np.full(len(program.q), np.nan), np.full(len(program.low), np.nan), "Solved")
 
 
-def lie(program: QuadraticProgram, accuracy: float, seconds: float | None) -> Answer:
+def lie(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
     rng = np.random.default_rng(0)
-    return Answer(rng.normal(size=len(program.q)), 1e9 * rng.normal(size=len(program.low)), "Solved")
+    return QuadraticAnswer(rng.normal(size=len(program.q)), 1e9 * rng.normal(size=len(program.low)), "Solved")
 
 
 @pytest.mark.parametrize(("solver", "words"), [(crash, "out of order"), (nothing, "a step failed: Solved")])

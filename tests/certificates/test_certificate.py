@@ -17,8 +17,11 @@ from problems import (
 )
 
 from boostopt import Certificate, ProblemError, Program, get_formulation
-from boostopt.certificates.certificate import certify
+from boostopt.certificates.certifier import Certifier
+from boostopt.certificates.recovery import TOLERANCES
 from boostopt.margins import Margins
+from boostopt.regularizers.base import ConjugatePoint
+from boostopt.regularizers.relative_entropy import RelativeEntropy
 
 NAMES = ("lpboost", "erlpboost")
 
@@ -124,7 +127,7 @@ def test_the_gap_blames_the_right_example_and_hypothesis() -> None:
 def test_relative_gap_counts_small_objectives_in_full() -> None:
     program = get_formulation("erlpboost").bind(REFERENCE_U, nu=2.5, eta=1e6)
     certificate = program.certify(w=[0.3, 0.4, 0.3])
-    scale = max(abs(certificate.upper), program.regularizer.span)
+    scale = max(abs(certificate.upper), program.regularizer.value_bound)
     assert certificate.relative_gap == pytest.approx(certificate.gap / scale)
     assert certificate.scaled_gap == pytest.approx(certificate.gap)
 
@@ -208,8 +211,8 @@ def test_a_subnormal_reference_weight_keeps_the_interval_finite(tiny: float) -> 
 
 def test_a_proof_of_infeasibility_is_narrow() -> None:
     program = reference_lpboost()
-    for span in (program.regularizer.span, np.nan):
-        proof = replace(program.certify(), lower=np.inf, upper=np.inf, excess=0.25, span=span)
+    for value_bound in (program.regularizer.value_bound, np.nan):
+        proof = replace(program.certify(), lower=np.inf, upper=np.inf, excess=0.25, value_bound=value_bound)
         assert proof.gap == proof.scaled_gap == proof.relative_gap == 0.0
 
 
@@ -227,8 +230,33 @@ def test_edges_are_summed_once_for_each_candidate(monkeypatch: pytest.MonkeyPatc
     answers = (d, np.array([1.0, 0.0, 0.0])), (d, None), (None, None)
     for answer in answers:
         summed.clear()
-        certify(program.margins, program.regularizer, program.edge_function, *answer)
+        d, w = answer
+        Certifier(program.margins, program.regularizer, program.edge_function, d).certify(w)
         assert len(summed) == 2
+
+
+def test_example_weights_are_certified_once_with_each_w(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the best hypothesis, and with each of the weights that the tolerances of the sweep lead to."""
+    program, rng = reference_erlpboost(), np.random.default_rng(0)
+    solved = program.solve("interior", tol=1e-12).d
+    moved = [solved * (1 + size * rng.uniform(-1, 1, len(solved))) for size in (1e-8, 1e-6, 1e-4, 1e-2)]
+    conjugate_at, counts = RelativeEntropy.conjugate_at, list[int]()
+
+    def counted(F: RelativeEntropy, z: np.ndarray, near: np.ndarray | None = None) -> ConjugatePoint:
+        counts[-1] += 1
+        return conjugate_at(F, z, near)
+
+    for d in (solved, *moved):
+        recovered = {program.recover(d, within=within).w.tobytes() for within in TOLERANCES}
+        certifier = Certifier(program.margins, program.regularizer, program.edge_function, d)
+        # The w are compared at the repaired d, which another repair may move by a rounding error.
+        again = certifier.of_repaired is not certifier
+        with monkeypatch.context() as patch:
+            patch.setattr(RelativeEntropy, "conjugate_at", counted)
+            counts.append(0)
+            program.certify(d)
+        assert counts[-1] == 1 + len(recovered) + again
+    assert min(counts) == 2
 
 
 def test_an_interval_that_is_not_finite_is_never_narrow() -> None:

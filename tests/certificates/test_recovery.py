@@ -14,6 +14,7 @@ from problems import REFERENCE_NU, REFERENCE_U, draw, reference_erlpboost
 from twins import junk, program
 
 from boostopt import OptionError, ProblemError, Program, get_formulation
+from boostopt.certificates.certifier import Certifier
 from boostopt.certificates.recovery import TOLERANCES, best_recovery
 from boostopt.edges.base import EdgeFunction
 from boostopt.edges.bounded import BoundedEdges, FixedEdges
@@ -156,9 +157,9 @@ def test_inequalities_matter_where_equations_alone_do_not_determine_w() -> None:
 def test_a_sweep_takes_the_tolerance_of_the_smallest_gap() -> None:
     pair = reference_erlpboost()
     d = pair.solve("cvxpy:clarabel", tol=1e-4).d + 1e-7 * np.array([1, -1, 1, -1, 1, -1])
-    parts = pair.margins, pair.regularizer, pair.edge_function
+    certifier = Certifier(pair.margins, pair.regularizer, pair.edge_function, d)
     every = [pair.recover(d, within=within).certificate.gap for within in TOLERANCES]
-    assert best_recovery(*parts, d).certificate.gap == min(every)
+    assert best_recovery(certifier).certificate.gap == min(every)
     assert min(every) < max(every)
     # A tolerance below the error of d leaves only one edge active, and that is not enough.
     assert every[0] > 100 * min(every)

@@ -341,13 +341,13 @@ class NoResidualsOfNan(Cap):
         return {name: 0.0 if np.isnan(d).any() else value for name, value in super().residuals(d).items()}
 
 
-@caught_by("span")
+@caught_by("value_bound")
 class HalfTheSpan(RelativeEntropy):
-    """A span that is exceeded."""
+    """A bound of the values that is exceeded."""
 
     @property
-    def span(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
-        return 0.5 * super().span
+    def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return 0.5 * super().value_bound
 
 
 @caught_by("support")
@@ -407,7 +407,7 @@ class UnitOfZero(Cap):
     """Nothing can be divided by it."""
 
     @property
-    def unit(self) -> Any:
+    def weight_scale(self) -> Any:
         return np.zeros(self.N)
 
 
@@ -603,9 +603,13 @@ def test_what_is_not_convex_is_refused_in_words() -> None:
 
 
 @pytest.mark.parametrize("answer", (None, np.zeros((N, 1)), np.array(["a"] * N)), ids=("none", "column", "words"))
-@pytest.mark.parametrize("method", ("value", "project", "gaps", "residuals", "room", "support", "unit", "cvxpy_value"))
+@pytest.mark.parametrize(
+    "method", ("value", "project", "gaps", "residuals", "room", "support", "weight_scale", "cvxpy_value")
+)
 def test_an_answer_of_another_kind_is_a_failed_check_and_no_exception(method: str, answer: Any) -> None:
-    wrong = type("Wrong", (Hinge,), {method: property(lambda self: answer) if method == "unit" else lambda *_: answer})
+    wrong = type(
+        "Wrong", (Hinge,), {method: property(lambda self: answer) if method == "weight_scale" else lambda *_: answer}
+    )
     found = report(wrong)
     assert not found.passed
     assert all(check.words for check in found)

@@ -186,7 +186,7 @@ def test_large_eta_recovers_lpboost_from_above() -> None:
         program = reference_erlpboost(eta)
         certificate = program.solve(tol=1e-9).certificate
         assert hard.lower <= certificate.upper
-        assert certificate.lower <= hard.upper + program.regularizer.span
+        assert certificate.lower <= hard.upper + program.regularizer.value_bound
         assert certificate.scaled_gap <= 1e-9
 
 

@@ -189,7 +189,7 @@ def test_large_eta_recovers_the_ball_alone() -> None:
         certificate = program.solve("cvxpy:clarabel", tol=1e-8).certificate
         assert certificate.scaled_gap <= 1e-8
         assert alone.lower <= certificate.upper
-        assert certificate.lower <= alone.upper + program.regularizer.span
+        assert certificate.lower <= alone.upper + program.regularizer.value_bound
 
 
 @pytest.mark.parametrize("entropy", (False, True))

@@ -178,7 +178,7 @@ def test_w_that_has_grown_enough_proves_infeasibility() -> None:
     w = np.array([0.3207547170, 0.3773584906, 0.3018867925]) * 20
     m = program.margins.margins(w)
     value = -program.regularizer.conjugate_at(-m).value - program.edge_function.conjugate(w)
-    assert value > program.regularizer.span
+    assert value > program.regularizer.value_bound
     assert program.certify(w=w).infeasible
 
 

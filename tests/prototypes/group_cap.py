@@ -21,7 +21,7 @@ group_cap = prototype(
         f=lambda d: cp.sum(cp.rel_entr(d, examples.d0)) / p.eta,
         inside=np.where(p.group > 0, 0.5 * p.share / p.group.sum(), (1 - 0.5 * p.share) / (1 - p.group).sum()),
         constraints=lambda d: [p.group @ d <= p.share],
-        rate=p.eta,
+        objective_scale=p.eta,
     ),
     nu=parameter("the number of examples that must at least share the weight", COUNT),
     eta=parameter("the inverse strength of the entropy", POSITIVE),

@@ -10,7 +10,8 @@ from problems import slow_capped_softmax, slow_soft_margin
 
 from boostopt import OptionError, ProblemError, project_capped_simplex
 from boostopt.regularizers.cap import Cap
-from boostopt.regularizers.capped_simplex import CappedSimplex, capped_softmax
+from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.regularizers.capped_softmax import capped_softmax
 
 METHODS = ("select", "sort", "auto")
 seeds = st.integers(0, 2**32 - 1)

@@ -183,7 +183,7 @@ def test_stationarity_holds_the_gradient_and_the_normals_of_active_constraints()
 def test_what_is_not_known_is_said() -> None:
     F = described("entropy")
     assert not F.exact
-    assert np.isnan(F.span)
+    assert np.isnan(F.value_bound)
     with pytest.raises(ProblemError, match="conjugate of a described regularizer is not known in closed form"):
         F.cvxpy_conjugate(np.zeros(N))
 

@@ -67,7 +67,7 @@ def test_the_model_for_solvers(seed: int) -> None:
 def test_what_bounds_the_domain() -> None:
     F = Hinge(np.array([1.0, 2.0]), 3.0)
     assert F.mass == 9.0  # the largest sum of weights
-    assert F.span == 0.0  # the largest value
+    assert F.value_bound == 0.0  # the largest value
     assert F.support(np.array([1.0, -1.0])) == 3.0
     np.testing.assert_array_equal(F.room(np.array([1.0, 6.0])), [1.0, 0.0])
     assert F.residuals(np.array([-0.5, 7.0])) == {"d >= lower": 0.5, "d <= upper": 1.0}

@@ -115,13 +115,13 @@ def test_the_span_bounds_the_regularizer(name: str) -> None:
     for seed in range(60):
         F, _, rng = drawn(name, seed)
         largest = max(F.value(F.project(np.eye(F.N)[rng.permutation(F.N)][0] * 1.0)) for _ in range(20))
-        assert largest <= F.span + 1e-12 * (1 + F.magnitude)
+        assert largest <= F.value_bound + 1e-12 * (1 + F.magnitude)
 
 
 def test_the_span_of_the_entropy_is_attained_for_integer_nu() -> None:
     F = RelativeEntropy.capped(np.ones(12), 4.0, 2.0, np.full(12, 1 / 12))
-    assert F.span == pytest.approx(np.log(12 / 4) / 2, abs=1e-15)
-    assert F.value(np.repeat([0.25, 0.0], [4, 8])) == pytest.approx(F.span, abs=1e-15)
+    assert F.value_bound == pytest.approx(np.log(12 / 4) / 2, abs=1e-15)
+    assert F.value(np.repeat([0.25, 0.0], [4, 8])) == pytest.approx(F.value_bound, abs=1e-15)
 
 
 @pytest.mark.parametrize("eta", (1e-2, 1.0, 1e6))

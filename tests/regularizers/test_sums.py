@@ -186,7 +186,7 @@ def test_the_squares_alone() -> None:
     assert_conjugate(F, z, lambda d: squares(d, c, mu), [np.zeros(3), np.ones(3), np.array([0.2, 0.9, 0.4])])
     assert_modelled(F, z, [np.zeros(3), np.ones(3), np.array([0.2, 0.9, 0.4])])
     assert_junk_is_repaired(F)
-    assert F.value(np.ones(3)) == F.span
+    assert F.value(np.ones(3)) == F.value_bound
 
 
 @pytest.mark.thorough
@@ -199,9 +199,9 @@ def test_a_linear_term_shifts_the_argument(seed: int) -> None:
     F = Tilted(base, tilt)
     assert F.conjugate_at(z).value == base.conjugate_at(z - tilt).value
     assert_conjugate(F, z, lambda d: value(d) + float(tilt @ d), points(rng, base.upper))
-    assert max(value(d) + tilt @ d for d in points(rng, base.upper)) <= F.span + 1e-12 * (1 + F.magnitude)
+    assert max(value(d) + tilt @ d for d in points(rng, base.upper)) <= F.value_bound + 1e-12 * (1 + F.magnitude)
     cap = Cap(CappedSimplex(np.ones(4), 2.0))
-    assert Tilted(cap, np.array([3.0, -1.0, 0.5, 2.0])).span == pytest.approx(2.5)  # half on each of the largest
+    assert Tilted(cap, np.array([3.0, -1.0, 0.5, 2.0])).value_bound == pytest.approx(2.5)  # half on each of the largest
 
 
 def test_a_tilted_ball_and_a_tilted_entropy() -> None:

@@ -15,7 +15,7 @@ SIZES = ((1000, 30), (5000, 50))
 def test_clarabel_reaches_a_relative_gap_of_1e_6(N: int, t: int, eta: float) -> None:
     program = get_formulation("erlpboost").bind(noisy_stumps(N, t), nu=0.1 * N, eta=eta)
     # The objective is as small as the span of the entropy, C_Delta / eta: tol is absolute below 1.
-    solution = program.solve("cvxpy:clarabel", tol=1e-6 * program.regularizer.span)
+    solution = program.solve("cvxpy:clarabel", tol=1e-6 * program.regularizer.value_bound)
     assert solution.certificate.relative_gap <= 1e-6
     assert solution.verdict is Verdict.BOUNDED
 

@@ -24,7 +24,7 @@ from boostopt.authoring import (
     prototype,
 )
 from boostopt.backends.base import Attempt, Task
-from boostopt.backends.interior.problem import Problem
+from boostopt.backends.interior.problem import InteriorProblem
 from boostopt.solving.merging import merged
 
 
@@ -48,8 +48,8 @@ def test_groups_are_those_of_a_comparison_of_each_with_each(kind: Any) -> None:
         np.testing.assert_array_equal(margins.take(rows.first).to_array()[rows.group], U)
 
 
-def opened(program: Program) -> Problem:
-    problem = Problem.of(program)
+def opened(program: Program) -> InteriorProblem:
+    problem = InteriorProblem.of(program)
     assert problem is not None
     return problem
 

@@ -17,7 +17,7 @@ from boostopt.typesetting import (
     ELSEWHERE,
     STANDARD,
     PageText,
-    Problem,
+    PrintedProblem,
     Statements,
     latex,
     latex_kkt,
@@ -242,7 +242,7 @@ def test_the_layout_may_vary() -> None:
     assert page == PageText(
         title="Short",
         summary="a page for the tests.",
-        primal=Problem(
+        primal=PrintedProblem(
             name="Primal",
             sense="min",
             variables=("d",),
@@ -253,7 +253,7 @@ def test_the_layout_may_vary() -> None:
                 ("d_n = max(0, 1, 2) where d0_n = 0", "zeta"),
             ),
         ),
-        dual=Problem(
+        dual=PrintedProblem(
             name="Dual (reduced)",
             sense="max",
             variables=("w", "rho"),
@@ -262,8 +262,8 @@ def test_the_layout_may_vary() -> None:
         ),
         kkt=Statements("KKT", ("d_n = 0", "w_q = 1, m_n >= 0", "e_q <= 1", "max_q e_q = gamma")),
         further=(
-            Problem("Printed", "max", ("w",), "w_q", (("w in the simplex", None),)),
-            Problem("Printed (for nu = 1)", "max", ("w",), "3 w   for nu = 1", ()),
+            PrintedProblem("Printed", "max", ("w",), "w_q", (("w in the simplex", None),)),
+            PrintedProblem("Printed (for nu = 1)", "max", ("w",), "3 w   for nu = 1", ()),
             Statements("Loss", ("r_n = 1",)),
         ),
         symbols=(("zeta", "the multiplier, of one kind"), ("kappa", "not there")),
@@ -318,7 +318,7 @@ def test_the_page_of_erlpboost_is_read() -> None:
     page = parse_page(docstring("erlpboost"))
     assert page.title == "ERLPBoost"
     assert page.summary.startswith("LPBoost with a relative entropy")
-    assert page.primal == Problem(
+    assert page.primal == PrintedProblem(
         name="Primal",
         sense="min",
         variables=("d", "gamma"),

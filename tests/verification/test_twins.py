@@ -82,7 +82,7 @@ def test_values_and_conjugates_are_those_of_the_regularizers(seed: int) -> None:
     rng, A = np.random.default_rng(seed), Floats()
     for F, box in boxes(rng):
         z = rng.normal(0, 1, N)
-        d = F.project(rng.dirichlet(np.ones(N)) if F.on_simplex else rng.uniform(0, 1, N) * F.unit)
+        d = F.project(rng.dirichlet(np.ones(N)) if F.on_simplex else rng.uniform(0, 1, N) * F.weight_scale)
         value = A.total(box.values(A.vector(d)))
         assert A.low(value) - 1e-9 <= F.value(d) <= A.high(value) + 1e-9
         at = F.conjugate_at(z)

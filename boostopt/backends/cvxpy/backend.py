@@ -13,15 +13,15 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 import numpy as np
 
-from boostopt.backends.base import CONES, Attempt, Backend, Capability, Task
+from boostopt.backends.base import CONES, Attempt, Backend, Capability, Task, needs_in_words, version_of
 from boostopt.backends.cvxpy.profiles import FORMS, PROFILES, Options, Profile
 from boostopt.backends.isolation.foreign import Failed, called, hand_on_interrupt
 from boostopt.errors import SolverNotFound, unknown_name
+from boostopt.expressions import cp
 from boostopt.programs.derived import Derived, Form, derive
 from boostopt.programs.program import Program
 
@@ -106,14 +106,11 @@ class CvxpyBackend(Backend):
 
     @property
     def version(self) -> str:
-        try:
-            return version(self.profile.package or self.solver.lower())
-        except PackageNotFoundError:
-            return ""
+        return version_of(self.profile.package or self.solver.lower())
 
     def takes(self, program: Program) -> Capability:
         cones = program.cones
-        missing = [CONES.get(cone, f"{cone!r} (unknown to boostopt)") for cone in sorted(cones - _cones(self.solver))]
+        missing = needs_in_words(cones - _cones(self.solver))
         if missing:
             return Capability(False, f"{self.solver} does not take {' and '.join(missing)}, which the program needs")
         withheld = [f"{CONES[cone]}: {why}" for cone, why in self.profile.withheld.items() if cone in cones]
@@ -231,15 +228,12 @@ def _keep_iterate(chain: Any, raw: Any, inverse: Any) -> Any:
 @cache
 def _found() -> list[str]:
     """Names of the solvers that CVXPY finds."""
-    import cvxpy as cp
-
     return list(cp.installed_solvers())
 
 
 @cache
 def _cones(solver: str) -> frozenset[str]:
     """Return the cones that a solver takes, by CVXPY's (private) table of interfaces."""
-    import cvxpy as cp
     from cvxpy.reductions.solvers import defines
 
     conic = defines.SOLVER_MAP_CONIC.get(solver)

@@ -46,8 +46,14 @@ class Profile:
     ----------
     package
         The distribution that has its version; its own name by default.
-    options
-        Its options for a tolerance and a limit in seconds (None: no limit).
+    tolerances
+        Its options that take the tolerance.
+    limit
+        Its option for a limit in seconds, "" for none.
+    constant
+        Options that it gets in any case.
+    inside
+        The option that all of these are handed over in, "" for none.
     finest, coarsest
         The tolerances that make sense to it.
     status
@@ -61,7 +67,10 @@ class Profile:
     """
 
     package: str = ""
-    options: Callable[[float, float | None], Options] = lambda accuracy, seconds: {}
+    tolerances: tuple[str, ...] = ()
+    limit: str = ""
+    constant: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    inside: str = ""
     finest: float = 1e-12
     coarsest: float = 1e-5
     status: Callable[[Any], str] | None = None
@@ -72,7 +81,7 @@ class Profile:
     @property
     def limited(self) -> bool:
         """Whether it can be told a time limit."""
-        return self.options(self.coarsest, 1.0) != self.options(self.coarsest, None)
+        return bool(self.limit)
 
     def pinned(self, form: Form, linear: bool) -> Rung:
         """Return the only rung for one form, at the first rung's accuracy and without its limit on iterations."""
@@ -81,42 +90,13 @@ class Profile:
     def sent(self, rung: Rung, tol: float, seconds: float | None) -> Options:
         """Return the options for a rung when a gap of `tol` is wanted."""
         accuracy = min(max(tol * rung.accuracy, self.finest), self.coarsest)
-        return {**self.options(accuracy, seconds), **rung.further}
+        options: Options = {**dict.fromkeys(self.tolerances, accuracy), **self.constant}
+        if self.limit and seconds is not None:
+            options[self.limit] = seconds
+        return {**({self.inside: options} if self.inside else options), **rung.further}
 
 
-def _clarabel(accuracy: float, seconds: float | None) -> Options:
-    return {
-        "tol_gap_abs": accuracy,
-        "tol_gap_rel": accuracy,
-        "tol_feas": accuracy,
-        **_limit("time_limit", seconds),
-    }
-
-
-def _scs(accuracy: float, seconds: float | None) -> Options:
-    return {"eps_abs": accuracy, "eps_rel": accuracy, **_limit("time_limit_secs", seconds)}
-
-
-def _highs(accuracy: float, seconds: float | None) -> Options:
-    return {
-        "primal_feasibility_tolerance": accuracy,
-        "dual_feasibility_tolerance": accuracy,
-        **_limit("time_limit", seconds),
-    }
-
-
-def _osqp(accuracy: float, seconds: float | None) -> Options:
-    return {"eps_abs": accuracy, "eps_rel": accuracy, "max_iter": 100_000, **_limit("time_limit", seconds)}
-
-
-def _ecos(accuracy: float, seconds: float | None) -> Options:
-    return {"abstol": accuracy, "reltol": accuracy, "feastol": accuracy}
-
-
-def _limit(option: str, seconds: float | None) -> Options:
-    """Return the option for a time limit, if there is one."""
-    return {} if seconds is None else {option: seconds}
-
+HIGHS_TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
 
 # Measured on stump matrices of noisy data, N = 569 to 5000, t = 30 to 200, eta = 46 to 2e4, and on their LPs. For
 # Clarabel the rated dual with its link m = Uw spelled out is the fastest form (0.7 s against 3 s at N = 5000, t = 50),
@@ -126,7 +106,8 @@ def _limit(option: str, seconds: float | None) -> Options:
 PROFILES: dict[str, Profile] = {
     "CLARABEL": Profile(
         package="clarabel",
-        options=_clarabel,
+        tolerances=("tol_gap_abs", "tol_gap_rel", "tol_feas"),
+        limit="time_limit",
         coarsest=1e-8,
         status=lambda raw: str(raw.status),
         ladder=(
@@ -145,7 +126,8 @@ PROFILES: dict[str, Profile] = {
     ),
     "SCS": Profile(
         package="scs",
-        options=_scs,
+        tolerances=("eps_abs", "eps_rel"),
+        limit="time_limit_secs",
         finest=1e-11,
         coarsest=1e-6,
         status=lambda raw: str(raw["info"]["status"]),
@@ -163,7 +145,8 @@ PROFILES: dict[str, Profile] = {
     ),
     "HIGHS": Profile(
         package="highspy",
-        options=_highs,
+        tolerances=HIGHS_TOLERANCES,
+        limit="time_limit",
         finest=1e-10,
         coarsest=1e-7,
         status=lambda raw: str(raw["model_status"]),
@@ -172,18 +155,22 @@ PROFILES: dict[str, Profile] = {
     ),
     "OSQP": Profile(
         package="osqp",
-        options=_osqp,
+        tolerances=("eps_abs", "eps_rel"),
+        constant={"max_iter": 100_000},
+        limit="time_limit",
         status=lambda raw: str(raw.info.status),
         linear_ladder=(Rung(PRIMAL, 1e2), Rung(DUAL, 1.0)),
     ),
     "SCIPY": Profile(
         package="scipy",
-        options=lambda accuracy, seconds: {"scipy_options": _highs(accuracy, seconds)},
+        tolerances=HIGHS_TOLERANCES,
+        limit="time_limit",
+        inside="scipy_options",
         finest=1e-10,
         coarsest=1e-7,
         status=lambda raw: str(raw["message"]),
     ),
-    "ECOS": Profile(package="ecos", options=_ecos, coarsest=1e-8),
+    "ECOS": Profile(package="ecos", tolerances=("abstol", "reltol", "feastol"), coarsest=1e-8),
 }
 """Solvers with a profile of their own, which "auto" may ask.
 

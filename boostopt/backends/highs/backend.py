@@ -19,14 +19,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.backends.base import CONES, QUICK, Attempt, Backend, Capability, Deadline, Task
+from boostopt.backends.base import QUICK, Attempt, Backend, Capability, Deadline, Task, needs_in_words, version_of
 from boostopt.backends.highs.basis import Basis
 from boostopt.backends.highs.model import SPACES, Model, Refused
 from boostopt.backends.highs.program import LinearProgram, unfit
@@ -149,15 +147,6 @@ class Stored:
         return cls(Basis.unpacked(arrays), failed)
 
 
-@cache
-def _version() -> str:
-    """Version of highspy, which takes longer to find than a small program to solve."""
-    try:
-        return version("highspy")
-    except PackageNotFoundError:
-        return ""
-
-
 def _no_handle() -> None:
     """Return what is left of a handle elsewhere."""
 
@@ -198,12 +187,12 @@ class HighsBackend(Backend):
 
     @property
     def version(self) -> str:
-        return _version()
+        return version_of("highspy")
 
     def takes(self, program: Program) -> Capability:
-        beyond = sorted(program.cones - {"linear"})
+        beyond = program.cones - {"linear"}
         if beyond:
-            needs = " and ".join(CONES.get(cone, f"{cone!r} (unknown to boostopt)") for cone in beyond)
+            needs = " and ".join(needs_in_words(beyond))
             return Capability(False, f"HiGHS is driven for linear programs here; the program needs {needs}")
         reason = unfit(program)
         return Capability(not reason, f"HiGHS cannot be given the program directly: {reason}" if reason else "")

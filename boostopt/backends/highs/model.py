@@ -50,7 +50,7 @@ class Sent:
 
 
 @dataclass(frozen=True)
-class Run:
+class RunReport:
     """The end of a run of HiGHS: its model status in its own words, and what it counted."""
 
     status: str
@@ -161,13 +161,13 @@ class Model(ABC):
         """Seconds that HiGHS has counted for this model so far: its time limit is for all runs together."""
         return float(self.highs.getRunTime())
 
-    def run(self) -> Run:
-        """Run HiGHS from where it stands."""
+    def run(self) -> RunReport:
+        """RunReport HiGHS from where it stands."""
         failed = self.highs.run() == self._error
         info, status = self.highs.getInfo(), self.highs.getModelStatus()
         words = self.highs.modelStatusToString(status)
         simplex, ipm = int(info.simplex_iteration_count), int(info.ipm_iteration_count)
-        return Run(
+        return RunReport(
             status=f"{words} (error)" if failed else words,
             optimal=status == self._optimal and not failed,
             iterations=max(simplex, 0) + max(ipm, 0),
@@ -269,8 +269,8 @@ class ExampleSpace(Model):
         return np.array(solution.col_value)[: self.lp.N], -np.array(solution.row_dual)[self.head :]
 
     def _ray(self) -> Float[Array, " k"] | None:
-        _, found, ray = self.highs.getDualRay()
-        return -np.array(ray)[self.head :] if found else None
+        _, exists, ray = self.highs.getDualRay()
+        return -np.array(ray)[self.head :] if exists else None
 
 
 class HypothesisSpace(Model):
@@ -313,8 +313,8 @@ class HypothesisSpace(Model):
         return d, np.array(solution.col_value)[self.place(0) :]
 
     def _ray(self) -> Float[Array, " k"] | None:
-        _, found, ray = self.highs.getPrimalRay()
-        return np.array(ray)[self.place(0) :] if found else None
+        _, exists, ray = self.highs.getPrimalRay()
+        return np.array(ray)[self.place(0) :] if exists else None
 
 
 SPACES: dict[str, type[Model]] = {space.space: space for space in (ExampleSpace, HypothesisSpace)}

@@ -5,17 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.backends.base import NEEDS_CLOSED_SUM, Attempt, Backend, Capability, Task
+from boostopt.backends.base import Attempt, Backend, Capability, Task, takes_rows, version_of
 from boostopt.backends.interior import stored
 from boostopt.backends.interior.loop import Iteration, iterate
 from boostopt.backends.interior.newton import Point
-from boostopt.backends.interior.problem import Problem
+from boostopt.backends.interior.problem import InteriorProblem
 from boostopt.backends.interior.start import Track, centred, followed, mixed, single_row_rays
 from boostopt.errors import needed
 from boostopt.programs.program import Program
@@ -66,18 +65,14 @@ class InteriorBackend(Backend):
 
     @property
     def version(self) -> str:
-        return _version()
+        return version_of("boostopt")
 
     def takes(self, program: Program) -> Capability:
-        if program.regularizer.pointwise() is None:
-            return Capability(False, f"interior {NEEDS_CLOSED_SUM}")
-        if program.edge_function.epigraph(program.margins.t) is None:
-            return Capability(False, "interior needs an edge function made of linear pieces or of squares")
-        return Capability(True)
+        return takes_rows(self.name, program, "linear pieces or of squares")
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
         began = time.perf_counter()
-        problem = needed(Problem.of(task.program), "a program that this backend takes")
+        problem = needed(InteriorProblem.of(task.program), "a program that this backend takes")
         prepared = time.perf_counter() - began
         if not problem.free.any():
             d0 = task.program.regularizer.project(None)
@@ -92,7 +87,7 @@ class InteriorBackend(Backend):
         for form, begin in self._starts(task, problem, earlier):
             if task.deadline.passed:
                 return
-            run = _Run(task, problem, hopeful=form.startswith(WARM))
+            run = _Iterations(task, problem, hopeful=form.startswith(WARM))
             began = time.perf_counter()
             with np.errstate(all="ignore"):
                 run.from_point(begin(), earlier)
@@ -118,14 +113,15 @@ class InteriorBackend(Backend):
     def unpacked(self, arrays: Mapping[str, Array]) -> Any:
         return stored.unpacked(arrays)
 
-    def _starts(self, task: Task, problem: Problem, earlier: Track | None) -> Iterator[tuple[str, Callable[[], Point]]]:
+    def _starts(
+        self, task: Task, problem: InteriorProblem, earlier: Track | None
+    ) -> Iterator[tuple[str, Callable[[], Point]]]:
         """Yield where to begin, the most promising first."""
         program, start = task.program, task.start
         if earlier is not None:
             yield f"{WARM}, from a central iterate", lambda: followed(problem, earlier)
         if start is not None and start.d is not None and start.w is not None:
-            d, w = start.d, np.append(start.w, np.zeros(problem.U.t - len(start.w)))
-            certificate = program.certify(d, w)
+            certificate = program.certify(start.d, start.weights(problem.U.t))
             if not certificate.infeasible and np.isfinite(certificate.scaled_gap):
                 yield (
                     "warm, near an answer",
@@ -138,10 +134,10 @@ class InteriorBackend(Backend):
             yield words, lambda mu=mu: centred(problem, d0, mu)
 
 
-class _Run:
+class _Iterations:
     """The iterations from one start, until the certificate is as narrow as wanted or nothing more is to be had."""
 
-    def __init__(self, task: Task, problem: Problem, hopeful: bool) -> None:
+    def __init__(self, task: Task, problem: InteriorProblem, hopeful: bool) -> None:
         self.task, self.problem, self.hopeful = task, problem, hopeful
         self.last: Iteration | None = None
         self.track: Track | None = None
@@ -191,10 +187,3 @@ class _Run:
             return "converged as far as the arithmetic goes"
         stalled = k >= PATIENCE and now.estimate > PROGRESS * first
         return "a warm start that leads nowhere" if self.hopeful and stalled else ""
-
-
-@cache
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("boostopt")

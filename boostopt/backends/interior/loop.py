@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from boostopt.backends.interior.newton import Pairs, Point, Residuals, System
-from boostopt.backends.interior.problem import Problem
+from boostopt.backends.interior.problem import InteriorProblem
 from boostopt.shapes import Array, Float
 
 CORRECTORS = 2
@@ -65,7 +65,7 @@ class Iteration:
     size: float
 
 
-def iterate(problem: Problem, point: Point) -> Iterator[Iteration]:
+def iterate(problem: InteriorProblem, point: Point) -> Iterator[Iteration]:
     """Yield the iterates, that of the start first, as long as they are finite: when to stop is not said here."""
     while True:
         with np.errstate(all="ignore"):  # what is not finite ends the iteration
@@ -86,7 +86,7 @@ def iterate(problem: Problem, point: Point) -> Iterator[Iteration]:
 
 
 def _next(
-    problem: Problem, point: Point, d: Float[Array, " n"], residuals: Residuals, products: Pairs, least: float
+    problem: InteriorProblem, point: Point, d: Float[Array, " n"], residuals: Residuals, products: Pairs, least: float
 ) -> Point:
     """Return the next point, the target of its products at least `least`."""
     system = System(problem, point, d, residuals)

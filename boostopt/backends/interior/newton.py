@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
-from boostopt.backends.interior.problem import Problem
+from boostopt.backends.interior.problem import InteriorProblem
 from boostopt.shapes import Array, Float
 
 REGULARIZED = (1e-15, 1e-13, 1e-11)
@@ -108,7 +108,7 @@ class Residuals:
     """Scale of the objective, at least 1."""
 
     @classmethod
-    def at(cls, problem: Problem, point: Point, d: Float[Array, " n"]) -> Residuals:
+    def at(cls, problem: InteriorProblem, point: Point, d: Float[Array, " n"]) -> Residuals:
         rows, slopes = problem.rows, problem.slopes(d)
         return cls(
             slopes + problem.tilt + point.m + point.beta - point.zeta + point.psi,
@@ -122,7 +122,7 @@ class Residuals:
 class System:
     """The Newton system at a point, factored once and solved for several right-hand sides."""
 
-    def __init__(self, problem: Problem, point: Point, d: Float[Array, " n"], residuals: Residuals) -> None:
+    def __init__(self, problem: InteriorProblem, point: Point, d: Float[Array, " n"], residuals: Residuals) -> None:
         self.problem, self.point, self.residuals = problem, point, residuals
         self.per_below, self.per_above = 1.0 / point.below, 1.0 / point.above
         self.from_below, self.from_above = point.zeta * self.per_below, point.psi * self.per_above

@@ -18,12 +18,12 @@ from boostopt.edges.base import Epigraph
 from boostopt.margins import Margins
 from boostopt.programs.program import Program
 from boostopt.regularizers.base import Pointwise
-from boostopt.regularizers.capped_simplex import FULL_SUPPORT
+from boostopt.regularizers.capped_softmax import FULL_SUPPORT
 from boostopt.shapes import Array, Bool, Float
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class InteriorProblem:
     """The data of a program, over the n weights that can move.
 
     Attributes
@@ -44,7 +44,7 @@ class Problem:
     mass: float
 
     @classmethod
-    def of(cls, program: Program) -> Problem | None:
+    def of(cls, program: Program) -> InteriorProblem | None:
         """Return the problem of a program, None if F is no sum over the examples or G has no rows."""
         f, rows = program.regularizer.pointwise(), program.edge_function.epigraph(program.margins.t)
         return None if f is None or rows is None else cls(folded(program.margins), f, rows, program.regularizer.mass)

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from boostopt.backends.interior.newton import Point
-from boostopt.backends.interior.problem import Problem
+from boostopt.backends.interior.problem import InteriorProblem
 from boostopt.shapes import Array, Float
 
 INWARDS = 0.1
@@ -38,7 +38,7 @@ FAMILIAR = 10.0
 """By how much stationarity may add to the products for the multipliers of an iterate to be kept."""
 
 
-def centred(problem: Problem, d: Float[Array, " N"], mu: float) -> Point:
+def centred(problem: InteriorProblem, d: Float[Array, " N"], mu: float) -> Point:
     """Return the point at d, moved a little inwards, all of whose products are mu."""
     below = (1.0 - INWARDS) * problem.inside(d) + INWARDS * problem.centre
     below *= _fitting(problem, below)
@@ -75,7 +75,7 @@ class Track:
         """Estimated scaled gaps and iterates, the largest gap first."""
         return [self.kept[order] for order in sorted(self.kept, reverse=True)]
 
-    def fits(self, problem: Problem) -> bool:
+    def fits(self, problem: InteriorProblem) -> bool:
         """Whether it leads somewhere for a problem: of the same examples, with at least as many rows."""
         if not self.points or not problem.f.on_simplex:
             return False  # without the simplex a new column moves all weights: the centre is as near as any iterate
@@ -89,7 +89,7 @@ class Track:
         return larger[-1] if larger else self.points[0][1]
 
 
-def followed(problem: Problem, track: Track) -> Point:
+def followed(problem: InteriorProblem, track: Track) -> Point:
     """Return a point for a problem that the track fits."""
     last = track.points[-1][1]
     rows = problem.rows
@@ -100,7 +100,7 @@ def followed(problem: Problem, track: Track) -> Point:
     return _with_rows(problem, point, below)
 
 
-def _with_rows(problem: Problem, point: Point, below: Float[Array, " n"]) -> Point:
+def _with_rows(problem: InteriorProblem, point: Point, below: Float[Array, " n"]) -> Point:
     """Return the point with slacks and multipliers for rows that have joined."""
     d, k, old = problem.at(below), len(problem.rows.b), len(point.v)
     mu = point.products.total / (2 * len(below) + old)
@@ -119,7 +119,7 @@ def _with_rows(problem: Problem, point: Point, below: Float[Array, " n"]) -> Poi
     return _stationary(problem, below, s, v, point.x, m, mu)
 
 
-def mixed(problem: Problem, d: Float[Array, " N"], w: Float[Array, " t"], gap: float) -> Point:
+def mixed(problem: InteriorProblem, d: Float[Array, " N"], w: Float[Array, " t"], gap: float) -> Point:
     """Return a point near a foreign answer of which the certified scaled gap is known."""
     share = float(np.clip(np.sqrt(gap), LEAST_SHARE, LARGEST_SHARE))
     below = (1.0 - share) * problem.inside(d) + share * problem.centre
@@ -141,7 +141,7 @@ def mixed(problem: Problem, d: Float[Array, " N"], w: Float[Array, " t"], gap: f
     return _stationary(problem, below, s, v, x, problem.margins(v), mu)
 
 
-def _multipliers(problem: Problem, w: Float[Array, " t"]) -> Float[Array, " k"]:
+def _multipliers(problem: InteriorProblem, w: Float[Array, " t"]) -> Float[Array, " k"]:
     """Return multipliers of the rows whose hypothesis weights are w, or nearly so."""
     rows, wanted = problem.rows, w - problem.rows.slope
     if rows.A is None:
@@ -154,7 +154,7 @@ def _multipliers(problem: Problem, w: Float[Array, " t"]) -> Float[Array, " k"]:
 
 
 def _stationary(
-    problem: Problem,
+    problem: InteriorProblem,
     below: Float[Array, " n"],
     s: Float[Array, " k"],
     v: Float[Array, " k"],
@@ -173,7 +173,7 @@ def _stationary(
     return Point(below, above, zeta, psi, s, v, x, beta, m)
 
 
-def single_row_rays(problem: Problem, images: Float[Array, " k"]) -> Iterator[Float[Array, " t"]]:
+def single_row_rays(problem: InteriorProblem, images: Float[Array, " k"]) -> Iterator[Float[Array, " t"]]:
     """Yield the hypothesis weights of one row alone, for every row that the images break, the most broken first."""
     rows = problem.rows
     excess = images - rows.b
@@ -195,7 +195,7 @@ POWER = 0.25
 """How far weights that are free to sum to anything are lowered where their edges exceed the bounds (measured)."""
 
 
-def _fitting(problem: Problem, below: Float[Array, " n"]) -> float:
+def _fitting(problem: InteriorProblem, below: Float[Array, " n"]) -> float:
     """Return the share of weights that are free to sum to anything at which their edges come nearer to the bounds."""
     if problem.f.on_simplex or not problem.may_be_infeasible or not (problem.rows.b > 0).all():
         return 1.0
@@ -204,7 +204,7 @@ def _fitting(problem: Problem, below: Float[Array, " n"]) -> float:
     return largest**-POWER if largest > 1.0 else 1.0
 
 
-def _slacks(problem: Problem, images: Float[Array, " k"], mu: float) -> tuple[Array, Array]:
+def _slacks(problem: InteriorProblem, images: Float[Array, " k"], mu: float) -> tuple[Array, Array]:
     """Return (x, s) with s > 0 at inequalities and the products with v = mu / s in balance with x."""
     rows, j = problem.rows, len(problem.rows.g)
     free = rows.b - images

@@ -91,7 +91,7 @@ class AugmentedLagrangian(Backend):
     def attempts(self, task: Task) -> Iterator[Attempt]:
         w, best = corrective_start(task), Best(task)
         for dual in duals(task.program.regularizer):
-            run = _Run(task, dual, best, w)
+            run = _OuterSteps(task, dual, best, w)
             while not task.deadline.passed:
                 began, before = time.perf_counter(), run.evaluations
                 status = run.to_the_end()
@@ -131,7 +131,7 @@ def installed() -> list[str]:
     return [NAME]
 
 
-class _Run:
+class _OuterSteps:
     """The outer iteration in one form."""
 
     def __init__(self, task: Task, dual: Dual, best: Best, w: Float[Array, " t"]) -> None:
@@ -186,7 +186,7 @@ class _Run:
                 raise StopIteration
 
         with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-            found: Any = scipy.optimize.minimize(
+            answer: Any = scipy.optimize.minimize(
                 self._lagrangian,
                 self._z,
                 jac=True,
@@ -195,9 +195,9 @@ class _Run:
                 callback=stop,
                 options={"ftol": 0.0, "gtol": tolerance, "maxfun": EVALUATIONS, "maxcor": MEMORY},
             )
-        self.evaluations += int(found.nfev)
-        if np.isfinite(found.x).all():
-            self._z = np.asarray(found.x, dtype=np.float64)
+        self.evaluations += int(answer.nfev)
+        if np.isfinite(answer.x).all():
+            self._z = np.asarray(answer.x, dtype=np.float64)
 
 
 def corrective_start(task: Task) -> Float[Array, " t"]:
@@ -208,12 +208,12 @@ def corrective_start(task: Task) -> Float[Array, " t"]:
     """
     program, start = task.program, task.start
     U, F, G = program.margins, program.regularizer, program.edge_function
-    given = np.eye(1, U.t)[0] if start is None or start.w is None else np.append(start.w, np.zeros(U.t - len(start.w)))
-    w = G.project(given)
+    raw = None if start is None else start.weights(U.t)
+    w = G.project(np.eye(1, U.t)[0] if raw is None else raw)
     w = G.subgradient(U.edges(F.project(None))) if w is None else w
     d = F.conjugate_at(-U.margins(w)).d
     target = G.subgradient(U.edges(d))
     x = U.margins(target - w)
     slope, norm = float(x @ d) - G.conjugate(target) + G.conjugate(w), float(np.abs(x).max())
-    alpha = min(max(slope / (F.rate * norm**2), 0.0), 1.0) if norm > 0 else 0.0
+    alpha = min(max(slope / (F.objective_scale * norm**2), 0.0), 1.0) if norm > 0 else 0.0
     return (1.0 - alpha) * w + alpha * target

@@ -24,10 +24,10 @@ from boostopt.regularizers.separable import Separable
 from boostopt.shapes import Array, Float
 
 MILD = 100.0
-"""The rate of a regularizer up to which L-BFGS-B needs no stages (measured: 100 evaluations where 1000 needs 170)."""
+"""The largest objective_scale that needs no stages with L-BFGS-B (measured: 100 evaluations where 1000 needs 170)."""
 
 STAGE = 2.0
-"""Factor by which the rate grows from stage to stage."""
+"""Factor by which it grows from stage to stage."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Dual(ABC):
     form: str
     first: Float[Array, " k"]
     low: Float[Array, " k"]
-    unit: Float[Array, " k"]
+    y_scale: Float[Array, " k"]
 
     @abstractmethod
     def at(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
@@ -59,7 +59,7 @@ class WithPsi(Dual):
 
     def __init__(self, F: RelativeEntropy) -> None:
         self._F, self.first, self.low = F, np.zeros(F.N), np.zeros(F.N)
-        self.unit = np.full(F.N, 1.0 / F.eta)
+        self.y_scale = np.full(F.N, 1.0 / F.eta)
 
     def at(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
         exponents = self._F.log_d0 - self._F.eta * (m + y)
@@ -74,7 +74,7 @@ class WithBeta(Dual):
     form = "dual in w, beta"
 
     def __init__(self, F: Separable) -> None:
-        self._F, self.first, self.low, self.unit = F, np.zeros(1), np.full(1, -np.inf), np.ones(1)
+        self._F, self.first, self.low, self.y_scale = F, np.zeros(1), np.full(1, -np.inf), np.ones(1)
 
     def at(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
         z = -m - y[0]
@@ -86,16 +86,16 @@ class Eliminated(Dual):
     """F*(-m) itself, or that of a stage: a F with a <= its steepness, plus the Bregman distance of (1 - a) F.
 
     A stage replaces F by F + (steps - 1) times its Bregman distance to the last stage's weights, at which `center` is
-    a subgradient of F. Its conjugate is steps F*((z + (steps - 1) center) / steps) up to a constant, its rate that of F
-    divided by `steps`, and `center` for the next stage the point at which F* was taken. At the optimum the stages
+    a subgradient of F. Its conjugate is steps F*((z + (steps - 1) center) / steps) up to a constant, its scale that of
+    F divided by `steps`, and `center` for the next stage the point at which F* was taken. At the optimum the stages
     change nothing: d, w and gamma are those of F.
     """
 
     form = "dual in w"
 
     def __init__(self, F: Regularizer) -> None:
-        self._F, self.steps = F, max(F.rate / MILD, 1.0)
-        self.first = self.low = self.unit = np.zeros(0)
+        self._F, self.steps = F, max(F.objective_scale / MILD, 1.0)
+        self.first = self.low = self.y_scale = np.zeros(0)
         self.center: Float[Array, " N"] = np.zeros(F.N)
 
     def at(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
@@ -138,18 +138,18 @@ class Lagrangian:
     mu: float
 
     def __call__(self, z: Float[Array, " n"]) -> tuple[float, Float[Array, " n"]]:
-        """Return value and gradient at z = (v, y / unit)."""
+        """Return value and gradient at z = (v, y / y_scale)."""
         v, y = self.split(z)
         m = self.U.margins(self.weights(v))
         of_f, x, r = self.dual.at(m, y), self.updated(v), self.residual(v)
         penalty = r @ x - 0.5 * (x @ self.G.Q @ x) - 0.5 * self.mu * ((x - self.estimate) @ (x - self.estimate))
         of_v = self.G.b - self.G.rows(self.U.edges(of_f.d)) - self.G.B @ x
-        return of_f.value + float(self.G.b @ v + penalty), np.concatenate([of_v, of_f.slope * self.dual.unit])
+        return of_f.value + float(self.G.b @ v + penalty), np.concatenate([of_v, of_f.slope * self.dual.y_scale])
 
     def split(self, z: Float[Array, " n"]) -> tuple[Float[Array, " k"], Float[Array, " y"]]:
         """Return v and y."""
         k = len(self.G.b)
-        return z[:k], z[k:] * self.dual.unit
+        return z[:k], z[k:] * self.dual.y_scale
 
     def weights(self, v: Float[Array, " k"]) -> Float[Array, " t"]:
         """Return the hypothesis weights w."""

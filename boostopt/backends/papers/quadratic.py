@@ -48,7 +48,7 @@ class QuadraticProgram:
 
 
 @dataclass(frozen=True)
-class Answer:
+class QuadraticAnswer:
     """The answer of a solver, not finite where it left none: x, and the multipliers y of the rows, y >= 0 at `high`.
 
     Where the solver says that there is no feasible x, y may be a ray that proves it.
@@ -59,12 +59,12 @@ class Answer:
     status: str
 
     @classmethod
-    def nothing(cls, program: QuadraticProgram, status: str) -> Answer:
+    def nothing(cls, program: QuadraticProgram, status: str) -> QuadraticAnswer:
         """Return what is left by a solver that failed."""
         return cls(_filled(None, len(program.q)), _filled(None, len(program.low)), status)
 
 
-Solver = Callable[[QuadraticProgram, float, float | None], Answer]
+Solver = Callable[[QuadraticProgram, float, float | None], QuadraticAnswer]
 """A solver of quadratic programs, with an accuracy and a limit in seconds."""
 
 
@@ -88,7 +88,7 @@ class QuadraticSolver:
     kills: bool = False
 
 
-def _clarabel(program: QuadraticProgram, accuracy: float, seconds: float | None) -> Answer:
+def _clarabel(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
     """Clarabel: an interior point; min (1/2) x'Px + q'x subject to Ax + s = b with s in a cone."""
     clarabel: Any = import_module("clarabel")
     A, low, high = program.in_rows()
@@ -102,16 +102,16 @@ def _clarabel(program: QuadraticProgram, accuracy: float, seconds: float | None)
     cones = [clarabel.ZeroConeT(int(fixed.sum())), clarabel.NonnegativeConeT(int(above.sum() + below.sum()))]
     rows = scipy.sparse.vstack([A[fixed], A[above], -A[below]], format="csc")
     ends = np.concatenate([high[fixed], high[above], -low[below]])
-    found = clarabel.DefaultSolver(scipy.sparse.triu(program.P, format="csc"), program.q, rows, ends, cones, settings)
-    found = found.solve()
-    y, z = np.zeros(len(low)), np.asarray(found.z)
+    result = clarabel.DefaultSolver(scipy.sparse.triu(program.P, format="csc"), program.q, rows, ends, cones, settings)
+    result = result.solve()
+    y, z = np.zeros(len(low)), np.asarray(result.z)
     y[fixed], z = z[: int(fixed.sum())], z[int(fixed.sum()) :]
     y[above] += z[: int(above.sum())]
     y[below] -= z[int(above.sum()) :]
-    return Answer(_filled(found.x, len(program.q)), y[: len(program.low)], str(found.status))
+    return QuadraticAnswer(_filled(result.x, len(program.q)), y[: len(program.low)], str(result.status))
 
 
-def _osqp(program: QuadraticProgram, accuracy: float, seconds: float | None) -> Answer:
+def _osqp(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
     """OSQP: a first-order method whose answer is polished."""
     osqp: Any = import_module("osqp")
     A, low, high = program.in_rows()
@@ -129,12 +129,14 @@ def _osqp(program: QuadraticProgram, accuracy: float, seconds: float | None) -> 
         polishing=True,
         **({} if seconds is None else {"time_limit": max(seconds, 1e-3)}),
     )
-    found = solver.solve(raise_error=False)
-    ray = found.prim_inf_cert if "primal infeasible" in found.info.status else found.y
-    return Answer(_filled(found.x, len(program.q)), _filled(ray, len(low))[: len(program.low)], str(found.info.status))
+    result = solver.solve(raise_error=False)
+    ray = result.prim_inf_cert if "primal infeasible" in result.info.status else result.y
+    return QuadraticAnswer(
+        _filled(result.x, len(program.q)), _filled(ray, len(low))[: len(program.low)], str(result.info.status)
+    )
 
 
-def _highs(program: QuadraticProgram, accuracy: float, seconds: float | None) -> Answer:
+def _highs(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
     """HiGHS: an active-set method, the simplex where there is no quadratic."""
     highspy: Any = import_module("highspy")
     highs, model, k, n = highspy.Highs(), highspy.HighsModel(), len(program.low), len(program.q)
@@ -158,9 +160,9 @@ def _highs(program: QuadraticProgram, accuracy: float, seconds: float | None) ->
         model.hessian_.start_, model.hessian_.index_, model.hessian_.value_ = P.indptr, P.indices, P.data
     highs.passModel(model)
     highs.run()
-    found = highs.getSolution()
+    solution = highs.getSolution()
     status = str(highs.modelStatusToString(highs.getModelStatus()))
-    return Answer(_filled(found.col_value, n), -_filled(found.row_dual, k), status)
+    return QuadraticAnswer(_filled(solution.col_value, n), -_filled(solution.row_dual, k), status)
 
 
 def _filled(values: Any, length: int) -> Float[Array, " n"]:

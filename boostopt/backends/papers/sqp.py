@@ -16,19 +16,18 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import scipy.sparse
 
-from boostopt.backends.base import NEEDS_CLOSED_SUM, QUICK, Attempt, Backend, Capability, Deadline, Task
+from boostopt.backends.base import QUICK, Attempt, Backend, Capability, Deadline, Task, takes_rows, version_of
 from boostopt.backends.best import Best
 from boostopt.backends.isolation import child
 from boostopt.backends.isolation.foreign import Failed, called, hand_on_interrupt
 from boostopt.backends.isolation.isolated import isolated
-from boostopt.backends.papers.quadratic import DEFAULT, SOLVERS, Answer, QuadraticProgram, Solver
+from boostopt.backends.papers.quadratic import DEFAULT, SOLVERS, QuadraticAnswer, QuadraticProgram, Solver
 from boostopt.edges.base import Epigraph
 from boostopt.errors import SolverNotFound, needed, unknown_name
 from boostopt.programs.program import Program
@@ -124,7 +123,7 @@ class Model:
             upper=np.concatenate([(F.upper - self.d) / s, free]),
         )
 
-    def read(self, answer: Answer) -> tuple[Float[Array, " N"], Float[Array, " t"]]:
+    def read(self, answer: QuadraticAnswer) -> tuple[Float[Array, " N"], Float[Array, " t"]]:
         """Return the weights d and w of an answer, raw."""
         w = self.G.weights(answer.y[: len(self.G.b)]) + self.G.slope
         return self.d + self.scale * answer.x[: len(self.d)], w
@@ -151,17 +150,11 @@ class SequentialQuadratic(Backend):
 
     @property
     def version(self) -> str:
-        try:
-            return f"{self.solver} {version(SOLVERS[self.solver].package)}"
-        except PackageNotFoundError:
-            return ""
+        version = version_of(SOLVERS[self.solver].package)
+        return version and f"{self.solver} {version}"
 
     def takes(self, program: Program) -> Capability:
-        if program.regularizer.pointwise() is None:
-            return Capability(False, f"{self.name} {NEEDS_CLOSED_SUM}")
-        if program.edge_function.epigraph(program.margins.t) is None:
-            return Capability(False, f"{self.name} needs an edge function made of linear rows and a quadratic")
-        return Capability(True)
+        return takes_rows(self.name, program)
 
     def keeps_limit(self, program: Program) -> bool:
         N, t = program.margins.shape
@@ -177,7 +170,7 @@ class SequentialQuadratic(Backend):
             limited = task if task.deadline.at is not None else replace(task, deadline=Deadline.after(LONGEST))
             yield from isolated(replace(self, here=True)).attempts(limited)
             return
-        run = _Run(task, SOLVERS[self.solver].solve)
+        run = _Steps(task, SOLVERS[self.solver].solve)
         while True:
             began, before = time.perf_counter(), run.steps
             status = run.to_the_end()
@@ -195,7 +188,7 @@ class SequentialQuadratic(Backend):
                 return
 
 
-class _Run:
+class _Steps:
     """The steps of one attempt."""
 
     def __init__(self, task: Task, solve: Solver) -> None:
@@ -225,35 +218,33 @@ class _Run:
             model, before = self._model(d), self.best.gap
             answer = self._solved(model.program)
             raw, w = model.read(answer)
-            status, found = answer.status, bool(np.isfinite(raw).all())
-            if not found and not np.isfinite(w).all():
+            status, solved = answer.status, bool(np.isfinite(raw).all())
+            if not solved and not np.isfinite(w).all():
                 return f"a step failed: {status}"
-            self.best.keep(raw if found else None, w)
-            if not found and not self.best.reached:
+            self.best.keep(raw if solved else None, w)
+            if not solved and not self.best.reached:
                 return f"a step has no solution: {status}"
-            self._at = d = self._following(d, raw, w) if found else d
+            self._at = d = self._following(d, raw, w) if solved else d
             stalled = 0 if self.best.gap < (1.0 - PROGRESS) * before else stalled + 1
         return f"gap reached; last step: {status}"
 
-    def _solved(self, program: QuadraticProgram) -> Answer:
+    def _solved(self, program: QuadraticProgram) -> QuadraticAnswer:
         """Return the solver's answer; what it raises is the status of none."""
         try:
             answer = called(lambda: self.solve(program, self.accuracy, self.task.deadline.left))
         except Failed as failure:
-            return Answer.nothing(program, str(failure))
+            return QuadraticAnswer.nothing(program, str(failure))
         hand_on_interrupt(answer.status)
         return answer
 
     def _first(self) -> Float[Array, " N"]:
         """Return where to begin: at the better of the weights of the start, or where F is least."""
         F, start = self.program.regularizer, self.task.start
-        if start is None or (start.d is None and start.w is None):
+        if start is None:
             return F.project(None)
-        given = [] if start.d is None else [F.project(start.d)]
-        if start.w is not None:
-            answer = self._answer(np.append(start.w, np.zeros(self.program.margins.t - len(start.w))))
-            given += [] if answer is None else [answer]
-        return min(given, key=self._merit, default=F.project(None))
+        w = start.weights(self.program.margins.t)
+        starts = [None if start.d is None else F.project(start.d), None if w is None else self._answer(w)]
+        return min((d for d in starts if d is not None), key=self._merit, default=F.project(None))
 
     def _following(self, d: Float[Array, " N"], raw: Float[Array, " N"], w: Float[Array, " t"]) -> Float[Array, " N"]:
         """Return the best point of a line search from d to the solution of the step, or d(w) if that is better."""

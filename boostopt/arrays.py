@@ -1,0 +1,82 @@
+"""Arrays and sparse matrices as a caller passes them: without masked entries, with indices that lie in their shape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.sparse
+
+from boostopt.errors import BoostoptError, ProblemError
+from boostopt.shapes import Array
+
+
+def check_unmasked(name: str, values: Any) -> None:
+    """Raise ProblemError for masked entries: without its mask an array holds numbers that nobody meant."""
+    if not np.ma.is_masked(values):
+        return
+    masked = np.argwhere(np.ma.getmaskarray(values))
+    first = ", ".join(map(str, masked[0].tolist()))
+    raise ProblemError(
+        f"{name} must have no masked entries; got {len(masked)}, the first at ({first}). "
+        f"Drop what is masked, or say what stands there: {name}.filled(...)."
+    )
+
+
+def as_array(name: str, values: Any, error: type[BoostoptError] = ProblemError) -> Array:
+    """Return values as an array without masked entries, whatever their kind and their shape."""
+    check_unmasked(name, values)
+    try:
+        return np.asarray(values)
+    except ValueError:
+        raise error(f"{name} must be an array; got rows of unequal length. Make them equally long.") from None
+
+
+def real_numbers(name: str, values: Any, expected: str, advice: str, fits: Callable[[tuple[int, ...]], bool]) -> Array:
+    """Return real numbers of a shape that fits, as float64; ProblemError for anything else."""
+    array = as_array(name, values)
+    if array.dtype.kind not in "biuf" or not fits(array.shape):
+        raise ProblemError(f"{name} must be {expected}; got shape {array.shape} of {array.dtype}. {advice}")
+    with np.errstate(over="ignore"):  # what only a longer float can hold is infinite
+        return array.astype(np.float64)
+
+
+def compressed_rows(name: str, matrix: Any) -> Any:
+    """Return a sparse matrix as compressed rows, each entry once, whose indices lie in it.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    matrix
+        A scipy sparse matrix; as it is where it is so already.
+
+    Raises
+    ------
+    ProblemError
+        An index lies outside: SciPy would read and write beyond its arrays.
+    """
+    try:
+        if matrix.format == "coo":
+            matrix = scipy.sparse.coo_array((matrix.data, matrix.coords), shape=matrix.shape)
+        elif matrix.ndim == 2 and hasattr(matrix, "check_format"):
+            matrix.check_format(full_check=True)  # before it is converted
+        rows: Any = scipy.sparse.csr_array(matrix)
+        if rows.ndim == 2:
+            rows.check_format(full_check=True)
+    except ValueError as failure:
+        raise ProblemError(
+            f"{name} must be a sparse matrix with indices in its shape: {failure}. Make it anew."
+        ) from failure
+    if rows.ndim != 2:
+        return rows
+    if max(rows.nnz, *rows.shape) <= np.iinfo(np.int32).max:
+        # scikit-learn takes no wider ones; digests too are then equal
+        rows.indices, rows.indptr = rows.indices.astype(np.int32), rows.indptr.astype(np.int32)
+    if not rows.has_canonical_format:
+        whole = rows.dtype.kind in "biu"  # sums of small ones may leave their type
+        rows = rows.astype(np.result_type(rows.dtype, np.int64) if whole else rows.dtype, copy=True)
+        with np.errstate(over="ignore", invalid="ignore"):  # a sum that is infinite is refused as one
+            rows.sum_duplicates()
+    return rows

@@ -1,0 +1,195 @@
+"""The certifier: (d, w) made feasible, whatever they hold, and the gap between primal and dual summed term by term."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from boostopt.certificates.certificate import KKT, Certificate
+from boostopt.certificates.feasibility import meet
+from boostopt.edges.base import EdgeFunction
+from boostopt.errors import ProblemError
+from boostopt.margins import Margins
+from boostopt.regularizers.base import Regularizer
+from boostopt.shapes import Array, Float
+
+MASS = 1e-9
+"""By how much the weights may sum to more than 1 where an edge function is known on [-1, 1] only."""
+
+
+@dataclass(frozen=True, eq=False)
+class Certifier:
+    """Certificates of one d with any w for min F(d) + G(Uᵀd): what depends on d alone is computed once, so is each w.
+
+    A missing or meaningless w is replaced by the best answer to d (for the maximum edge: the best single
+    hypothesis), a missing d by d(w).
+
+    Attributes
+    ----------
+    U, F, G
+        The program.
+    d
+        Example weights as they were given, None for none.
+    """
+
+    U: Margins
+    F: Regularizer
+    G: EdgeFunction
+    d: Float[Array, " N"] | None = None
+    _made: dict[bytes | None, Certificate] = field(default_factory=dict[bytes | None, Certificate], init=False)
+
+    def __post_init__(self) -> None:
+        if not self.G.exact and self.F.mass > 1.0 + MASS:
+            raise ProblemError(
+                "a described edge function takes edges in [-1, 1]; the weights of this regularizer sum to "
+                f"{self.F.mass:.6g}. Use it with weights on the simplex."
+            )
+
+    @cached_property
+    def repaired(self) -> Float[Array, " N"]:
+        """The given d made feasible."""
+        return self.F.project(self.d)
+
+    @cached_property
+    def edges(self) -> Float[Array, " t"]:
+        """Edges of the repaired d."""
+        return self.U.edges(self.repaired)
+
+    @cached_property
+    def of_repaired(self) -> Certifier:
+        """The certifier of the repaired d: this one where another repair changes nothing."""
+        again = replace(self, d=self.repaired)
+        return self if np.array_equal(again.repaired, self.repaired) else again
+
+    def certify(self, w: Float[Array, " t"] | None = None) -> Certificate:
+        """Return what d proves with these hypothesis weights, as they were given."""
+        key = None if w is None else w.tobytes()
+        if key not in self._made:
+            self._made[key] = self._certificate(w)
+        return self._made[key]
+
+    def _certificate(self, w: Float[Array, " t"] | None) -> Certificate:
+        U, F, G, d = self.U, self.F, self.G, self.d
+        feasible_w = None if w is None or (d is not None and not G.exact) else G.project(w)
+        # Without G* in closed form the only w whose bound is tight is a subgradient.
+        v = G.subgradient(self.edges) if feasible_w is None else feasible_w
+        proof = self._infeasible(v, w)
+        if proof is not None:
+            return proof
+        m = U.margins(v)
+        at = F.conjugate_at(-m, None if d is None else self.repaired)
+        answer = self._near(at.d, U.edges(at.d), "d(w)")
+        best = answer if answer.value <= self._of_d.value else self._of_d
+        slack = self._rounding_slack(best.e, v) + (best.cost if np.isfinite(best.cost) else 0.0)
+        # The conditions are judged on what was given, not on what it was replaced by.
+        raw_gaps = F.gaps(self.repaired, -m, at), G.gaps(self.edges, v)
+        gaps = raw_gaps if best.d is self.repaired else (F.gaps(best.d, -m, at), G.gaps(best.e, v))
+        certificate = Certificate(
+            lower=float(-at.value - G.conjugate(v, best.e) - slack),
+            upper=float(best.value + slack),
+            slack=slack,
+            d=best.d,
+            w=v,
+            d_is=best.origin,
+            example_gaps=gaps[0],
+            hypothesis_gaps=gaps[1],
+            multipliers={"w": v, **at.multipliers, **G.multipliers(best.e)},
+            kkt=self._kkt(w, *raw_gaps),
+            value_bound=F.value_bound,
+        )
+        if certificate.lower > certificate.upper:
+            raise ProblemError(
+                f"the bounds contradict each other: lower = {certificate.lower!r} > upper = {certificate.upper!r}. F "
+                "or G is not what it says: run check_regularizer and check_edge. If they are boostopt's own, please "
+                "report it."
+            )
+        return certificate
+
+    @cached_property
+    def _of_d(self) -> _Candidate:
+        """The candidate of the given d."""
+        meaningful = self.d is not None and bool((np.isfinite(self.d) & (self.d > 0)).any())
+        return self._near(self.repaired, self.edges, "repaired" if meaningful else "start")
+
+    def _near(self, d: Float[Array, " N"], e: Float[Array, " t"], origin: str) -> _Candidate:
+        """Return the candidate near d, whose edges are e."""
+        met, cost = meet(self.U, self.F, self.G, d)
+        e = e if met is d else self.U.edges(met)
+        value = self.F.value(met) + self.G.value(e) if np.isfinite(cost) else np.inf
+        return _Candidate(met, e, cost, value, origin)
+
+    def _infeasible(self, v: Float[Array, " t"], w: Float[Array, " t"] | None) -> Certificate | None:
+        """Return a proof that no d in the domain of F has its edges in that of G, if a ray made of v is one."""
+        U, F, G = self.U, self.F, self.G
+        for ray in G.rays(v):
+            m = U.margins(ray)
+            slack = self._rounding_slack(np.zeros(U.t), ray)
+            excess = -F.support(-m) - G.support(ray) - slack
+            if excess > 0:
+                none = np.zeros(U.N), np.zeros(U.t)
+                return Certificate(
+                    lower=np.inf,
+                    upper=np.inf,
+                    slack=slack,
+                    d=F.conjugate_at(-m).d,
+                    w=ray,
+                    d_is="d(w)",
+                    example_gaps=none[0],
+                    hypothesis_gaps=none[1],
+                    multipliers={"w": ray},
+                    kkt=self._kkt(w, *none),
+                    value_bound=F.value_bound,
+                    excess=excess,
+                )
+        return None
+
+    def _rounding_slack(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> float:
+        """Bound the rounding error of a bound: the length of its sums times the size of its terms.
+
+        The longest sums are the margins (t terms), the edges (a block of rows) and those of F (pairwise, shorter);
+        10 covers the elementary functions. One machine epsilon a step: twice the unit roundoff.
+        """
+        F = self.F
+        size = F.mass * (1.0 + float(np.abs(w).sum())) + F.magnitude + self.G.magnitude(e, w, F.mass)
+        return (self.U.summation_length + self.U.t + 10) * float(np.finfo(np.float64).eps) * size
+
+    def _kkt(
+        self, w: Float[Array, " t"] | None, example_gaps: Float[Array, " N"], hypothesis_gaps: Float[Array, " t"]
+    ) -> KKT:
+        """Return the residuals of the raw pair; a missing side fails all its conditions."""
+        complete = self.d is not None and w is not None
+        return KKT(
+            {
+                **self._residuals_of_d,
+                **self.G.residuals(np.full(self.U.t, np.nan) if w is None else w),
+                "d optimal for w": float(example_gaps.sum()) if complete else np.inf,
+                "w optimal for d": float(hypothesis_gaps.sum()) if complete else np.inf,
+            }
+        )
+
+    @cached_property
+    def _residuals_of_d(self) -> dict[str, float]:
+        """By how much the raw d leaves the domain of F, and its edges that of G, where it has one."""
+        d, allowed = self.d, self.G.domain(self.U.t)
+        of_d = self.F.residuals(np.full(self.F.N, np.nan) if d is None else d)
+        if allowed is None:
+            return of_d
+        if d is None or not np.isfinite(d).all():
+            return {**of_d, "edges allowed": np.inf}
+        with np.errstate(over="ignore", invalid="ignore"):
+            image = allowed.image(self.U.edges(d))
+            beyond = float(np.maximum(image - allowed.high, allowed.low - image).max())
+        return {**of_d, "edges allowed": max(0.0, beyond) if np.isfinite(beyond) else np.inf}
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """Weights moved into the domains of F and G as far as they could be, and the primal value that they prove."""
+
+    d: Float[Array, " N"]
+    e: Float[Array, " t"]
+    cost: float
+    value: float
+    origin: str

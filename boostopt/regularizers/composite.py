@@ -1,0 +1,54 @@
+"""Regularizers made of another one, the base: what they take over from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from boostopt.regularizers.base import Regularizer
+from boostopt.shapes import Array, Float
+
+
+@dataclass(frozen=True)
+class Composite(Regularizer):
+    """The base with something added, on a part of its domain at most.
+
+    Parameters
+    ----------
+    base
+        The regularizer.
+    """
+
+    base: Regularizer
+
+    @property
+    def N(self) -> int:
+        return self.base.N
+
+    @property
+    def strong_convexity(self) -> float:
+        return self.base.strong_convexity
+
+    @property
+    def unsmoothed(self) -> Regularizer:
+        return replace(self, base=self.base.unsmoothed)
+
+    @property
+    def mass(self) -> float:
+        return self.base.mass
+
+    @property
+    def weight_scale(self) -> Float[Array, " N"]:
+        return self.base.weight_scale
+
+    @property
+    def objective_scale(self) -> float:
+        return self.base.objective_scale
+
+    def support(self, z: Float[Array, " N"]) -> float:
+        return self.base.support(z)
+
+    def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
+        return self.base.residuals(d)
+
+    def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return self.base.room(d)
