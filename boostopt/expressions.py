@@ -27,7 +27,7 @@ else:
     cp = _OnFirstUse()
 
 NO_EXPRESSION = "Write it with CVXPY's functions, cp.sum, cp.log, cp.power and the like: NumPy's know no variables."
-"""What to do where a function makes no expression."""
+"""Advice where a function makes no expression."""
 
 
 def made_of(name: str, make: Callable[[Any], Any], variable: Any) -> Any:

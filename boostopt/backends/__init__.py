@@ -19,7 +19,7 @@ AUTO = "auto"
 """No backend, but the choice among them that `solve` makes."""
 
 ISOLATED = "isolated:"
-"""What stands before the name of a backend that is to run in a process of its own."""
+"""Prefix of the name of a backend that is to run in a process of its own."""
 
 FAMILIES = {
     "augmented_lagrangian": ("boostopt.backends.papers.augmented_lagrangian", "open_augmented_lagrangian"),

@@ -24,7 +24,7 @@ CONES = {
     "power": "power cones",
     "semidefinite": "semidefinite cones",
 }
-"""What a regularizer or an edge function may need of a solver, with its name in a sentence."""
+"""Needs of a regularizer or an edge function that a solver must meet, each with its name in a sentence."""
 
 QUICK = 100_000
 """Entries of a margin matrix up to which solvers called directly, told a time limit, keep it.
@@ -33,7 +33,7 @@ Measured at limits of 1 s and 8 s: 0.1 s past them at 100,000 entries; 1 to 4 s 
 """
 
 NEEDS_CLOSED_SUM = "needs a regularizer that is a sum over the examples in closed form (Separable)"
-"""What is said by backends that take apart the sum."""
+"""The refusal of backends that take apart the sum."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from boostopt.oracles.features import Features, evaluate
 from boostopt.shapes import Array, Float, Int8
 
 AtZero = Literal["majority", "positive", "negative"]
-"""What is predicted where f(x) = 0: the class of more training examples (ties: positive), or always the same one."""
+"""Predictions where f(x) = 0: the class of more training examples (ties: positive), or always the same one."""
 
 AT_ZERO: tuple[AtZero, ...] = ("majority", "positive", "negative")
 
@@ -28,7 +28,7 @@ def combined(hypotheses: Sequence[Hypothesis], w: Float[Array, " t"], X: Any) ->
 
 
 ZERO = 1e-10
-"""What lies closer to 0 than this is 0: weights of h and -h that cancel do so up to the accuracy of a solver."""
+"""Distance from 0 below which a value is 0: weights of h and -h that cancel do so up to the accuracy of a solver."""
 
 
 def decided(f: Float[Array, " n"], at_zero: AtZero, majority: int) -> Int8[Array, " n"]:

@@ -56,7 +56,7 @@ BROKEN = 1e-9
 """By how much an edge may fall short of the guarantee by rounding."""
 
 LEAST_SHARE, LEAST_SECONDS, MOST_SECONDS = 0.05, 0.1, 1.0
-"""What a solve that is due is given at least, whatever is left: a share of the time limit, between two bounds."""
+"""The least time of a solve that is due, whatever is left: a share of the time limit, between two bounds."""
 
 INTERRUPTED, LIMIT, TIME = "interrupted by the user", "the limit on rounds", "the time limit"
 """Why a run ends after Ctrl-C, after the rounds that it was allowed, and after the seconds."""
@@ -68,7 +68,7 @@ BEST = 1e-12
 """By how much an edge may fall short of the largest of the class by rounding."""
 
 KNOWN = "the oracle returns hypotheses that are known"
-"""What is said of the oracle where the program should rise and does not."""
+"""The oracle in the reason of a run whose program should rise and does not."""
 
 LYING = 1e-9
 """By how much of the sum of d an edge may exceed by rounding what an oracle says is the largest."""

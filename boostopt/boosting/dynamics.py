@@ -24,7 +24,7 @@ ON_A_SIDE = 1e-6
 """By how much a largest weight may miss 1/2 on the inner triangle: what iterating without renormalizing may cost."""
 
 Choose = Callable[[Float[Array, " t"]], int]
-"""Which hypothesis is taken, given the edges of all."""
+"""A choice of a hypothesis, given the edges of all."""
 
 
 @dataclass(frozen=True, eq=False)

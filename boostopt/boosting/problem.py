@@ -26,7 +26,7 @@ EPSILON = 0.01
 """The accuracy of the soft margin where none is given."""
 
 UPDATES = ("total", "step", "line_search", "program", "projection", "reweighting")
-"""How boosting may move when a hypothesis has come: see `Formulation.update`."""
+"""The moves of boosting when a hypothesis has come: see `Formulation.update`."""
 
 CORRECTIVE = ("step", "line_search", "program")
 """The updates that move the weight of the newest hypothesis alone, or mix it in."""

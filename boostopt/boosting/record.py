@@ -12,7 +12,7 @@ from boostopt.boosting.trace import Trace
 from boostopt.oracles.base import State as OracleState
 
 FINAL_WEIGHTS = ("program", "lp", "scaled")
-"""How the weights of the classifier may be taken: see `Formulation.final_weights`."""
+"""The ways in which the weights of the classifier are taken: see `Formulation.final_weights`."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -89,7 +89,7 @@ MALFORMED = (
     RecursionError,
     MemoryError,
 )
-"""What Python raises at a description that says something else than it should, or more than memory has room for."""
+"""Errors of Python at a description that says something else than it should, or more than memory has room for."""
 
 
 def load(path: str | PathLike[str], formulation: Any = None) -> tuple[Record, tuple[Float[Array, " t"], str] | None]:

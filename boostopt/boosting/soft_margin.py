@@ -27,7 +27,7 @@ SUM_ROUNDING = 1e-12
 EPS = float(np.finfo(np.float64).eps)
 
 FEASIBLE = 8.0 * EPS
-"""How far, in the 1-norm, a distribution may be from the domain by rounding: it stays as the run had it."""
+"""Distance, in the 1-norm, that rounding may put between a distribution and the domain: it stays as the run had it."""
 
 
 @dataclass(frozen=True)

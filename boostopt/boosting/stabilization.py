@@ -93,7 +93,7 @@ class Stabilization:
 
 
 MEASURED, COLUMNS = Stabilization(inner=0.85), 3
-"""What was worth most over seven data sets, rounds and seconds: how the oracle is asked, and for how many columns."""
+"""The stabilization and the number of columns that were worth most over seven data sets, in rounds and seconds."""
 
 
 @dataclass(frozen=True, eq=False)

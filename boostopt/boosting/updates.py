@@ -35,7 +35,7 @@ PAIR_TOL = 1e-9
 """Scaled gap to which a program over two columns is solved."""
 
 FIRST = "interior"
-"""What is tried alone where a lower bound is enough, or an answer that no certificate tells from the optimum."""
+"""The backend tried alone where a lower bound is enough, or an answer that no certificate tells from the optimum."""
 
 CERTIFIED = 1e-10
 """Scaled gap that every backend may be asked for: below it rounding may forbid a narrower certificate."""

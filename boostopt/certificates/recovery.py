@@ -36,7 +36,7 @@ Method = Literal["nnls", "least_squares"]
 METHODS: tuple[Method, ...] = ("nnls", "least_squares")
 
 TOLERANCES = (1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3)
-"""What "active" may mean, for a sweep."""
+"""Tolerances of "active", for a sweep."""
 
 HEAVY = 1e3
 """Weight of the equations for sums, such as sum w = 1, among the others."""

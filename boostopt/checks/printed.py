@@ -40,7 +40,7 @@ SOLVES = 2
 """Arguments at which a solver is asked, for F and G of one instance."""
 
 MULTIPLIER = 1e-5
-"""What a solver's multipliers are worth: the square root of its gap where the dual is flat."""
+"""Accuracy of a solver's multipliers: the square root of its gap where the dual is flat."""
 
 DERIVED = "the page prints no {}: the derived one stands for it"
 NO_DUAL = "no dual is printed, and none can be derived"

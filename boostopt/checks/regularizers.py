@@ -49,7 +49,7 @@ ACTIVE = 1e-10
 """By how much of its upper end a weight may miss an end of the box and still stand there."""
 
 NEAR = 1e-5
-"""How close an upper bound of F* must come where it is told a maximizer and z is of the size of margins."""
+"""Distance within which an upper bound of F* must come, told a maximizer, where z is of the size of margins."""
 
 SLOPES = 3
 """Arguments at which all slopes of F* are taken."""

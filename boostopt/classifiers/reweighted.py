@@ -21,7 +21,7 @@ from boostopt.solving.solution import Solution
 from boostopt.text import html_table, interval
 
 OF_PROGRAM = "of the program"
-"""What the weights are where the program has some."""
+"""Names of the weights where the program has some."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

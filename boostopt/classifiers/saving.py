@@ -42,7 +42,7 @@ TEXT, OBJECT = "text", "object"
 """Types of labels that are texts, as an array of texts or of objects."""
 
 UNREADABLE = (BoostoptError, *MALFORMED)
-"""What is raised at a file that is no whole model."""
+"""Errors at a file that is no whole model."""
 
 NOT_KEPT: Mapping[str, Any] = {
     "checkpoint": None,

@@ -32,7 +32,7 @@ The help of each command ends with an example: boostopt compare --help.
 """
 
 UNWRAPPED = "\b\n"
-"""What opens a paragraph of help whose lines stay as they are."""
+"""Beginning of a paragraph of help whose lines stay as they are."""
 
 
 class Commands(TyperGroup):

@@ -15,7 +15,7 @@ TREE = "tree"
 """The class of decision trees, which scikit-learn fits."""
 
 TREE_OPTIONS = ("max_depth", "min_samples_leaf", "max_leaf_nodes", "values")
-"""What may be said of it."""
+"""Its options."""
 
 DEPTH = 3
 """Of trees, where nothing is said."""

@@ -34,10 +34,10 @@ from boostopt.streams import stdout_to_stderr
 from boostopt.text import counted, interval
 
 FIELDS = ("lower", "upper", "gap")
-"""What is proved of a value, over the class or over what was collected."""
+"""The proof about a value, over the class or over the hypotheses collected."""
 
 COLUMNS = ("reached", "rounds", "hypotheses", "active", "seconds", "reason")
-"""What else a line of CSV says."""
+"""The other columns of CSV."""
 
 
 @command("path")

@@ -26,7 +26,7 @@ HOW_TO_PASS = {
     "eta": "--eta 100",
     "epsilon": "--epsilon 0.01",
 }
-"""How the parameters are passed that have an option of their own."""
+"""Examples of the parameters that have an option of their own."""
 
 
 def check_required(page: Formulation[Any], given: Mapping[str, Any], set_anew: Container[str] = ()) -> None:

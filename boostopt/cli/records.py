@@ -78,7 +78,7 @@ class ParameterOptions:
 
     @property
     def named(self) -> dict[str, Any]:
-        """Those that have an option of their own."""
+        """The parameters that have an option of their own."""
         return {"nu": self.nu, "eta": self.eta, "epsilon": self.epsilon}
 
     def read(self, page: Formulation[Any], total: float) -> dict[str, Any]:
@@ -128,7 +128,7 @@ class ClassOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """How boosting goes: the update, what solves, and limits."""
+    """The way in which boosting goes: the update, the backend, and limits."""
 
     update: Update = None
     backend: Solver = "auto"

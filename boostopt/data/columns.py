@@ -24,13 +24,13 @@ UNNAMED = re.compile(r"(Unnamed: \d+)?")
 """Names of the column in which pandas writes an index, and of that column when it is read and written once more."""
 
 MISSING = ("", "?", "na", "n/a", "null")
-"""How a missing value is written that is not nan, in lower case."""
+"""Spellings of a missing value beside nan, in lower case."""
 
 REMEDY = " It is a missing value: impute it (scikit-learn's SimpleImputer), or leave the row out."
-"""What to do about one."""
+"""Advice about one."""
 
 ENCODE = " Encode it, or leave it out with drop=..."
-"""What to do about a text among numbers."""
+"""Advice about a text among numbers."""
 
 
 def labelled_columns(source: str, label: str, weights: str | None, drop: Sequence[str]) -> Contents:

@@ -23,7 +23,7 @@ from boostopt.files import LIMIT, read_bytes
 from boostopt.shapes import Array, Float
 
 NPY = b"\x93NUMPY"
-"""What a file of one array of NumPy begins with."""
+"""First bytes of a file of one array of NumPy."""
 
 DENSE_LIMIT = LIMIT
 """Bytes a sparse file may take as a dense array of features."""

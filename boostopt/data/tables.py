@@ -22,7 +22,7 @@ from boostopt.files import LIMIT, kind, read_bytes
 from boostopt.shapes import Array, Float
 
 SEPARATORS: Mapping[str, str] = {".csv": ",", ".tsv": "\t", ".tab": "\t"}
-"""What separates the cells of a table, by the ending of its file."""
+"""Separators of the cells of a table, by the ending of its file."""
 
 _SIGNS: Mapping[str, str] = {",": "commas", ";": "semicolons", "\t": "tabs"}
 

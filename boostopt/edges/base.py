@@ -131,7 +131,7 @@ class EdgeFunction(ABC):
     """A closed convex function G of the edges, shape (t,). It knows neither the examples nor any solver."""
 
     cones: ClassVar[frozenset[str]]
-    """What a solver must take for G, as for a regularizer."""
+    """Need of G that a solver must meet, as for a regularizer."""
 
     exact: ClassVar[bool] = True
     """Whether `conjugate` gives G* itself and `cvxpy_conjugate` exists, or only a bound above G* is known."""
@@ -140,14 +140,14 @@ class EdgeFunction(ABC):
     """Whether edges count without their sign, so that a class stands for itself and its negations."""
 
     kind: ClassVar[str] = ""
-    """How a certificate file calls the class, "" where it cannot hold one. A subclass is another function: it names a
+    """Name of the class in certificate files, "" where they cannot hold one. A subclass is another function: it names a
     kind of its own, or none."""
 
     mixes: ClassVar[bool] = False
     """Whether G is the largest edge: w then lies in the simplex or, where `even`, in the ball of the 1-norm."""
 
     edge_bound: float | None = None
-    """What no edge may exceed, where G says that and no more: its program can be infeasible, and w has no sum."""
+    """Bound that no edge may exceed, where G says that and no more: its program can be infeasible, and w has no sum."""
 
     @property
     def largest_edge(self) -> EdgeFunction | None:

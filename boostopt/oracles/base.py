@@ -19,7 +19,7 @@ from boostopt.errors import OptionError, shown
 from boostopt.shapes import Array, Float, Num
 
 State = Mapping[str, Any]
-"""What is saved of an object without pickle: numbers, strings, lists and arrays by name."""
+"""State of an object that is saved without pickle: numbers, strings, lists and arrays by name."""
 
 
 class Hypothesis(ABC):

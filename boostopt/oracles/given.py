@@ -22,7 +22,7 @@ from boostopt.oracles.weights import EPSILON, bound_unscaled, scaled_weights
 from boostopt.shapes import Array, Float, Int, Num
 
 CHOICES = ("best", "weakest", "random", "largest_increase")
-"""How GivenMargins chooses, besides by an order."""
+"""Choices of GivenMargins, besides an order."""
 
 
 AN_EDGE = (
@@ -30,7 +30,7 @@ AN_EDGE = (
     lambda edge: -1.0 <= edge <= 1.0,
     "Pass an edge that every answer reaches.",
 )
-"""What a guarantee must be, in words and as a test, and what to do."""
+"""A guarantee in words and as a test, and advice."""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ SMALLEST = 1e-280
 """The smallest bound on the kernel values of an example: what is much smaller has lost digits to underflow."""
 
 LARGEST_LOSS = 1e-8
-"""What a column may have lost to cancellation, relative to its scale: ordinary kernels lose 1e-14."""
+"""Loss of a column to cancellation that is allowed, relative to its scale: ordinary kernels lose 1e-14."""
 
 TIE_DIGITS = 12
 """Edges that agree in so many decimals of the total weight are equal up to rounding: the first example is taken."""

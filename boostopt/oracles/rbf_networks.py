@@ -26,7 +26,7 @@ VALUES: dict[str, Callable[[Float[Array, " n"]], Float[Array, " n"]]] = {
     "tanh": np.tanh,
     "clip": lambda f: np.clip(f, -1.0, 1.0),
 }
-"""How h(x) is made from f(x): odd functions with values in [-1, 1], so that -f gives -h."""
+"""Functions that make h(x) from f(x): odd, with values in [-1, 1], so that -f gives -h."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -48,11 +48,11 @@ class Formulation(ABC, Generic[P]):
     """
 
     name: ClassVar[str]
-    """How users call it: lower case, one word, the name of its file."""
+    """Its name for users: lower case, one word, the name of its file."""
     title: ClassVar[str] = ""
-    """How the literature writes it."""
+    """Its name in the literature."""
     sources: ClassVar[tuple[str, ...]] = ()
-    """Where it is stated: paper, sections, equations."""
+    """Its sources: paper, sections, equations."""
     Parameters: ClassVar[type[Any]]
     """The record of its parameters."""
     takes_reference: ClassVar[bool] = False
@@ -64,17 +64,17 @@ class Formulation(ABC, Generic[P]):
     stopping_rules: ClassVar[tuple[str, ...]] = ()
     """The rules by which column generation may stop, strongest guarantee first."""
     final_weights: ClassVar[str] = "program"
-    """How the weights of the final classifier are taken: "program" as the last program gives them, "lp" those of the
+    """The weights of the final classifier: "program" as the last program gives them, "lp" those of the
     largest soft margin over the hypotheses, "scaled" divided by their sum."""
     update: ClassVar[str] = "total"
-    """How boosting moves when a hypothesis has come: "total" solves the program over all hypotheses; "step",
+    """The move of boosting when a hypothesis has come: "total" solves the program over all hypotheses; "step",
     "line_search" and "program" mix the newest one in, or raise its weight where edges are bounded; "projection" adds a
     step of it; "reweighting" sets d by a rule of the page's own, which states no program."""
     ends: ClassVar[tuple[str, ...]] = ()
     """Beginnings of the reasons of runs that have kept what the algorithm promises, beside those of its rules."""
 
     pickled_as: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
-    """How pickle makes the page again, a function and its arguments: that of a file is stated anew."""
+    """Function and arguments by which pickle makes the page again: that of a file is stated anew."""
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Return what pickle makes the page again by."""

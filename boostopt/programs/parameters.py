@@ -47,7 +47,7 @@ class Domain:
 
 
 KINDS = ("number", "flag", "per example")
-"""What a parameter may hold: see `Domain.kind`."""
+"""Kinds of a parameter: see `Domain.kind`."""
 
 
 SMALLEST, LARGEST = 1e-100, 1e100

@@ -86,13 +86,13 @@ class Regularizer(ABC):
     """
 
     cones: ClassVar[frozenset[str]]
-    """What a solver must take for F: "linear" always, "exponential" for entropies."""
+    """Need of F that a solver must meet: "linear" always, "exponential" for entropies."""
 
     on_simplex: ClassVar[bool] = True
     """Whether the weights sum to 1 by F's domain."""
 
     kind: ClassVar[str] = ""
-    """How a certificate file calls the class, "" where it cannot hold one. A subclass is another function: it names a
+    """Name of the class in certificate files, "" where they cannot hold one. A subclass is another function: it names a
     kind of its own, or none."""
 
     indicator_caps: Float[Array, " N"] | None = None

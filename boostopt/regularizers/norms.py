@@ -38,7 +38,7 @@ LARGEST_LOG = 600.0
 """Logarithm beyond which a root counts as lying at 0 or at infinity."""
 
 LEAST = 1e-300
-"""What stands for 0 in quotients and logarithms: s underflows where p is large."""
+"""Stand-in for 0 in quotients and logarithms: s underflows where p is large."""
 
 CANCELLED = 16.0 * float(np.finfo(np.float64).eps)
 """Rounding of B*(z - s) + r ||s||_q relative to the size of s: near the smallest radius s is large and cancels."""

@@ -12,7 +12,7 @@ ROOT = 1e-15
 """Relative accuracy of the roots; no bound depends on it."""
 
 FARTHEST = 1e18
-"""Where the search for a root ends."""
+"""End of the search for a root."""
 
 
 def bracket(f: Callable[[float], float], start: float, farthest: float = FARTHEST) -> tuple[float, float]:

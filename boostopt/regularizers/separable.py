@@ -24,7 +24,7 @@ from boostopt.regularizers.roots import root
 from boostopt.shapes import Array, Float
 
 FARTHEST = 1e150
-"""Where the search for a bracket of beta ends: at full support no finite beta brings the sum to 1."""
+"""End of the search for a bracket of beta: at full support no finite beta brings the sum to 1."""
 
 DIFFERENCE = 1e-5
 """Step of a numerical second derivative, as a share of the distance to the nearer end of the box."""

@@ -32,7 +32,7 @@ def states_itself(part: object) -> bool:
 
 
 class States(Protocol):
-    """What states itself: a regularizer."""
+    """A regularizer that states itself."""
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...]) -> Statement | None: ...
 

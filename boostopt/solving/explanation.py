@@ -18,14 +18,14 @@ from boostopt.shapes import Array, Float
 from boostopt.text import html_table, interval
 
 NAMED = 3
-"""How many examples or hypotheses are named."""
+"""Number of examples or hypotheses that are named."""
 
 PROOFS = {
     "d(w)": "d(w), computed from w",
     "repaired": "the given d, made feasible",
     "start": "the minimizer of F, for no d was given",
 }
-"""What an upper end may be proved by, in words."""
+"""Proofs of an upper end, in words."""
 
 PRESENT = 1e-9
 """Weight, relative to the largest, above which an example or a hypothesis counts as present."""

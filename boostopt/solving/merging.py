@@ -28,7 +28,7 @@ Measured at N = 5000, t = 50: at 0.7 a third of the time is saved, finding the g
 """
 
 AGREEMENT = 1e-9
-"""How nearly the merged regularizer must agree with the given one, relative: otherwise c and d0 do not tell it all."""
+"""Relative agreement of the merged regularizer with the unmerged one: without it c and d0 do not tell it all."""
 
 
 @dataclass(frozen=True, eq=False)

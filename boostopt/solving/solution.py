@@ -20,7 +20,7 @@ from boostopt.text import html_table, interval
 PHASES = ("build", "canonicalize", "solve", "recover", "certify")
 
 POLISHER = "interior"
-"""What makes a rough answer a fine one."""
+"""The backend that makes a rough answer a fine one."""
 
 
 class Outcome(Enum):

@@ -22,12 +22,12 @@ from boostopt.solving.solution import PHASES, Solution, outcome_of, verdict_of
 from boostopt.threads import one_thread
 
 AUTO_ORDER = ("interior", "highs", "cvxpy:clarabel", "cvxpy:scs")
-"""What "auto" tries first, of what takes the program; then the other ones that do and are made for such programs."""
+"""First choice of "auto" among the backends that take the program; then the others that are made for such programs."""
 
 LINEAR = frozenset({"linear"})
 
 UNMERGED = ", unmerged"
-"""What stands in the path behind a backend that was asked again about the examples as they are."""
+"""Mark in the path of a backend that was asked again about the examples as they are."""
 
 ROUNDED = 4.0
 """A gap of so many slacks is rounding: each end has one by itself."""

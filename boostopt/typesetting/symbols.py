@@ -47,7 +47,7 @@ STANDARD: Mapping[str, str] = {
     "r_q": "edge of hypothesis q when it came",
     "||.||_q": "dual norm, 1/p + 1/q = 1",
 }
-"""What a symbol means where neither the parameters nor the page say otherwise."""
+"""Meaning of a symbol where neither the parameters nor the page say otherwise."""
 
 ELSEWHERE = "see the remarks"
 """The meaning of a symbol that only the prose of the page explains."""

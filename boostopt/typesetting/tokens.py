@@ -18,7 +18,7 @@ _TYPED = dict(zip("αβγδεζηθικλμνξπρστυφχψωΓΔΘΛΞΠΣ�
     **{"∞": "infinity", "∑": "sum", "‖": "||", "\N{MINUS SIGN}": "-", "≤": "<=", "≥": ">=", "≠": "!=", "…": "..."},
     **{"⇒": "=>", "⇔": "<=>", "→": "->", "·": "*"},
 }
-"""How a character is typed in ASCII."""
+"""ASCII for a character."""
 
 SYMBOLS = {name: f"\\{name}" for name in (*_SMALL, *_CAPITAL, *_VARIANTS)} | {"infinity": r"\infty", "inf": r"\infty"}
 """Symbols with a name; a single letter is a symbol too."""
@@ -42,7 +42,7 @@ MARKS = {
 
 SUPERSCRIPTS = {"ᵀ": r"\top", "²": "2", "³": "3", "'": r"\prime"}
 BRACKETS = {"(": ")", "[": "]", "{": "}", "<": ">", "|": "|", "||": "||"}
-"""What closes what is open."""
+"""Closing brackets by opening ones."""
 
 _KNOWN_MARKS = {*MARKS, *SUPERSCRIPTS, *BRACKETS, *BRACKETS.values(), "^", "_", "/"}
 _TOKEN = re.compile(

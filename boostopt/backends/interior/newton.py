@@ -23,7 +23,7 @@ from boostopt.backends.interior.problem import InteriorProblem
 from boostopt.shapes import Array, Float
 
 REGULARIZED = (1e-15, 1e-13, 1e-11)
-"""What is added to the diagonal of the scaled system, the first with which it can be factored.
+"""Addends to the diagonal of the scaled system: the first with which it can be factored is taken.
 
 Columns that are equal or opposite make it all but singular: their slacks alone tell them apart, and more than these
 would keep the slacks from being found (opposite edges between narrow bounds, weights of a million).

@@ -28,7 +28,7 @@ CENTRED = 0.1
 """Size of the products at a foreign answer, as a share of its gap over their number."""
 
 BACK = 3.0
-"""How far to go back among the iterates where a new column is violated: to this multiple of the violation's square.
+"""Multiple of the square of a new column's violation: the iterates are gone back to it.
 
 Measured on columns of largest edge, N = 1000 and 5000: a multiple of the violation itself goes back too far for small
 ones and not far enough for large ones, where a late start stalls.
@@ -192,7 +192,7 @@ def _difference(r: Float[Array, " n"], product: Float[Array, " n"]) -> tuple[Flo
 
 
 POWER = 0.25
-"""How far weights that are free to sum to anything are lowered where their edges exceed the bounds (measured)."""
+"""Factor of weights that are free to sum to anything, where their edges exceed the bounds (measured)."""
 
 
 def _fitting(problem: InteriorProblem, below: Float[Array, " n"]) -> float:

@@ -36,7 +36,7 @@ from boostopt.streams import stdout_to_stderr
 from boostopt.threads import one_thread
 
 KEPT_STATES = 4
-"""How many states of earlier attempts a process keeps for warm starts; they never leave it."""
+"""Number of states of earlier attempts that a process keeps for warm starts; they never leave it."""
 
 DEATH_SIGNAL = 1
 """Linux's PR_SET_PDEATHSIG: which signal a process gets when its parent ends."""

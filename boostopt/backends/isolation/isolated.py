@@ -24,7 +24,7 @@ from boostopt.programs.program import Program
 PREFIX = "isolated:"
 
 GRACE, LEAST_GRACE, MOST_GRACE = 0.05, 0.1, 5.0
-"""How long after the time limit a solver is killed, as a share of it, and the least and the most of it in seconds: most
+"""Time from the limit to the kill, as a share of the limit, and its least and most in seconds: most
 solvers look at the clock between iterations only."""
 
 NOT_ISOLATED = "not isolated"

@@ -8,12 +8,12 @@ import threading
 from typing import IO
 
 KEPT_BYTES = 100_000
-"""How much of what was printed is kept, the last of it."""
+"""Number of characters kept of what was printed, from its end."""
 
 CHUNK = 1 << 16
 
 MARK_SECONDS = 1.0
-"""How long a mark, or the end, may be on its way through the pipe."""
+"""Seconds that a mark, or the end, may be on its way through the pipe."""
 
 
 class Printed:

@@ -26,10 +26,10 @@ from boostopt.backends.isolation.printed import Printed
 from boostopt.programs.program import Program
 
 START_SECONDS = 120.0
-"""How long a process may take to start, to import a solver or to take a program over."""
+"""Seconds that a process may take to start, to import a solver or to take a program over."""
 
 END_SECONDS = 5.0
-"""How long a process that was killed, or has closed its pipes, is waited for: its memory is given back meanwhile."""
+"""Seconds that a process is waited for that was killed, or has closed its pipes: its memory is given back meanwhile."""
 
 POLL_SECONDS = 0.5
 

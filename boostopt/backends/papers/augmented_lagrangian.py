@@ -43,7 +43,7 @@ AFTER_FAILURE, AFTER_SUCCESS = 0.1, 0.9
 """Exponents of mu in what c is allowed to be: anew after mu has shrunk, and as a factor after lambda was updated."""
 
 SMALLEST_VIOLATION, SMALLEST_GRADIENT = 1e-13, 1e-11
-"""Where the tolerances of c and of the inner steps stop shrinking: the rounding of sums of margins."""
+"""Floor of the tolerances of c and of the inner steps: the rounding of sums of margins."""
 
 MEMORY = 30
 """Corrections that L-BFGS-B keeps."""
