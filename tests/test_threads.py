@@ -19,6 +19,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 import boostopt
 from boostopt.backends.base import Attempt, Backend, Capability, Task
+from boostopt.classifiers import margin_boost
 from boostopt.estimators import MarginBoostClassifier, RBFNetworkClassifier
 from boostopt.oracles.rbf import fitting
 from boostopt.threads import Limit, one_thread
@@ -277,14 +278,15 @@ def test_a_run_has_one_thread_from_the_oracle_to_the_trace(seen: list[int], how:
 
 
 def test_a_fit_has_one_thread_also_before_and_after_its_run(seen: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("_counted", "_run", "_values"):
-        whole: Any = getattr(MarginBoostClassifier, name)
+    steps: tuple[tuple[Any, str], ...] = ((margin_boost, "counted"), (margin_boost, "runs_of"), (MarginBoostClassifier, "_values"))
+    for place, name in steps:
+        whole: Any = getattr(place, name)
 
         def watched(*given: Any, whole: Any = whole) -> Any:
             seen.extend(blas())
             return whole(*given)
 
-        monkeypatch.setattr(MarginBoostClassifier, name, watched)
+        monkeypatch.setattr(place, name, watched)
     MarginBoostClassifier(base=Learner(), epsilon=0.2, max_iter=10).fit(*data())
     assert len(seen) > 5 and set(seen) == {1}
 

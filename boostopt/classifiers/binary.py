@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Integral
 from os import PathLike
@@ -18,6 +18,7 @@ from boostopt.arguments import LARGEST, is_number
 from boostopt.backends.base import Backend
 from boostopt.boosting.boosts import boost
 from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, TIME
+from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import set_anew
 from boostopt.boosting.run import Run
 from boostopt.boosting.stabilization import COLUMNS, MEASURED
@@ -177,32 +178,32 @@ class Plan:
             The label of the second class, for who is shown the rounds.
         """
         oracle, parameters = self.class_and_parameters(X, y, c, file is not None)
-        several: dict[str, Any] = (
-            {"columns_per_round": COLUMNS, "stabilization": MEASURED} if self.page.update == "total" else {}
+        options = BoostOptions(
+            max_rounds=None if self.max_iter is None else int(self.max_iter),
+            time_limit=None if self.time_limit is None else float(self.time_limit),
+            final_weights=self.final_weights,
+            progress=partial(self.verbose, label) if callable(self.verbose) else bool(self.verbose),
+            checkpoint=file,
+            start=None if before is None else _same(before, oracle),
         )
-        shown: Any = partial(self.verbose, label) if callable(self.verbose) else bool(self.verbose)
+        if self.page.update == "total":
+            options = replace(options, columns_per_round=COLUMNS, stabilization=MEASURED)
         run = boost(
             self.page,
             oracle,
             epsilon=float(self.epsilon),
             backend=self.backend,
-            max_rounds=None if self.max_iter is None else int(self.max_iter),
-            time_limit=None if self.time_limit is None else float(self.time_limit),
-            final_weights=self.final_weights,
-            progress=shown,
-            checkpoint=file,
-            start=None if before is None else _same(before, oracle),
-            **several,
+            options=options,
             **parameters,
         )
-        if run.reason == INTERRUPTED:
+        if run.end == INTERRUPTED:
             raise KeyboardInterrupt
         return run
 
     def warn_of_ends(self, runs: Sequence[Run]) -> None:
         """Say where runs ended before what was asked for was proved, though they could have come to it."""
         for end, option, reached in ENDS:
-            ended = [run for run in runs if run.reason == end and not _endless(run)]
+            ended = [run for run in runs if run.end == end and not run.record.problem.endless]
             if ended:
                 where, proved = _summary(ended, runs)
                 warnings.warn(
@@ -211,7 +212,7 @@ class Plan:
                     ConvergenceWarning,
                     stacklevel=3,
                 )
-        wide = [run for run in runs if run.reason not in (LIMIT, TIME) and self._is_wide(run)]
+        wide = [run for run in runs if run.end not in (LIMIT, TIME) and self._is_wide(run)]
         if wide:
             where, proved = _summary(wide, runs)
             converged = all(run.reason.startswith(CONVERGED) for run in wide)
@@ -226,7 +227,7 @@ class Plan:
     def _is_wide(self, run: Run) -> bool:
         """Whether the class is bounded and the gap larger than was asked for; projections have ends of their own."""
         problem = run.record.problem
-        if problem.goal is None or problem.update == "projection":
+        if problem.goal is None or problem.adds:
             return False
         return bool(self.epsilon + ROUNDED < run.class_certificate.gap < math.inf)
 
@@ -265,12 +266,6 @@ def _same(before: Run, oracle: Oracle) -> Run:
             "and something differs. Fit a clone, or set warm_start=False."
         )
     return before
-
-
-def _endless(run: Run) -> bool:
-    """Whether a limit is how runs of this kind end."""
-    problem = run.record.problem
-    return problem.update == "projection" and not math.isfinite(problem.most_rounds)
 
 
 def _proved(run: Run) -> tuple[float, str]:

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
+from boostopt.boosting.pages import page_of
 from boostopt.boosting.run import Run
 from boostopt.classifiers.binary import Plan
 from boostopt.classifiers.classes import runs_of, told_apart
@@ -23,7 +24,7 @@ from boostopt.classifiers.scorers import Scorer
 from boostopt.errors import OptionError, shown
 from boostopt.oracles import Oracle
 from boostopt.oracles.features import checked_features
-from boostopt.programs.catalogue import default_formulation, get_formulation
+from boostopt.programs.catalogue import default_formulation
 from boostopt.threads import one_thread
 
 FORMULATION = default_formulation()
@@ -39,7 +40,8 @@ class MarginBoostClassifier(BoostedClassifier):
     Parameters
     ----------
     formulation
-        What is boosted: a name from `list_formulations()`, the path of a page, or a formulation.
+        What is boosted: a name from `list_formulations()`, the path of a page, or a formulation; or a booster that
+        states no program, as `boost` has it: "smoothboost", ...
     nu
         How many examples must at least share the weight: the soft margin is the mean of the nu smallest margins. A
         float in (0, 1] is a share of the sum of the weights, a whole number a count, from 1 to that sum. Of no meaning
@@ -270,7 +272,7 @@ class MarginBoostClassifier(BoostedClassifier):
         if not isinstance(self.warm_start, bool | np.bool_):
             raise OptionError(f"warm_start must be True or False; got {shown(self.warm_start)}. Pass one of them.")
         own = {field.name: getattr(self, field.name) for field in fields(Plan) if field.name not in ("page", "seed")}
-        return Plan(page=get_formulation(self.formulation), seed=_seed(self.random_state), **own)
+        return Plan(page=page_of(self.formulation), seed=_seed(self.random_state), **own)
 
     def _before(self, classes: npt.NDArray[Any]) -> Sequence[Run | None]:
         """Return the runs to go on from, None where there is none."""
