@@ -178,6 +178,32 @@ class WarmStart:
         return None if self.w is None else np.append(self.w, np.zeros(t - len(self.w)))
 
 
+@dataclass(frozen=True)
+class Profile:
+    """A way to ask a solver, by name: one solve of one form, ended by the solver's own estimate.
+
+    Attributes
+    ----------
+    name
+        Its name.
+    accuracy
+        The accuracy that every tolerance of the solver is set to; None leaves the solver as it is shipped.
+    """
+
+    name: str
+    accuracy: float | None
+
+
+CERTIFIED = "certified"
+"""The profile of no name: attempts, in several forms and accuracies, until the certificate is narrow enough."""
+
+PROFILES: Mapping[str, Profile] = {
+    profile.name: profile
+    for profile in (Profile("default", None), Profile("low", 1e-3), Profile("mid", 1e-6), Profile("high", 1e-9))
+}
+"""The ways to ask a solver that no certificate ends."""
+
+
 @dataclass(frozen=True, eq=False)
 class Task:
     """A program, and the accuracy and time that a backend is given for it.
@@ -194,6 +220,10 @@ class Task:
         Where to begin, None for anywhere.
     judge
         What certifies an iterate where the program stands for a larger one; `program.certify` by default.
+    profile
+        How the solver is asked for one solve that it ends by itself; None for attempts until the gap is `tol`.
+    options
+        The user's options by the solver's names: they come before all others.
     """
 
     program: Program
@@ -201,6 +231,8 @@ class Task:
     deadline: Deadline
     start: WarmStart | None = None
     judge: Callable[[Any, Any], Certificate] | None = None
+    profile: Profile | None = None
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
     _judged: list[tuple[Any, Any, Certificate]] = field(default_factory=list[tuple[Any, Any, Certificate]])
 
     def certify(self, d: Float[Array, " N"] | None = None, w: Float[Array, " t"] | None = None) -> Certificate:
@@ -242,6 +274,15 @@ class Backend(ABC):
     @abstractmethod
     def takes(self, program: Program) -> Capability:
         """Return whether a program can be taken; asked before any work, so it must be cheap."""
+
+    def takes_profile(self, profile: Profile) -> Capability:
+        """Return whether the solver can be asked in this way: it must have an estimate of its own to stop by."""
+        return Capability(False, f"{self.name} stops by the certificate alone, and has no accuracy to be asked for")
+
+    @property
+    def option_names(self) -> Collection[str] | None:
+        """Names of the options that users may pass to the solver; None where the solver itself knows them alone."""
+        return ()
 
     def keeps_limit(self, program: Program) -> bool:
         """Return whether attempts at a program end by themselves within a tenth, or 0.1 s, of any time limit.
@@ -292,6 +333,13 @@ class Wrapper(Backend):
     @property
     def version(self) -> str:
         return self.inner.version
+
+    def takes_profile(self, profile: Profile) -> Capability:
+        return self.inner.takes_profile(profile)
+
+    @property
+    def option_names(self) -> Collection[str] | None:
+        return self.inner.option_names
 
     def keeps_limit(self, program: Program) -> bool:
         return self.inner.keeps_limit(program)

@@ -46,7 +46,8 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions) -> R
     m = np.zeros(N)
     # Off the simplex margins add up: a program may be worth less than -1.
     least = -1.0 if problem.F.on_simplex else -math.inf
-    start = State(0, np.zeros(0), m, d, least, -1.0, _known(guarantee, problem))
+    # What an algorithm takes for granted is no bound: no rule may stop by it.
+    start = State(0, np.zeros(0), m, d, least, -1.0, _known(_oracles(oracle, options), problem))
     if problem.two_sided:
         start = replace(start, value=problem.value(problem.at(m), np.zeros(1)), soft_margin=0.0)
     majority = 1
@@ -68,13 +69,17 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions) -> R
 
 
 def _guarantee(problem: Problem, oracle: Oracle, options: BoostOptions) -> float | None:
-    """Return the edge that every answer is promised to reach: the option's, or the oracle's and the algorithm's."""
+    """Return the edge that every answer is promised to reach: by the option or the oracle, and by the algorithm."""
+    promised = (_oracles(oracle, options), problem.page.guaranteed_edge(problem.first.parameters))
+    return max((edge for edge in promised if edge is not None), default=None)
+
+
+def _oracles(oracle: Oracle, options: BoostOptions) -> float | None:
+    """Return the edge that every answer is known to reach: the option's, or the oracle's own."""
     if options.guarantee is not None:
         return options.guarantee
     # An oracle's own is no option: it is looked at here.
-    own = optional(number, "guarantee", oracle.guarantee, *AN_EDGE)
-    promised = (own, problem.page.guaranteed_edge(problem.first.parameters))
-    return max((edge for edge in promised if edge is not None), default=None)
+    return optional(number, "guarantee", oracle.guarantee, *AN_EDGE)
 
 
 def _continued(record: Record, oracle: Oracle, earlier: Record) -> Record:

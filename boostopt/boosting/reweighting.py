@@ -98,6 +98,7 @@ def inside(problem: Problem, d: Float[Array, " N"]) -> bool:
 def outside(run: Run) -> int:
     """Return the number of rounds of a booster whose d lay outside C_nu: their edges bound nothing."""
     run = instance("run", run, Run, "a run of a booster", "Pass what the booster returned.")
+    instance("run", run.record.problem.page, Booster, "a run of a booster", "Other runs have no d outside their caps.")
     return int(cast(float, run.record.state.memory.get(OUTSIDE, 0.0)))
 
 

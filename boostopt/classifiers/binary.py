@@ -19,7 +19,7 @@ from boostopt.backends.base import Backend
 from boostopt.boosting.boosts import boost
 from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, TIME
 from boostopt.boosting.options import BoostOptions
-from boostopt.boosting.problem import set_anew
+from boostopt.boosting.problem import Problem, set_anew
 from boostopt.boosting.run import Run
 from boostopt.boosting.stabilization import COLUMNS, MEASURED
 from boostopt.classifiers.bases import check_stored, oracle_of
@@ -178,16 +178,19 @@ class Plan:
             The label of the second class, for who is shown the rounds.
         """
         oracle, parameters = self.class_and_parameters(X, y, c, file is not None)
+        shown_rows: Any = partial(self.verbose, label) if callable(self.verbose) else bool(self.verbose)
         options = BoostOptions(
             max_rounds=None if self.max_iter is None else int(self.max_iter),
             time_limit=None if self.time_limit is None else float(self.time_limit),
             final_weights=self.final_weights,
-            progress=partial(self.verbose, label) if callable(self.verbose) else bool(self.verbose),
+            progress=shown_rows,
             checkpoint=file,
             start=None if before is None else _same(before, oracle),
         )
         if self.page.update == "total":
             options = replace(options, columns_per_round=COLUMNS, stabilization=MEASURED)
+        if self.page.update == "reweighting":
+            self._check_booster(oracle, parameters, before)
         run = boost(
             self.page,
             oracle,
@@ -199,6 +202,20 @@ class Plan:
         if run.end == INTERRUPTED:
             raise KeyboardInterrupt
         return run
+
+    def _check_booster(self, oracle: Oracle, parameters: dict[str, Any], before: Run | None) -> None:
+        """Raise OptionError for what a booster that states no program lacks, in words of the classifier."""
+        if before is not None:
+            raise OptionError(
+                f"{self.page.name} sets its distribution from all of its own rounds, and cannot go on with those of "
+                "another fit; got warm_start=True. Set warm_start=False, or pass a checkpoint."
+            )
+        endless = Problem.of(self.page, oracle.c, None, float(self.epsilon), None, parameters).endless
+        if endless and self.max_iter is None and self.time_limit is None:
+            raise OptionError(
+                f"{self.page.name} needs a limit, for it may go on for ever; got max_iter=None and time_limit=None. "
+                "Pass one of them."
+            )
 
     def warn_of_ends(self, runs: Sequence[Run]) -> None:
         """Say where runs ended before what was asked for was proved, though they could have come to it."""

@@ -17,13 +17,12 @@ from boostopt.cli.options import (
     DATA_HELP,
     DEFAULT_REPEATS,
     DEFAULT_TIME_LIMIT,
-    DEFAULT_TOL,
     NUMBER,
     WHOLE_NUMBER,
     FormulationName,
-    Tol,
+    asked_for,
 )
-from boostopt.cli.reading import read_gaps, read_names
+from boostopt.cli.reading import DEFAULT_ASKED, read_names, read_profiles, read_solver_options, read_tol
 from boostopt.cli.records import ColumnOptions, FileOptions, ParameterOptions
 from boostopt.cli.runs import check_outputs
 from boostopt.comparison.benchmarking import benchmark
@@ -53,7 +52,18 @@ def compare_command(
     parameters: ParameterOptions,
     draw: ColumnOptions,
     backends: Annotated[str | None, typer.Option(help="Names with commas between; all installed if left out.")] = None,
-    tol: Tol = DEFAULT_TOL,
+    tol: Annotated[
+        str,
+        typer.Option(
+            parser=asked_for,
+            metavar="<str>",
+            help="Gap wanted, over max(1, |lower|, |upper|); or how each solver is asked for one solve: default, low "
+            "(1e-3), mid (1e-6), high (1e-9).",
+        ),
+    ] = DEFAULT_ASKED,
+    option: Annotated[
+        list[str] | None, typer.Option(help="An option of a solver, as cvxpy:scs.max_iters=500; may be repeated.")
+    ] = None,
     time_limit: Annotated[float, typer.Option(**NUMBER, help="Seconds for each solve.")] = DEFAULT_TIME_LIMIT,
     forms: Annotated[
         str | None, typer.Option(help="Forms to pin CVXPY's solvers to: primal,density-rated,dual-rated,ladder,...")
@@ -63,7 +73,10 @@ def compare_command(
         int | None, typer.Option(**WHOLE_NUMBER, help="Measured solves of each; prints medians and quartiles.")
     ] = None,
     profiles: Annotated[
-        str | None, typer.Option(help="Gaps to reach, each in a solve of its own, with commas between, or all.")
+        str | None,
+        typer.Option(
+            help="Gaps to reach, each in a solve of its own, with commas between, or all; or profiles: default,high."
+        ),
     ] = None,
     resume: Annotated[str | None, typer.Option(help="File that keeps finished solves; go on from it.")] = None,
     budget: Annotated[float | None, typer.Option(**NUMBER, help="Seconds after which no solve is begun.")] = None,
@@ -98,13 +111,16 @@ def compare_command(
             else _all_of(formulation, str(all_of), folder, [resume, report])
         )
         names, pinned = read_names(backends), read_names(forms)
+        asked, solvers = read_tol(tol), read_solver_options(option)
         if isinstance(programs, Program) and (repeats, profiles, resume, budget) == (None, None, None, None):
-            result = compare(programs, names, tol, time_limit, True, pinned, isolate, origin)
+            result = compare(
+                programs, names, asked, time_limit, True, solvers, forms=pinned, isolate=isolate, origin=origin
+            )
         else:
             result = benchmark(
                 programs,
                 names,
-                read_gaps(profiles, tol),
+                read_profiles(profiles, asked),
                 DEFAULT_REPEATS if repeats is None else repeats,
                 time_limit=time_limit,
                 forms=pinned,
@@ -114,6 +130,7 @@ def compare_command(
                 random_state=draw.random_state,
                 progress=True,
                 origin=origin,
+                solver_options=solvers,
             )
     try:
         _print(result, json, csv)

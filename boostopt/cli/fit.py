@@ -32,7 +32,8 @@ from boostopt.cli.options import (
     Set,
     Weights,
 )
-from boostopt.cli.reading import check_required, read_names, read_options, read_setting, read_share
+from boostopt.cli.reading import check_required, read_names, read_options, read_share
+from boostopt.cli.records import ParameterOptions
 from boostopt.cli.runs import check_outputs, check_results, gap_in_words, reached
 from boostopt.comparison.records import json_text
 from boostopt.data.datasets import Table, load_table
@@ -106,7 +107,8 @@ def fit_command(
         check_outputs(data, out, checkpoint, certificate)
         page = default_formulation() if formulation is None else formulation
         stated, hypotheses = page_of(page), read_options(option, "--option")
-        further = dict(read_setting(text, stated) for text in set or [])
+        settings = ParameterOptions(set=set).read(stated, 1.0)
+        further = {name: value for name, value in settings.items() if value is not None}
         accuracy = EPSILON if epsilon is None else epsilon
         own = {"nu": nu, "eta": eta, "epsilon": accuracy}
         check_required(stated, {**further, **own}, set_anew(stated, accuracy))

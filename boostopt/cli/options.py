@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
+from boostopt.backends.base import CERTIFIED, PROFILES
+
 DEFAULT_COLUMNS = 100
 DEFAULT_TIME_LIMIT = 60.0
 DEFAULT_TOL = 1e-8
@@ -18,6 +20,19 @@ def number(text: Any) -> float:
         return float(text)
     except ValueError:
         raise typer.BadParameter(f"expected a number; got {text!r}.") from None
+
+
+def asked_for(text: Any) -> str:
+    """Read a gap, or the name of a profile, of the command line; a text still, for there is no option of two types."""
+    word = str(text).strip()
+    try:
+        float(word)
+    except ValueError:
+        if word not in (*PROFILES, CERTIFIED):
+            raise typer.BadParameter(
+                f"expected a number, or how solvers are asked: {', '.join((*PROFILES, CERTIFIED))}; got {text!r}."
+            ) from None
+    return word
 
 
 def whole_number(text: Any) -> int:

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import Any
 
+from boostopt.backends.base import CERTIFIED, PROFILES
 from boostopt.cli.options import DEFAULT_TOL
-from boostopt.comparison.benchmarking import PROFILES
+from boostopt.comparison.benchmarking import GAPS
 from boostopt.data.datasets import Dataset
 from boostopt.errors import OptionError, unknown_name
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import COUNT, smallest_fraction
+
+DEFAULT_ASKED = f"{DEFAULT_TOL:g}"
+"""The gap wanted where none is said."""
 
 FLAGS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 """Words that set a flag."""
@@ -80,18 +84,38 @@ def read_names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def read_gaps(profiles: str | None, tol: float) -> tuple[float, ...]:
-    """Return the gaps to reach: those named, all four profiles, or the one of --tol."""
+def read_tol(text: str) -> float | str:
+    """Return a gap, or the name of a profile; ValueError for what is neither."""
+    if text in (*PROFILES, CERTIFIED):
+        return text
+    return float(text)
+
+
+def read_profiles(profiles: str | None, tol: float | str) -> list[float | str]:
+    """Return the gaps to reach or the names of profiles: those named, all four gaps, or the one of --tol."""
     if profiles is None:
-        return (tol,)
+        return [tol]
     if tol != DEFAULT_TOL:
         raise OptionError("--tol and --profiles exclude each other; choose one.")
     if profiles.strip() == "all":
-        return PROFILES
+        return [*GAPS]
     try:
-        return tuple(float(gap) for gap in read_names(profiles) or [])
+        return [read_tol(word) for word in read_names(profiles) or []]
     except ValueError:
-        raise OptionError(f"--profiles takes gaps with commas between, or all; got {profiles!r}.") from None
+        raise OptionError(
+            f"--profiles takes gaps, or names of {', '.join(PROFILES)}, with commas between, or all; got {profiles!r}."
+        ) from None
+
+
+def read_solver_options(texts: list[str] | None) -> dict[str, dict[str, Any]]:
+    """Return options by backend and name: cvxpy:scs.max_iters=500."""
+    options: dict[str, dict[str, Any]] = {}
+    for name, value in read_options(texts, "--option").items():
+        backend, point, option = name.partition(".")
+        if not (backend and point and option):
+            raise OptionError(f"--option takes backend.name=value, such as cvxpy:scs.max_iters=500; got {name!r}.")
+        options.setdefault(backend, {})[option] = value
+    return options
 
 
 def _between_commas(text: str) -> list[str]:

@@ -6,12 +6,12 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from boostopt.arguments import listed, numbers, refused, whole
-from boostopt.backends.base import Backend
+from boostopt.backends.base import Backend, Profile
 from boostopt.backends.isolation.isolated import Isolated
 from boostopt.backends.isolation.process import close, waiting
 from boostopt.comparison.benchmarks import Benchmark, Settings
@@ -26,16 +26,16 @@ from boostopt.comparison.records import facts, plain, program_digest
 from boostopt.comparison.rows import Row
 from boostopt.errors import OptionError
 from boostopt.programs.program import Program
-from boostopt.solving.solving import check_program
+from boostopt.solving.solving import check_limits, check_program, profile_of
 
-PROFILES = (1e-3, 1e-5, 1e-7, 1e-9)
+GAPS = (1e-3, 1e-5, 1e-7, 1e-9)
 """The scaled gaps that are asked for: rough, usual, fine, and nearly all that float64 has."""
 
 
 def benchmark(
     programs: Program | Sequence[Program] | Mapping[str, Program],
     backends: str | Backend | Sequence[str | Backend] | None = None,
-    profiles: float | Sequence[float] = PROFILES,
+    profiles: float | str | Sequence[float | str] = GAPS,
     repeats: int = 3,
     options: BenchmarkOptions | None = None,
     **keywords: Any,
@@ -52,7 +52,9 @@ def benchmark(
     backends
         As in `compare`.
     profiles
-        Scaled gaps to reach, in (0, 1), one or several.
+        Scaled gaps to reach, in (0, 1), one or several: attempts are made until the certificate is as narrow. Or names
+        of profiles, by which each solver is asked for one solve that it ends by itself: see `solve`. One benchmark has
+        gaps or names, never both.
     repeats
         Measured solves of each cell, at least 1.
     options
@@ -71,11 +73,19 @@ def benchmark(
     options = benchmark_options(options, keywords)
     labelled = _labelled(programs)
     how_often = whole("repeats", repeats, 1, advice="Pass how often each cell is solved.")
-    settings = Settings(_gaps(profiles), how_often, options.time_limit, options.isolate, options.random_state)
+    asked = _asked(profiles)
+    gaps = tuple(gap for _, gap in asked)
+    named = tuple(profile.name for profile, _ in asked if profile is not None)
+    settings = Settings(gaps, how_often, options.time_limit, options.isolate, options.random_state, named)
     say, origin = called(options.progress, of_solves), options.origin or Origin.here()
-    opened = open_backends(backends, options.forms, options.isolate)
+    solver_options = options.solver_options or {}
+    opened = {
+        gap: open_backends(backends, options.forms, options.isolate, profile, solver_options) for profile, gap in asked
+    }
     digests = {label: program_digest(program) for label, program in labelled.items()}
     about = {"programs": digests, "time_limit": settings.time_limit, "isolate": settings.isolate, "machine": machine()}
+    if solver_options:
+        about["options"] = plain(solver_options)
     described = {
         label: plain({**facts(program), "program_digest": digests[label], "about": describe(program)})
         for label, program in labelled.items()
@@ -85,8 +95,8 @@ def benchmark(
     cells = [
         _Cell(label, backend, tol, repeat)
         for label in labelled
-        for backend in opened
-        for tol in settings.profiles
+        for backends_asked in zip(*opened.values(), strict=True)
+        for tol, backend in zip(opened, backends_asked, strict=True)
         for repeat in range(settings.repeats)
     ]
     until = math.inf if options.budget is None else time.perf_counter() + options.budget
@@ -124,7 +134,9 @@ class _Bench:
     def run(self, cell: _Cell, too_late: bool) -> Row:
         """Return the finished run of a cell from the file, or make it."""
         backend, digest = cell.backend, self._digests[cell.program]
-        key = self._ledger.key(cell.program, digest, backend.name, backend.version, cell.tol, cell.repeat)
+        key = self._ledger.key(
+            cell.program, digest, backend.name, backend.version, cell.tol, cell.repeat, backend.asked
+        )
         if key in self._ledger.finished:
             return replace(self._ledger.finished[key], program=cell.program)
         program = self._programs[cell.program]
@@ -193,10 +205,18 @@ def _labelled(programs: Program | Sequence[Program] | Mapping[str, Program]) -> 
     return labelled
 
 
-def _gaps(profiles: object) -> tuple[float, ...]:
-    """Return different gaps, one at least."""
-    expected, advice = "one or more different gaps in (0, 1)", "Pass gaps such as 1e-3 and 1e-6."
-    gaps = numbers("profiles", profiles, expected, lambda tol: 0.0 < tol < 1.0, advice)
-    if not gaps or len(set(gaps)) < len(gaps):
+def _asked(profiles: object) -> Sequence[tuple[Profile | None, float]]:
+    """Return the profiles with the gaps that their answers are judged by; None with each gap that is to be reached."""
+    expected = "one or more different gaps in (0, 1)"
+    advice = "Pass gaps such as 1e-3 and 1e-6, or names of profiles such as 'default' and 'high'."
+    each: Any = [profiles] if isinstance(profiles, str) else profiles
+    if isinstance(each, list | tuple) and any(isinstance(name, str) for name in cast(Sequence[Any], each)):
+        if not all(isinstance(name, str) for name in cast(Sequence[Any], each)):
+            raise refused("profiles", expected, profiles, f"A benchmark does not mix them. {advice}")
+        asked = [(profile_of(name), check_limits(name)[0]) for name in cast(Sequence[Any], each)]
+    else:
+        gaps = numbers("profiles", profiles, expected, lambda tol: 0.0 < tol < 1.0, advice)
+        asked = [(None, gap) for gap in gaps]
+    if not asked or len({gap for _, gap in asked}) < len(asked) or len({profile is None for profile, _ in asked}) > 1:
         raise refused("profiles", expected, profiles, advice)
-    return gaps
+    return asked

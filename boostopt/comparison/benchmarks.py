@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from boostopt.comparison.fields import Count, Flag, Fractions, Seconds
+from boostopt.comparison.fields import Count, Flag, Fractions, Seconds, Texts
 from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import json_text, plain, table_of_records
 from boostopt.comparison.rows import Row
@@ -33,6 +33,8 @@ class Settings:
         Whether each backend ran in a process of its own.
     seed
         Of the order of the solves.
+    asked
+        The profiles by name that the solvers were asked by, none where gaps were to be reached.
     """
 
     profiles: Fractions
@@ -40,6 +42,14 @@ class Settings:
     time_limit: Seconds | None
     isolate: Flag
     seed: Count
+    asked: Texts = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "asked", tuple(self.asked))
+
+    def record(self) -> dict[str, Any]:
+        """Return them as plain values; the profiles only where there are some."""
+        return {name: value for name, value in asdict(self).items() if name != "asked" or value}
 
 
 @dataclass(frozen=True)
@@ -91,9 +101,10 @@ class Benchmark:
         settings, machine = self.settings, self.machine
         limit = "no time limit" if settings.time_limit is None else f"{settings.time_limit:g} s for a solve"
         threads = ", ".join(f"{name}={value}" for name, value in machine["threads"].items()) or "not limited"
+        by = f"Asked by the profiles {', '.join(settings.asked)}: one solve each. " if settings.asked else ""
         return (
-            f"Seconds are medians of {settings.repeats}, quartiles below them; x1 is the fastest. Solves in shuffled "
-            f"order (seed {settings.seed}), {limit}, "
+            f"{by}Seconds are medians of {settings.repeats}, quartiles below them; x1 is the fastest. "
+            f"Solves in shuffled order (seed {settings.seed}), {limit}, "
             f"{'each backend in a process of its own' if settings.isolate else 'in this process'}. "
             f"boostopt {self.boostopt}, NumPy {machine['numpy']}, {machine['blas']}, Python {machine['python']}, "
             f"{machine['cpu']}, {counted(machine['cores'], 'core')}, threads {threads}."
@@ -143,7 +154,7 @@ class Benchmark:
         document = {
             "boostopt": self.boostopt,
             "machine": self.machine,
-            "settings": asdict(self.settings),
+            "settings": self.settings.record(),
             "programs": {
                 label: {**about, "lower": self.interval(label)[0], "upper": self.interval(label)[1]}
                 for label, about in self.programs.items()

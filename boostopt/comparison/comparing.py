@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from boostopt.arguments import flag
 from boostopt.backends.base import Backend
 from boostopt.backends.isolation.process import close
 from boostopt.comparison.descriptions import describe
 from boostopt.comparison.machine import boostopt_version, machine
 from boostopt.comparison.opening import open_backends
-from boostopt.comparison.origin import Origin, check_origin
+from boostopt.comparison.options import compare_options
+from boostopt.comparison.origin import Origin
 from boostopt.comparison.progress import called, of_backend
 from boostopt.comparison.records import facts, json_text, plain, table_of_records
 from boostopt.comparison.rows import Row
 from boostopt.comparison.wording import clashes, proved, together, width
 from boostopt.frames import data_frame
 from boostopt.programs.program import Program
-from boostopt.solving.solving import check_limits, check_program
+from boostopt.solving.solving import TOL, check_limits, check_program, profile_of
 from boostopt.text import as_text, html_table
 
 
@@ -125,12 +125,11 @@ class Comparison:
 def compare(
     program: Program,
     backends: str | Backend | Sequence[str | Backend] | None = None,
-    tol: float = 1e-8,
+    tol: float | str = TOL,
     time_limit: float | None = None,
     progress: bool | Callable[[str, Row | None], None] = False,
-    forms: Sequence[str] | None = None,
-    isolate: bool = False,
-    origin: Origin | None = None,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    **keywords: Any,
 ) -> Comparison:
     """Solve a program by several backends, one after another.
 
@@ -144,12 +143,16 @@ def compare(
         Names or backends, each once; all that `list_backends()` gives by default. One that cannot take the program,
         or is not installed, gets a row with the reason.
     tol
-        Scaled gap wanted of each, in (0, 1).
+        Scaled gap wanted of each, in (0, 1), or the profile by which each is asked: as in `solve`.
     time_limit
         Seconds for each backend; None for no limit. Solvers that may run past it are run as with `isolate`.
     progress
         Whether lines on stderr show what is running and what came of it; or what to call, with a backend's name and
         None before it starts, with its row after it has ended.
+    options
+        Options of solvers by the names of backends, each by the solver's own names: {"cvxpy:scs": {"max_iters": 500}}.
+    **keywords
+        `forms`, `isolate` and `origin`, as follows.
     forms
         Take every solver behind CVXPY once for each of these forms, pinned to it: "primal", "density", "rated",
         "density-rated", "dual", "dual-rated", or "ladder" for the solver as it is, which is the default.
@@ -162,21 +165,22 @@ def compare(
     Raises
     ------
     OptionError
-        A backend or a form of unknown name, none or one twice, or a tolerance or time limit out of range.
+        A backend, a form, a profile or an option of unknown name, none or one twice, or a tolerance or time limit out
+        of range.
     """
     check_program(program)
     # Before any work, also where no backend can take the program.
-    tol, time_limit = check_limits(tol, time_limit)
-    isolate, say = flag("isolate", isolate), called(progress, of_backend)
-    made = Origin.here() if origin is None else check_origin(origin)
-    opened = open_backends(backends, forms, isolate)
+    profile, (gap, time_limit) = profile_of(tol), check_limits(tol, time_limit)
+    how = compare_options(keywords)
+    say, made = called(progress, of_backend), how.origin or Origin.here()
+    opened = open_backends(backends, how.forms, how.isolate, profile, options)
     rows = list[Row]()
     try:
         for backend in opened:
             say(backend.name, None)
-            rows.append(backend.run(program, tol, time_limit))
+            rows.append(backend.run(program, gap, time_limit))
             say(backend.name, rows[-1])
     finally:
-        if isolate or time_limit is not None:
+        if how.isolate or time_limit is not None:
             close()
-    return Comparison(program, tol, tuple(rows), made)
+    return Comparison(program, gap, tuple(rows), made)

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
+from boostopt.backends.base import CERTIFIED
 from boostopt.comparison.records import plain
 from boostopt.comparison.rows import FINISHED, Row, read_row
 from boostopt.errors import DataError, needed
@@ -21,7 +22,7 @@ FORMAT = 1
 PROGRAMS, DESCRIBED = "programs", "described"
 """Fields of the first line that are by label: the digests of the programs, and what they are."""
 
-Key = tuple[str, str, str, str, float, int, str]
+Key = tuple[str, str, str, str, float, int, str, str]
 
 
 class Ledger:
@@ -73,9 +74,17 @@ class Ledger:
         except OSError as failure:
             raise DataError(f"{path} cannot be read and written: {failure}. Name another file.") from failure
 
-    def key(self, program: str, digest: str, backend: str, version: str, tol: float, repeat: int) -> Key:
+    def key(
+        self, program: str, digest: str, backend: str, version: str, tol: float, repeat: int, asked: str = CERTIFIED
+    ) -> Key:
         """Return what makes a run the same as another; equal programs under two labels are measured twice."""
-        return program, digest, backend, version, tol, repeat, self._boostopt
+        return program, digest, backend, version, tol, repeat, asked, self._boostopt
+
+    @staticmethod
+    def key_of(row: Row, boostopt: str) -> Key:
+        """Return the key of a run that a version of boostopt made."""
+        asked = row.profile or CERTIFIED
+        return row.program, row.digest, row.backend, row.version, row.tol, row.repeat, asked, boostopt
 
     def write(self, row: Row) -> None:
         """Append a run; it is on the disk when this returns.
@@ -142,7 +151,7 @@ class Ledger:
     def _take(self, number: int, line: str) -> None:
         """Remember a finished run."""
         version, row = finished_run(self._path, number, line)
-        self.finished[row.program, row.digest, row.backend, row.version, row.tol, row.repeat, version] = row
+        self.finished[self.key_of(row, version)] = row
 
 
 def finished_run(path: Path | None, number: int, line: str) -> tuple[str, Row]:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Protocol, runtime_checkable
 
 from boostopt.arguments import listed
 from boostopt.arguments import names as names_of
 from boostopt.backends import get_backend, list_backends
-from boostopt.backends.base import Backend
+from boostopt.backends.base import CERTIFIED, Backend, Profile
 from boostopt.backends.isolation.guarded import Guarded
 from boostopt.backends.isolation.isolated import Isolated, isolated
 from boostopt.comparison.rows import AUTO, Row, answered_row
-from boostopt.errors import OptionError, SolverNotFound
+from boostopt.errors import OptionError, SolverNotFound, unknown_name
 from boostopt.programs.program import Program
-from boostopt.solving.solving import alone, solve
+from boostopt.solving.solving import alone, check_asked, solve
 
 LADDER = "ladder"
 """Among the forms: the backend's own ladder, pinned to none."""
@@ -28,6 +28,13 @@ class Opened:
     name: str
     backend: Backend | None = None
     missing: str = ""
+    profile: Profile | None = None
+    options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+    @property
+    def asked(self) -> str:
+        """The profile by name."""
+        return CERTIFIED if self.profile is None else self.profile.name
 
     @property
     def version(self) -> str:
@@ -39,6 +46,8 @@ class Opened:
         if self.backend is None:
             return self.missing
         able = self.backend.takes(program)
+        if able and self.profile is not None:
+            able = self.backend.takes_profile(self.profile)
         return "" if able else able.reason
 
     def way(self, program: Program, time_limit: float | None) -> Backend | None:
@@ -63,12 +72,14 @@ class Opened:
         if why:
             return self.not_run(program, tol, why, isinstance(self.backend, Isolated))
         try:
-            solution = solve(program, self.backend or AUTO, tol, time_limit)
-        except SolverNotFound as missing:  # "auto", where nothing that is installed takes the program
-            return self.not_run(program, tol, str(missing))
+            how = tol if self.profile is None else self.profile.name
+            solution = solve(program, self.backend or AUTO, how, time_limit, options=self.options or None)
+        except (SolverNotFound, OptionError) as refusal:
+            # "auto", where nothing that is installed takes the program; an option that the solver itself refuses.
+            return self.not_run(program, tol, str(refusal))
         apart = isinstance(self.way(program, time_limit), Isolated)
         apart = apart and not any("isolated" in attempt.statistics for attempt in solution.attempts)
-        return answered_row(self.name, program.headline, tol, solution, apart)
+        return answered_row(self.name, program.headline, tol, solution, apart, self.asked)
 
     def not_run(self, program: Program, tol: float, why: str, apart: bool = False) -> Row:
         """Return the row of a backend that was not run."""
@@ -80,6 +91,7 @@ class Opened:
             result="not run",
             reason=why,
             isolated=apart,
+            profile=self.asked,
             solver_version=self.version,
         )
 
@@ -92,7 +104,11 @@ class Pinnable(Protocol):
 
 
 def open_backends(
-    backends: str | Backend | Sequence[str | Backend] | None, forms: Sequence[str] | None = None, isolate: bool = False
+    backends: str | Backend | Sequence[str | Backend] | None,
+    forms: Sequence[str] | None = None,
+    isolate: bool = False,
+    profile: Profile | None = None,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[Opened]:
     """Return the backends by name, each once; one that is not installed with the reason.
 
@@ -105,11 +121,16 @@ def open_backends(
         "ladder" is the backend as it is. None for the ladder alone.
     isolate
         Run each in a process of its own ("auto" decides for itself).
+    profile
+        How each is asked for one solve; None for attempts until a certificate is narrow enough.
+    options
+        Options of solvers by the names of backends.
 
     Raises
     ------
     OptionError
-        A backend or a form of unknown name, none or one twice.
+        A backend or a form of unknown name, none or one twice, options of a backend that is not there or does not have
+        them, or "auto" asked by a profile or with options.
     """
     several: Any = [backends] if isinstance(backends, str | Backend) else backends
     requested = list_backends() if several is None else listed("backends", several, "backends or names of backends")
@@ -120,7 +141,20 @@ def open_backends(
         raise OptionError(
             f"expected one or more different backends; got {', '.join(names) or 'none'}. Name each of them once."
         )
-    return [_guarded(row, isolate) for row in opened]
+    asked = [replace(row, profile=profile, options=_options_of(row, options)) for row in opened]
+    for name in options or {}:
+        if not any(row.name == name or row.name.startswith(f"{name}:") for row in opened):
+            raise unknown_name("backend with options", name, names)
+    for row in asked:
+        check_asked(row.backend, row.options, row.profile)
+    return [_guarded(row, isolate) for row in asked]
+
+
+def _options_of(row: Opened, options: Mapping[str, Mapping[str, Any]] | None) -> Mapping[str, Any]:
+    """Return the options of a backend: those of its name, or of the solver that it is a form of."""
+    of_backend = options or {}
+    solver = ":".join(row.name.split(":")[:2])
+    return of_backend.get(row.name, of_backend.get(solver, {}))
 
 
 def _opened(which: object) -> Opened:
@@ -146,4 +180,4 @@ def _guarded(row: Opened, isolate: bool) -> Opened:
     backend = row.backend
     if backend is None or isinstance(backend, Isolated):
         return row
-    return Opened(row.name, isolated(backend) if isolate else Guarded(backend))
+    return replace(row, backend=isolated(backend) if isolate else Guarded(backend))

@@ -14,6 +14,27 @@ from boostopt.errors import unknown_name
 
 
 @dataclass(frozen=True, kw_only=True)
+class CompareOptions:
+    """The keywords of `compare`, which says what they are."""
+
+    forms: Sequence[str] | None = None
+    isolate: bool = False
+    origin: Origin | None = None
+
+    def __post_init__(self) -> None:
+        """Read each option as what it should be."""
+        object.__setattr__(self, "forms", optional(names, "forms", self.forms))
+        object.__setattr__(self, "isolate", flag("isolate", self.isolate))
+        object.__setattr__(self, "origin", None if self.origin is None else check_origin(self.origin))
+
+
+def compare_options(keywords: Mapping[str, Any]) -> CompareOptions:
+    """Return the options of a comparison by their names."""
+    _check_names("compare", keywords, CompareOptions)
+    return CompareOptions(**keywords)
+
+
+@dataclass(frozen=True, kw_only=True)
 class BenchmarkOptions:
     """The options of a benchmark. `benchmark` takes them whole, as `options`, or one by one by their names.
 
@@ -35,6 +56,8 @@ class BenchmarkOptions:
         and the run.
     origin
         What is to be said of how it came about; by default the versions that are installed.
+    solver_options
+        Options of solvers by the names of backends, as `options` of `compare`.
 
     Raises
     ------
@@ -50,6 +73,7 @@ class BenchmarkOptions:
     random_state: int = 0
     progress: bool | Callable[[int, int, Row], None] = False
     origin: Origin | None = None
+    solver_options: Mapping[str, Mapping[str, Any]] | None = None
 
     def __post_init__(self) -> None:
         """Read each option as what it should be."""
@@ -69,9 +93,14 @@ class BenchmarkOptions:
 
 def benchmark_options(options: object, keywords: Mapping[str, Any]) -> BenchmarkOptions:
     """Return the options that were given whole, with those that were given by their names."""
-    names_of_options = tuple(field.name for field in fields(BenchmarkOptions))
-    for name in keywords.keys() - names_of_options:
-        raise unknown_name("option of benchmark", name, names_of_options)
+    _check_names("benchmark", keywords, BenchmarkOptions)
     whole = BenchmarkOptions() if options is None else options
     advice = "Make one with boostopt.comparison.BenchmarkOptions(...), or leave it out."
     return replace(instance("options", whole, BenchmarkOptions, "a BenchmarkOptions", advice), **keywords)
+
+
+def _check_names(function: str, keywords: Mapping[str, Any], record: type[Any]) -> None:
+    """Raise OptionError for a keyword that is no field of a record."""
+    known = tuple(field.name for field in fields(record))
+    for name in keywords.keys() - known:
+        raise unknown_name(f"option of {function}", name, known)

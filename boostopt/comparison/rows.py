@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
-from boostopt.backends.base import Attempt
+from boostopt.backends.base import CERTIFIED, Attempt
 from boostopt.backends.isolation.isolated import PREFIX
 from boostopt.comparison import fields
 from boostopt.comparison.fields import OR_NULL, Count, Flag, Named, Number, Seconds, SecondsByPhase, Text, Texts
@@ -18,6 +19,9 @@ AUTO = "auto"
 
 TEXTS = ("program", "digest", "backend", "version", "result", "reason")
 """Fields of a run in a file that are strings."""
+
+ACCURACY = re.compile("tol|eps|accuracy", re.IGNORECASE)
+"""The names of options that are accuracies."""
 
 FINISHED = ("reached", "failed")
 """Results of runs that are kept in the file of resume; what was not run is tried again."""
@@ -82,6 +86,9 @@ class Row:
         The backend whose answer this is, for "auto" the one that it came to, and all that were tried.
     isolated
         Whether it ran in a process of its own.
+    profile
+        The profile by which the solver was asked, "certified" where attempts were made until the certificate was narrow
+        enough; None in files of before there were any.
     form, options, attempts, iterations
         The form and the options of the best attempt, the number of attempts, and what the solvers counted.
     seconds
@@ -118,6 +125,7 @@ class Row:
     answered_by: Text | None = None
     path: Texts | None = None
     isolated: Annotated[bool, fields.flag, OR_NULL] = False
+    profile: Text | None = None
     form: Text | None = None
     options: Named | None = None
     attempts: Annotated[int, fields.count, OR_NULL] = 0
@@ -153,12 +161,21 @@ class Row:
         return self.lower, self.upper
 
     @property
+    def asked(self) -> float | None:
+        """The finest accuracy among the options that the best attempt was sent; None where none of them is one."""
+        sent = [
+            value for name, value in _flat(self.options or {}) if ACCURACY.search(name) and isinstance(value, float)
+        ]
+        return min((value for value in sent if 0.0 < value < 1.0), default=None)
+
+    @property
     def phases(self) -> dict[str, float | None]:
         """The seconds phase by phase."""
         return {phase: getattr(self, f"seconds_{phase}") for phase in PHASES}
 
     def record(self) -> dict[str, Any]:
         """Return what came of it as plain values; None for what there is not."""
+        names = [name for name in fields.readers(Row) if name != "profile" or self.profile is not None]
         return {
             "backend": self.backend,
             "version": self.solver_version,
@@ -168,7 +185,7 @@ class Row:
             "outcome": self.outcome,
             "verdict": self.verdict,
             "reached": self.reached,
-            **{name: getattr(self, name) if self.ran else None for name in fields.readers(Row)},
+            **{name: getattr(self, name) if self.ran or name == "profile" else None for name in names},
             "isolated": self.isolated,
             "attempts": self.attempts,
         }
@@ -184,7 +201,18 @@ class Row:
         return {**of_run, "record": self.record(), "log": self.attempts_logged()}
 
 
-def answered_row(backend: str, program: str, tol: float, solution: Solution, apart: bool) -> Row:
+def _flat(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    """Yield options by name, those that are handed over inside of another one too."""
+    for name, value in options.items():
+        if isinstance(value, Mapping):
+            yield from _flat(cast(Mapping[str, Any], value))
+        else:
+            yield name, value
+
+
+def answered_row(
+    backend: str, program: str, tol: float, solution: Solution, apart: bool, profile: str = CERTIFIED
+) -> Row:
     """Return the record of a solution.
 
     Parameters
@@ -192,11 +220,13 @@ def answered_row(backend: str, program: str, tol: float, solution: Solution, apa
     backend, program
         The name by which the backend was asked for, and the label of the program.
     tol
-        The scaled gap asked for.
+        The scaled gap that its answer is judged by.
     solution
         What came.
     apart
         Whether the backend ran in a process of its own.
+    profile
+        How the solver was asked.
     """
     certificate, best, attempts = solution.certificate, solution.best, solution.attempts
     phases: dict[str, Any] = {f"seconds_{phase}": solution.times[phase] for phase in PHASES}
@@ -217,6 +247,7 @@ def answered_row(backend: str, program: str, tol: float, solution: Solution, apa
         answered_by=solution.backend.removeprefix(PREFIX) or None,
         path=[name.removeprefix(PREFIX) for name in solution.path],
         isolated=apart,
+        profile=profile,
         form=best.form if best else None,
         options=plain(best.options) if best else None,
         attempts=len(attempts),

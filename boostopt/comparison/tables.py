@@ -14,7 +14,7 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from boostopt.backends.base import Backend, Capability
+from boostopt.backends.base import CERTIFIED, Backend, Capability
 from boostopt.certificates.certificate import Certificate
 from boostopt.comparison.rows import AUTO, Row
 from boostopt.comparison.wording import (
@@ -52,7 +52,7 @@ class ComparisonTable:
     rows: Sequence[Row]
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[RenderableType]:
-        layouts = [self._table(columns, halves) for columns in (7, 5) for halves in (False, True)]
+        layouts = [self._table(columns, halves) for columns in (8, 5) for halves in (False, True)]
         layouts.append(self._table(5, interval=False))
         table = fitting(console, options, layouts)
         yield foot(self.headline, "bold", options)
@@ -74,6 +74,7 @@ class ComparisonTable:
         table.add_column("seconds", justify="right", no_wrap=True)
         if columns > 5:
             table.add_column("overlaps", justify="center")
+            table.add_column("asked for", justify="right", no_wrap=True)
             table.add_column("iterations", justify="right", no_wrap=True)
         for row in self.rows:
             name, verdict, *rest = _cells(self.rows, row, halves)[:columns]
@@ -158,7 +159,7 @@ def support_table(
 def _cells(rows: Sequence[Row], row: Row, halves: bool) -> list[RenderableType]:
     """The cells of a row; `Text` where the words are not ours, for rich reads brackets in a string as its markup."""
     if not row.ran:
-        return [Text(row.backend), Text("not run", STYLES["not run"]), "", "", "", "", ""]
+        return [Text(row.backend), Text("not run", STYLES["not run"]), "", "", "", "", "", ""]
     verdict, clashing = row.verdict or "", clashes(row, rows)
     by = f"\n-> {row.answered_by}" if row.backend == AUTO else ""
     return [
@@ -172,8 +173,16 @@ def _cells(rows: Sequence[Row], row: Row, halves: bool) -> list[RenderableType]:
         else Text("yes", "green")
         if row.answered
         else Text("-"),
+        asked(row),
         iterations(row),
     ]
+
+
+def asked(row: Row) -> str:
+    """Return the accuracy that a solver was asked for, or the gap of the certificate that ended it, and the profile."""
+    if row.profile in (None, CERTIFIED):
+        return f"{row.tol if row.asked is None else row.asked:.0e}"
+    return f"{row.profile}" if row.asked is None else f"{row.profile}, {row.asked:.0e}"
 
 
 def _details(rows: Sequence[Row], row: Row, with_interval: bool = False) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -31,6 +31,7 @@ def states_itself(part: object) -> bool:
     return bool(vars(type(part)).get("kind"))
 
 
+@runtime_checkable
 class States(Protocol):
     """A regularizer that states itself."""
 

@@ -150,7 +150,8 @@ class OverGroups(Wrapper):
         start = task.start
         if start is not None:
             start = replace(start, d=None if start.d is None else self.groups.together(start.d))
-        for attempt in self.inner.attempts(Task(self.groups.program, task.tol, task.deadline, start, judge)):
+        of_groups = replace(task, program=self.groups.program, start=start, judge=judge, _judged=[])
+        for attempt in self.inner.attempts(of_groups):
             count = len(self.groups.rows.first)
             yield replace(
                 attempt, d=of_examples(attempt.d), statistics={**attempt.statistics, "groups of equal examples": count}

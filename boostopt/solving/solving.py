@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 import numpy as np
 
-from boostopt.arguments import flag, instance, tolerance
+from boostopt.arguments import flag, instance, refused, tolerance
 from boostopt.arguments import seconds as limit_of
 from boostopt.backends import AUTO, check_backend, get_backend, list_backends
-from boostopt.backends.base import Attempt, Backend, Deadline, Task, WarmStart
+from boostopt.backends.base import CERTIFIED, PROFILES, Attempt, Backend, Deadline, Profile, Task, WarmStart
 from boostopt.backends.isolation.guarded import Guarded
 from boostopt.certificates.certificate import Certificate
-from boostopt.errors import OptionError, ProblemError, SolverNotFound
+from boostopt.errors import OptionError, ProblemError, SolverNotFound, unknown_name
 from boostopt.programs.program import Program
 from boostopt.solving.merging import Merged, Once, OverGroups, merged
 from boostopt.solving.solution import PHASES, Solution, outcome_of, verdict_of
@@ -38,6 +39,9 @@ AGREED = 2.0
 AGREED_END = 1e-6
 """Lower ends within this share of max(1, |lower|) are one, where no backend finds an upper end."""
 
+TOL = 1e-8
+"""The scaled gap that is wanted where none is given."""
+
 SMALL = 40_000
 """Entries of a margin matrix up to which linear programs go to HiGHS first: it takes half of the time there.
 
@@ -50,11 +54,12 @@ against 0.8.
 def solve(
     program: Program,
     backend: str | Backend = "auto",
-    tol: float = 1e-8,
+    tol: float | str = TOL,
     time_limit: float | None = None,
     start: Solution | WarmStart | None = None,
     isolate: bool = False,
     merge: bool = True,
+    options: Mapping[str, Any] | None = None,
 ) -> Solution:
     """Solve a program and certify the answer.
 
@@ -71,7 +76,9 @@ def solve(
         until one reaches `tol` or two end with gaps within a factor of 2, which no third one would narrow. Solvers
         that are mixed-integer, want a licence or obey no tolerance are asked where they are named only.
     tol
-        Scaled gap wanted, in (0, 1).
+        Scaled gap wanted, in (0, 1): attempts are made until the certificate is as narrow; "certified" is 1e-8. Or a
+        profile by name, one solve of one form that the solver ends by its own estimate: "default" as it is shipped,
+        "low", "mid" and "high" asked for 1e-3, 1e-6 and 1e-9. The certificate then says what that is worth.
     time_limit
         Seconds after which no attempt is started; what is left is passed on to the solvers. None for no limit. Solvers
         that may run past it, as all of other packages do on large programs, run in a process of their own and are
@@ -83,8 +90,11 @@ def solve(
         Whether foreign solvers run in a process of their own also where there is no limit or they keep it: what they
         break or print there ends nothing here. What cannot be handed to another process runs in this one all the same.
     merge
-        Whether examples that are equal are merged for the solvers where that pays. The certificate is of the program as
-        it is.
+        Whether examples that are equal are merged for the solvers where that pays; by a named profile they are not. The
+        certificate is of the program as it is.
+    options
+        Options of the named backend's solver, by its own names: they come before all that are set here, and stand in
+        the attempts.
 
     Returns
     -------
@@ -93,16 +103,21 @@ def solve(
     Raises
     ------
     OptionError
-        Unknown backend, or a tolerance or a time limit out of range.
+        Unknown backend or profile, a tolerance or a time limit out of range, or an option that the solver does not
+        have.
     SolverNotFound
-        The backend is not installed or cannot take the program.
+        The backend is not installed, or cannot take the program or the profile.
     """
+    profile = profile_of(tol)
     tol, time_limit = check_limits(tol, time_limit)
-    isolate, merge = flag("isolate", isolate), flag("merge", merge)
+    isolate, merge = flag("isolate", isolate), flag("merge", merge) and profile is None
     check_program(program)
-    task = Task(program, tol, Deadline.after(time_limit), _start(program, start))
     check_backend(backend)
-    backends = _in_order(program, task.start) if backend == AUTO else iter([_able(get_backend(backend), program)])
+    chosen = None if backend == AUTO else _able(get_backend(backend), program, profile)
+    own = check_asked(chosen, options, profile)
+    deadline = Deadline.after(time_limit)
+    task = Task(program, tol, deadline, _start(program, start), profile=profile, options=own)
+    backends = _in_order(program, task.start) if chosen is None else iter([chosen])
     times: dict[str, float] = {phase: 0.0 for phase in PHASES}
     began = time.perf_counter()
     best, attempts = _NarrowestInterval(task, times), list[Attempt]()
@@ -129,6 +144,7 @@ def solve(
                 break
         if best.enough or best.agreed():
             break
+    _check_refused(own, tried, attempts)
     certificate = best.certificate or program.certify()
     times["total"] = time.perf_counter() - began
     origin = best.backend or tried[0]
@@ -190,9 +206,56 @@ def _start(program: Program, start: Solution | WarmStart | None) -> WarmStart | 
     return warm
 
 
+def profile_of(tol: object) -> Profile | None:
+    """Return the profile of a name; None for a tolerance, which the certificate is to reach, and for "certified"."""
+    if not isinstance(tol, str) or tol == CERTIFIED:
+        return None
+    if tol not in PROFILES:
+        raise unknown_name("profile", tol, [*PROFILES, CERTIFIED])
+    return PROFILES[tol]
+
+
 def check_limits(tol: object, time_limit: object = None) -> tuple[float, float | None]:
-    """Return a tolerance and a time limit, read; OptionError unless 0 < tol < 1 and the limit is positive or None."""
+    """Return the gap that an answer is judged by and a time limit, read; of a profile what its solver is asked for.
+
+    Raises
+    ------
+    OptionError
+        The profile is unknown, the gap is not in (0, 1), or the limit is not positive.
+    """
+    if isinstance(tol, str):
+        profile = profile_of(tol)
+        tol = TOL if profile is None or profile.accuracy is None else profile.accuracy
     return tolerance("tol", tol), limit_of("time_limit", time_limit)
+
+
+def check_asked(backend: Backend | None, options: object, profile: Profile | None) -> dict[str, Any]:
+    """Return the user's options for a backend, None for "auto", checked as far as their names are known."""
+    if backend is None and (options or profile is not None):
+        what = f"the profile {profile.name!r}" if profile is not None else "options"
+        raise OptionError(f'backend="auto" asks several solvers until a gap is certified; got {what}. Name a backend.')
+    if backend is None or options is None:
+        return {}
+    words = "options by their names, or None", 'Pass such as {"max_iter": 50}.'
+    named: Any = instance("options", options, Mapping, *words)
+    names = backend.option_names
+    for name in named:
+        if not isinstance(name, str):
+            raise refused("options", words[0], options, words[1])
+        if names is not None and name not in names:
+            raise unknown_name(f"option of {backend.name}", name, names)
+    return dict(named)
+
+
+def _check_refused(options: Mapping[str, Any], tried: list[Backend], attempts: list[Attempt]) -> None:
+    """Raise OptionError where a solver refuses the user's options, in its own words."""
+    errors = [attempt.error or "" for attempt in attempts]
+    if options and errors and all(errors) and any(name in errors[0] for name in options):
+        named = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        raise OptionError(
+            f"{tried[0].name} must be given options that it has, with values that it takes; got {named}: "
+            f"{errors[0].rstrip('.')}. Correct them, or leave them out."
+        )
 
 
 def check_program(program: object) -> None:
@@ -266,9 +329,11 @@ def _agree(one: Certificate, other: Certificate) -> bool:
     return bool(one.gap == other.gap and abs(one.lower - other.lower) <= AGREED_END * size)
 
 
-def _able(backend: Backend, program: Program) -> Backend:
-    """Return the backend if it can take the program; one that fails when it is asked does not."""
+def _able(backend: Backend, program: Program, profile: Profile | None = None) -> Backend:
+    """Return the backend if it can take the program, asked by the profile; one that fails when it is asked does not."""
     able = Guarded(backend).takes(program)
+    if able and profile is not None and not (asked := Guarded(backend).takes_profile(profile)):
+        raise SolverNotFound(f"expected a backend that can be asked by the profile {profile.name!r}; {asked.reason}.")
     if not able:
         raise SolverNotFound(
             f"expected a backend that takes {program.formulation.name}; {able.reason}. "

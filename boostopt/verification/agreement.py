@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from boostopt.boosting.pages import PAGES
 from boostopt.boosting.soft_margin import Goal, SoftMargin
 from boostopt.errors import BoostoptError
 from boostopt.programs.catalogue import get_formulation, list_formulations
@@ -57,11 +58,15 @@ def agree(document: Document, formulation: Any) -> Goal | None:
 
 def _page(name: str, formulation: Any) -> Formulation[Any]:
     """Return the page of a name, only if it is one of boostopt's or the caller's."""
+    # In a file a booster is called as the literature writes it, which no formulation is.
+    boosters = {page.name: page for page in PAGES.values()}
     if formulation is None:
         if name == SoftMargin.name:
             fail("the soft margin of a run is stated by its formulation; pass formulation=")
-        return get_formulation(name) if name in list_formulations() else fail(f"there is no formulation {name!r} here")
-    page = get_formulation(formulation)
+        if name not in (*list_formulations(), *boosters):
+            fail(f"there is no formulation {name!r} here; pass formulation=, its page")
+        return boosters[name] if name in boosters else get_formulation(name)
+    page = boosters[name] if formulation == name and name in boosters else get_formulation(formulation)
     return page if page.name == name else fail(f"the certificate is of {name!r} and not of {page.name!r}")
 
 

@@ -157,8 +157,10 @@ def _box(document: Document, A: Numbers, F: Any, c: np.ndarray, d0: np.ndarray) 
     if F["kind"] == "cap":
         # Weights that sum to 1 never reach 2: a huge cap says no more, and would multiply the rounding beside it.
         return cap(A, A.choose((plain > HUGE) & (not short), A.vector(np.full(len(c), 2.0)), u))
-    if F["kind"] != "binary entropy":
+    if F["kind"] in ("relative entropy", "unnormalized relative entropy"):
         return entropy(A, u, F["eta"], d0, F["kind"] != "relative entropy")
+    if F["kind"] != "binary entropy":
+        fail(f"a regularizer of the unknown kind {F['kind']!r}: no formula is known for it")
     if not (d0 <= plain * (1 + 1e-11)).all():
         fail("the binary entropy needs a reference distribution within the caps")
     rest = u - A.vector(d0) if short else A.residue(of, nu, d0) / by

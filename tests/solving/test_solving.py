@@ -25,7 +25,7 @@ from boostopt import (
 from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.backends.cvxpy import backend as cvxpy_backend
 from boostopt.backends.cvxpy.backend import CvxpyBackend
-from boostopt.backends.cvxpy.profiles import DENSITY_RATED, DUAL, RATED
+from boostopt.backends.cvxpy.solvers import DENSITY_RATED, DUAL, RATED
 
 
 def optimum() -> tuple[np.ndarray, np.ndarray]:

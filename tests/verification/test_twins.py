@@ -37,10 +37,12 @@ from boostopt.programs.program import Examples
 from boostopt.regularizers.base import Regularizer
 from boostopt.regularizers.relative_entropy import UnnormalizedRelativeEntropy
 from boostopt.regularizers.tilted import Tilted
+from boostopt.verification import checking, pairs
 from boostopt.verification.arithmetic import Ball, Floats
 from boostopt.verification.checking import digest
 from boostopt.verification.describing import described, described_edge
 from boostopt.verification.pairs import Box, binary, cap, edge, entropy, hinge
+from boostopt.verification.parsing import Rejected
 
 TRUSTED = ("arithmetic", "pairs", "points", "checking", "parsing", "reading")
 """The modules that recompute bounds: they import NumPy, the standard library and each other."""
@@ -251,3 +253,12 @@ def test_the_checker_imports_numpy_and_the_standard_library_only() -> None:
         "boostopt.verification",
         *(f"boostopt.verification.{name}" for name in TRUSTED),
     } | (own & {"boostopt.errors"})
+
+
+def test_kinds_without_a_formula_are_refused_where_formulas_are_taken() -> None:
+    with pytest.raises(ValueError, match="an edge function of the unknown kind 'cubed'"):
+        pairs.edge(Floats(), {"kind": "cubed"})
+    F, c = {"kind": "squares", "caps": "c / nu", "nu": 1.0, "eta": 2.0}, np.ones(3)
+    anything: Any = None
+    with pytest.raises(Rejected, match="a regularizer of the unknown kind 'squares'"):
+        checking._box(anything, Floats(), F, c, c / 3.0)  # pyright: ignore[reportPrivateUsage]

@@ -10,15 +10,15 @@ from __future__ import annotations
 
 import copy
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from boostopt.backends.base import CONES, Attempt, Backend, Capability, Task, needs_in_words, version_of
-from boostopt.backends.cvxpy.profiles import FORMS, PROFILES, Options, Profile
+from boostopt.backends.base import CONES, Attempt, Backend, Capability, Profile, Task, needs_in_words, version_of
+from boostopt.backends.cvxpy.solvers import FORMS, SOLVERS, Options, Solver
 from boostopt.backends.isolation.foreign import Failed, called, hand_on_interrupt
 from boostopt.errors import SolverNotFound, unknown_name
 from boostopt.expressions import cp
@@ -72,7 +72,7 @@ class CvxpyBackend(Backend):
     solver
         CVXPY's name for it.
     form
-        The only form of a program that it is given; None for the ladder of its profile.
+        The only form of a program that it is given; None for its ladder.
     """
 
     solver: str
@@ -95,25 +95,25 @@ class CvxpyBackend(Backend):
         return replace(self, form=FORMS[form])
 
     @property
-    def profile(self) -> Profile:
-        """The profile of the solver."""
-        return PROFILES.get(self.solver, Profile())
+    def known(self) -> Solver:
+        """Its options, words and attempts."""
+        return SOLVERS.get(self.solver, Solver())
 
     @property
     def automatic(self) -> bool:
         # The others are mixed-integer, or want a licence, or cannot be told how accurate and how long.
-        return self.solver in PROFILES
+        return self.known.automatic
 
     @property
     def version(self) -> str:
-        return version_of(self.profile.package or self.solver.lower())
+        return version_of(self.known.package or self.solver.lower())
 
     def takes(self, program: Program) -> Capability:
         cones = program.cones
         missing = needs_in_words(cones - _cones(self.solver))
         if missing:
             return Capability(False, f"{self.solver} does not take {' and '.join(missing)}, which the program needs")
-        withheld = [f"{CONES[cone]}: {why}" for cone, why in self.profile.withheld.items() if cone in cones]
+        withheld = [f"{CONES[cone]}: {why}" for cone, why in self.known.withheld.items() if cone in cones]
         if withheld:
             return Capability(False, f"{self.solver} is not given {' nor '.join(withheld)}")
         if self.form is not None and self.form.side not in program.sides:
@@ -122,19 +122,34 @@ class CvxpyBackend(Backend):
 
     def keeps_limit(self, program: Program) -> bool:
         N, t = program.margins.shape
-        return self.profile.limited and N * t <= MODELLED
+        return self.known.limited and N * t <= MODELLED
+
+    def takes_profile(self, profile: Profile) -> Capability:
+        if profile.accuracy is None or self.known.tolerances:
+            return Capability(True)
+        return Capability(False, f"no option for the accuracy of {self.solver} is known: ask it by its default")
+
+    @property
+    def option_names(self) -> Collection[str] | None:
+        return self.known.names or None
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
-        profile, program, deadline = self.profile, task.program, task.deadline
+        solver, program, deadline = self.known, task.program, task.deadline
         linear = program.cones == LINEAR
-        ladder = profile.linear_ladder if linear else profile.ladder
-        for rung in ladder if self.form is None else [profile.pinned(self.form, linear)]:
+        ladder = solver.linear_ladder if linear else solver.ladder
+        rungs = ladder if self.form is None else (solver.pinned(self.form, linear),)
+        rungs = [rung for rung in rungs if rung.form.side in program.sides]
+        # The options are made when the solver starts: modelling takes its part of the time limit.
+        if task.profile is not None:
+            accuracy = task.profile.accuracy
+            yield self._attempt(program, rungs[0].form, lambda: solver.asked(accuracy, deadline.left, task.options))
+            return
+        for rung in rungs:
             if deadline.passed:
                 return
-            if rung.form.side not in program.sides:
-                continue
-            # The options are made when the solver starts: modelling takes its part of the time limit.
-            yield self._attempt(program, rung.form, lambda rung=rung: profile.sent(rung, task.tol, deadline.left))
+            yield self._attempt(
+                program, rung.form, lambda rung=rung: solver.sent(rung, task.tol, deadline.left, task.options)
+            )
 
     def _attempt(self, program: Program, form: Form, choose: Callable[[], Options]) -> Attempt:
         """Run the solver once; whatever it or CVXPY raises becomes the attempt's error."""
@@ -192,7 +207,7 @@ class CvxpyBackend(Backend):
         )
 
     def _status(self, raw: Any, translated: str) -> str:
-        own = self.profile.status
+        own = self.known.status
         return f"{own(raw)} ({translated})" if own else translated
 
 

@@ -17,14 +17,24 @@ hypotheses as examples w-space, hot with the primal simplex method, is faster by
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.backends.base import QUICK, Attempt, Backend, Capability, Deadline, Task, needs_in_words, version_of
+from boostopt.backends.base import (
+    QUICK,
+    Attempt,
+    Backend,
+    Capability,
+    Deadline,
+    Profile,
+    Task,
+    needs_in_words,
+    version_of,
+)
 from boostopt.backends.highs.basis import Basis
 from boostopt.backends.highs.model import SPACES, Model, Refused
 from boostopt.backends.highs.program import LinearProgram, unfit
@@ -215,17 +225,31 @@ class HighsBackend(Backend):
             natural = Rung(model.space, NATURAL[model.space])
             fits = natural.algorithm in allowed and natural not in failed
             steps.insert(0, (natural if fits else ladder[0], model))
-        accuracy = min(max(0.1 * task.tol, FINEST), COARSEST)
+        asked = None if task.profile is None else task.profile.accuracy
+        accuracy = (
+            min(max(0.1 * task.tol, FINEST), COARSEST) if task.profile is None else max(asked or COARSEST, FINEST)
+        )
         for rung, hot in steps:
             if task.deadline.passed:
                 return
-            attempt = _attempt(lp, rung, accuracy, task.deadline, began, failed, hot)
+            attempt = _attempt(lp, rung, accuracy, task.deadline, began, failed, hot, task.options)
             yield attempt
+            if task.profile is not None:
+                return
             certificate = task.certify(attempt.d, attempt.w) if attempt.claims and attempt.answered else None
             if certificate is not None and certificate.gap <= 4.0 * certificate.slack:
                 return  # what is left is rounding: no other algorithm has less
             failed |= {rung}
             accuracy, began = FINEST, time.perf_counter()
+
+    def takes_profile(self, profile: Profile) -> Capability:
+        return Capability(True)
+
+    @property
+    def option_names(self) -> Collection[str] | None:
+        import highspy
+
+        return [name for name in dir(highspy.HighsOptions()) if not name.startswith("_")]
 
     def packed(self, state: Any) -> Mapping[str, Array] | None:
         return state.stored().packed() if isinstance(state, Handle | Stored) else None
@@ -249,6 +273,7 @@ def _attempt(
     began: float,
     failed: frozenset[Rung],
     hot: Model | None,
+    users: Mapping[str, Any] | None = None,
 ) -> Attempt:
     """Run HiGHS once, from a live model that is this program's already or from a new one."""
     form = f"{rung.space}-space, {'hot' if hot else 'cold'} {rung.algorithm}"
@@ -258,7 +283,7 @@ def _attempt(
     try:
         model = hot or SPACES[rung.space](lp)
         times["build"] = time.perf_counter() - began
-        options = _options(rung, accuracy, lp, deadline)
+        options = {**_options(rung, accuracy, lp, deadline), **(users or {})}
         model.set(**{**options, "time_limit": model.seconds + options["time_limit"]})
         start = time.perf_counter()
         run = model.run()

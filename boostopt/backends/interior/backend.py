@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.backends.base import Attempt, Backend, Capability, Task, takes_rows, version_of
+from boostopt.backends.base import Attempt, Backend, Capability, Profile, Task, takes_rows, version_of
 from boostopt.backends.interior import stored
 from boostopt.backends.interior.loop import Iteration, iterate
 from boostopt.backends.interior.newton import Point
 from boostopt.backends.interior.problem import InteriorProblem
 from boostopt.backends.interior.start import Track, centred, followed, mixed, single_row_rays
+from boostopt.edges.base import Epigraph
 from boostopt.errors import needed
 from boostopt.programs.program import Program
 from boostopt.shapes import Array
@@ -43,8 +44,15 @@ CONVERGED = 1e-3
 """Estimates below this share of the tolerance, three in a row, are not going to be certified by a further one."""
 
 REACHED = "the certified gap is as wanted"
+ESTIMATED = "the estimated gap is as asked"
 ROUNDED = "what is left of the gap is rounding"
 WARM = "warm"
+
+MAX_ITER = "max_iter"
+"""The option for the most iterations of an attempt."""
+
+SHIPPED = 1e-8
+"""The estimate at which it stops by itself where no accuracy is asked for."""
 
 PATIENCE = 6
 """Iterations from a warm start in which something must happen."""
@@ -68,7 +76,18 @@ class InteriorBackend(Backend):
         return version_of("boostopt")
 
     def takes(self, program: Program) -> Capability:
-        return takes_rows(self.name, program, "linear pieces or of squares")
+        able = takes_rows(self.name, program, "linear pieces or of squares")
+        rows = program.edge_function.epigraph(program.margins.t) if able else None
+        if rows is not None and not is_started(rows):
+            return Capability(False, f"{self.name} has no start for edges with several further variables of this kind")
+        return able
+
+    def takes_profile(self, profile: Profile) -> Capability:
+        return Capability(True)
+
+    @property
+    def option_names(self) -> Collection[str] | None:
+        return (MAX_ITER,)
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
         began = time.perf_counter()
@@ -94,9 +113,9 @@ class InteriorBackend(Backend):
             last = run.last
             yield Attempt(
                 form=form,
-                options={"max_iter": MOST_ITERATIONS},
+                options=run.options,
                 status=run.why,
-                claims=run.why in (REACHED, ROUNDED),
+                claims=run.why in (REACHED, ESTIMATED, ROUNDED),
                 d=last.d if last else None,
                 w=last.w if last else None,
                 iterations=run.iterations,
@@ -104,7 +123,7 @@ class InteriorBackend(Backend):
                 times={"build": prepared, "solve": time.perf_counter() - began},
                 state=run.track,
             )
-            if run.why == ROUNDED and not run.hopeful:
+            if task.profile is not None or (run.why == ROUNDED and not run.hopeful):
                 return  # a warm start may have run off; what is rounding there need not be so from the centre
 
     def packed(self, state: Any) -> Mapping[str, Array] | None:
@@ -134,15 +153,31 @@ class InteriorBackend(Backend):
             yield words, lambda mu=mu: centred(problem, d0, mu)
 
 
+def is_started(rows: Epigraph) -> bool:
+    """Return whether there is a start: for one variable above all rows, for squares, and for rows alone."""
+    if rows.g.any():
+        return len(rows.g) == 1 and bool(rows.g[0] == 1.0 and (rows.B == -1.0).all())
+    return bool((np.diag(rows.Q) > 0.0).all())
+
+
 class _Iterations:
     """The iterations from one start, until the certificate is as narrow as wanted or nothing more is to be had."""
 
     def __init__(self, task: Task, problem: InteriorProblem, hopeful: bool) -> None:
         self.task, self.problem, self.hopeful = task, problem, hopeful
+        self.most: int = task.options.get(MAX_ITER, MOST_ITERATIONS)
+        profile = task.profile
+        self.accuracy = None if profile is None else SHIPPED if profile.accuracy is None else profile.accuracy
         self.last: Iteration | None = None
         self.track: Track | None = None
         self.iterations = self.idle = 0
         self.why = "the iterates overflowed"
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What it was asked for."""
+        asked = {} if self.accuracy is None else {"accuracy": self.accuracy}
+        return {MAX_ITER: self.most, **asked}
 
     def from_point(self, point: Point, earlier: Track | None) -> None:
         """Iterate, keeping the last iterate and the track."""
@@ -157,11 +192,15 @@ class _Iterations:
                 return
 
     def _done(self, now: Iteration, k: int) -> str:
-        """Return in words whether the certificate says that it is enough, asked only where it may."""
+        """Return in words whether it is enough: by its estimate, or by the certificate, asked only where it may."""
         doubtful = self.problem.may_be_infeasible and k % PERIOD == PERIOD - 1
-        if now.estimate > CLOSE * self.task.tol and not doubtful and k < MOST_ITERATIONS:
+        if self.accuracy is not None and not doubtful:
+            return ESTIMATED if now.estimate <= self.accuracy else ""
+        if now.estimate > CLOSE * self.task.tol and not doubtful and k < self.most:
             return ""
         certificate = self.task.certify(now.d, now.w)
+        if self.accuracy is not None:
+            return REACHED if certificate.infeasible or (certificate.upper == np.inf and self._refuted(now)) else ""
         if certificate.scaled_gap <= self.task.tol or (doubtful and certificate.upper == np.inf and self._refuted(now)):
             return REACHED
         rounded = 4.0 * certificate.slack >= certificate.gap
@@ -178,7 +217,7 @@ class _Iterations:
 
     def _hopeless(self, now: Iteration, k: int, first: float) -> str:
         """Return a reason to make no further iteration."""
-        if k >= MOST_ITERATIONS:
+        if k >= self.most:
             return "too many iterations"
         if self.task.deadline.passed:
             return "no time left"

@@ -6,7 +6,8 @@ with a mark behind it before the reply is sent.
 
     ("hold", bytes)                        hold this program             -> ("ready",) or ("cannot", words)
     ("open", bytes)                        open this backend, import it  -> ("able", able, reason) or ("cannot", words)
-    ("run", tol, seconds, d, w, of, key)   the first attempt             -> ("attempt", attempt) or ("end",)
+    ("run", tol, seconds, profile, options, d, w, of, key)
+                                           the first attempt             -> ("attempt", attempt) or ("end",)
     ("next",)                              another one                   -> ("attempt", attempt) or ("end",)
     ("stop",)                              no more of them               -> nothing
 """
@@ -27,7 +28,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from boostopt.backends.base import Attempt, Deadline, Task, WarmStart
+from boostopt.backends.base import Attempt, Deadline, Profile, Task, WarmStart
 from boostopt.backends.isolation.guarded import Guarded
 from boostopt.backends.isolation.pickled import NotPortable, unpacked
 from boostopt.errors import needed
@@ -107,11 +108,16 @@ class _Worker:
         able = self._backend.takes(program)
         return "able", able.able, able.reason
 
-    def run(self, tol: float, seconds: float | None, d: Any, w: Any, backend: str, key: int | None) -> tuple[Any, ...]:
+    def run(
+        self, tol: float, seconds: float | None, profile: Profile | None, options: dict[str, Any], *start_parts: Any
+    ) -> tuple[Any, ...]:
         """Begin a run, and make its first attempt."""
+        d, w, backend, key = start_parts
         program, backed_by = needed(self._program, "a program"), needed(self._backend, "a backend")
         start = None if d is None and w is None else WarmStart(d, w, backend, self._states.get(key or 0))
-        self._attempts = backed_by.attempts(Task(program, tol, Deadline.after(seconds), start))
+        self._attempts = backed_by.attempts(
+            Task(program, tol, Deadline.after(seconds), start, profile=profile, options=options)
+        )
         return self.next()
 
     def next(self) -> tuple[Any, ...]:

@@ -176,7 +176,8 @@ class Isolated(Wrapper):
         """Yield the attempts of one run; return a crash after which it should be repeated in a fresh process."""
         process.served.add(self.inner.name)
         process.printed()
-        request: tuple[Any, ...] = ("run", task.tol, task.deadline.left, *self._start(task.start, process))
+        asked = task.profile, dict(task.options)
+        request: tuple[Any, ...] = ("run", task.tol, task.deadline.left, *asked, *self._start(task.start, process))
         began = time.perf_counter()
         came = 0
         try:

@@ -32,7 +32,7 @@ from typing import Any, cast
 import numpy as np
 from scipy.optimize import brentq
 
-from boostopt.boosting.boosts import boost
+from boostopt.boosting.boosters.calls import run_of
 from boostopt.boosting.moves import Move
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu
@@ -239,4 +239,4 @@ def adaboost_reg(
     ----------
     Raetsch, Onoda, Mueller 2001, (12)-(19), figure 10.
     """
-    return boost(AdaBoostREG(), oracle, C=C, p=p, reach=reach, nu=nu, **options)
+    return run_of(AdaBoostREG(), oracle, {"C": C, "p": p, "reach": reach, "nu": nu}, options)

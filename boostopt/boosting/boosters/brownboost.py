@@ -35,13 +35,13 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.special import erfc, erfcinv
 
-from boostopt.boosting.boosts import boost
+from boostopt.boosting.boosters.calls import run_of
 from boostopt.boosting.moves import Move
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu
 from boostopt.boosting.run import Run
 from boostopt.boosting.state import State
-from boostopt.errors import OptionError, shown
+from boostopt.errors import OptionError, ProblemError, shown
 from boostopt.oracles.base import Oracle
 from boostopt.programs.parameters import CANONICAL, FRACTION, Domain, parameter
 from boostopt.programs.program import Examples, Program
@@ -86,12 +86,19 @@ class BrownBoost(Booster):
 
     def canonical(self, p: Any, examples: Examples) -> Any:
         if math.isnan(p.time) == math.isnan(p.kappa):
-            both = {name: None if math.isnan(value) else value for name, value in (("c", p.time), ("kappa", p.kappa))}
-            words = ", ".join(f"{name}={shown(value)}" for name, value in both.items())
+            values = {"c": p.time, "kappa": p.kappa}
+            words = ", ".join(f"{name}={shown(None if math.isnan(x) else x)}" for name, x in values.items())
+            advice = "Pass one of them" if math.isnan(p.time) else "Leave one out"
             raise OptionError(
-                f"exactly one of c and kappa must be given; got {words}. Leave one out; boost has time= for c."
+                f"exactly one of c and kappa must be given; got {words}. {advice}; boost has time= for c."
             )
         time = float(erfcinv(p.kappa)) ** 2 if math.isnan(p.time) else p.time
+        if math.isnan(p.time) and not TIME.contains(time, examples):
+            ends = [float(erfc(math.sqrt(end))) for end in (600.0, 1e-6)]
+            raise ProblemError(
+                f"kappa must lie in [{ends[0]:.3g}, {ends[1]:.6g}], the training errors of times in {TIME.text}; got "
+                f"{p.kappa:g}. Pass one that lies there."
+            )
         return super().canonical(replace(p, time=time, kappa=float(erfc(math.sqrt(time)))), examples)
 
     def smallest(self) -> Program:
@@ -239,4 +246,4 @@ def brownboost(
     ----------
     Freund 2001.
     """
-    return boost(BrownBoost(), oracle, time=c, kappa=kappa, nu=nu, **options)
+    return run_of(BrownBoost(), oracle, {"time": c, "kappa": kappa, "nu": nu}, options)

@@ -27,7 +27,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.boosting.boosts import boost
+from boostopt.boosting.boosters.calls import run_of
 from boostopt.boosting.moves import Move
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.reweighting import ALONE, Booster, Reweighting, certified_nu, count_or_hard
@@ -117,4 +117,4 @@ def madaboost(oracle: Oracle, *, kappa: float | None = None, nu: float | None = 
     ----------
     Domingo and Watanabe 2000.
     """
-    return boost(MadaBoost(), oracle, kappa=kappa, nu=nu, **options)
+    return run_of(MadaBoost(), oracle, {"kappa": kappa, "nu": nu}, options)

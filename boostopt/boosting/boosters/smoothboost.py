@@ -25,7 +25,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.boosting.boosts import boost
+from boostopt.boosting.boosters.calls import run_of
 from boostopt.boosting.moves import Move
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.reweighting import Booster, Reweighting, certified_nu, count_or_hard
@@ -84,7 +84,7 @@ class SmoothBoost(Booster):
         # The proof only gets easier where theta is smaller; for a larger one the bound is not the paper's.
         if p.theta > default_theta(p.gamma):
             return math.inf
-        return 2.0 / (p.kappa * p.gamma**2 * math.sqrt(1.0 - p.gamma))
+        return 2.0 / p.kappa / p.gamma / p.gamma / math.sqrt(1.0 - p.gamma)  # gamma^2 may underflow
 
     def reweighting(self, problem: Problem) -> Reweighting:
         return Smoothing(problem)
@@ -151,4 +151,4 @@ def smoothboost(
     ----------
     Servedio 2003, figure 1.
     """
-    return boost(SmoothBoost(), oracle, kappa=kappa, gamma=gamma, theta=theta, nu=nu, **options)
+    return run_of(SmoothBoost(), oracle, {"kappa": kappa, "gamma": gamma, "theta": theta, "nu": nu}, options)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from boosting.random_classes import LP, RandomClass, drawn
 
-from boostopt import DataError, OptionError, boost, list_formulations
+from boostopt import DataError, OptionError, ProblemError, boost, list_formulations, verify
 from boostopt.boosting import BoostOptions, Stabilization, path
 from boostopt.boosting.boosters import BOOSTERS, Booster, adaboost_reg, brownboost, madaboost, outside, smoothboost
 from boostopt.boosting.moves import Move
@@ -20,6 +20,7 @@ from boostopt.boosting.reweighting import Reweighting, certified_nu
 from boostopt.boosting.run import Run
 from boostopt.boosting.state import State
 from boostopt.oracles import DecisionStumps
+from boostopt.verification import save_class
 
 Boost = Callable[..., Run]
 
@@ -217,3 +218,42 @@ def test_influence_is_the_mean_of_the_weights_that_an_example_has_had() -> None:
     assert c @ run.influence == pytest.approx(1.0)
     with pytest.raises(OptionError, match="influence is of runs of AdaBoost_REG"):
         _ = madaboost(stumps(), max_rounds=3).influence
+
+
+@each
+def test_its_certificate_is_verified_from_a_file(
+    name: str, boosted: Boost, given: dict[str, Any], tmp_path: Path
+) -> None:
+    oracle = stumps()
+    run = boosted(oracle, **given, max_rounds=12)
+    save_class(run, oracle, tmp_path / "class.json")
+    verdict = verify(tmp_path / "class.json", oracle)
+    assert verdict, verdict.reason
+    assert verdict.formulation == name
+
+
+def test_a_guarantee_takes_nothing_of_what_smoothboost_needs() -> None:
+    rng = np.random.default_rng(0)
+    oracle = DecisionStumps(rng.normal(size=(200, 1)), rng.choice([-1, 1], size=200))
+    run = smoothboost(oracle, kappa=0.1, gamma=0.4, guarantee=-1.0)
+    assert run.reason.startswith("the guarantee is broken: every edge was to be at least 0.8")
+    assert run.rounds <= run.most_rounds
+
+
+def test_an_epsilon_ends_smoothboost_by_what_is_certified_and_not_by_what_is_taken_for_granted() -> None:
+    run = smoothboost(stumps(), kappa=0.3, gamma=0.02, epsilon=0.05)
+    assert not run.reason.startswith("direct") or run.class_certificate.gap <= 0.05 + 1e-9
+    assert run.trace["smallest_edge"][0] == run.trace["edge"][0]
+
+
+def test_numbers_at_the_ends_of_their_domains_are_no_tracebacks() -> None:
+    assert smoothboost(stumps(), kappa=0.1, gamma=1e-300, max_rounds=3).rounds == 3
+    for kappa in (1e-300, 0.99999999999):
+        with pytest.raises(ProblemError, match=rf"kappa must lie in \[.*; got {kappa:g}"):
+            brownboost(stumps(), kappa=kappa, max_rounds=2)
+    with pytest.raises(OptionError, match=r"c=None, kappa=None\. Pass one of them"):
+        boost("brownboost", stumps(), max_rounds=2)
+    with pytest.raises(OptionError, match="has its page and its parameters already; got time"):
+        brownboost(stumps(), time=2.0, max_rounds=2)
+    with pytest.raises(OptionError, match="run must be a run of a booster"):
+        outside(boost("lpboost", stumps(), nu=3.0, max_rounds=2))

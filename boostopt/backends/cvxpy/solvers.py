@@ -1,4 +1,4 @@
-"""Profiles of the solvers behind CVXPY: their options, their words, and the ladder of attempts.
+"""The solvers behind CVXPY: their options, their words, and the ladder of attempts, a row a solver.
 
 A ladder varies form AND accuracy, for no form is best everywhere and a tighter tolerance may make an answer better or
 worse whatever the status says.
@@ -6,6 +6,7 @@ worse whatever the status says.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -39,7 +40,7 @@ class Rung:
 
 
 @dataclass(frozen=True)
-class Profile:
+class Solver:
     """The options, words and attempts of one solver.
 
     Attributes
@@ -47,15 +48,19 @@ class Profile:
     package
         The distribution that has its version; its own name by default.
     tolerances
-        Its options that take the tolerance.
-    limit
-        Its option for a limit in seconds, "" for none.
+        Its options that take the accuracy: primal, dual and gap, as far as it tells them apart; none where it has none.
+    iterations, limit
+        Its options for the most iterations and for seconds, "" for none.
     constant
-        Options that it gets in any case.
+        Options that it gets in each attempt of the ladder.
     inside
         The option that all of these are handed over in, "" for none.
+    least, most
+        The accuracies that it accepts.
     finest, coarsest
-        The tolerances that make sense to it.
+        The tolerances that make sense on the ladder.
+    names
+        The names of its options, where it passes over unknown ones without a word; none where it refuses them itself.
     status
         Its own words for how it stopped, from its raw answer.
     ladder
@@ -64,19 +69,26 @@ class Profile:
         Attempts for linear programs, for which the rated forms are the same as the others.
     withheld
         Cones that the solver takes by name but is not given, each with the reason in a sentence.
+    automatic
+        Whether "auto" may ask it.
     """
 
     package: str = ""
     tolerances: tuple[str, ...] = ()
+    iterations: str = ""
     limit: str = ""
     constant: Mapping[str, Any] = field(default_factory=dict[str, Any])
     inside: str = ""
+    least: float = 0.0
+    most: float = math.inf
     finest: float = 1e-12
     coarsest: float = 1e-5
+    names: tuple[str, ...] = ()
     status: Callable[[Any], str] | None = None
     ladder: tuple[Rung, ...] = (Rung(DUAL_RATED, 1.0), Rung(DENSITY_RATED, 1.0), Rung(PRIMAL, 1.0))
     linear_ladder: tuple[Rung, ...] = (Rung(PRIMAL, 1.0), Rung(DUAL, 1.0))
     withheld: Mapping[str, str] = field(default_factory=dict[str, str])
+    automatic: bool = False
 
     @property
     def limited(self) -> bool:
@@ -87,13 +99,33 @@ class Profile:
         """Return the only rung for one form, at the first rung's accuracy and without its limit on iterations."""
         return Rung(form, (self.linear_ladder if linear else self.ladder)[0].accuracy)
 
-    def sent(self, rung: Rung, tol: float, seconds: float | None) -> Options:
-        """Return the options for a rung when a gap of `tol` is wanted."""
+    def sent(self, rung: Rung, tol: float, seconds: float | None, users: Mapping[str, Any]) -> Options:
+        """Return the options for a rung when a gap of `tol` is wanted, the user's before all others."""
         accuracy = min(max(tol * rung.accuracy, self.finest), self.coarsest)
-        options: Options = {**dict.fromkeys(self.tolerances, accuracy), **self.constant}
+        return self._handed(accuracy, seconds, self.constant, rung.further, users)
+
+    def asked(self, accuracy: float | None, seconds: float | None, users: Mapping[str, Any]) -> Options:
+        """Return the options of one solve at an accuracy; None is the solver as it is shipped."""
+        within = None if accuracy is None else min(max(accuracy, self.least), self.most)
+        return self._handed(within, seconds, {}, {}, users)
+
+    def _handed(
+        self,
+        accuracy: float | None,
+        seconds: float | None,
+        constant: Mapping[str, Any],
+        further: Mapping[str, Any],
+        users: Mapping[str, Any],
+    ) -> Options:
+        """Return options as the solver takes them."""
+        options: Options = {} if accuracy is None else dict.fromkeys(self.tolerances, accuracy)
+        options |= constant
         if self.limit and seconds is not None:
             options[self.limit] = seconds
-        return {**({self.inside: options} if self.inside else options), **rung.further}
+        if not self.inside:
+            return {**options, **further, **users}
+        together = {**options, **users}
+        return {**({self.inside: together} if together else {}), **further}
 
 
 HIGHS_TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
@@ -103,12 +135,14 @@ HIGHS_TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance"
 # the density forms the most accurate ones where the LP optimum is not 0; "faer" is another factorization, which helps
 # where the first one breaks down. For SCS the primal is good to 1e-6 or better nearly everywhere, while its dual forms
 # are either very good or no good; the limits on iterations keep one bad form from taking all the time.
-PROFILES: dict[str, Profile] = {
-    "CLARABEL": Profile(
+SOLVERS: dict[str, Solver] = {
+    "CLARABEL": Solver(
         package="clarabel",
         tolerances=("tol_gap_abs", "tol_gap_rel", "tol_feas"),
+        iterations="max_iter",
         limit="time_limit",
         coarsest=1e-8,
+        automatic=True,
         status=lambda raw: str(raw.status),
         ladder=(
             Rung(DUAL_RATED, 1.0),
@@ -124,10 +158,12 @@ PROFILES: dict[str, Profile] = {
             Rung(DENSITY, 1e-3, {"direct_solve_method": "faer"}),
         ),
     ),
-    "SCS": Profile(
+    "SCS": Solver(
         package="scs",
         tolerances=("eps_abs", "eps_rel"),
+        iterations="max_iters",
         limit="time_limit_secs",
+        automatic=True,
         finest=1e-11,
         coarsest=1e-6,
         status=lambda raw: str(raw["info"]["status"]),
@@ -143,36 +179,112 @@ PROFILES: dict[str, Profile] = {
             Rung(PRIMAL, 1e-2, {"max_iters": 100_000}),
         ),
     ),
-    "HIGHS": Profile(
+    "HIGHS": Solver(
         package="highspy",
         tolerances=HIGHS_TOLERANCES,
+        iterations="simplex_iteration_limit",
         limit="time_limit",
+        least=1e-10,
         finest=1e-10,
         coarsest=1e-7,
+        automatic=True,
         status=lambda raw: str(raw["model_status"]),
         linear_ladder=(Rung(PRIMAL, 1e-1), Rung(DUAL, 1e-1)),
         withheld={"quadratic": "HiGHS's quadratic solver has been seen to abort the process"},
     ),
-    "OSQP": Profile(
+    "OSQP": Solver(
         package="osqp",
         tolerances=("eps_abs", "eps_rel"),
         constant={"max_iter": 100_000},
+        iterations="max_iter",
         limit="time_limit",
+        automatic=True,
         status=lambda raw: str(raw.info.status),
         linear_ladder=(Rung(PRIMAL, 1e2), Rung(DUAL, 1.0)),
     ),
-    "SCIPY": Profile(
+    "SCIPY": Solver(
         package="scipy",
         tolerances=HIGHS_TOLERANCES,
+        iterations="maxiter",
         limit="time_limit",
         inside="scipy_options",
+        least=1e-10,
         finest=1e-10,
+        automatic=True,
         coarsest=1e-7,
         status=lambda raw: str(raw["message"]),
     ),
-    "ECOS": Profile(package="ecos", tolerances=("abstol", "reltol", "feastol"), coarsest=1e-8),
+    "ECOS": Solver(
+        package="ecos",
+        tolerances=("abstol", "reltol", "feastol"),
+        iterations="max_iters",
+        coarsest=1e-8,
+        automatic=True,
+    ),
+    "PIQP": Solver(
+        package="piqp",
+        tolerances=("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"),
+        iterations="max_iter",
+        coarsest=1e-8,
+    ),
+    "PROXQP": Solver(
+        package="proxsuite",
+        tolerances=("eps_abs",),
+        iterations="max_iter",
+        coarsest=1e-8,
+        names=("backend", "eps_abs", "eps_rel", "max_iter", "rho", "mu_eq", "mu_in"),
+    ),
+    "QOCO": Solver(package="qoco", tolerances=("abstol", "reltol"), iterations="max_iters", coarsest=1e-7),
+    "CVXOPT": Solver(
+        package="cvxopt",
+        tolerances=("abstol", "reltol", "feastol"),
+        iterations="max_iters",
+        coarsest=1e-7,
+        names=("abstol", "reltol", "feastol", "max_iters", "refinement", "kktsolver"),
+    ),
+    "DAQP": Solver(
+        package="daqp",
+        tolerances=("primal_tol", "dual_tol"),
+        iterations="iter_limit",
+        coarsest=1e-6,
+        names=(
+            *("primal_tol", "dual_tol", "zero_tol", "pivot_tol", "progress_tol", "cycle_tol", "iter_limit"),
+            *("fval_bound", "eps_prox", "eta_prox"),
+        ),
+    ),
+    "GLPK": Solver(
+        package="cvxopt",
+        tolerances=("tol_bnd", "tol_dj"),
+        iterations="it_lim",
+        inside="glpk",
+        most=9e-4,
+        coarsest=1e-7,
+    ),
+    "MPAX": Solver(package="mpax", tolerances=("eps_abs", "eps_rel"), iterations="iteration_limit"),
+    "GUROBI": Solver(
+        package="gurobipy",
+        tolerances=("OptimalityTol", "FeasibilityTol", "BarConvTol"),
+        iterations="BarIterLimit",
+        limit="TimeLimit",
+        least=1e-9,
+        most=1e-2,
+        coarsest=1e-6,
+    ),
+    "MOSEK": Solver(
+        package="mosek",
+        tolerances=tuple(
+            f"MSK_DPAR_INTPNT_{kind}TOL_{what}" for kind in ("", "CO_", "QO_") for what in ("PFEAS", "DFEAS", "REL_GAP")
+        ),
+        iterations="MSK_IPAR_INTPNT_MAX_ITERATIONS",
+        limit="MSK_DPAR_OPTIMIZER_MAX_TIME",
+        inside="mosek_params",
+        least=1e-14,
+        coarsest=1e-8,
+    ),
 }
-"""Solvers with a profile of their own, which "auto" may ask.
+"""Solvers whose options are known, each by CVXPY's name.
 
-Any other one runs a plain ladder at its default tolerance, and where it is named only.
+Any other one (GLOP and PDLP, whose options are messages of a protocol, among them) runs a plain ladder at its default
+tolerance, and where it is named only. DAQP, GLPK, HiGHS's simplex methods and SciPy go from vertex to vertex: a looser
+tolerance seldom ends them earlier. ProxQP's relative tolerance is 0 under CVXPY, and stays so.
 """

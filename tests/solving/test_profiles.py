@@ -1,0 +1,174 @@
+"""Profiles by name, and options of solvers: what is asked is sent and written down, and is one solve."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+import typechecker
+
+from boostopt import OptionError, Program, SolverNotFound, get_backend, get_formulation, list_backends, solve
+from boostopt.backends.base import PROFILES
+from boostopt.backends.cvxpy.solvers import SOLVERS
+from boostopt.backends.interior.backend import is_started
+from boostopt.edges.base import Epigraph
+from boostopt.solving.solving import profile_of
+
+ITERATED = {"interior", "cvxpy:clarabel", "cvxpy:scs"}
+"""Those whose iterations fall where less is asked for."""
+
+VERTICES = {"highs", "cvxpy:highs", "cvxpy:scipy"}
+"""Those that go from vertex to vertex: a looser tolerance need not end them earlier."""
+
+CAPPED = {"cvxpy:osqp"}
+"""Those whose limit on iterations, as they are shipped, ends them before."""
+
+CERTIFIED_ALONE = {"augmented_lagrangian", "sqp", "sqp:highs", "sqp:osqp"}
+"""Those that have no accuracy of their own."""
+
+
+@cache
+def program(name: str = "lpboost", **parameters: Any) -> Program:
+    rng = np.random.default_rng(5)
+    U = rng.choice([-1.0, 1.0], size=(120, 25), p=[0.4, 0.6])
+    return get_formulation(name).bind(U, **(parameters or {"nu": 24.0}))
+
+
+def taking(which: Program) -> list[str]:
+    return [name for name in list_backends() if get_backend(name).takes(which)]
+
+
+def test_every_backend_is_of_a_known_sort() -> None:
+    known = ITERATED | VERTICES | CAPPED | CERTIFIED_ALONE
+    assert {name for name in list_backends() if name.split(":")[0] != "cvxpy"} <= known
+    assert {name for name in known if name.startswith("cvxpy:")} >= {
+        name for name in list_backends() if name.startswith("cvxpy:") and get_backend(name).automatic
+    } - {"cvxpy:ecos"}
+
+
+@pytest.mark.parametrize("name", sorted(ITERATED))
+@pytest.mark.parametrize("which", ["lpboost", "erlpboost"])
+def test_less_asked_for_is_fewer_iterations_and_a_wider_certificate(name: str, which: str) -> None:
+    own = program() if which == "lpboost" else program("erlpboost", nu=24.0, eta=50.0)
+    answers = [solve(own, name, profile) for profile in ("low", "mid", "high")]
+    iterations = [answer.iterations or 0 for answer in answers]
+    gaps = [answer.certificate.gap for answer in answers]
+    assert iterations == sorted(iterations) and iterations[0] < iterations[2]
+    assert gaps[2] < gaps[0]
+    assert all(len(answer.attempts) == 1 for answer in answers)
+    best = solve(own)
+    for answer in answers:
+        assert answer.certificate.lower <= best.certificate.upper
+        assert best.certificate.lower <= answer.certificate.upper
+
+
+@pytest.mark.parametrize("name", taking(program()))
+def test_what_was_asked_for_is_sent_and_stands_in_the_attempt(name: str) -> None:
+    solver = SOLVERS[name.removeprefix("cvxpy:").upper()] if name.startswith("cvxpy:") else None
+    for profile in PROFILES.values():
+        if name in CERTIFIED_ALONE:
+            with pytest.raises(
+                SolverNotFound, match=f"by the profile '{profile.name}'; {name} stops by the certificate"
+            ):
+                solve(program(), name, profile.name)
+            continue
+        (attempt,) = solve(program(), name, profile.name).attempts
+        sent = str(dict(attempt.options))
+        if solver is not None and profile.accuracy is not None:
+            accuracy = max(profile.accuracy, solver.least)
+            assert all(re.search(rf"'{option}': {accuracy}\b", sent) for option in solver.tolerances)
+        elif solver is not None:
+            assert attempt.options == {}
+        elif profile.accuracy is not None:
+            assert str(profile.accuracy) in sent
+
+
+def test_a_profile_is_one_solve_also_where_equal_examples_could_be_merged() -> None:
+    rows = np.random.default_rng(3).choice([-1.0, 1.0], size=(6, 3))
+    own = get_formulation("lpboost").bind(np.repeat(rows, 50, axis=0), nu=30.0)
+    assert solve(own, "cvxpy:clarabel").path[0] == "cvxpy:clarabel"
+    (attempt,) = solve(own, "cvxpy:clarabel", "high").attempts
+    assert "merged" not in attempt.form
+
+
+def test_certified_is_the_gap_that_solve_wants_by_default() -> None:
+    assert profile_of("certified") is None and profile_of(1e-3) is None
+    one, other = solve(program(), "interior"), solve(program(), "interior", "certified")
+    assert one.tol == other.tol == 1e-8
+    np.testing.assert_array_equal(one.d, other.d)
+
+
+def test_an_infeasible_program_is_found_so_by_its_own_estimate_too() -> None:
+    own = get_formulation("softboost").bind(np.ones((4, 2)), nu=1.0, gamma=0.5)
+    assert solve(own, "interior", "mid").certificate.infeasible
+
+
+@pytest.mark.parametrize("isolate", [False, pytest.param(True, marks=pytest.mark.thorough)])
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("cvxpy:clarabel", {"max_iter": 3}),
+        ("cvxpy:scs", {"max_iters": 7}),
+        ("highs", {"simplex_iteration_limit": 2}),
+        ("interior", {"max_iter": 3}),
+    ],
+)
+def test_options_come_before_all_that_is_set_here(name: str, options: dict[str, int], isolate: bool) -> None:
+    (value,) = options.values()
+    for profile in ("high", 1e-8):
+        answer = solve(program(), name, profile, isolate=isolate, options=options)
+        assert dict(answer.attempts[0].options).items() >= options.items()
+        assert answer.attempts[0].iterations == value
+        assert answer.certificate.lower <= solve(program()).certificate.upper
+
+
+def test_options_of_scipy_go_inside_of_its_own() -> None:
+    (attempt,) = solve(program(), "cvxpy:scipy", "mid", options={"maxiter": 5}).attempts
+    assert attempt.options["scipy_options"]["maxiter"] == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("interior", {"maxiter": 3}, "unknown option of interior 'maxiter'. Did you mean 'max_iter'?"),
+        (
+            "highs",
+            {"simplex_iter_limit": 3},
+            "unknown option of highs 'simplex_iter_limit'. Did you mean 'simplex_iter",
+        ),
+        ("sqp", {"max_iter": 3}, "unknown option of sqp 'max_iter'. Known: none."),
+        (
+            "cvxpy:clarabel",
+            {"max_itr": 3},
+            "cvxpy:clarabel must be given options that it has, with values that it takes",
+        ),
+        ("cvxpy:scs", {"max_iter": 3}, "cvxpy:scs must be given options that it has"),
+        ("cvxpy:clarabel", 3, "options must be options by their names, or None; got 3"),
+        ("auto", {"max_iter": 3}, 'backend="auto" asks several solvers until a gap is certified; got options.'),
+    ],
+)
+def test_options_that_a_solver_does_not_have_are_refused(name: str, options: Any, message: str) -> None:
+    with typechecker.unchecked(), pytest.raises(OptionError, match=re.escape(message)):
+        solve(program(), name, options=options)
+
+
+def test_bad_profiles_are_refused() -> None:
+    with pytest.raises(OptionError, match=r"unknown profile 'hihg'\. Did you mean 'high'"):
+        solve(program(), "interior", "hihg")
+    with pytest.raises(OptionError, match=r"got the profile 'high'\. Name a backend"):
+        solve(program(), tol="high")
+
+
+def test_interior_takes_no_edges_that_it_has_no_start_for() -> None:
+    t = 3
+    A = np.concatenate([np.eye(t), np.zeros((t, t))])
+    B = np.concatenate([-np.eye(t), -np.eye(t)])
+    # Sum of max(e_q, 0): two rows and a further variable for each hypothesis.
+    pieces = Epigraph(A, B, np.zeros(2 * t), np.zeros(2 * t, dtype=bool), np.ones(t), np.zeros((t, t)), np.zeros(t))
+    assert not is_started(pieces)
+    for name in ("lpboost", "qp_reg_adaboost", "softboost", "svm", "l1_adaboost"):
+        rows = get_formulation(name).smallest().edge_function.epigraph(1)
+        assert rows is not None and is_started(rows)
