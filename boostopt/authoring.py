@@ -1,6 +1,7 @@
 """Names for pages of `formulations/`, and for formulations, regularizers and backends of one's own."""
 
-from boostopt.backends.base import CONES, Attempt, Backend, Capability, Deadline, Profile, Task, WarmStart
+from boostopt.backends.base import CONES, Attempt, Backend, Capability, Deadline, Task, WarmStart
+from boostopt.backends.profiles import Profile
 from boostopt.edges.base import Active, EdgeFunction, Epigraph, Polyhedron
 from boostopt.edges.bounded import BoundedEdges, FixedEdges
 from boostopt.edges.described import DescribedEdges

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt.backends.profiles import Profile
 from boostopt.certificates.certificate import Certificate
 from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float
@@ -176,32 +177,6 @@ class WarmStart:
     def weights(self, t: int) -> Float[Array, " t"] | None:
         """Return w with 0 for the hypotheses that have joined since, None if it is unknown."""
         return None if self.w is None else np.append(self.w, np.zeros(t - len(self.w)))
-
-
-@dataclass(frozen=True)
-class Profile:
-    """A way to ask a solver, by name: one solve of one form, ended by the solver's own estimate.
-
-    Attributes
-    ----------
-    name
-        Its name.
-    accuracy
-        The accuracy that every tolerance of the solver is set to; None leaves the solver as it is shipped.
-    """
-
-    name: str
-    accuracy: float | None
-
-
-CERTIFIED = "certified"
-"""The profile of no name: attempts, in several forms and accuracies, until the certificate is narrow enough."""
-
-PROFILES: Mapping[str, Profile] = {
-    profile.name: profile
-    for profile in (Profile("default", None), Profile("low", 1e-3), Profile("mid", 1e-6), Profile("high", 1e-9))
-}
-"""The ways to ask a solver that no certificate ends."""
 
 
 @dataclass(frozen=True, eq=False)

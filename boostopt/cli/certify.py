@@ -15,7 +15,7 @@ from boostopt.comparison.records import certificate_json
 from boostopt.comparison.tables import certificate_table
 from boostopt.data.answers import load_answer
 from boostopt.programs.catalogue import get_formulation
-from boostopt.solving.solving import check_limits
+from boostopt.solving.asking import check_limits
 
 
 @command("certify")

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from boostopt.backends.base import CERTIFIED, PROFILES
+from boostopt.backends.profiles import CERTIFIED, PROFILES
 
 DEFAULT_COLUMNS = 100
 DEFAULT_TIME_LIMIT = 60.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import Any
 
-from boostopt.backends.base import CERTIFIED, PROFILES
+from boostopt.backends.profiles import CERTIFIED, PROFILES
 from boostopt.cli.options import DEFAULT_TOL
 from boostopt.comparison.benchmarking import GAPS
 from boostopt.data.datasets import Dataset

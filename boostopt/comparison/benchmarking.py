@@ -11,9 +11,10 @@ from typing import Any, cast
 import numpy as np
 
 from boostopt.arguments import listed, numbers, refused, whole
-from boostopt.backends.base import Backend, Profile
+from boostopt.backends.base import Backend
 from boostopt.backends.isolation.isolated import Isolated
 from boostopt.backends.isolation.process import close, waiting
+from boostopt.backends.profiles import Profile
 from boostopt.comparison.benchmarks import Benchmark, Settings
 from boostopt.comparison.descriptions import describe
 from boostopt.comparison.ledger import Ledger
@@ -26,7 +27,8 @@ from boostopt.comparison.records import facts, plain, program_digest
 from boostopt.comparison.rows import Row
 from boostopt.errors import OptionError
 from boostopt.programs.program import Program
-from boostopt.solving.solving import check_limits, check_program, profile_of
+from boostopt.solving.asking import check_limits, profile_of
+from boostopt.solving.solving import check_program
 
 GAPS = (1e-3, 1e-5, 1e-7, 1e-9)
 """The scaled gaps that are asked for: rough, usual, fine, and nearly all that float64 has."""

@@ -19,7 +19,8 @@ from boostopt.comparison.rows import Row
 from boostopt.comparison.wording import clashes, proved, together, width
 from boostopt.frames import data_frame
 from boostopt.programs.program import Program
-from boostopt.solving.solving import TOL, check_limits, check_program, profile_of
+from boostopt.solving.asking import TOL, check_limits, profile_of
+from boostopt.solving.solving import check_program
 from boostopt.text import as_text, html_table
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, cast
 
-from boostopt.backends.base import CERTIFIED
+from boostopt.backends.profiles import CERTIFIED
 from boostopt.comparison.records import plain
 from boostopt.comparison.rows import FINISHED, Row, read_row
 from boostopt.errors import DataError, needed

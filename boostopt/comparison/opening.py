@@ -9,13 +9,15 @@ from typing import Any, Protocol, runtime_checkable
 from boostopt.arguments import listed
 from boostopt.arguments import names as names_of
 from boostopt.backends import get_backend, list_backends
-from boostopt.backends.base import CERTIFIED, Backend, Profile
+from boostopt.backends.base import Backend
 from boostopt.backends.isolation.guarded import Guarded
 from boostopt.backends.isolation.isolated import Isolated, isolated
+from boostopt.backends.profiles import CERTIFIED, Profile
 from boostopt.comparison.rows import AUTO, Row, answered_row
 from boostopt.errors import OptionError, SolverNotFound, unknown_name
 from boostopt.programs.program import Program
-from boostopt.solving.solving import alone, check_asked, solve
+from boostopt.solving.asking import check_asked
+from boostopt.solving.solving import alone, solve
 
 LADDER = "ladder"
 """Among the forms: the backend's own ladder, pinned to none."""

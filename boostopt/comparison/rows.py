@@ -8,8 +8,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, cast
 
-from boostopt.backends.base import CERTIFIED, Attempt
+from boostopt.backends.base import Attempt
 from boostopt.backends.isolation.isolated import PREFIX
+from boostopt.backends.profiles import CERTIFIED
 from boostopt.comparison import fields
 from boostopt.comparison.fields import OR_NULL, Count, Flag, Named, Number, Seconds, SecondsByPhase, Text, Texts
 from boostopt.comparison.records import bounds, plain

@@ -14,7 +14,8 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from boostopt.backends.base import CERTIFIED, Backend, Capability
+from boostopt.backends.base import Backend, Capability
+from boostopt.backends.profiles import CERTIFIED
 from boostopt.certificates.certificate import Certificate
 from boostopt.comparison.rows import AUTO, Row
 from boostopt.comparison.wording import (

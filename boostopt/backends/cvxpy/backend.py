@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.backends.base import CONES, Attempt, Backend, Capability, Profile, Task, needs_in_words, version_of
+from boostopt.backends.base import CONES, Attempt, Backend, Capability, Task, needs_in_words, version_of
 from boostopt.backends.cvxpy.solvers import FORMS, SOLVERS, Options, Solver
 from boostopt.backends.isolation.foreign import Failed, called, hand_on_interrupt
+from boostopt.backends.profiles import Profile
 from boostopt.errors import SolverNotFound, unknown_name
 from boostopt.expressions import cp
 from boostopt.programs.derived import Derived, Form, derive

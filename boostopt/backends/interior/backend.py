@@ -10,12 +10,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from boostopt.backends.base import Attempt, Backend, Capability, Profile, Task, takes_rows, version_of
+from boostopt.backends.base import Attempt, Backend, Capability, Task, takes_rows, version_of
 from boostopt.backends.interior import stored
 from boostopt.backends.interior.loop import Iteration, iterate
 from boostopt.backends.interior.newton import Point
 from boostopt.backends.interior.problem import InteriorProblem
 from boostopt.backends.interior.start import Track, centred, followed, mixed, single_row_rays
+from boostopt.backends.profiles import Profile
 from boostopt.edges.base import Epigraph
 from boostopt.errors import needed
 from boostopt.programs.program import Program

@@ -28,9 +28,10 @@ from typing import IO, Any
 
 import numpy as np
 
-from boostopt.backends.base import Attempt, Deadline, Profile, Task, WarmStart
+from boostopt.backends.base import Attempt, Deadline, Task, WarmStart
 from boostopt.backends.isolation.guarded import Guarded
 from boostopt.backends.isolation.pickled import NotPortable, unpacked
+from boostopt.backends.profiles import Profile
 from boostopt.errors import needed
 from boostopt.programs.program import Program
 from boostopt.streams import stdout_to_stderr

@@ -1,0 +1,67 @@
+"""What is asked of a solve: a certified gap or a profile by name, a time limit, and options of the solver's own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from boostopt.arguments import instance, refused, tolerance
+from boostopt.arguments import seconds as limit_of
+from boostopt.backends.base import Attempt, Backend
+from boostopt.backends.profiles import CERTIFIED, PROFILES, Profile
+from boostopt.errors import OptionError, unknown_name
+
+TOL = 1e-8
+"""The scaled gap that is wanted where none is given."""
+
+
+def profile_of(tol: object) -> Profile | None:
+    """Return the profile of a name; None for a tolerance, which the certificate is to reach, and for "certified"."""
+    if not isinstance(tol, str) or tol == CERTIFIED:
+        return None
+    if tol not in PROFILES:
+        raise unknown_name("profile", tol, [*PROFILES, CERTIFIED])
+    return PROFILES[tol]
+
+
+def check_limits(tol: object, time_limit: object = None) -> tuple[float, float | None]:
+    """Return the gap that an answer is judged by and a time limit, read; of a profile what its solver is asked for.
+
+    Raises
+    ------
+    OptionError
+        The profile is unknown, the gap is not in (0, 1), or the limit is not positive.
+    """
+    if isinstance(tol, str):
+        profile = profile_of(tol)
+        tol = TOL if profile is None or profile.accuracy is None else profile.accuracy
+    return tolerance("tol", tol), limit_of("time_limit", time_limit)
+
+
+def check_asked(backend: Backend | None, options: object, profile: Profile | None) -> dict[str, Any]:
+    """Return the user's options for a backend, None for "auto", checked as far as their names are known."""
+    if backend is None and (options or profile is not None):
+        what = f"the profile {profile.name!r}" if profile is not None else "options"
+        raise OptionError(f'backend="auto" asks several solvers until a gap is certified; got {what}. Name a backend.')
+    if backend is None or options is None:
+        return {}
+    words = "options by their names, or None", 'Pass such as {"max_iter": 50}.'
+    named: Any = instance("options", options, Mapping, *words)
+    names = backend.option_names
+    for name in named:
+        if not isinstance(name, str):
+            raise refused("options", words[0], options, words[1])
+        if names is not None and name not in names:
+            raise unknown_name(f"option of {backend.name}", name, names)
+    return dict(named)
+
+
+def check_refused(options: Mapping[str, Any], tried: list[Backend], attempts: list[Attempt]) -> None:
+    """Raise OptionError where a solver refuses the user's options, in its own words."""
+    errors = [attempt.error or "" for attempt in attempts]
+    if options and errors and all(errors) and any(name in errors[0] for name in options):
+        named = ", ".join(f"{name}={value!r}" for name, value in options.items())
+        raise OptionError(
+            f"{tried[0].name} must be given options that it has, with values that it takes; got {named}: "
+            f"{errors[0].rstrip('.')}. Correct them, or leave them out."
+        )
