@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from boostopt.arguments import tolerance
 from boostopt.cli.application import command, output, warn_of_unread
 from boostopt.cli.options import Data, FormulationName, Tol
 from boostopt.cli.records import ColumnOptions, FileOptions, ParameterOptions
@@ -15,7 +16,6 @@ from boostopt.comparison.records import certificate_json
 from boostopt.comparison.tables import certificate_table
 from boostopt.data.answers import load_answer
 from boostopt.programs.catalogue import get_formulation
-from boostopt.solving.asking import check_limits
 
 
 @command("certify")
@@ -35,7 +35,7 @@ def certify_command(
 
     Example: boostopt certify lpboost answer.npz --data instance.npz --nu 0.1 --save certificate.json
     """
-    check_limits(tol)
+    tolerance("tol", tol)
     check_outputs(data, save, read=[answer])
     page, dataset = get_formulation(formulation), files.read(data)
     point = load_answer(answer)

@@ -6,7 +6,7 @@ import shlex
 import sys
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import RenderableType
@@ -17,12 +17,13 @@ from boostopt.cli.options import (
     DATA_HELP,
     DEFAULT_REPEATS,
     DEFAULT_TIME_LIMIT,
+    DEFAULT_TOL,
     NUMBER,
     WHOLE_NUMBER,
     FormulationName,
     asked_for,
 )
-from boostopt.cli.reading import DEFAULT_ASKED, read_names, read_profiles, read_solver_options, read_tol
+from boostopt.cli.reading import read_names, read_profiles, read_solver_options
 from boostopt.cli.records import ColumnOptions, FileOptions, ParameterOptions
 from boostopt.cli.runs import check_outputs
 from boostopt.comparison.benchmarking import benchmark
@@ -53,14 +54,14 @@ def compare_command(
     draw: ColumnOptions,
     backends: Annotated[str | None, typer.Option(help="Names with commas between; all installed if left out.")] = None,
     tol: Annotated[
-        str,
+        Any,
         typer.Option(
             parser=asked_for,
             metavar="<str>",
             help="Gap wanted, over max(1, |lower|, |upper|); or how each solver is asked for one solve: default, low "
             "(1e-3), mid (1e-6), high (1e-9).",
         ),
-    ] = DEFAULT_ASKED,
+    ] = DEFAULT_TOL,
     option: Annotated[
         list[str] | None, typer.Option(help="An option of a solver, as cvxpy:scs.max_iters=500; may be repeated.")
     ] = None,
@@ -111,16 +112,16 @@ def compare_command(
             else _all_of(formulation, str(all_of), folder, [resume, report])
         )
         names, pinned = read_names(backends), read_names(forms)
-        asked, solvers = read_tol(tol), read_solver_options(option)
+        solvers = read_solver_options(option)
         if isinstance(programs, Program) and (repeats, profiles, resume, budget) == (None, None, None, None):
             result = compare(
-                programs, names, asked, time_limit, True, solvers, forms=pinned, isolate=isolate, origin=origin
+                programs, names, tol, time_limit, True, solvers, forms=pinned, isolate=isolate, origin=origin
             )
         else:
             result = benchmark(
                 programs,
                 names,
-                read_profiles(profiles, asked),
+                read_profiles(profiles, tol),
                 DEFAULT_REPEATS if repeats is None else repeats,
                 time_limit=time_limit,
                 forms=pinned,

@@ -17,7 +17,7 @@ from boostopt.boosting.pages import PAGES
 from boostopt.cli.application import PIPE_WIDTH, command, output
 from boostopt.cli.reading import read_names
 from boostopt.comparison.records import json_text
-from boostopt.comparison.tables import MARKS, support_table
+from boostopt.comparison.tables import MARKS, signature, support_table
 from boostopt.errors import OptionError
 from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
@@ -81,14 +81,9 @@ def _stated(page: Formulation[Any]) -> dict[str, Any]:
     }
 
 
-def _signature(page: Formulation[Any]) -> str:
-    """Return the parameters of a page in a line, those that may be left out in brackets."""
-    return ", ".join(name if known.required else f"[{name}]" for name, known in page.parameters.items())
-
-
 def _boosters() -> RenderableType:
     """Return the boosters with their parameters, for people."""
-    lines = [f"{name}: {_signature(page)}" for name, page in PAGES.items()]
+    lines = [f"{name}: {signature(page)}" for name, page in PAGES.items()]
     return Text("\n".join(["", "Boosters that state no program, for `boostopt boost` and `boostopt fit`:", *lines]))
 
 
@@ -109,7 +104,7 @@ def _support_lines(
     lines: list[RenderableType] = [Text(f"Backends: {', '.join(f'{b.name} {b.version}' for b in backends)}"), Text()]
     for page in pages:
         able = [name for name, capability in support[page.name].items() if capability]
-        names = _signature(page)
+        names = signature(page)
         lines.append(Text(page.name, "bold"))
         lines += [Padding(Text(f"parameters {names}"), (0, 0, 0, 4), expand=False)] if names else []
         lines.append(Padding(Text(f"solved by {', '.join(able) or 'none installed'}"), (0, 0, 0, 4), expand=False))

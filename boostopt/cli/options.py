@@ -22,17 +22,16 @@ def number(text: Any) -> float:
         raise typer.BadParameter(f"expected a number; got {text!r}.") from None
 
 
-def asked_for(text: Any) -> str:
-    """Read a gap, or the name of a profile, of the command line; a text still, for there is no option of two types."""
+def asked_for(text: Any) -> float | str:
+    """Read a gap, or the name of a profile, of the command line."""
     word = str(text).strip()
+    if word in (*PROFILES, CERTIFIED):
+        return word
     try:
-        float(word)
+        return float(word)
     except ValueError:
-        if word not in (*PROFILES, CERTIFIED):
-            raise typer.BadParameter(
-                f"expected a number, or how solvers are asked: {', '.join((*PROFILES, CERTIFIED))}; got {text!r}."
-            ) from None
-    return word
+        profiles = ", ".join((*PROFILES, CERTIFIED))
+        raise typer.BadParameter(f"expected a number, or how solvers are asked: {profiles}; got {text!r}.") from None
 
 
 def whole_number(text: Any) -> int:

@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Container, Mapping
 from typing import Any
 
-from boostopt.backends.profiles import CERTIFIED, PROFILES
-from boostopt.cli.options import DEFAULT_TOL
+import typer
+
+from boostopt.backends.profiles import PROFILES
+from boostopt.cli.options import DEFAULT_TOL, asked_for
 from boostopt.comparison.benchmarking import GAPS
 from boostopt.data.datasets import Dataset
 from boostopt.errors import OptionError, unknown_name
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import COUNT, smallest_fraction
-
-DEFAULT_ASKED = f"{DEFAULT_TOL:g}"
-"""The gap wanted where none is said."""
 
 FLAGS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 """Words that set a flag."""
@@ -84,13 +83,6 @@ def read_names(text: str | None) -> list[str] | None:
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
-def read_tol(text: str) -> float | str:
-    """Return a gap, or the name of a profile; ValueError for what is neither."""
-    if text in (*PROFILES, CERTIFIED):
-        return text
-    return float(text)
-
-
 def read_profiles(profiles: str | None, tol: float | str) -> list[float | str]:
     """Return the gaps to reach or the names of profiles: those named, all four gaps, or the one of --tol."""
     if profiles is None:
@@ -100,8 +92,8 @@ def read_profiles(profiles: str | None, tol: float | str) -> list[float | str]:
     if profiles.strip() == "all":
         return [*GAPS]
     try:
-        return [read_tol(word) for word in read_names(profiles) or []]
-    except ValueError:
+        return [asked_for(word) for word in read_names(profiles) or []]
+    except typer.BadParameter:
         raise OptionError(
             f"--profiles takes gaps, or names of {', '.join(PROFILES)}, with commas between, or all; got {profiles!r}."
         ) from None

@@ -27,7 +27,7 @@ from boostopt.comparison.records import facts, plain, program_digest
 from boostopt.comparison.rows import Row
 from boostopt.errors import OptionError
 from boostopt.programs.program import Program
-from boostopt.solving.asking import check_limits, profile_of
+from boostopt.solving.asking import gap_of, profile_of
 from boostopt.solving.solving import check_program
 
 GAPS = (1e-3, 1e-5, 1e-7, 1e-9)
@@ -81,9 +81,8 @@ def benchmark(
     settings = Settings(gaps, how_often, options.time_limit, options.isolate, options.random_state, named)
     say, origin = called(options.progress, of_solves), options.origin or Origin.here()
     solver_options = options.solver_options or {}
-    opened = {
-        gap: open_backends(backends, options.forms, options.isolate, profile, solver_options) for profile, gap in asked
-    }
+    opened = open_backends(backends, options.forms, options.isolate, solver_options)
+    wanted = [(row.asked_by(profile), gap) for row in opened for profile, gap in asked]
     digests = {label: program_digest(program) for label, program in labelled.items()}
     about = {"programs": digests, "time_limit": settings.time_limit, "isolate": settings.isolate, "machine": machine()}
     if solver_options:
@@ -97,8 +96,7 @@ def benchmark(
     cells = [
         _Cell(label, backend, tol, repeat)
         for label in labelled
-        for backends_asked in zip(*opened.values(), strict=True)
-        for tol, backend in zip(opened, backends_asked, strict=True)
+        for backend, tol in wanted
         for repeat in range(settings.repeats)
     ]
     until = math.inf if options.budget is None else time.perf_counter() + options.budget
@@ -215,7 +213,7 @@ def _asked(profiles: object) -> Sequence[tuple[Profile | None, float]]:
     if isinstance(each, list | tuple) and any(isinstance(name, str) for name in cast(Sequence[Any], each)):
         if not all(isinstance(name, str) for name in cast(Sequence[Any], each)):
             raise refused("profiles", expected, profiles, f"A benchmark does not mix them. {advice}")
-        asked = [(profile_of(name), check_limits(name)[0]) for name in cast(Sequence[Any], each)]
+        asked = [(profile := profile_of(name), gap_of(name, profile)) for name in cast(Sequence[Any], each)]
     else:
         gaps = numbers("profiles", profiles, expected, lambda tol: 0.0 < tol < 1.0, advice)
         asked = [(None, gap) for gap in gaps]

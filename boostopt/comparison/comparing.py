@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from boostopt.arguments import seconds
 from boostopt.backends.base import Backend
 from boostopt.backends.isolation.process import close
 from boostopt.comparison.descriptions import describe
@@ -19,7 +20,7 @@ from boostopt.comparison.rows import Row
 from boostopt.comparison.wording import clashes, proved, together, width
 from boostopt.frames import data_frame
 from boostopt.programs.program import Program
-from boostopt.solving.asking import TOL, check_limits, profile_of
+from boostopt.solving.asking import TOL, gap_of, profile_of
 from boostopt.solving.solving import check_program
 from boostopt.text import as_text, html_table
 
@@ -171,10 +172,11 @@ def compare(
     """
     check_program(program)
     # Before any work, also where no backend can take the program.
-    profile, (gap, time_limit) = profile_of(tol), check_limits(tol, time_limit)
+    profile = profile_of(tol)
+    gap, time_limit = gap_of(tol, profile), seconds("time_limit", time_limit)
     how = compare_options(keywords)
     say, made = called(progress, of_backend), how.origin or Origin.here()
-    opened = open_backends(backends, how.forms, how.isolate, profile, options)
+    opened = [row.asked_by(profile) for row in open_backends(backends, how.forms, how.isolate, options)]
     rows = list[Row]()
     try:
         for backend in opened:

@@ -33,6 +33,18 @@ class Opened:
     profile: Profile | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+    def asked_by(self, profile: Profile | None) -> Opened:
+        """Return it as it is asked by a profile; None for attempts until a certificate is narrow enough.
+
+        Raises
+        ------
+        OptionError
+            It does not have the options that it is to be given, or is "auto" and asked by a profile or with options.
+        """
+        if not self.missing:
+            check_asked(self.backend, self.options, profile)
+        return replace(self, profile=profile)
+
     @property
     def asked(self) -> str:
         """The profile by name."""
@@ -109,7 +121,6 @@ def open_backends(
     backends: str | Backend | Sequence[str | Backend] | None,
     forms: Sequence[str] | None = None,
     isolate: bool = False,
-    profile: Profile | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> list[Opened]:
     """Return the backends by name, each once; one that is not installed with the reason.
@@ -123,16 +134,13 @@ def open_backends(
         "ladder" is the backend as it is. None for the ladder alone.
     isolate
         Run each in a process of its own ("auto" decides for itself).
-    profile
-        How each is asked for one solve; None for attempts until a certificate is narrow enough.
     options
         Options of solvers by the names of backends.
 
     Raises
     ------
     OptionError
-        A backend or a form of unknown name, none or one twice, options of a backend that is not there or does not have
-        them, or "auto" asked by a profile or with options.
+        A backend or a form of unknown name, none or one twice, or options of a backend that is not among them.
     """
     several: Any = [backends] if isinstance(backends, str | Backend) else backends
     requested = list_backends() if several is None else listed("backends", several, "backends or names of backends")
@@ -143,13 +151,10 @@ def open_backends(
         raise OptionError(
             f"expected one or more different backends; got {', '.join(names) or 'none'}. Name each of them once."
         )
-    asked = [replace(row, profile=profile, options=_options_of(row, options)) for row in opened]
     for name in options or {}:
         if not any(row.name == name or row.name.startswith(f"{name}:") for row in opened):
             raise unknown_name("backend with options", name, names)
-    for row in asked:
-        check_asked(row.backend, row.options, row.profile)
-    return [_guarded(row, isolate) for row in asked]
+    return [replace(_guarded(row, isolate), options=_options_of(row, options)) for row in opened]
 
 
 def _options_of(row: Opened, options: Mapping[str, Mapping[str, Any]] | None) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""The options of a benchmark that are not about what is measured."""
+"""The options of a comparison and of a benchmark that are not about what is measured."""
 
 from __future__ import annotations
 
@@ -23,9 +23,15 @@ class CompareOptions:
 
     def __post_init__(self) -> None:
         """Read each option as what it should be."""
-        object.__setattr__(self, "forms", optional(names, "forms", self.forms))
-        object.__setattr__(self, "isolate", flag("isolate", self.isolate))
-        object.__setattr__(self, "origin", None if self.origin is None else check_origin(self.origin))
+        for name, value in self._read().items():
+            object.__setattr__(self, name, value)
+
+    def _read(self) -> dict[str, Any]:
+        return {
+            "forms": optional(names, "forms", self.forms),
+            "isolate": flag("isolate", self.isolate),
+            "origin": None if self.origin is None else check_origin(self.origin),
+        }
 
 
 def compare_options(keywords: Mapping[str, Any]) -> CompareOptions:
@@ -35,7 +41,7 @@ def compare_options(keywords: Mapping[str, Any]) -> CompareOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BenchmarkOptions:
+class BenchmarkOptions(CompareOptions):
     """The options of a benchmark. `benchmark` takes them whole, as `options`, or one by one by their names.
 
     Attributes
@@ -66,29 +72,21 @@ class BenchmarkOptions:
     """
 
     time_limit: float | None = None
-    forms: Sequence[str] | None = None
-    isolate: bool = False
     resume: str | os.PathLike[str] | None = None
     budget: float | None = None
     random_state: int = 0
     progress: bool | Callable[[int, int, Row], None] = False
-    origin: Origin | None = None
     solver_options: Mapping[str, Mapping[str, Any]] | None = None
 
-    def __post_init__(self) -> None:
-        """Read each option as what it should be."""
-        read: dict[str, Any] = {
+    def _read(self) -> dict[str, Any]:
+        return {
+            **super()._read(),
             "time_limit": seconds("time_limit", self.time_limit),
-            "forms": optional(names, "forms", self.forms),
-            "isolate": flag("isolate", self.isolate),
             "resume": optional(file_path, "resume", self.resume),
             "budget": seconds("budget", self.budget),
             "random_state": seed("random_state", self.random_state),
             "progress": flag_or_function("progress", self.progress),
-            "origin": None if self.origin is None else check_origin(self.origin),
         }
-        for name, value in read.items():
-            object.__setattr__(self, name, value)
 
 
 def benchmark_options(options: object, keywords: Mapping[str, Any]) -> BenchmarkOptions:

@@ -42,6 +42,11 @@ MARKS = "[ ]: a parameter that may be left out."
 """The words on the brackets around names of parameters."""
 
 
+def signature(page: Formulation[Any]) -> str:
+    """Return the parameters of a page in a line, those that may be left out in brackets."""
+    return ", ".join(name if parameter.required else f"[{name}]" for name, parameter in page.parameters.items())
+
+
 @dataclass(frozen=True)
 class ComparisonTable:
     """The rows with verdicts and intervals, below them each solver's own words and what follows from all together.
@@ -148,8 +153,7 @@ def support_table(
             if not able and able.reason not in reasons:
                 reasons.append(able.reason)
             cells.append(Text("yes", "green") if able else Text(f"({reasons.index(able.reason) + 1})", "red"))
-        names = ", ".join(name if p.required else f"[{name}]" for name, p in formulation.parameters.items())
-        table.add_row(Text(formulation.name), Text(names), *cells)
+        table.add_row(Text(formulation.name), Text(signature(formulation)), *cells)
     legend = [Text(f"{letter}  {b.name} {b.version}") for letter, b in zip(letters, backends, strict=True)]
     marks = Text("yes: the backend takes the formulation. (1), ...: it does not, for the reason below.")
     return Group(

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from boostopt.arguments import instance, refused, tolerance
-from boostopt.arguments import seconds as limit_of
 from boostopt.backends.base import Attempt, Backend
 from boostopt.backends.profiles import CERTIFIED, PROFILES, Profile
 from boostopt.errors import OptionError, unknown_name
@@ -24,18 +23,17 @@ def profile_of(tol: object) -> Profile | None:
     return PROFILES[tol]
 
 
-def check_limits(tol: object, time_limit: object = None) -> tuple[float, float | None]:
-    """Return the gap that an answer is judged by and a time limit, read; of a profile what its solver is asked for.
+def gap_of(tol: object, profile: Profile | None) -> float:
+    """Return the gap that an answer is judged by: of a profile the accuracy that its solver is asked for.
 
     Raises
     ------
     OptionError
-        The profile is unknown, the gap is not in (0, 1), or the limit is not positive.
+        The gap is not in (0, 1).
     """
     if isinstance(tol, str):
-        profile = profile_of(tol)
-        tol = TOL if profile is None or profile.accuracy is None else profile.accuracy
-    return tolerance("tol", tol), limit_of("time_limit", time_limit)
+        return TOL if profile is None or profile.accuracy is None else profile.accuracy
+    return tolerance("tol", tol)
 
 
 def check_asked(backend: Backend | None, options: object, profile: Profile | None) -> dict[str, Any]:

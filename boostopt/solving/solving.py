@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from boostopt.arguments import flag, instance
+from boostopt.arguments import seconds as limit_of
 from boostopt.backends import AUTO, check_backend, get_backend, list_backends
 from boostopt.backends.base import Attempt, Backend, Deadline, Task, WarmStart
 from boostopt.backends.isolation.guarded import Guarded
@@ -18,7 +19,7 @@ from boostopt.backends.profiles import Profile
 from boostopt.certificates.certificate import Certificate
 from boostopt.errors import OptionError, ProblemError, SolverNotFound
 from boostopt.programs.program import Program
-from boostopt.solving.asking import TOL, check_asked, check_limits, check_refused, profile_of
+from boostopt.solving.asking import TOL, check_asked, check_refused, gap_of, profile_of
 from boostopt.solving.merging import Merged, Once, OverGroups, merged
 from boostopt.solving.solution import PHASES, Solution, outcome_of, verdict_of
 from boostopt.threads import one_thread
@@ -107,7 +108,7 @@ def solve(
         The backend is not installed, or cannot take the program or the profile.
     """
     profile = profile_of(tol)
-    tol, time_limit = check_limits(tol, time_limit)
+    tol, time_limit = gap_of(tol, profile), limit_of("time_limit", time_limit)
     isolate, merge = flag("isolate", isolate), flag("merge", merge) and profile is None
     check_program(program)
     check_backend(backend)

@@ -113,3 +113,12 @@ def test_the_command_asks_by_profile_and_passes_options_on() -> None:
     ):
         done = command(*arguments, *more)
         assert done.exit_code == 2 and message in done.stderr
+
+
+def test_a_backend_that_is_not_installed_is_a_row_whatever_it_is_asked() -> None:
+    for how in ({"tol": "low"}, {"options": {"cvxpy:mosek": {"verbose": 1}}}):
+        result = compare(reference_lpboost(), ["interior", "cvxpy:mosek"], **how)  # pyright: ignore[reportArgumentType]
+        assert [row.result for row in result.rows] == ["reached", "not run"]
+        assert "CVXPY supports MOSEK but does not find it" in result.rows[1].reason
+    with pytest.raises(OptionError, match=r"got the profile 'low'\. Name a backend"):
+        compare(reference_lpboost(), ["interior", "auto"], "low")

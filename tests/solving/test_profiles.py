@@ -125,6 +125,14 @@ def test_options_come_before_all_that_is_set_here(name: str, options: dict[str, 
         assert answer.certificate.lower <= solve(program()).certificate.upper
 
 
+@pytest.mark.parametrize("name", [name for name in taking(program()) if name.startswith("cvxpy:")])
+def test_the_option_for_iterations_is_one_that_the_solver_takes(name: str) -> None:
+    solver = SOLVERS[name.removeprefix("cvxpy:").upper()]
+    few, all_of_them = solve(program(), name, "mid", options={solver.iterations: 2}), solve(program(), name, "mid")
+    assert all(attempt.error is None for attempt in few.attempts)
+    assert (few.iterations or 0) < (all_of_them.iterations or 0)
+
+
 def test_options_of_scipy_go_inside_of_its_own() -> None:
     (attempt,) = solve(program(), "cvxpy:scipy", "mid", options={"maxiter": 5}).attempts
     assert attempt.options["scipy_options"]["maxiter"] == 5

@@ -30,7 +30,6 @@ from boostopt.backends.base import (
     Backend,
     Capability,
     Deadline,
-    Profile,
     Task,
     needs_in_words,
     version_of,
@@ -38,6 +37,7 @@ from boostopt.backends.base import (
 from boostopt.backends.highs.basis import Basis
 from boostopt.backends.highs.model import SPACES, Model, Refused
 from boostopt.backends.highs.program import LinearProgram, unfit
+from boostopt.backends.profiles import Profile
 from boostopt.errors import SolverNotFound, unknown_name
 from boostopt.programs.program import Program
 from boostopt.shapes import Array
@@ -225,10 +225,9 @@ class HighsBackend(Backend):
             natural = Rung(model.space, NATURAL[model.space])
             fits = natural.algorithm in allowed and natural not in failed
             steps.insert(0, (natural if fits else ladder[0], model))
-        asked = None if task.profile is None else task.profile.accuracy
-        accuracy = (
-            min(max(0.1 * task.tol, FINEST), COARSEST) if task.profile is None else max(asked or COARSEST, FINEST)
-        )
+        accuracy = min(max(0.1 * task.tol, FINEST), COARSEST)
+        if task.profile is not None:
+            accuracy = max(task.profile.accuracy or COARSEST, FINEST)
         for rung, hot in steps:
             if task.deadline.passed:
                 return

@@ -162,7 +162,7 @@ class Model(ABC):
         return float(self.highs.getRunTime())
 
     def run(self) -> RunReport:
-        """RunReport HiGHS from where it stands."""
+        """Run HiGHS from where it stands."""
         failed = self.highs.run() == self._error
         info, status = self.highs.getInfo(), self.highs.getModelStatus()
         words = self.highs.modelStatusToString(status)

@@ -124,7 +124,9 @@ class InteriorBackend(Backend):
                 times={"build": prepared, "solve": time.perf_counter() - began},
                 state=run.track,
             )
-            if task.profile is not None or (run.why == ROUNDED and not run.hopeful):
+            if task.profile is not None:
+                return
+            if run.why == ROUNDED and not run.hopeful:
                 return  # a warm start may have run off; what is rounding there need not be so from the centre
 
     def packed(self, state: Any) -> Mapping[str, Array] | None:
@@ -187,25 +189,29 @@ class _Iterations:
             if self.track is None:
                 self.track, first = Track.after(earlier, now.estimate), now.estimate
             self.last, self.track, self.iterations = now, self.track.noting(now.estimate, now.size, now.point), k
-            why = self._done(now, k) or self._hopeless(now, k, first)
+            done = self._done(now, k) if self.accuracy is None else self._estimated(now, k, self.accuracy)
+            why = done or self._hopeless(now, k, first)
             if why:
                 self.why = why
                 return
 
     def _done(self, now: Iteration, k: int) -> str:
-        """Return in words whether it is enough: by its estimate, or by the certificate, asked only where it may."""
+        """Return in words whether the certificate says that it is enough, asked only where it may."""
         doubtful = self.problem.may_be_infeasible and k % PERIOD == PERIOD - 1
-        if self.accuracy is not None and not doubtful:
-            return ESTIMATED if now.estimate <= self.accuracy else ""
         if now.estimate > CLOSE * self.task.tol and not doubtful and k < self.most:
             return ""
         certificate = self.task.certify(now.d, now.w)
-        if self.accuracy is not None:
-            return REACHED if certificate.infeasible or (certificate.upper == np.inf and self._refuted(now)) else ""
         if certificate.scaled_gap <= self.task.tol or (doubtful and certificate.upper == np.inf and self._refuted(now)):
             return REACHED
         rounded = 4.0 * certificate.slack >= certificate.gap
         return ROUNDED if rounded and now.estimate * now.size <= ROUNDING * certificate.gap else ""
+
+    def _estimated(self, now: Iteration, k: int, accuracy: float) -> str:
+        """Return in words whether its own estimate is as asked; the certificate is asked for infeasibility alone."""
+        if not (self.problem.may_be_infeasible and k % PERIOD == PERIOD - 1):
+            return ESTIMATED if now.estimate <= accuracy else ""
+        certificate = self.task.certify(now.d, now.w)
+        return REACHED if certificate.infeasible or (certificate.upper == np.inf and self._refuted(now)) else ""
 
     def _refuted(self, now: Iteration) -> bool:
         """Whether one row alone proves that there is no feasible d; where its numbers are tiny, no iterate shows it."""

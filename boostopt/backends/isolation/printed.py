@@ -8,7 +8,7 @@ import threading
 from typing import IO
 
 KEPT_BYTES = 100_000
-"""Number of characters kept of what was printed, from its end."""
+"""Bytes kept of what was printed, from its end."""
 
 CHUNK = 1 << 16
 
