@@ -95,6 +95,9 @@ class Attempt:
         Seconds by phase: build, canonicalize, solve, recover.
     error
         What the solver or the modelling layer raised, if it did.
+    claimed_gap
+        The solver's own gap between its primal and dual values p and q, |p - q| / max(1, |p|, |q|): hearsay. None where
+        it does not say.
     state
         What the same backend may start from when it is given a related program; None for nothing.
     """
@@ -109,6 +112,7 @@ class Attempt:
     statistics: Mapping[str, Any] = field(default_factory=dict[str, Any])
     times: Mapping[str, float] = field(default_factory=dict[str, float])
     error: str | None = None
+    claimed_gap: float | None = None
     state: Any = field(default=None, repr=False)
 
     @property

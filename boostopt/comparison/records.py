@@ -71,8 +71,8 @@ def json_text(document: Mapping[str, Any]) -> str:
 
 
 def table_of_records(records: Sequence[Mapping[str, Any]]) -> str:
-    """Return records of the same fields as CSV; lists and objects as JSON in their cells."""
-    header = list(records[0])
+    """Return records as CSV, a field that one of them lacks empty; lists and objects as JSON in their cells."""
+    header = list(dict.fromkeys(name for record in records for name in record))
     return written_table(header, ([_cell(record.get(name)) for name in header] for record in records))
 
 

@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass, field
 from typing import Annotated, Any, cast
 
 from boostopt.backends.base import Attempt
-from boostopt.backends.isolation.isolated import PREFIX
+from boostopt.backends.isolation.child import PEAK_MEMORY
+from boostopt.backends.isolation.isolated import CRASHED, KILLED, PREFIX
 from boostopt.backends.profiles import CERTIFIED
 from boostopt.comparison import fields
 from boostopt.comparison.fields import OR_NULL, Count, Flag, Named, Number, Seconds, SecondsByPhase, Text, Texts
@@ -27,12 +28,32 @@ ACCURACY = re.compile("tol|eps|accuracy", re.IGNORECASE)
 FINISHED = ("reached", "failed")
 """Results of runs that are kept in the file of resume; what was not run is tried again."""
 
+SINCE = frozenset({"profile", "claimed_gap", "peak_memory", "scaled_gap_so_far", "after"})
+"""Fields that files of earlier versions do not have: they are written where they are known."""
+
 RESULTS = (*FINISHED, "not run")
+
+FAILURES = {
+    "claims": "claims an optimum, and its certified gap is wider than asked",
+    "infeasible": "calls the program infeasible or unbounded, and proves nothing",
+    "gives up": "says itself that it did not get there",
+    "error": "raised an error",
+    "killed": "did not stop at its time limit",
+    "crashed": "ended its process",
+}
+"""The kinds of failures, in words."""
+
+INFEASIBLE = re.compile("infeasible|unbounded", re.IGNORECASE)
+"""The words of solvers for programs without an optimum."""
 
 
 @dataclass(frozen=True)
 class LoggedAttempt:
-    """An attempt of a backend as a file holds it, in plain values; None for what is not known."""
+    """An attempt of a backend as a file holds it, in plain values; None for what is not known.
+
+    `after` are the seconds from the beginning of the solve until it was certified, `scaled_gap_so_far` what all of them
+    until then have proved.
+    """
 
     form: Text | None = None
     status: Text | None = None
@@ -42,9 +63,12 @@ class LoggedAttempt:
     options: Named | None = None
     statistics: Named | None = None
     error: Text | None = None
+    claimed_gap: Number | None = None
+    scaled_gap_so_far: Seconds | None = None
+    after: Seconds | None = None
 
     @classmethod
-    def of(cls, attempt: Attempt) -> LoggedAttempt:
+    def of(cls, attempt: Attempt, after: float | None = None, scaled_gap: float | None = None) -> LoggedAttempt:
         """Return an attempt without its answer; what was printed stands in the row."""
         return cls(
             attempt.form,
@@ -55,6 +79,9 @@ class LoggedAttempt:
             plain(attempt.options),
             plain({name: value for name, value in attempt.statistics.items() if name != "printed"}),
             attempt.error,
+            plain(attempt.claimed_gap),
+            plain(scaled_gap),
+            plain(after),
         )
 
 
@@ -81,6 +108,8 @@ class Row:
         The certified gap; infinite where there is none.
     infeasible, excess, kkt_worst
         Whether the program is proved infeasible, by how much, and the worst residual of the answer as it came.
+    claimed_gap
+        The gap that the solver itself reports of its best attempt, |p - q| / max(1, |p|, |q|); None if it does not.
     solver_status, error, printed
         The solver's own words, the fault of its last attempt, and its output in a process of its own.
     answered_by, path
@@ -92,6 +121,9 @@ class Row:
         enough; None in files of before there were any.
     form, options, attempts, iterations
         The form and the options of the best attempt, the number of attempts, and what the solvers counted.
+    peak_memory
+        Bytes by which its process came to exceed what it held before, at most over the attempts; None where it was not
+        isolated, or the system does not count them.
     seconds
         Seconds that it took, infinite where it was not run; then phase by phase.
     log
@@ -120,6 +152,7 @@ class Row:
     infeasible: Annotated[bool, fields.flag, OR_NULL] = False
     excess: Number | None = None
     kkt_worst: Annotated[float, fields.finite, OR_NULL] = math.inf
+    claimed_gap: Number | None = None
     solver_status: Text | None = None
     error: Text | None = None
     printed: Text | None = None
@@ -131,6 +164,7 @@ class Row:
     options: Named | None = None
     attempts: Annotated[int, fields.count, OR_NULL] = 0
     iterations: Count | None = None
+    peak_memory: Count | None = None
     seconds: Annotated[float, fields.spent, OR_NULL] = math.inf
     seconds_build: Seconds | None = None
     seconds_canonicalize: Seconds | None = None
@@ -170,13 +204,33 @@ class Row:
         return min((value for value in sent if 0.0 < value < 1.0), default=None)
 
     @property
+    def claims(self) -> bool:
+        """Whether the solver says of some attempt that it found an optimum."""
+        return any(attempt.claims for attempt in self.log)
+
+    @property
+    def failure(self) -> str:
+        """The kind of a failure, one of `FAILURES`; "" for none."""
+        return _failure(self) if self.result == "failed" else ""
+
+    def seconds_to(self, gap: float) -> float:
+        """Return the seconds until its attempts had proved a scaled gap, infinite if they did not.
+
+        Of a solve that was asked for a finer gap this is no more than a bound: it might have stopped earlier.
+        """
+        if self.log and all(attempt.after is None for attempt in self.log):  # a file of before they were measured
+            return self.seconds if self.scaled_gap <= gap else math.inf
+        proved = [(attempt.after, attempt.scaled_gap_so_far) for attempt in self.log]
+        return min((a for a, g in proved if a is not None and g is not None and g <= gap), default=math.inf)
+
+    @property
     def phases(self) -> dict[str, float | None]:
         """The seconds phase by phase."""
         return {phase: getattr(self, f"seconds_{phase}") for phase in PHASES}
 
     def record(self) -> dict[str, Any]:
         """Return what came of it as plain values; None for what there is not."""
-        names = [name for name in fields.readers(Row) if name != "profile" or self.profile is not None]
+        names = [name for name in fields.readers(Row) if name not in SINCE or getattr(self, name) is not None]
         return {
             "backend": self.backend,
             "version": self.solver_version,
@@ -193,13 +247,27 @@ class Row:
 
     def attempts_logged(self) -> list[dict[str, Any]]:
         """Return the attempts and their results as plain values."""
-        return [asdict(attempt) for attempt in self.log]
+        every = [asdict(attempt) for attempt in self.log]
+        return [{n: value for n, value in one.items() if n not in SINCE or value is not None} for one in every]
 
     def document(self) -> dict[str, Any]:
         """Return all of it as plain values, as the file of resume and that of a benchmark have it."""
         of_run = {name: getattr(self, name) for name in ("program", "digest", "backend", "version", "tol", "repeat")}
         of_run |= {"result": self.result, "reason": self.reason}
         return {**of_run, "record": self.record(), "log": self.attempts_logged()}
+
+
+def _failure(row: Row) -> str:
+    """Return the kind of a failure: of what ended the process first, then of what the solver says."""
+    last = row.log[-1] if row.log else LoggedAttempt()
+    status = last.status or ""
+    if status == CRASHED or status.startswith(KILLED):
+        return "crashed" if status == CRASHED else "killed"
+    if row.claims:
+        return "claims"
+    if INFEASIBLE.search(row.solver_status or ""):
+        return "infeasible"
+    return "error" if last.error else "gives up"
 
 
 def _flat(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -247,15 +315,21 @@ def answered_row(
         printed=printed or None,
         answered_by=solution.backend.removeprefix(PREFIX) or None,
         path=[name.removeprefix(PREFIX) for name in solution.path],
+        claimed_gap=best.claimed_gap if best else None,
         isolated=apart,
         profile=profile,
         form=best.form if best else None,
         options=plain(best.options) if best else None,
         attempts=len(attempts),
         iterations=solution.iterations,
+        peak_memory=max(
+            (int(a.statistics[PEAK_MEMORY]) for a in attempts if PEAK_MEMORY in a.statistics), default=None
+        ),
         seconds=solution.times["total"],
         **phases,
-        log=tuple(LoggedAttempt.of(attempt) for attempt in attempts),
+        log=tuple(
+            LoggedAttempt.of(attempt, *reached) for attempt, reached in zip(attempts, solution.gaps, strict=True)
+        ),
         solver_version=solution.version,
         solution=solution,
     )

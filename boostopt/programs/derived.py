@@ -49,10 +49,14 @@ class Form:
 
 @dataclass(frozen=True)
 class Derived:
-    """A CVXPY problem and the way back: `read(primal values, dual values)`, both by CVXPY's ids, gives (d, w)."""
+    """A CVXPY problem and the way back: `read(primal values, dual values)`, both by CVXPY's ids, gives (d, w).
+
+    `unit` is what its objective was multiplied by.
+    """
 
     problem: Any
     read: Callable[[Values, Values], tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]]
+    unit: float = 1.0
 
 
 def derive(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:
@@ -77,7 +81,7 @@ def _primal(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:
         own = F.weight_scale if form.density else 1.0
         return _times(own, primal.get(x.id)), _times(1.0 / scale, dual.get(link.id))
 
-    return Derived(problem, read)
+    return Derived(problem, read, scale)
 
 
 def _dual(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:
@@ -91,7 +95,7 @@ def _dual(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:
     def read(primal: Values, dual: Values) -> tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]:
         return _times(1.0 / scale, dual.get(link.id)), _times(1.0, primal.get(w.id))
 
-    return Derived(problem, read)
+    return Derived(problem, read, scale)
 
 
 def _times(factor: float | Float[Array, " n"], values: Any) -> Float[Array, " n"] | None:

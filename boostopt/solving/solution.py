@@ -66,6 +66,8 @@ class Solution:
         The backends tried, in order; "<backend>, unmerged" where equal examples were merged in vain.
     times
         Seconds in each of `PHASES`, summed over the attempts, and "total".
+    gaps
+        After each attempt the seconds since the beginning, and the scaled gap that all until then have proved.
     """
 
     program: Program
@@ -80,6 +82,7 @@ class Solution:
     best: Attempt | None
     path: tuple[str, ...]
     times: Mapping[str, float]
+    gaps: tuple[tuple[float, float], ...] = ()
 
     def __repr__(self) -> str:
         return (

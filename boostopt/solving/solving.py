@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -119,7 +120,7 @@ def solve(
     backends = _in_order(program, task.start) if chosen is None else iter([chosen])
     times: dict[str, float] = {phase: 0.0 for phase in PHASES}
     began = time.perf_counter()
-    best, attempts = _NarrowestInterval(task, times), list[Attempt]()
+    best, attempts, gaps = _NarrowestInterval(task, times), list[Attempt](), list[tuple[float, float]]()
     # What a backend may go on from is of the examples as they are.
     anew = task.start is None or task.start.state is None
     groups = cache(lambda: merged(program) if merge and anew else None)
@@ -137,6 +138,7 @@ def solve(
                     times[phase] += seconds
                 if attempt.answered:
                     best.offer(candidate, attempt)
+                gaps.append((time.perf_counter() - began, best.scaled_gap))
                 if best.enough:
                     break
             if best.enough:
@@ -160,6 +162,7 @@ def solve(
         best=best.attempt,
         path=tuple(path),
         times=times,
+        gaps=tuple(gaps),
     )
 
 
@@ -226,8 +229,12 @@ class _NarrowestInterval:
     @property
     def enough(self) -> bool:
         """Whether to stop: the interval is narrow enough, or the time is over."""
-        reached = self.certificate is not None and self.certificate.scaled_gap <= self._task.tol
-        return bool(reached or self._task.deadline.passed)
+        return self.scaled_gap <= self._task.tol or self._task.deadline.passed
+
+    @property
+    def scaled_gap(self) -> float:
+        """The scaled gap so far."""
+        return math.inf if self.certificate is None else self.certificate.scaled_gap
 
     @property
     def rounded(self) -> bool:

@@ -141,7 +141,7 @@ def test_an_able_row_shows_its_verdict_interval_times_and_the_words_of_the_solve
 
 
 def test_a_row_without_an_answer_says_so() -> None:
-    failed = replace(solved(), verdict=Verdict.NONE, best=None, attempts=(), solver_status="not started")
+    failed = replace(solved(), verdict=Verdict.NONE, best=None, attempts=(), gaps=(), solver_status="not started")
     text = shown(table(compared(row("one", failed))))
     assert (cells(text, "one")[1], cells(text, "one")[7]) == ("none", "-")
     assert 'one says "not started"; no answer; build' in words(text)
@@ -270,7 +270,7 @@ def test_a_line_under_a_table_breaks_at_no_unit_and_ends_in_no_blank(width: int)
 
 def test_one_iteration_is_told_as_one() -> None:
     solution = solved()
-    one = replace(solution, attempts=(replace(solution.attempts[0], iterations=1),))
+    one = replace(solution, attempts=(replace(solution.attempts[0], iterations=1),), gaps=solution.gaps[:1])
     assert "; 1 iteration; " in words(shown(table(compared(row("one", one)))))
 
 

@@ -195,6 +195,7 @@ class CvxpyBackend(Backend):
         d, w = derived.read(iterate.primal_vars or {}, iterate.dual_vars or {})
         clock.lap("recover")
         iterations = solution.attr.get("num_iters")
+        report = _numbers(raw) | _numbers(solution.attr.get("extra_stats"))
         return Attempt(
             form=form.name,
             options=options,
@@ -203,7 +204,8 @@ class CvxpyBackend(Backend):
             d=d,
             w=w,
             iterations=None if iterations is None else int(iterations),
-            statistics=_numbers(raw) | _numbers(solution.attr.get("extra_stats")),
+            claimed_gap=self.known.claimed_gap(report, derived.unit),
+            statistics=report,
             times=clock.times,
         )
 
@@ -270,12 +272,11 @@ def _numbers(source: Any) -> dict[str, float]:
     if source is None:
         return {}
     if isinstance(source, Mapping):
-        info = source.get("info")  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-        fields: dict[str, Any] = dict(source) if info is None else {}  # pyright: ignore[reportUnknownArgumentType]
-        return {k: float(v) for k, v in fields.items() if _is_number(v)} | _numbers(info)
-    names = [name for name in dir(source) if not name.startswith("_")]
-    values = {name: getattr(source, name) for name in names}
-    return {name: float(value) for name, value in values.items() if _is_number(value)}
+        fields: dict[str, Any] = dict(source)  # pyright: ignore[reportUnknownArgumentType]
+    else:
+        fields = {name: getattr(source, name) for name in dir(source) if not name.startswith("_")}
+    info = fields.pop("info", None)
+    return {name: float(value) for name, value in fields.items() if _is_number(value)} | _numbers(info)
 
 
 def _is_number(value: Any) -> bool:

@@ -63,6 +63,10 @@ class Solver:
         The names of its options, where it passes over unknown ones without a word; none where it refuses them itself.
     status
         Its own words for how it stopped, from its raw answer.
+    values
+        The names of its primal and dual value in its report; none where it tells no gap.
+    gap
+        The name of their difference, where it tells that instead of the dual value.
     ladder
         Attempts for programs that are not linear, the most promising first.
     linear_ladder
@@ -85,6 +89,8 @@ class Solver:
     coarsest: float = 1e-5
     names: tuple[str, ...] = ()
     status: Callable[[Any], str] | None = None
+    values: tuple[str, ...] = ()
+    gap: str = ""
     ladder: tuple[Rung, ...] = (Rung(DUAL_RATED, 1.0), Rung(DENSITY_RATED, 1.0), Rung(PRIMAL, 1.0))
     linear_ladder: tuple[Rung, ...] = (Rung(PRIMAL, 1.0), Rung(DUAL, 1.0))
     withheld: Mapping[str, str] = field(default_factory=dict[str, str])
@@ -94,6 +100,23 @@ class Solver:
     def limited(self) -> bool:
         """Whether it can be told a time limit."""
         return bool(self.limit)
+
+    def claimed_gap(self, report: Mapping[str, float], unit: float) -> float | None:
+        """Return |p - q| / max(1, |p|, |q|) of the primal and dual value p and q that it reports; None if it does not.
+
+        Parameters
+        ----------
+        report
+            What it reports, by name.
+        unit
+            By what the objective was multiplied.
+        """
+        if not self.values:
+            return None
+        told = [report.get(name, math.nan) / unit for name in self.values]
+        gap = report.get(self.gap, math.nan) / unit if self.gap else told[0] - told[1]
+        scaled = abs(gap) / max(1.0, *map(abs, told))
+        return scaled if math.isfinite(scaled) else None
 
     def pinned(self, form: Form, linear: bool) -> Rung:
         """Return the only rung for one form, at the first rung's accuracy and without its limit on iterations."""
@@ -144,6 +167,7 @@ SOLVERS: dict[str, Solver] = {
         coarsest=1e-8,
         automatic=True,
         status=lambda raw: str(raw.status),
+        values=("obj_val", "obj_val_dual"),
         ladder=(
             Rung(DUAL_RATED, 1.0),
             Rung(DENSITY, 1.0),
@@ -167,6 +191,7 @@ SOLVERS: dict[str, Solver] = {
         finest=1e-11,
         coarsest=1e-6,
         status=lambda raw: str(raw["info"]["status"]),
+        values=("pobj", "dobj"),
         ladder=(
             Rung(PRIMAL, 1e-1, {"max_iters": 20_000}),
             Rung(PRIMAL, 1e-3, {"max_iters": 50_000}),
@@ -200,6 +225,7 @@ SOLVERS: dict[str, Solver] = {
         limit="time_limit",
         automatic=True,
         status=lambda raw: str(raw.info.status),
+        values=("obj_val", "dual_obj_val"),
         linear_ladder=(Rung(PRIMAL, 1e2), Rung(DUAL, 1.0)),
     ),
     "SCIPY": Solver(
@@ -220,21 +246,32 @@ SOLVERS: dict[str, Solver] = {
         iterations="max_iters",
         coarsest=1e-8,
         automatic=True,
+        values=("pcost", "dcost"),
     ),
     "PIQP": Solver(
         package="piqp",
         tolerances=("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"),
         iterations="max_iter",
         coarsest=1e-8,
+        values=("primal_obj", "dual_obj"),
     ),
     "PROXQP": Solver(
         package="proxsuite",
         tolerances=("eps_abs",),
         iterations="max_iter",
         coarsest=1e-8,
+        values=("objValue",),
+        gap="duality_gap",
         names=("backend", "eps_abs", "eps_rel", "max_iter", "rho", "mu_eq", "mu_in"),
     ),
-    "QOCO": Solver(package="qoco", tolerances=("abstol", "reltol"), iterations="max_iters", coarsest=1e-7),
+    "QOCO": Solver(
+        package="qoco",
+        tolerances=("abstol", "reltol"),
+        iterations="max_iters",
+        coarsest=1e-7,
+        values=("obj",),
+        gap="gap",
+    ),
     "CVXOPT": Solver(
         package="cvxopt",
         tolerances=("abstol", "reltol", "feastol"),

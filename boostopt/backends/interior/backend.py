@@ -120,6 +120,7 @@ class InteriorBackend(Backend):
                 d=last.d if last else None,
                 w=last.w if last else None,
                 iterations=run.iterations,
+                claimed_gap=last.estimate if last else None,
                 statistics={"estimate": last.estimate} if last else {},
                 times={"build": prepared, "solve": time.perf_counter() - began},
                 state=run.track,

@@ -30,6 +30,7 @@ import numpy as np
 
 from boostopt.backends.base import Attempt, Deadline, Task, WarmStart
 from boostopt.backends.isolation.guarded import Guarded
+from boostopt.backends.isolation.memory import Memory
 from boostopt.backends.isolation.pickled import NotPortable, unpacked
 from boostopt.backends.profiles import Profile
 from boostopt.errors import needed
@@ -42,6 +43,9 @@ KEPT_STATES = 4
 
 DEATH_SIGNAL = 1
 """Linux's PR_SET_PDEATHSIG: which signal a process gets when its parent ends."""
+
+PEAK_MEMORY = "peak_memory"
+"""Among the statistics of an attempt: the bytes by which the process came to exceed what it held before."""
 
 serves = False
 """Whether this is such a process: what runs in it needs no other one."""
@@ -123,16 +127,19 @@ class _Worker:
 
     def next(self) -> tuple[Any, ...]:
         """Make an attempt, whose state stays here."""
+        memory = Memory()
         attempt = next(self._attempts, None)
         if attempt is None:
             return ("end",)
-        key = None
+        key, peak = None, memory.peak()
         if attempt.state is not None:
             key = next(self._keys)
             self._states[key] = attempt.state
             for old in list(self._states)[:-KEPT_STATES]:
                 del self._states[old]
         options, statistics = _plain(attempt.options), _plain(attempt.statistics)
+        if peak is not None:
+            statistics[PEAK_MEMORY] = peak
         return "attempt", replace(attempt, options=options, statistics=statistics, state=key)
 
     def stop(self) -> None:

@@ -27,6 +27,9 @@ GRACE, LEAST_GRACE, MOST_GRACE = 0.05, 0.1, 5.0
 """Time from the limit to the kill, as a share of the limit, and its least and most in seconds: most
 solvers look at the clock between iterations only."""
 
+CRASHED, KILLED = "crashed", "killed"
+"""The statuses, the second with the seconds behind it, of attempts that ended with their process."""
+
 NOT_ISOLATED = "not isolated"
 """The status of an attempt at what cannot be handed to another process."""
 
@@ -162,7 +165,7 @@ class Isolated(Wrapper):
             why = str(reason)
         except Died as death:
             words = f"its process died before it began: {death}{_last_words(process.printed())}"
-            raise _Refused("crashed", words) from None
+            raise _Refused(CRASHED, words) from None
         except Silent:
             if not process.served:
                 process.late = process.late or time.perf_counter()
@@ -191,7 +194,7 @@ class Isolated(Wrapper):
                     return None
         except Died as death:
             error = f"the process of {self.inner.name} died: {death}"
-            crash = _ended("crashed", error, process.printed(), began)
+            crash = _ended(CRASHED, error, process.printed(), began)
             if suspect and not came:
                 return crash
             yield crash
@@ -200,7 +203,7 @@ class Isolated(Wrapper):
             process.kill()  # before it is read what it has printed: it may print without end
             of_limit = "its time limit" if limit is None else f"its time limit of {limit:.3g} s"
             error = f"{self.inner.name} did not stop at {of_limit} and was killed"
-            yield _ended(f"killed after {seconds:.1f} s", error, process.printed(), began)
+            yield _ended(f"{KILLED} after {seconds:.1f} s", error, process.printed(), began)
         finally:
             if process.usable:
                 process.tell(("stop",))
