@@ -85,14 +85,17 @@ def benchmark(
     wanted = [(row.asked_by(profile), gap) for row in opened for profile, gap in asked]
     digests = {label: program_digest(program) for label, program in labelled.items()}
     about = {"programs": digests, "time_limit": settings.time_limit, "isolate": settings.isolate, "machine": machine()}
+    if not options.warm_up:
+        about["warm_up"] = False
     if solver_options:
         about["options"] = plain(solver_options)
     described = {
         label: plain({**facts(program), "program_digest": digests[label], "about": describe(program)})
         for label, program in labelled.items()
     }
-    ledger = Ledger(options.resume, about, boostopt_version(), {"described": described, "origin": origin.record()})
-    bench = _Bench(labelled, digests, settings, ledger)
+    aside = {"described": described, "origin": origin.record()}
+    ledger = Ledger(options.resume, about, boostopt_version(), aside, options.any_version)
+    bench = _Bench(labelled, digests, settings, ledger, options.warm_up)
     cells = [
         _Cell(label, backend, tol, repeat)
         for label in labelled
@@ -126,9 +129,15 @@ class _Bench:
     """Runs cells, each program and backend once uncounted before."""
 
     def __init__(
-        self, programs: Mapping[str, Program], digests: Mapping[str, str], settings: Settings, ledger: Ledger
+        self,
+        programs: Mapping[str, Program],
+        digests: Mapping[str, str],
+        settings: Settings,
+        ledger: Ledger,
+        warm_up: bool,
     ) -> None:
         self._programs, self._digests, self._settings, self._ledger = programs, digests, settings, ledger
+        self._wanted = warm_up
         self._warm: set[tuple[str, str, int | None]] = set()
 
     def run(self, cell: _Cell, too_late: bool) -> Row:
@@ -152,7 +161,7 @@ class _Bench:
 
     def _warm_up(self, cell: _Cell, program: Program) -> None:
         """Solve once without counting, where this process (or the child that waits) has not yet."""
-        if self._place(cell, program) in self._warm:
+        if not self._wanted or self._place(cell, program) in self._warm:
             return
         limit = self._settings.time_limit
         cell.backend.run(program, max(self._settings.profiles), limit)

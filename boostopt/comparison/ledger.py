@@ -40,6 +40,8 @@ class Ledger:
         What makes runs comparable: programs, time limit, isolation, machine.
     boostopt
         The version of the package: runs of another one are run again.
+    any_version
+        Whether runs of other versions count as well.
     aside
         What else the first line says, for readers: nothing is compared with it. What of it is by label grows with the
         programs.
@@ -56,9 +58,10 @@ class Ledger:
         about: Mapping[str, Any],
         boostopt: str,
         aside: Mapping[str, Any] | None = None,
+        any_version: bool = False,
     ) -> None:
         self._path = None if path is None else Path(path)
-        self._boostopt = boostopt
+        self._boostopt, self._any_version = boostopt, any_version
         self.finished: dict[Key, Row] = {}
         if self._path is None:
             return
@@ -78,13 +81,13 @@ class Ledger:
         self, program: str, digest: str, backend: str, version: str, tol: float, repeat: int, asked: str = CERTIFIED
     ) -> Key:
         """Return what makes a run the same as another; equal programs under two labels are measured twice."""
-        return program, digest, backend, version, tol, repeat, asked, self._boostopt
+        made_by = "" if self._any_version else self._boostopt
+        return program, digest, backend, version, tol, repeat, asked, made_by
 
-    @staticmethod
-    def key_of(row: Row, boostopt: str) -> Key:
+    def key_of(self, row: Row, boostopt: str) -> Key:
         """Return the key of a run that a version of boostopt made."""
-        asked = row.profile or CERTIFIED
-        return row.program, row.digest, row.backend, row.version, row.tol, row.repeat, asked, boostopt
+        asked, made_by = row.profile or CERTIFIED, "" if self._any_version else boostopt
+        return row.program, row.digest, row.backend, row.version, row.tol, row.repeat, asked, made_by
 
     def write(self, row: Row) -> None:
         """Append a run; it is on the disk when this returns.

@@ -55,6 +55,10 @@ class BenchmarkOptions(CompareOptions):
         that stand in it are not run again.
     budget
         Seconds after which no run is begun; those left are "not run: no time left", and a later call can resume them.
+    any_version
+        Whether finished runs of other versions of boostopt count as well; they say which.
+    warm_up
+        Whether each backend solves each program once before it is measured.
     random_state
         Seed of the order.
     progress
@@ -74,6 +78,8 @@ class BenchmarkOptions(CompareOptions):
     time_limit: float | None = None
     resume: str | os.PathLike[str] | None = None
     budget: float | None = None
+    any_version: bool = False
+    warm_up: bool = True
     random_state: int = 0
     progress: bool | Callable[[int, int, Row], None] = False
     solver_options: Mapping[str, Mapping[str, Any]] | None = None
@@ -84,6 +90,8 @@ class BenchmarkOptions(CompareOptions):
             "time_limit": seconds("time_limit", self.time_limit),
             "resume": optional(file_path, "resume", self.resume),
             "budget": seconds("budget", self.budget),
+            "any_version": flag("any_version", self.any_version),
+            "warm_up": flag("warm_up", self.warm_up),
             "random_state": seed("random_state", self.random_state),
             "progress": flag_or_function("progress", self.progress),
         }

@@ -1,0 +1,180 @@
+"""The standard set: programs of every family on margins of every kind, for comparing solvers.
+
+The atlas is made from it, and `boostopt export --set` writes it for the authors of solvers.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from boostopt.data.datasets import Dataset, load_dataset
+from boostopt.errors import DataError
+from boostopt.margins import Margins
+from boostopt.programs.catalogue import get_formulation
+from boostopt.programs.program import Program
+from boostopt.regularizers.capped_simplex import project_capped_simplex
+from boostopt.shapes import Array, Float
+
+SHARE = 0.1
+"""nu over N, in all programs that have a nu."""
+
+IDA = {"german": (100, 1e3), "splice": (100, 1e2), "waveform": (50, 1e4)}
+"""The sets of the IDA benchmark in it, each with the number of stumps and eta."""
+
+STEPS = 100
+"""Updates of d after which its largest edge is what SoftBoost's edges are bounded by."""
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """Margins and what they are.
+
+    Attributes
+    ----------
+    name
+        What it is called.
+    shows
+        What it is, in a few words.
+    U
+        Margins, shape (N, t).
+    eta
+        The rate of the entropies on it.
+    gamma
+        The bound of the edges on it; None for the largest edge that `STEPS` updates of the examples' weights come to,
+        with four digits, rounded up: some d satisfies it.
+    """
+
+    name: str
+    shows: str
+    U: Float[Array, "N t"]
+    eta: float
+    gamma: float | None = None
+
+    @property
+    def nu(self) -> float:
+        """The number of examples that must at least share the weight."""
+        return max(1.0, float(round(SHARE * self.U.shape[0])))
+
+
+def standard_cases(ida: str | os.PathLike[str] | None = None) -> Mapping[str, Case]:
+    """Return the margins of the set, by name.
+
+    Parameters
+    ----------
+    ida
+        A folder with the IDA benchmark's german.npz, splice.npz and waveform.npz (X and y each), whose stumps then
+        belong to it too; None for what needs no file.
+
+    Raises
+    ------
+    DataError
+        One of the files is not there, or is no such data set.
+    """
+    return {case.name: case for case in (*_drawn(), *(() if ida is None else _of_ida(Path(ida))))}
+
+
+def standard_programs(ida: str | os.PathLike[str] | None = None) -> Mapping[str, Program]:
+    """Return every formulation of the set on all its margins, by labels such as "lpboost on random_tiny".
+
+    Parameters
+    ----------
+    ida
+        As in `standard_cases`.
+
+    Raises
+    ------
+    DataError
+        A file of the folder is not there, or is no such data set.
+    """
+    bound = dict[str, Program]()
+    for case in standard_cases(ida).values():
+        U = Margins(case.U)
+        for name, parameters in PARAMETERS.items():
+            margins = Margins(_two(case.U)) if name in OF_TWO else U
+            bound[f"{name} on {case.name}"] = get_formulation(name).bind(margins, **parameters(case))
+    return bound
+
+
+def _gamma(case: Case) -> float:
+    """Return the bound of the edges on a case."""
+    if case.gamma is not None:
+        return case.gamma
+    d = np.full(case.U.shape[0], 1.0 / case.U.shape[0])
+    for _ in range(STEPS):
+        q = np.argmax(d @ case.U)
+        d = project_capped_simplex(d * np.exp(-0.1 * case.U[:, q]), case.nu)
+    return float(np.ceil(1e4 * np.max(d @ case.U)) / 1e4)
+
+
+PARAMETERS: Mapping[str, Callable[[Case], dict[str, Any]]] = {
+    "lpboost": lambda case: {"nu": case.nu},
+    "l1_adaboost": lambda case: {"C": 10.0 / case.U.shape[0]},
+    "qp_reg_adaboost": lambda case: {"C": 10.0 / case.U.shape[0]},
+    "norm_ball": lambda case: {"r": 2.0 / case.U.shape[0] ** 0.5},
+    "erlpboost": lambda case: {"nu": case.nu, "eta": case.eta},
+    "binary_erlpboost": lambda case: {"nu": case.nu, "eta": case.eta},
+    "softboost": lambda case: {"nu": case.nu, "gamma": _gamma(case)},
+    "log_loss": lambda case: {"eta": case.eta},
+    "corrective_erlpboost": lambda case: {"nu": case.nu, "eta": case.eta},
+}
+"""The formulations of the set, one or two for each family, with the parameters on a case."""
+
+OF_TWO = frozenset({"corrective_erlpboost"})
+"""Formulations of two hypotheses: they get the mean of all but the last one, and the last one."""
+
+
+def _two(U: Float[Array, "N t"]) -> Float[Array, "N 2"]:
+    return np.column_stack([U[:, :-1].mean(axis=1), U[:, -1]])
+
+
+def _drawn() -> Iterator[Case]:
+    """Yield what needs no file."""
+    yield Case("random_tiny", "random signs, 100 x 10", _signs(100, 10, 1), 10.0)
+    yield Case("random_small", "random signs, 1000 x 50", _signs(1000, 50, 2), 1e3)
+    yield Case("random_wide", "random signs, 2000 x 200", _signs(2000, 200, 3), 1e6)
+    yield Case("random_tall", "random signs, 20000 x 10", _signs(20_000, 10, 4), 1e3)
+    cancer = load_dataset("breast_cancer")
+    yield Case("cancer_10", "10 stumps of breast_cancer", _stumps(cancer, 10), 1e2)
+    yield Case("cancer_200", "200 stumps of breast_cancer", _stumps(cancer, 200), 1e4)
+    rng = np.random.default_rng(5)
+    yield Case("real", "real-valued, 1000 x 50", np.clip(rng.normal(0.1, 0.4, (1000, 50)), -1.0, 1.0), 1e4)
+    few = _signs(50, 20, 6)
+    copies = np.tile(few, (10, 3))
+    yield Case("degenerate", "50 examples ten times, 20 hypotheses three times", copies, 1e2)
+    d = project_capped_simplex(rng.uniform(size=600), 60)
+    useless = rng.uniform(-0.5, 0.5, (600, 30))
+    useless -= d @ useless
+    # The edges of this d are 0, and none has less: with a bound next to 0 hardly any d is left.
+    negated = np.hstack([useless, -useless])
+    yield Case("nearly_infeasible", "hypotheses and their negations without an edge, 600 x 60", negated, 1e5, 1e-6)
+
+
+def _of_ida(folder: Path) -> Iterator[Case]:
+    """Yield stumps of the IDA sets."""
+    for name, (count, eta) in IDA.items():
+        path = folder / f"{name}.npz"
+        if not path.is_file():
+            raise DataError(f"expected the IDA set {path}; there is no such file. Name the folder that has it.")
+        with np.load(path) as file:
+            missing = {"X", "y"} - set(file.files)
+            if missing:
+                raise DataError(f"expected X and y in {path}; it has {', '.join(file.files)}. Name another folder.")
+            dataset = Dataset(name, file["X"], file["y"])
+        yield Case(name, f"{count} stumps of {name}", _stumps(dataset, count), eta)
+
+
+def _stumps(dataset: Dataset, count: int) -> Float[Array, "N t"]:
+    return np.asarray(dataset.margin_matrix(count, 0), dtype=np.float64)
+
+
+def _signs(N: int, t: int, seed: int) -> Float[Array, "N t"]:
+    """Draw hypotheses that are right on 55 to 75 % of the examples."""
+    rng = np.random.default_rng(seed)
+    right = rng.uniform(0.55, 0.75, t)
+    return np.where(rng.uniform(size=(N, t)) < right, 1.0, -1.0)

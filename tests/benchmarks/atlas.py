@@ -1,0 +1,134 @@
+"""The atlas: the standard set of programs by every open solver that is installed, in all its forms, by one command.
+
+    python tests/benchmarks/atlas.py --keep build/atlas --store docs/atlas --page docs/atlas.md
+
+It can be stopped and called again at any time: what is in the folder of --keep is not done again. Stumps of three IDA
+sets belong to it; they are read from ../shared/data/ida, beside the repository, or from --data.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+# One thread a process, before NumPy is loaded; the processes of the solvers inherit it.
+THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
+os.environ.update(dict.fromkeys(THREADS, "1"))
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.atlas_page import stored, written
+from boostopt import benchmark
+from boostopt.backends import get_backend
+from boostopt.errors import BoostoptError, SolverNotFound
+from boostopt.instances.standard import standard_programs
+from boostopt.programs.program import Program
+
+DATA = Path(__file__).parents[3] / "shared" / "data" / "ida"
+
+OWN = ("interior", "highs", "highs:ipm", "augmented_lagrangian", "sqp")
+SOLVERS = (
+    *("clarabel", "scs", "ecos", "osqp", "highs", "scipy", "piqp", "proxqp", "qoco", "cvxopt", "daqp", "glpk", "mpax"),
+)
+"""The open solvers behind CVXPY that take continuous programs: GLOP and PDLP cannot be loaded beside HiGHS."""
+
+KINDS = ("asked", "certified")
+"""Solves by a profile, each form by itself; attempts until a gap is certified."""
+
+PROFILES = ("default", "high")
+GAPS = (1e-3, 1e-6, 1e-9)
+LIMIT = 60.0
+
+LINEAR_FORMS, FORMS = (
+    ("primal", "density", "dual"),
+    ("primal", "density", "rated", "density-rated", "dual", "dual-rated"),
+)
+"""Forms of programs without a rate, for which rated forms are no others, and of those with an entropy."""
+
+FEW_LINEAR_FORMS, FEW_FORMS = ("primal", "dual"), ("primal", "dual-rated")
+"""The forms of programs whose margins have more than `LARGE` entries."""
+
+LARGE = 150_000
+
+
+def options() -> argparse.Namespace:
+    """Return the command line's."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--keep", type=Path, required=True, help="the folder of finished solves, made if not there")
+    parser.add_argument("--store", type=Path, help="the folder where they are stored compressed")
+    parser.add_argument("--page", type=Path, help="the page whose tables are written")
+    parser.add_argument("--data", type=Path, default=DATA, help="the folder of the IDA sets")
+    parser.add_argument("--budget", type=float, default=36_000.0, help="seconds after which no solve begins (36000)")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Solve what is open, store it, write the page; 1 if the budget did not suffice."""
+    given = options()
+    try:
+        for kind in KINDS:
+            (given.keep / kind).mkdir(parents=True, exist_ok=True)
+        programs = standard_programs(given.data)
+        until, missing = time.monotonic() + given.budget, 0
+        for label in sorted(programs, key=lambda label: entries(programs[label])):
+            missing += finish(label, programs[label], given.keep, until)
+        if given.store is not None:
+            stored(given.keep, given.store)
+        if given.page is not None:
+            written(given.page, given.store or given.keep)
+    except BoostoptError as failure:
+        print(failure, file=sys.stderr)
+        return 2
+    print(f"{missing} solves are missing: call it again." if missing else "All is solved.", file=sys.stderr)
+    return 1 if missing else 0
+
+
+def entries(program: Program) -> int:
+    """Return the number of margins of a program."""
+    return program.margins.N * program.margins.t
+
+
+def forms(program: Program) -> Sequence[str]:
+    """Return the forms in which a program is handed over."""
+    large = entries(program) > LARGE
+    if "exponential" in program.cones:
+        return FEW_FORMS if large else FORMS
+    return FEW_LINEAR_FORMS if large else LINEAR_FORMS
+
+
+def finish(label: str, program: Program, keep: Path, until: float) -> int:
+    """Make the solves of a program that are missing, as long as there is time; return how many still are."""
+    backends = [name for name in (*OWN, *(f"cvxpy:{solver}" for solver in SOLVERS)) if takes(name, program)]
+    missing = 0
+    for kind, asked, pinned in zip(KINDS, (PROFILES, GAPS), (forms(program), None), strict=True):
+        done = benchmark(
+            {label: program},
+            backends,
+            asked,
+            repeats=1,
+            time_limit=LIMIT,
+            forms=pinned,
+            isolate=True,
+            resume=keep / kind / f"{label.replace(' ', '_')}.jsonl",
+            any_version=True,
+            warm_up=False,
+            budget=max(until - time.monotonic(), 1e-3),
+            progress=True,
+        )
+        missing += sum(run.reason == "no time left" for run in done.runs)
+    return missing
+
+
+def takes(name: str, program: Program) -> bool:
+    """Return whether a solver is installed and takes a program."""
+    try:
+        return bool(get_backend(name).takes(program))
+    except SolverNotFound:
+        return False
+
+
+if __name__ == "__main__":
+    sys.exit(main())
