@@ -80,6 +80,7 @@ class Fake(Backend):
     asked: tuple[list[Any], ...] = ()
     then: str = ""
     numbered: str = ""
+    spends: int = 0
 
     @property
     def name(self) -> str:
@@ -103,7 +104,9 @@ class Fake(Backend):
             print("by Python to 1")  # noqa: T201
             print("by Python to 2", file=sys.stderr)  # noqa: T201
             ctypes.CDLL(None).puts(b"by C to 1")
+        spent = os.urandom(self.spends)
         yield from self.script
+        del spent
         if self.then == "abort":
             os.write(2, b"double free or corruption (out)\n")
             os.abort()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -82,6 +83,7 @@ def sound(attempt: Any, program: Program) -> Attempt:
         statistics=_mapping(foreign.statistics),
         iterations=int(foreign.iterations) if isinstance(foreign.iterations, int | np.integer) else None,
         error=None if foreign.error is None else str(foreign.error),
+        claimed_gap=_claimed(foreign.claimed_gap),
         times={phase: float(timed[phase]) for phase in PHASES if isinstance(timed.get(phase), int | float)},
     )
     if not checked.answered and (d is not None or w is not None):
@@ -94,6 +96,11 @@ def sound(attempt: Any, program: Program) -> Attempt:
 def lost(began: float) -> dict[str, float]:
     """The time since then, as that of a solver that left nothing."""
     return {"solve": time.perf_counter() - began}
+
+
+def _claimed(gap: Any) -> float | None:
+    """Return a gap that a solver claims, if it is one."""
+    return float(gap) if isinstance(gap, int | float | np.number) and 0.0 <= gap < math.inf else None
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -1,0 +1,136 @@
+"""What a row says of a solve besides its interval: claims, gaps on the way, memory, the kind of a failure."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from problems import Fake, attempt, bent, reference_lpboost, right
+
+from boostopt import compare, get_formulation
+from boostopt.comparison import Row, benchmark
+from boostopt.comparison.documents import load
+from boostopt.comparison.records import plain
+from boostopt.comparison.rows import FAILURES, read_row
+from boostopt.instances.standard import standard_programs
+
+ROUGH = attempt(np.eye(6)[0], [1, 0, 0], status="fine")
+
+
+def row_of(backend: Fake, tol: float = 1e-6, isolate: bool = False) -> Row:
+    (row,) = compare(reference_lpboost(), backend, tol, 2.0, isolate=isolate).rows
+    return row
+
+
+@pytest.mark.parametrize(
+    ("script", "then", "kind"),
+    [
+        ((ROUGH,), "", "claims"),
+        ((attempt(np.eye(6)[0], [1, 0, 0], claims=False, status="max iterations"),), "", "gives up"),
+        ((attempt(claims=False, status="Primal_Infeasible"),), "", "infeasible"),
+        ((), "raise", "error"),
+        ((), "abort", "crashed"),
+        ((), "hang", "killed"),
+        ((ROUGH,), "abort", "crashed"),
+        ((), "", "gives up"),
+    ],
+)
+def test_a_failure_is_of_a_kind(script: tuple[object, ...], then: str, kind: str) -> None:
+    row = row_of(Fake("failing", script, then=then), isolate=then in ("abort", "hang"))
+    assert row.result == "failed" and row.failure == kind and kind in FAILURES
+    assert read_row(plain(row.document())).failure == kind
+
+
+def test_what_reached_its_gap_or_was_not_run_has_not_failed() -> None:
+    assert row_of(right()).failure == ""
+    assert row_of(Fake("unable", reason="no")).failure == ""
+
+
+def test_gaps_and_seconds_after_each_attempt_are_kept() -> None:
+    row = row_of(Fake("two", (ROUGH, right().script[0])), 1e-9)
+    first, second = row.log
+    assert first.after is not None and second.after is not None and 0 < first.after <= second.after <= row.seconds
+    alone = row_of(Fake("one", (ROUGH,)))
+    assert first.scaled_gap_so_far == alone.scaled_gap > 0.1
+    assert second.scaled_gap_so_far == row.scaled_gap < 1e-9
+    assert row.seconds_to(0.99) == first.after and row.seconds_to(1e-9) == second.after
+    assert row.seconds_to(1e-300) == math.inf
+    assert row_of(Fake("unable", reason="no")).seconds_to(0.5) == math.inf
+
+
+def test_a_row_of_before_gaps_were_kept_has_the_seconds_of_the_whole() -> None:
+    document = plain(row_of(right()).document())
+    for each in document["log"]:
+        del each["after"], each["scaled_gap_so_far"]
+    row = read_row(document)
+    assert row.seconds_to(1e-6) == row.seconds and row.seconds_to(1e-300) == math.inf
+
+
+@pytest.mark.parametrize("name", ["cvxpy:clarabel", "cvxpy:scs", "interior"])
+@pytest.mark.parametrize("tol", ["low", "mid"])
+def test_the_gap_that_a_solver_claims_is_as_it_was_asked(name: str, tol: str) -> None:
+    (row,) = compare(reference_lpboost(), name, tol).rows
+    assert row.claimed_gap is not None and 0 <= row.claimed_gap <= 10 * row.tol
+    assert plain(row.document())["record"]["claimed_gap"] == row.claimed_gap
+
+
+@pytest.mark.parametrize("form", ["primal", "rated", "dual", "dual-rated"])
+def test_a_claim_is_in_the_units_of_the_program_whatever_the_form(form: str) -> None:
+    U = np.random.default_rng(0).choice([-1.0, 1.0], (40, 6))
+    program = get_formulation("erlpboost").bind(U, nu=4, eta=1e4)
+    (row,) = compare(program, f"cvxpy:clarabel:{form}", "mid").rows
+    (best,) = row.solution.attempts if row.solution else ()
+    unit = 1e4 if "rated" in form else 1.0
+    p, q = (best.statistics[name] / unit for name in ("obj_val", "obj_val_dual"))
+    assert row.claimed_gap == pytest.approx(abs(p - q) / max(1, abs(p), abs(q)), rel=1e-12)
+    # The value itself, which would be off by eta otherwise.
+    assert abs(abs(p) - abs(row.lower)) <= 1e-3
+
+
+def test_a_claim_that_is_no_number_is_none() -> None:
+    for garbage in ("small", math.nan, math.inf, -1.0, None):
+        row = row_of(Fake("odd", (bent(attempt(np.eye(6)[0], [1, 0, 0]), claimed_gap=garbage),)))
+        assert row.claimed_gap is None and "claimed_gap" not in row.document()["record"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux counts the peak of a process")
+def test_the_peak_of_memory_is_that_of_the_attempt() -> None:
+    assert row_of(right()).peak_memory is None  # in this process nobody can tell whose it is
+    row = row_of(Fake("large", right().script, then="", spends=50_000_000), isolate=True)
+    assert row.peak_memory is not None and 50_000_000 <= row.peak_memory <= 150_000_000
+    small = row_of(Fake("small", right().script), isolate=True)
+    assert small.peak_memory is not None and small.peak_memory < 20_000_000
+
+
+def test_runs_of_other_versions_count_where_it_is_said(tmp_path: Path) -> None:
+    path, asked = tmp_path / "runs.jsonl", list[float]()
+    program = {"linear": reference_lpboost()}
+    backend = Fake("right", right().script, asked=(asked,))
+    first = benchmark(program, backend, 1e-3, 1, resume=path, warm_up=False)
+    assert len(asked) == 1
+    path.write_text(path.read_text().replace(first.boostopt, "0.0.1+other"))
+    benchmark(program, backend, 1e-3, 1, resume=path, warm_up=False, any_version=True)
+    assert len(asked) == 1
+    benchmark(program, backend, 1e-3, 1, resume=path, warm_up=False)
+    assert len(asked) == 2
+    assert load(path).benchmark.runs
+
+
+def test_a_file_without_a_warm_up_is_none_with_one(tmp_path: Path) -> None:
+    path, asked = tmp_path / "runs.jsonl", list[float]()
+    backend = Fake("right", right().script, asked=(asked,))
+    benchmark(reference_lpboost(), backend, 1e-3, 1, resume=path)
+    assert len(asked) == 2
+    with pytest.raises(Exception, match="its warm_up is null, here it is false"):
+        benchmark(reference_lpboost(), backend, 1e-3, 1, resume=path, warm_up=False)
+
+
+def test_the_standard_set_is_the_same_every_time_and_certified() -> None:
+    programs, again = standard_programs(), standard_programs()
+    assert len(programs) == 81 and len({program.formulation.name for program in programs.values()}) == 9
+    for label in ("softboost on nearly_infeasible", "lpboost on cancer_10", "log_loss on degenerate"):
+        assert programs[label].margins.digest() == again[label].margins.digest()
+        assert programs[label].parameters == again[label].parameters
+        assert programs[label].solve("interior", 1e-6).certificate.scaled_gap <= 1e-6
