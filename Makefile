@@ -20,7 +20,12 @@ OLDEST_TESTS := $(addprefix tests/, \
   regularizers/test_described.py reporting/test_report_pages.py solving/test_solving.py \
   typesetting/test_typesetting.py verification/test_exact.py)
 
-.PHONY: demo test test-all oldest lint types bench bench-quick ida wheel docs clean
+# The open solvers that CVXPY can call, in an environment of their own: what is asked of each is tried there, and the
+# atlas made.
+SOLVERS := build/solvers
+SOLVERS_TOOLS := beartype|hypothesis|jaxtyping|pytest|pytest-xdist
+
+.PHONY: demo test test-all oldest solvers lint types bench bench-quick ida atlas wheel docs clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/boostopt compare lpboost $(DEMO)
@@ -39,6 +44,10 @@ oldest: $(OLDEST)/.made
 	OPENBLAS_NUM_THREADS=1 $(OLDEST)/bin/python -m pytest -n 2 --dist worksteal -o addopts=-rs \
 	  -W ignore::DeprecationWarning $(OLDEST_TESTS)
 
+solvers: $(SOLVERS)/.made
+	OPENBLAS_NUM_THREADS=1 $(SOLVERS)/bin/python -m pytest -n 2 --dist worksteal -o addopts=-rs \
+	  tests/solving/test_asked_accuracies.py tests/solving/test_profiles.py
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -55,6 +64,9 @@ bench-quick: $(VENV)/.dev
 ida: $(VENV)/.dev
 	@mkdir -p build
 	$(BIN)/python tests/benchmarks/ida.py --resume build/ida.jsonl --table docs/ida.md
+
+atlas: $(SOLVERS)/.made
+	$(SOLVERS)/bin/python tests/benchmarks/atlas.py --keep build/atlas --store docs/atlas.tar.xz --page docs/atlas.md
 
 wheel: $(VENV)/.dev
 	$(BIN)/python tests/check_wheel.py
@@ -80,6 +92,12 @@ $(OLDEST)/.made: pyproject.toml constraints.txt
 	$(OLDEST_UV) install --quiet --python $(OLDEST)/bin/python --requirement build/oldest.txt \
 	  $$(grep -E '^($(OLDEST_TOOLS))==' constraints.txt)
 	$(OLDEST_UV) install --quiet --python $(OLDEST)/bin/python --no-deps --editable .
+	@touch $@
+
+$(SOLVERS)/.made: pyproject.toml constraints.txt
+	$(PYTHON) -m venv --clear $(SOLVERS)
+	$(SOLVERS)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
+	  --editable '.[solvers]' $$(grep -E '^($(SOLVERS_TOOLS))==' constraints.txt)
 	@touch $@
 
 $(VENV)/.runtime: $(VENV)/.python pyproject.toml constraints.txt

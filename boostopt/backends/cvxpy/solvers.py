@@ -71,6 +71,8 @@ class Solver:
         Attempts for programs that are not linear, the most promising first.
     linear_ladder
         Attempts for linear programs, for which the rated forms are the same as the others.
+    remark
+        Why a looser accuracy need not be fewer iterations, in a sentence; "" where it is.
     withheld
         Cones that the solver takes by name but is not given, each with the reason in a sentence.
     automatic
@@ -93,6 +95,7 @@ class Solver:
     gap: str = ""
     ladder: tuple[Rung, ...] = (Rung(DUAL_RATED, 1.0), Rung(DENSITY_RATED, 1.0), Rung(PRIMAL, 1.0))
     linear_ladder: tuple[Rung, ...] = (Rung(PRIMAL, 1.0), Rung(DUAL, 1.0))
+    remark: str = ""
     withheld: Mapping[str, str] = field(default_factory=dict[str, str])
     automatic: bool = False
 
@@ -151,6 +154,8 @@ class Solver:
         return {**({self.inside: together} if together else {}), **further}
 
 
+VERTICES = "it goes from vertex to vertex, and a looser tolerance seldom ends it earlier"
+UNCOUNTED = "CVXPY does not hand on how many iterations it made"
 HIGHS_TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
 
 # Measured on stump matrices of noisy data, N = 569 to 5000, t = 30 to 200, eta = 46 to 2e4, and on their LPs. For
@@ -216,6 +221,7 @@ SOLVERS: dict[str, Solver] = {
         status=lambda raw: str(raw["model_status"]),
         linear_ladder=(Rung(PRIMAL, 1e-1), Rung(DUAL, 1e-1)),
         withheld={"quadratic": "HiGHS's quadratic solver has been seen to abort the process"},
+        remark=VERTICES,
     ),
     "OSQP": Solver(
         package="osqp",
@@ -227,6 +233,7 @@ SOLVERS: dict[str, Solver] = {
         status=lambda raw: str(raw.info.status),
         values=("obj_val", "dual_obj_val"),
         linear_ladder=(Rung(PRIMAL, 1e2), Rung(DUAL, 1.0)),
+        remark="as it is shipped it ends at 10,000 iterations, which finer tolerances need",
     ),
     "SCIPY": Solver(
         package="scipy",
@@ -239,6 +246,7 @@ SOLVERS: dict[str, Solver] = {
         automatic=True,
         coarsest=1e-7,
         status=lambda raw: str(raw["message"]),
+        remark=VERTICES,
     ),
     "ECOS": Solver(
         package="ecos",
@@ -263,6 +271,7 @@ SOLVERS: dict[str, Solver] = {
         values=("objValue",),
         gap="duality_gap",
         names=("backend", "eps_abs", "eps_rel", "max_iter", "rho", "mu_eq", "mu_in"),
+        remark="it calls linear programs infeasible that have an optimum",
     ),
     "QOCO": Solver(
         package="qoco",
@@ -278,6 +287,7 @@ SOLVERS: dict[str, Solver] = {
         iterations="max_iters",
         coarsest=1e-7,
         names=("abstol", "reltol", "feastol", "max_iters", "refinement", "kktsolver"),
+        remark=UNCOUNTED,
     ),
     "DAQP": Solver(
         package="daqp",
@@ -288,6 +298,7 @@ SOLVERS: dict[str, Solver] = {
             *("primal_tol", "dual_tol", "zero_tol", "pivot_tol", "progress_tol", "cycle_tol", "iter_limit"),
             *("fval_bound", "eps_prox", "eta_prox"),
         ),
+        remark=VERTICES,
     ),
     "GLPK": Solver(
         package="cvxopt",
@@ -296,6 +307,7 @@ SOLVERS: dict[str, Solver] = {
         inside="glpk",
         most=9e-4,
         coarsest=1e-7,
+        remark=f"{VERTICES}; {UNCOUNTED}",
     ),
     "MPAX": Solver(package="mpax", tolerances=("eps_abs", "eps_rel"), iterations="iteration_limit"),
     "GUROBI": Solver(
@@ -322,6 +334,5 @@ SOLVERS: dict[str, Solver] = {
 """Solvers whose options are known, each by CVXPY's name.
 
 Any other one (GLOP and PDLP, whose options are messages of a protocol, among them) runs a plain ladder at its default
-tolerance, and where it is named only. DAQP, GLPK, HiGHS's simplex methods and SciPy go from vertex to vertex: a looser
-tolerance seldom ends them earlier. ProxQP's relative tolerance is 0 under CVXPY, and stays so.
+tolerance, and where it is named only. ProxQP's relative tolerance is 0 under CVXPY, and stays so.
 """

@@ -1,0 +1,86 @@
+"""What is asked of a solver is what it does: asked for more it takes more iterations and comes nearer, or it is marked.
+
+Over every solver that is installed; `make solvers` runs it in an environment with all the open ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+import pytest
+
+from boostopt import Program, get_backend, get_formulation, list_backends
+from boostopt.backends.base import Attempt, Deadline, Task
+from boostopt.backends.cvxpy.solvers import SOLVERS
+from boostopt.backends.profiles import Profile
+
+ASKED = (1e-2, 1e-4, 1e-6, 1e-8)
+PARAMETERS = {
+    "lpboost": {"nu": 24.0},
+    "qp_reg_adaboost": {"C": 0.1},
+    "erlpboost": {"nu": 24.0, "eta": 50.0},
+    "norm_ball": {"r": 0.2},
+}
+
+UNLICENSED = {"cvxpy:gurobi", "cvxpy:mosek", "cvxpy:mpax"}
+"""Those that are tried where they are wanted: a licence is needed, or minutes."""
+
+
+@cache
+def program(name: str) -> Program:
+    U = np.random.default_rng(5).choice([-1.0, 1.0], size=(120, 25), p=[0.4, 0.6])
+    return get_formulation(name).bind(U, **PARAMETERS[name])
+
+
+def cases(remarked: bool) -> list[tuple[str, str]]:
+    """Solvers with the programs that they take, with or without a remark in the table."""
+    named = [name for name in list_backends() if name.startswith("cvxpy:") and name not in UNLICENSED]
+    known = [name for name in named if name.removeprefix("cvxpy:").upper() in SOLVERS]
+    own = [] if remarked else ["interior"]
+    wanted = [name for name in known if bool(SOLVERS[name.removeprefix("cvxpy:").upper()].remark) == remarked]
+    return [(name, which) for name in [*own, *wanted] for which in PARAMETERS if get_backend(name).takes(program(which))]
+
+
+@cache
+def answers(name: str, which: str) -> Sequence[tuple[Attempt, float]]:
+    """The only attempt and its certified gap at each accuracy."""
+    backend, made = get_backend(name), list[tuple[Attempt, float]]()
+    for accuracy in ASKED:
+        task = Task(program(which), accuracy, Deadline.after(30.0), profile=Profile("asked", accuracy))
+        (attempt,) = backend.attempts(task)
+        made.append((attempt, program(which).certify(attempt.d, attempt.w).scaled_gap))
+    return made
+
+
+@pytest.mark.parametrize(("name", "which"), cases(remarked=False))
+def test_more_asked_for_is_more_iterations_and_a_narrower_certificate(name: str, which: str) -> None:
+    iterations = [attempt.iterations or 0 for attempt, _ in answers(name, which)]
+    gaps = [gap for _, gap in answers(name, which)]
+    assert iterations == sorted(iterations) and 0 < iterations[0] < iterations[-1]
+    assert gaps == sorted(gaps, reverse=True) and gaps[-1] <= 1e-6
+
+
+@pytest.mark.parametrize(("name", "which"), cases(remarked=True))
+def test_what_the_table_remarks_is_so(name: str, which: str) -> None:
+    remark = SOLVERS[name.removeprefix("cvxpy:").upper()].remark
+    counted = [attempt.iterations for attempt, _ in answers(name, which)]
+    gaps = [gap for _, gap in answers(name, which)]
+    if "from vertex to vertex" in remark:
+        assert all(gap <= asked for asked, gap in list(zip(ASKED, gaps, strict=True))[1:])
+    if "does not hand on" in remark:
+        assert counted == [None] * len(ASKED)
+        assert gaps == sorted(gaps, reverse=True) or max(gaps) <= min(ASKED)
+    if "ends at 10,000 iterations" in remark:
+        assert max(count or 0 for count in counted) <= 10_000
+    if "calls linear programs infeasible" in remark and which == "lpboost":
+        assert "infeasible" in {attempt.status for attempt, _ in answers(name, which)}
+    assert min(gaps) <= 1e-4 or "infeasible" in remark
+
+
+@pytest.mark.parametrize("name", sorted(SOLVERS))
+def test_the_table_is_whole(name: str) -> None:
+    solver = SOLVERS[name]
+    assert solver.tolerances and solver.iterations
+    assert bool(solver.gap) <= bool(solver.values) and len(solver.values) <= 2
