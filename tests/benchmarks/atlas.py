@@ -1,6 +1,6 @@
 """The atlas: the standard set of programs by every open solver that is installed, in all its forms, by one command.
 
-    python tests/benchmarks/atlas.py --keep build/atlas --store docs/atlas --page docs/atlas.md
+    python tests/benchmarks/atlas.py --keep build/atlas --store docs/atlas.tar.xz --page docs/atlas.md
 
 It can be stopped and called again at any time: what is in the folder of --keep is not done again. Stumps of three IDA
 sets belong to it; they are read from ../shared/data/ida, beside the repository, or from --data.
@@ -20,7 +20,8 @@ THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_
 os.environ.update(dict.fromkeys(THREADS, "1"))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from benchmarks.atlas_page import stored, written
+from benchmarks.atlas_page import LIMIT, written
+from benchmarks.atlas_solves import KINDS, store
 from boostopt import benchmark
 from boostopt.backends import get_backend
 from boostopt.errors import BoostoptError, SolverNotFound
@@ -30,19 +31,12 @@ from boostopt.programs.program import Program
 DATA = Path(__file__).parents[3] / "shared" / "data" / "ida"
 
 OWN = ("interior", "highs", "highs:ipm", "augmented_lagrangian", "sqp")
-SOLVERS = (
-    *("clarabel", "scs", "ecos", "osqp", "highs", "scipy", "piqp", "proxqp", "qoco", "cvxopt", "daqp", "glpk"),
-)
-"""The open solvers behind CVXPY that take continuous programs. MPAX does not end an LP of 100 x 10 within the limit when
-it has one thread; GLOP and PDLP cannot be loaded beside HiGHS."""
-
-KINDS = ("asked", "certified")
-"""Solves by a profile, each form by itself; attempts until a gap is certified."""
+SOLVERS = (*("clarabel", "scs", "ecos", "osqp", "highs", "scipy", "piqp", "proxqp", "qoco", "cvxopt", "daqp", "glpk"),)
+"""The open solvers behind CVXPY that take continuous programs. MPAX, asked for 1e-9 with one thread, does not end an LP
+of 100 x 10 within the limit; GLOP and PDLP cannot be loaded beside HiGHS."""
 
 PROFILES = ("default", "high")
 GAPS = (1e-3, 1e-6, 1e-9)
-LIMIT = 60.0
-
 LINEAR_FORMS, FORMS = (
     ("primal", "density", "dual"),
     ("primal", "density", "rated", "density-rated", "dual", "dual-rated"),
@@ -59,7 +53,7 @@ def options() -> argparse.Namespace:
     """Return the command line's."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--keep", type=Path, required=True, help="the folder of finished solves, made if not there")
-    parser.add_argument("--store", type=Path, help="the folder where they are stored compressed")
+    parser.add_argument("--store", type=Path, required=True, help="the archive in which they are stored")
     parser.add_argument("--page", type=Path, help="the page whose tables are written")
     parser.add_argument("--data", type=Path, default=DATA, help="the folder of the IDA sets")
     parser.add_argument("--budget", type=float, default=36_000.0, help="seconds after which no solve begins (36000)")
@@ -70,16 +64,15 @@ def main() -> int:
     """Solve what is open, store it, write the page; 1 if the budget did not suffice."""
     given = options()
     try:
+        programs = standard_programs(given.data)
         for kind in KINDS:
             (given.keep / kind).mkdir(parents=True, exist_ok=True)
-        programs = standard_programs(given.data)
         until, missing = time.monotonic() + given.budget, 0
         for label in sorted(programs, key=lambda label: entries(programs[label])):
             missing += finish(label, programs[label], given.keep, until)
-        if given.store is not None:
-            stored(given.keep, given.store)
+        store(given.keep, given.store)
         if given.page is not None:
-            written(given.page, given.store or given.keep)
+            written(given.page, given.store)
     except BoostoptError as failure:
         print(failure, file=sys.stderr)
         return 2
@@ -116,7 +109,7 @@ def finish(label: str, program: Program, keep: Path, until: float) -> int:
             resume=keep / kind / f"{label.replace(' ', '_')}.jsonl",
             any_version=True,
             warm_up=False,
-            budget=max(until - time.monotonic(), 1e-3),
+            budget=max(until - time.monotonic(), 1e-9),
             progress=True,
         )
         missing += sum(run.reason == "no time left" for run in done.runs)

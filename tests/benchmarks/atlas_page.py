@@ -1,13 +1,274 @@
-"""The page of the atlas, made from the solves that are stored."""
+"""The page of the atlas: tables between two markers, made from the solves that are stored."""
 
 from __future__ import annotations
 
+import math
+import statistics
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from benchmarks.atlas_solves import (
+    GOOD,
+    Solves,
+    best_forms,
+    case_of,
+    form_of,
+    formulation_of,
+    read,
+    solver_of,
+)
+from boostopt.comparison.rows import FAILURES, Row
+from boostopt.comparison.scores import SHIFT_SECONDS, shifted_geometric_mean
+from boostopt.comparison.wording import ratio, seconds
+from boostopt.errors import DataError
+from boostopt.files import replace_file
 
-def stored(keep: Path, store: Path) -> None:
-    """Store finished solves compressed."""
+BEGIN, END = "<!-- made by tests/benchmarks/atlas.py: begin -->", "<!-- made by tests/benchmarks/atlas.py: end -->"
+LIMIT = 60.0
+GAPS = (1e-3, 1e-6, 1e-9)
+NONE = "·"
+NO_CONTRADICTION = "No interval contradicts another one."
 
 
-def written(page: Path, store: Path) -> None:
-    """Write the page."""
+def written(page: Path, archive: Path) -> None:
+    """Put the tables between the markers of a page, replacing what is there.
+
+    Raises
+    ------
+    DataError
+        The page has not both markers, in this order.
+    """
+    before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise DataError(f"expected the lines {BEGIN} and {END} in {page}; one is missing. Add them where tables go.")
+    text = f"{before}{BEGIN}\n\n{tables(read(archive))}\n\n{END}{after}"
+    replace_file(page, lambda file: file.write(text.encode()))
+
+
+def tables(solves: Solves) -> str:
+    """Return all tables as Markdown."""
+    high = [row for row in solves.asked if row.ran and row.profile == "high"]
+    parts = [
+        ("Seconds to a certified gap of 1e-6", _SECONDS, certified_table(solves.certified, 1e-6)),
+        ("How many programs, how far", _FAR, far_table(solves.certified)),
+        ("Who says optimal", _SAYS, claims_table(solves.asked)),
+        ("Why solves failed", _WHY, failures_table(high)),
+        ("Where each gives up", _WHERE, where_table(high)),
+        ("The same accuracy asked of all", _SAME, same_table(solves.asked)),
+        ("Forms", _FORMS, forms_table(high)),
+        ("Memory", _MEMORY, memory_table(high)),
+        ("Versions", made_with(solves), versions_table(solves.rows)),
+    ]
+    return "\n\n".join(f"## {title}\n\n{words}\n\n" + "\n".join(table) for title, words, table in parts)
+
+
+_SECONDS = (
+    f"Attempts are made, form after form, until the certificate is as narrow. Shifted geometric means over the "
+    f"programs of a formulation (shift {SHIFT_SECONDS:g} s); a failure counts as the limit of {LIMIT:g} s and makes "
+    "it a lower bound, its count behind it. The best is bold."
+)
+_FAR = "The programs of all that a solver takes that it brought to a certified gap, its ladder of forms and accuracies."
+_SAYS = (
+    "Of the solves, all forms together, in which the solver says that it found an optimum: how many have a certified "
+    "gap wider than this, and the widest one. `default` is the solver as it is shipped, `high` asks for 1e-9."
+)
+_WHY = f"Asked for 1e-9, each form by itself: the solves whose certified gap is wider than {GOOD:g}, by kind."
+_WHERE = (
+    f"Asked for 1e-9, the best form of each program: the formulations, of those that the solver takes, whose certified "
+    f"gap stayed wider than {GOOD:g}, for each kind of margins. {NONE}: none."
+)
+_SAME = (
+    "Each rival in the form that serves it best on each program, all asked for the same accuracy and ended by their "
+    f"own estimate. The ratio is the geometric mean of its seconds over those of `interior`, over the programs on "
+    f"which both came to a certified gap of {GOOD:g}."
+)
+_FORMS = f"Asked for 1e-9: on how many programs a form came to a certified gap of {GOOD:g}, and its mean seconds."
+_MEMORY = "Asked for 1e-9: megabytes by which the process of the solver came to exceed what it held before."
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _head(cells: Sequence[str]) -> Iterator[str]:
+    yield _row(cells)
+    yield _row(["---", *["---:"] * (len(cells) - 1)])
+
+
+def _in_order(names: Iterable[str]) -> list[str]:
+    """Return names once, boostopt's own first."""
+    return sorted(set(names), key=lambda name: (name.startswith("cvxpy:"), name))
+
+
+def _grouped(rows: Iterable[Row], by: Callable[[Row], str]) -> dict[str, list[Row]]:
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(by(row), []).append(row)
+    return groups
+
+
+def _mean(rows: Sequence[Row], gap: float) -> tuple[float, int]:
+    """Return the shifted geometric mean of the seconds to a gap, and how many did not come to it."""
+    times = [row.seconds if row.scaled_gap <= gap else LIMIT for row in rows]
+    return shifted_geometric_mean(times), sum(row.scaled_gap > gap for row in rows)
+
+
+def certified_table(certified: Sequence[Row], gap: float) -> Iterator[str]:
+    """Yield solvers against formulations."""
+    rows = [row for row in certified if row.tol == gap]
+    formulations = list(dict.fromkeys(map(formulation_of, rows)))
+    yield from _head(["solver", *(f"`{name}`" for name in formulations)])
+    by_solver = _grouped([row for row in rows if row.ran], solver_of)
+    best = {
+        name: min(_mean(of, gap)[0] for of in _grouped_by_solver(rows, name).values() if of) for name in formulations
+    }
+    for solver in _in_order(by_solver):
+        of = _grouped(by_solver[solver], formulation_of)
+        yield _row([f"`{solver}`", *(_time(of.get(name, []), gap, best[name]) for name in formulations)])
+
+
+def _grouped_by_solver(rows: Iterable[Row], formulation: str) -> dict[str, list[Row]]:
+    return _grouped([row for row in rows if row.ran and formulation_of(row) == formulation], solver_of)
+
+
+def _time(rows: Sequence[Row], gap: float, best: float) -> str:
+    if not rows:
+        return NONE
+    mean, failed = _mean(rows, gap)
+    words = f"≥ {seconds(mean)} ({failed})" if failed else seconds(mean)
+    return f"**{words}**" if mean == best and not failed else words
+
+
+def far_table(certified: Sequence[Row]) -> Iterator[str]:
+    """Yield how many programs each solver brought to each gap."""
+    by_solver = _grouped([row for row in certified if row.ran], solver_of)
+    yield from _head(["solver", "programs", *(f"{gap:g}" for gap in GAPS)])
+    for solver in _in_order(by_solver):
+        of = by_solver[solver]
+        counts = [sum(row.tol == gap and row.reached for row in of) for gap in GAPS]
+        yield _row([f"`{solver}`", str(len({row.program for row in of})), *map(str, counts)])
+
+
+def claims_table(asked: Sequence[Row]) -> Iterator[str]:
+    """Yield how often a claim of an optimum is not true."""
+    yield from _head(["solver", "asked for", "says optimal", "of solves", "> 1e-6", "> 1e-3", "> 0.1", "widest"])
+    by_solver = _grouped([row for row in asked if row.ran], solver_of)
+    for solver in _in_order(by_solver):
+        for profile, of in sorted(_grouped(by_solver[solver], lambda row: row.profile or "").items()):
+            claiming = [row.scaled_gap for row in of if row.claims]
+            wider = [str(sum(gap > limit for gap in claiming)) for limit in (1e-6, 1e-3, 0.1)]
+            widest = f"{max(claiming):.0e}" if claiming else NONE
+            yield _row([f"`{solver}`", profile, str(len(claiming)), str(len(of)), *wider, widest])
+
+
+def failures_table(high: Sequence[Row]) -> Iterator[str]:
+    """Yield the failures of each solver by kind."""
+    kinds = list(FAILURES)
+    by_solver = _grouped(high, solver_of)
+    yield from _head(["solver", "solves", "good", *kinds])
+    for solver in _in_order(by_solver):
+        of = by_solver[solver]
+        bad = [row for row in of if row.scaled_gap > GOOD]
+        counts = Counter(row.failure for row in bad)
+        cells = [str(counts[kind]) if counts[kind] else NONE for kind in kinds]
+        yield _row([f"`{solver}`", str(len(of)), str(len(of) - len(bad)), *cells])
+    yield ""
+    yield ". ".join(f"*{kind}*: {words}" for kind, words in FAILURES.items()) + "."
+
+
+def where_table(high: Sequence[Row]) -> Iterator[str]:
+    """Yield what each solver did not come to, for each kind of margins."""
+    best = best_forms(high)
+    cases = list(dict.fromkeys(map(case_of, best)))
+    yield from _head(["solver", *(f"`{case}`" for case in cases)])
+    by_solver = _grouped(best, solver_of)
+    for solver in _in_order(by_solver):
+        of = _grouped(by_solver[solver], case_of)
+        yield _row([f"`{solver}`", *(_given_up(of.get(case, [])) for case in cases)])
+
+
+def _given_up(rows: Sequence[Row]) -> str:
+    bad = sorted(formulation_of(row) for row in rows if row.scaled_gap > GOOD)
+    if len(bad) == len(rows):
+        return "all" if rows else ""
+    return ", ".join(bad) or NONE
+
+
+def same_table(asked: Sequence[Row]) -> Iterator[str]:
+    """Yield the seconds of the best form of each rival over those of the interior point."""
+    yield from _head(["rival", "asked for", "both came to it", "ratio", "least", "most"])
+    best = best_forms(row for row in asked if row.ran)
+    own = {(row.program, row.profile): row for row in best if row.backend == "interior" and row.scaled_gap <= GOOD}
+    by_solver = _grouped([row for row in best if row.backend != "interior"], solver_of)
+    for solver in _in_order(by_solver):
+        for profile, of in sorted(_grouped(by_solver[solver], lambda row: row.profile or "").items()):
+            both = [row for row in of if row.scaled_gap <= GOOD and (row.program, profile) in own]
+            ratios = [row.seconds / own[row.program, profile].seconds for row in both]
+            if not ratios:
+                yield _row([f"`{solver}`", profile, f"0 of {len(of)}", NONE, NONE, NONE])
+                continue
+            middle = math.exp(statistics.fmean(map(math.log, ratios)))
+            spread = [ratio(value) for value in (middle, min(ratios), max(ratios))]
+            yield _row([f"`{solver}`", profile, f"{len(both)} of {len(of)}", *spread])
+
+
+def forms_table(high: Sequence[Row]) -> Iterator[str]:
+    """Yield how each form serves each solver."""
+    rows = [row for row in high if form_of(row)]
+    for title, entropies in (("entropies", True), ("linear and quadratic programs, norms", False)):
+        of = [row for row in rows if ("rated" in _forms_of(rows, row)) == entropies]
+        forms = list(dict.fromkeys(sorted(map(form_of, of), key=_place)))
+        yield from _head([title, *(f"`{form}`" for form in forms)])
+        for solver, its in sorted(_grouped(of, solver_of).items()):
+            by_form = _grouped(its, form_of)
+            yield _row([f"`{solver}`", *(_served(by_form.get(form, [])) for form in forms)])
+        yield ""
+
+
+def _forms_of(rows: Sequence[Row], row: Row) -> set[str]:
+    """Return the words in the forms in which a program was handed over."""
+    return {part for other in rows if other.program == row.program for part in form_of(other).split("-")}
+
+
+def _place(form: str) -> int:
+    return ["primal", "density", "rated", "density-rated", "dual", "dual-rated"].index(form)
+
+
+def _served(rows: Sequence[Row]) -> str:
+    if not rows:
+        return NONE
+    mean, failed = _mean(rows, GOOD)
+    return f"{len(rows) - failed} of {len(rows)}, {seconds(mean)} s"
+
+
+def memory_table(high: Sequence[Row]) -> Iterator[str]:
+    """Yield the memory of each solver."""
+    yield from _head(["solver", "median", "most", "on"])
+    by_solver = _grouped([row for row in high if row.peak_memory is not None], solver_of)
+    for solver in _in_order(by_solver):
+        of = sorted(by_solver[solver], key=lambda row: row.peak_memory or 0)
+        middle, most = of[len(of) // 2].peak_memory or 0, of[-1].peak_memory or 0
+        yield _row([f"`{solver}`", f"{middle / 1e6:.0f}", f"{most / 1e6:.0f}", of[-1].program])
+
+
+def made_with(solves: Solves) -> str:
+    """Say what was solved, on what, and whether the intervals agree."""
+    machine = solves.machine
+    threads = ", ".join(f"{name}={value}" for name, value in machine["threads"].items())
+    wrong = solves.contradicted
+    agree = f"**The intervals of {', '.join(wrong)} contradict each other.**" if wrong else NO_CONTRADICTION
+    return (
+        f"{len(solves.rows)} solves of {len(solves.programs)} programs. {agree} boostopt {', '.join(solves.versions)}; "
+        f"NumPy {machine['numpy']}, {machine['blas']}, Python {machine['python']}, {machine['cpu']}, {threads}; each "
+        f"solve in a process of its own on one core, {LIMIT:g} s at most, once, without a solve before it."
+    )
+
+
+def versions_table(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the solvers with their versions."""
+    yield from _head(["solver", "version"])
+    versions = {solver_of(row): row.version for row in rows}
+    for solver in _in_order(versions):
+        yield _row([f"`{solver}`", versions[solver] or "of boostopt"])

@@ -40,7 +40,9 @@ def cases(remarked: bool) -> list[tuple[str, str]]:
     known = [name for name in named if name.removeprefix("cvxpy:").upper() in SOLVERS]
     own = [] if remarked else ["interior"]
     wanted = [name for name in known if bool(SOLVERS[name.removeprefix("cvxpy:").upper()].remark) == remarked]
-    return [(name, which) for name in [*own, *wanted] for which in PARAMETERS if get_backend(name).takes(program(which))]
+    return [
+        (name, which) for name in [*own, *wanted] for which in PARAMETERS if get_backend(name).takes(program(which))
+    ]
 
 
 @cache

@@ -1,0 +1,136 @@
+"""The atlas's solves: stored compressed, read again, and counted."""
+
+from __future__ import annotations
+
+import math
+import tarfile
+import tempfile
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from boostopt.comparison.documents import load
+from boostopt.comparison.rows import Row
+from boostopt.errors import DataError
+from boostopt.files import replace_file
+
+KINDS = ("asked", "certified")
+"""Solves by a profile, each form by itself; attempts until a gap is certified."""
+
+
+MOST_BYTES = 5_000_000
+"""What is stored may have so many."""
+
+
+@dataclass(frozen=True)
+class Solves:
+    """Finished solves of the atlas.
+
+    Attributes
+    ----------
+    asked, certified
+        One solve each by a profile in one form; attempts in several forms until a gap is certified.
+    versions
+        Of boostopt, with which they were made.
+    machine
+        On what.
+    """
+
+    asked: tuple[Row, ...]
+    certified: tuple[Row, ...]
+    versions: tuple[str, ...]
+    machine: Mapping[str, Any]
+
+    @cached_property
+    def rows(self) -> tuple[Row, ...]:
+        """All of them that ran."""
+        return tuple(row for row in (*self.asked, *self.certified) if row.ran)
+
+    @property
+    def programs(self) -> list[str]:
+        """The labels of the programs, in order."""
+        return list(dict.fromkeys(row.program for row in self.rows))
+
+    @property
+    def contradicted(self) -> list[str]:
+        """The programs whose intervals have no point in common: there boostopt would be wrong."""
+        ends: dict[str, tuple[float, float]] = {}
+        for row in self.rows:
+            lower, upper = ends.get(row.program, (-math.inf, math.inf))
+            ends[row.program] = max(lower, row.lower), min(upper, row.upper)
+        return [label for label, (lower, upper) in ends.items() if lower > upper]
+
+
+def store(keep: Path, path: Path) -> None:
+    """Store the files of finished solves in a compressed archive, each with the same owner and date."""
+    files = sorted(keep.glob("*/*.jsonl"))
+    if not files:
+        raise DataError(f"expected finished solves in {keep}; there are none. Run the atlas for a while first.")
+
+    def anonymous(about: tarfile.TarInfo) -> tarfile.TarInfo:
+        about.uid = about.gid = about.mtime = 0
+        about.uname = about.gname = ""
+        return about
+
+    def write(out: Any) -> None:
+        with tarfile.open(fileobj=out, mode="w:xz", preset=9) as archive:
+            for file in files:
+                archive.add(file, str(file.relative_to(keep)), filter=anonymous)
+
+    replace_file(path, write)
+
+
+def read(path: Path) -> Solves:
+    """Read an archive of finished solves."""
+    rows: dict[str, list[Row]] = {kind: [] for kind in KINDS}
+    versions, machine = dict[str, None](), dict[str, Any]()
+    with tempfile.TemporaryDirectory() as folder, tarfile.open(path) as archive:
+        archive.extractall(folder, filter="data")
+        for kind in KINDS:
+            for file in sorted(Path(folder, kind).glob("*.jsonl")):
+                made = load(file).benchmark
+                rows[kind] += made.runs
+                versions |= dict.fromkeys(made.boostopt.split(", "))
+                machine = dict(made.machine)
+    return Solves(tuple(rows["asked"]), tuple(rows["certified"]), tuple(versions), machine)
+
+
+def solver_of(row: Row) -> str:
+    """Return the solver without its form: "cvxpy:scs"."""
+    return ":".join(row.backend.split(":")[:2]) if row.backend.startswith("cvxpy:") else row.backend
+
+
+def form_of(row: Row) -> str:
+    """Return the form that a solver was pinned to, "" for none."""
+    return ":".join(row.backend.split(":")[2:]) if row.backend.startswith("cvxpy:") else ""
+
+
+def formulation_of(row: Row) -> str:
+    """Return the formulation of a row's program."""
+    return row.program.partition(" on ")[0]
+
+
+def case_of(row: Row) -> str:
+    """Return the margins of a row's program."""
+    return row.program.partition(" on ")[2]
+
+
+def best_forms(rows: Iterable[Row]) -> list[Row]:
+    """Return of each program, solver and profile the best form: the earliest that reached 1e-6, else the narrowest."""
+    best: dict[tuple[str, str, str | None], Row] = {}
+    for row in rows:
+        key = row.program, solver_of(row), row.profile
+        if key not in best or _rank(row) < _rank(best[key]):
+            best[key] = row
+    return list(best.values())
+
+
+GOOD = 1e-6
+"""The certified gap from which on an answer counts as good."""
+
+
+def _rank(row: Row) -> tuple[bool, float]:
+    good = row.scaled_gap <= GOOD
+    return not good, row.seconds if good else row.scaled_gap

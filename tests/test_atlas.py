@@ -1,0 +1,112 @@
+"""The atlas: what is run, stored and read again, and its page."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from benchmarks import atlas
+from benchmarks.atlas_page import BEGIN, END, tables, written
+from benchmarks.atlas_solves import KINDS, MOST_BYTES, best_forms, form_of, read, solver_of, store
+
+from boostopt.errors import DataError
+from boostopt.instances.standard import standard_programs
+
+ROOT = Path(__file__).parents[1]
+ARCHIVE, PAGE = ROOT / "docs" / "atlas.tar.xz", ROOT / "docs" / "atlas.md"
+SOLVERS = ("clarabel", "osqp")
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The solves of two small programs by three solvers."""
+    keep = tmp_path_factory.mktemp("keep")
+    programs = standard_programs()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(atlas, "OWN", ("interior",))
+        patch.setattr(atlas, "SOLVERS", SOLVERS)
+        for kind in KINDS:
+            (keep / kind).mkdir()
+        for label in ("lpboost on random_tiny", "corrective_erlpboost on random_tiny"):
+            assert atlas.finish(label, programs[label], keep, time.monotonic() + 600) == 0
+    store(keep, keep / "atlas.tar.xz")
+    return keep / "atlas.tar.xz"
+
+
+def test_every_solve_of_the_plan_is_stored_and_read_again(archive: Path) -> None:
+    solves = read(archive)
+    linear = [row for row in solves.asked if row.program.startswith("lpboost")]
+    # interior once, two solvers in three forms, each by two profiles
+    assert len(linear) == 2 * (1 + 2 * 3)
+    assert len(solves.asked) == len(linear) + 2 * (1 + 6)  # OSQP takes no exponential cone
+    assert len(solves.certified) == 3 * (1 + 2) + 3 * (1 + 1)
+    assert not solves.contradicted and len(solves.programs) == 2
+    assert all(row.isolated and row.claimed_gap is not None for row in solves.rows if row.profile == "high")
+    assert {form_of(row) for row in linear} == {"", "primal", "density", "dual"}
+    assert {solver_of(row) for row in linear} == {"interior", "cvxpy:clarabel", "cvxpy:osqp"}
+
+
+def test_what_is_finished_is_not_solved_again(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(atlas, "OWN", ("interior",))
+    monkeypatch.setattr(atlas, "SOLVERS", SOLVERS)
+    before = {path: path.read_bytes() for path in archive.parent.glob("*/*.jsonl")}
+    label = "lpboost on random_tiny"
+    assert atlas.finish(label, standard_programs()[label], archive.parent, -math.inf) == 0
+    assert {path: path.read_bytes() for path in archive.parent.glob("*/*.jsonl")} == before
+
+
+def test_where_time_is_over_the_missing_solves_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(atlas, "OWN", ("interior",))
+    monkeypatch.setattr(atlas, "SOLVERS", ())
+    for kind in KINDS:
+        (tmp_path / kind).mkdir()
+    label = "lpboost on random_tiny"
+    assert atlas.finish(label, standard_programs()[label], tmp_path, -math.inf) == len(atlas.PROFILES) + len(atlas.GAPS)
+
+
+def test_equal_solves_make_an_equal_archive(archive: Path) -> None:
+    store(archive.parent, archive.parent / "again.tar.xz")
+    assert (archive.parent / "again.tar.xz").read_bytes() == archive.read_bytes()
+    with pytest.raises(DataError, match="expected finished solves"):
+        store(archive, archive.parent / "none.tar.xz")
+
+
+def test_the_page_gets_its_tables_between_the_markers(archive: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text(f"before\n{BEGIN}\nhere before\n{END}\nafter\n")
+    written(page, archive)
+    text = page.read_text()
+    assert text.startswith("before\n") and text.endswith(f"{END}\nafter\n") and "here before" not in text
+    assert tables(read(archive)) in text and "No interval contradicts another one." in text
+    page.write_text("no markers")
+    with pytest.raises(DataError, match="expected the lines"):
+        written(page, archive)
+    assert page.read_text() == "no markers"
+
+
+def test_the_best_form_is_the_earliest_good_one(archive: Path) -> None:
+    solves = read(archive)
+    best = {(row.program, solver_of(row), row.profile): row for row in best_forms(solves.asked)}
+    for row in solves.asked:
+        of = best[row.program, solver_of(row), row.profile]
+        assert (of.scaled_gap > 1e-6) <= (row.scaled_gap > 1e-6)
+        assert row.scaled_gap > 1e-6 or of.seconds <= row.seconds
+
+
+def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = ["atlas.py", "--keep", "build/nothing", "--store", "build/nothing.tar.xz", "--data", "nowhere"]
+    monkeypatch.setattr(sys, "argv", asked)
+    monkeypatch.chdir(ROOT / "tests")
+    assert atlas.main() == 2
+    assert "expected the IDA set nowhere/german.npz" in capsys.readouterr().err
+
+
+@pytest.mark.thorough
+def test_the_stored_page_is_that_of_the_stored_solves() -> None:
+    assert ARCHIVE.stat().st_size <= MOST_BYTES
+    solves = read(ARCHIVE)
+    assert not solves.contradicted and len({solver_of(row) for row in solves.rows}) >= 10
+    assert tables(solves) in PAGE.read_text(encoding="utf-8")
