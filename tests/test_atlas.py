@@ -36,6 +36,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return keep / "atlas.tar.xz"
 
 
+@pytest.mark.thorough
 def test_every_solve_of_the_plan_is_stored_and_read_again(archive: Path) -> None:
     solves = read(archive)
     linear = [row for row in solves.asked if row.program.startswith("lpboost")]
@@ -49,6 +50,7 @@ def test_every_solve_of_the_plan_is_stored_and_read_again(archive: Path) -> None
     assert {solver_of(row) for row in linear} == {"interior", "cvxpy:clarabel", "cvxpy:osqp"}
 
 
+@pytest.mark.thorough
 def test_what_is_finished_is_not_solved_again(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(atlas, "OWN", ("interior",))
     monkeypatch.setattr(atlas, "SOLVERS", SOLVERS)
@@ -58,6 +60,7 @@ def test_what_is_finished_is_not_solved_again(archive: Path, monkeypatch: pytest
     assert {path: path.read_bytes() for path in archive.parent.glob("*/*.jsonl")} == before
 
 
+@pytest.mark.thorough
 def test_where_time_is_over_the_missing_solves_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(atlas, "OWN", ("interior",))
     monkeypatch.setattr(atlas, "SOLVERS", ())
@@ -67,6 +70,7 @@ def test_where_time_is_over_the_missing_solves_are_counted(tmp_path: Path, monke
     assert atlas.finish(label, standard_programs()[label], tmp_path, -math.inf) == len(atlas.PROFILES) + len(atlas.GAPS)
 
 
+@pytest.mark.thorough
 def test_equal_solves_make_an_equal_archive(archive: Path) -> None:
     store(archive.parent, archive.parent / "again.tar.xz")
     assert (archive.parent / "again.tar.xz").read_bytes() == archive.read_bytes()
@@ -74,6 +78,7 @@ def test_equal_solves_make_an_equal_archive(archive: Path) -> None:
         store(archive, archive.parent / "none.tar.xz")
 
 
+@pytest.mark.thorough
 def test_the_page_gets_its_tables_between_the_markers(archive: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"before\n{BEGIN}\nhere before\n{END}\nafter\n")
@@ -87,6 +92,7 @@ def test_the_page_gets_its_tables_between_the_markers(archive: Path, tmp_path: P
     assert page.read_text() == "no markers"
 
 
+@pytest.mark.thorough
 def test_the_best_form_is_the_earliest_good_one(archive: Path) -> None:
     solves = read(archive)
     best = {(row.program, solver_of(row), row.profile): row for row in best_forms(solves.asked)}

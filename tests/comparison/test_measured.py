@@ -20,7 +20,7 @@ ROUGH = attempt(np.eye(6)[0], [1, 0, 0], status="fine")
 
 
 def row_of(backend: Fake, tol: float = 1e-6, isolate: bool = False) -> Row:
-    (row,) = compare(reference_lpboost(), backend, tol, 2.0, isolate=isolate).rows
+    (row,) = compare(reference_lpboost(), backend, tol, 0.7 if isolate else None, isolate=isolate).rows
     return row
 
 
