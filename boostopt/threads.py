@@ -1,7 +1,7 @@
 """One BLAS thread: what is multiplied here is too short for more, and on busy cores they wait for each other.
 
 Measured on two cores: a second thread saves at most a seventh of a solve up to t = 1000 hypotheses, and costs 2 to 8
-times as much beside two busy processes.
+times as much beside two busy processes. `at_most` gives more, to BLAS and to solvers that take a number of threads.
 
 Most libraries have one number of threads for the whole process, some one for each thread of Python. The first one in
 lowers a number that all share, and the last one out restores it; one of its own each thread lowers and restores itself.
@@ -13,6 +13,7 @@ import os
 import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol, runtime_checkable
 
@@ -30,9 +31,27 @@ class Library(Protocol):
         ...
 
 
+_most: ContextVar[int | None] = ContextVar("most", default=None)
+
+
+def most_threads() -> int | None:
+    """Return how many threads a solve may have; None where nobody has said: one for BLAS, and solvers as they come."""
+    return _most.get()
+
+
+@contextmanager
+def at_most(threads: int | None) -> Generator[None]:
+    """Give the solves that begin inside so many threads at most; None as if nobody had said."""
+    token = _most.set(threads)
+    try:
+        yield
+    finally:
+        _most.reset(token)
+
+
 @dataclass(frozen=True)
 class Lowered:
-    """A number that was lowered to one.
+    """A number that was lowered.
 
     Attributes
     ----------
@@ -50,7 +69,7 @@ class Lowered:
 
 
 class Limit:
-    """One thread for each library, as long as the calling thread is inside.
+    """One thread for each library, or what `at_most` says, as long as the calling thread is inside.
 
     Parameters
     ----------
@@ -103,15 +122,16 @@ class Limit:
         self._lock.release()
 
     def _lower(self, thread: int) -> None:
-        """Lower the numbers that the calling thread finds above one."""
+        """Lower the numbers that the calling thread finds above what is allowed."""
+        most = most_threads() or 1
         if self._libraries is None:
             self._libraries = self._look()
         for k, library in enumerate(self._libraries):
             threads = library.get_num_threads()
-            if threads > 1:
-                _set(library, 1)
+            if threads > most:
+                _set(library, most)
                 if k not in self._shared:
-                    self._shared[k] = _is_shared(library)
+                    self._shared[k] = _is_shared(library, most)
                 self._lowered.append(Lowered(library, threads, None if self._shared[k] else thread))
 
     def _restore(self, thread: int) -> None:
@@ -125,7 +145,10 @@ class Limit:
 
 @contextmanager
 def one_thread() -> Generator[None]:
-    """Give BLAS one thread; contexts may be nested, and open in several threads of Python."""
+    """Give BLAS one thread, or what `at_most` says; contexts may be nested, and open in several threads of Python.
+
+    The outermost one counts.
+    """
     thread = _LIMIT.enter()
     try:
         yield
@@ -148,13 +171,13 @@ def _set(library: Any, threads: int) -> None:
     give_up()
 
 
-def _is_shared(library: Library) -> bool:
-    """Whether the number that the calling thread has just set to one is that of other threads as well."""
+def _is_shared(library: Library, most: int) -> bool:
+    """Whether the number that the calling thread has just set is that of other threads as well."""
     seen = list[int]()
     other = threading.Thread(target=lambda: seen.append(library.get_num_threads()))
     other.start()
     other.join()
-    return seen == [1]
+    return seen == [most]
 
 
 def _loaded() -> Sequence[Library]:

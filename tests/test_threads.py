@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,11 @@ from threadpoolctl import threadpool_info, threadpool_limits
 import boostopt
 from boostopt.backends.base import Attempt, Backend, Capability, Task
 from boostopt.classifiers import margin_boost
+from boostopt.comparison import benchmark
+from boostopt.comparison.documents import load
 from boostopt.estimators import MarginBoostClassifier, RBFNetworkClassifier
 from boostopt.oracles.rbf import fitting
-from boostopt.threads import Limit, one_thread
+from boostopt.threads import Limit, at_most, most_threads, one_thread
 
 GIVEN = 3
 """Threads that the tests give BLAS: whatever the machine has, it is another number than one."""
@@ -319,3 +322,59 @@ def test_a_certificate_is_made_with_one_thread(seen: list[int], monkeypatch: pyt
     program.certify(np.full(6, 1 / 6))
     program.recover(np.full(6, 1 / 6))
     assert seen and set(seen) == {1}
+
+
+def test_as_many_threads_are_left_as_are_given_and_never_more_than_there_are() -> None:
+    with given():
+        with at_most(2), one_thread():
+            assert set(blas()) == {2}
+            with at_most(1), one_thread():  # the outermost one counts
+                assert set(blas()) == {2}
+        with at_most(GIVEN + 5), one_thread():
+            assert set(blas()) == {GIVEN}
+        with at_most(None), one_thread():
+            assert set(blas()) == {1}
+        assert most_threads() is None
+
+
+@dataclass(frozen=True)
+class Counting(Backend):
+    """A backend that says how many threads BLAS has where it runs."""
+
+    @property
+    def name(self) -> str:
+        return "counting"
+
+    @property
+    def version(self) -> str:
+        return "1"
+
+    def takes(self, program: boostopt.Program) -> Capability:
+        return Capability(True)
+
+    def attempts(self, task: Task) -> Iterator[Attempt]:
+        yield Attempt("", {}, f"{max(blas(), default=1)} {most_threads()}", False)
+
+
+@pytest.mark.parametrize("isolate", [False, True])
+def test_rows_say_how_many_threads_their_solves_were_given(isolate: bool) -> None:
+    with given():
+        for threads, seen in ((1, "1 1"), (2, "2 2"), (None, "1 None")):
+            (row,) = boostopt.compare(reference_erlpboost(), Counting(), isolate=isolate, threads=threads).rows
+            if not isolate or seen != "2 2" or len(os.sched_getaffinity(0)) > 1:
+                assert row.solver_status == seen
+            assert row.threads == threads and row.isolated == isolate
+    with pytest.raises(boostopt.OptionError, match="threads"):
+        boostopt.compare(reference_erlpboost(), Counting(), threads=0)
+
+
+def test_a_benchmark_says_how_many_threads_its_solves_were_given(tmp_path: Path) -> None:
+    path = tmp_path / "runs.jsonl"
+    made = benchmark(reference_erlpboost(), "cvxpy:clarabel", 1e-3, 1, threads=1, resume=path)
+    assert made.settings.threads == 1 and "threads 1 for a solve" in made.made_with
+    assert all((run.options or {})["max_threads"] == 1 for run in made.runs)
+    assert load(path).benchmark.settings.threads == 1
+    with pytest.raises(boostopt.DataError, match="its threads is 1, here it is 2"):
+        benchmark(reference_erlpboost(), "cvxpy:clarabel", 1e-3, 1, threads=2, resume=path)
+    with pytest.raises(boostopt.DataError, match="threads"):
+        benchmark(reference_erlpboost(), "cvxpy:clarabel", 1e-3, 1, resume=path)

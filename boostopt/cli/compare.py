@@ -70,6 +70,7 @@ def compare_command(
         str | None, typer.Option(help="Forms to pin CVXPY's solvers to: primal,density-rated,dual-rated,ladder,...")
     ] = None,
     isolate: Annotated[bool, typer.Option("--isolate", help="Run solvers in a child process that may die.")] = False,
+    threads: Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Threads that each solve may have.")] = None,
     repeats: Annotated[
         int | None, typer.Option(**WHOLE_NUMBER, help="Measured solves of each; prints medians and quartiles.")
     ] = None,
@@ -113,9 +114,19 @@ def compare_command(
         )
         names, pinned = read_names(backends), read_names(forms)
         solvers = read_solver_options(option)
+        how: dict[str, Any] = {"forms": pinned, "isolate": isolate, "threads": threads, "origin": origin}
         if isinstance(programs, Program) and (repeats, profiles, resume, budget) == (None, None, None, None):
             result = compare(
-                programs, names, tol, time_limit, True, solvers, forms=pinned, isolate=isolate, origin=origin
+                programs,
+                names,
+                tol,
+                time_limit,
+                True,
+                solvers,
+                forms=pinned,
+                isolate=isolate,
+                threads=threads,
+                origin=origin,
             )
         else:
             result = benchmark(
@@ -124,14 +135,12 @@ def compare_command(
                 read_profiles(profiles, tol),
                 DEFAULT_REPEATS if repeats is None else repeats,
                 time_limit=time_limit,
-                forms=pinned,
-                isolate=isolate,
                 resume=resume,
                 budget=budget,
                 random_state=draw.random_state,
                 progress=True,
-                origin=origin,
                 solver_options=solvers,
+                **how,
             )
     try:
         _print(result, json, csv)

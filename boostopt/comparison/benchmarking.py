@@ -78,13 +78,17 @@ def benchmark(
     asked = _asked(profiles)
     gaps = tuple(gap for _, gap in asked)
     named = tuple(profile.name for profile, _ in asked if profile is not None)
-    settings = Settings(gaps, how_often, options.time_limit, options.isolate, options.random_state, named)
+    settings = Settings(
+        gaps, how_often, options.time_limit, options.isolate, options.random_state, named, options.threads
+    )
     say, origin = called(options.progress, of_solves), options.origin or Origin.here()
     solver_options = options.solver_options or {}
-    opened = open_backends(backends, options.forms, options.isolate, solver_options)
+    opened = open_backends(backends, options.forms, options.isolate, solver_options, options.threads)
     wanted = [(row.asked_by(profile), gap) for row in opened for profile, gap in asked]
     digests = {label: program_digest(program) for label, program in labelled.items()}
     about = {"programs": digests, "time_limit": settings.time_limit, "isolate": settings.isolate, "machine": machine()}
+    if options.threads is not None:
+        about["threads"] = options.threads
     if not options.warm_up:
         about["warm_up"] = False
     if solver_options:

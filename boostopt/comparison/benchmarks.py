@@ -35,6 +35,8 @@ class Settings:
         Of the order of the solves.
     asked
         The profiles by name that the solvers were asked by, none where gaps were to be reached.
+    threads
+        Threads that each solve was given, None where nobody had said.
     """
 
     profiles: Fractions
@@ -43,13 +45,14 @@ class Settings:
     isolate: Flag
     seed: Count
     asked: Texts = ()
+    threads: Count | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "asked", tuple(self.asked))
 
     def record(self) -> dict[str, Any]:
-        """Return them as plain values; the profiles only where there are some."""
-        return {name: value for name, value in asdict(self).items() if name != "asked" or value}
+        """Return them as plain values; profiles and threads only where there are some."""
+        return {name: value for name, value in asdict(self).items() if name not in ("asked", "threads") or value}
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,8 @@ class Benchmark:
         """The settings and the machine of the measurement, in words."""
         settings, machine = self.settings, self.machine
         limit = "no time limit" if settings.time_limit is None else f"{settings.time_limit:g} s for a solve"
-        threads = ", ".join(f"{name}={value}" for name, value in machine["threads"].items()) or "not limited"
+        variables = ", ".join(f"{name}={value}" for name, value in machine["threads"].items()) or "not limited"
+        threads = variables if settings.threads is None else f"{settings.threads} for a solve"
         by = f"Asked by the profiles {', '.join(settings.asked)}: one solve each. " if settings.asked else ""
         return (
             f"{by}Seconds are medians of {settings.repeats}, quartiles below them; x1 is the fastest. "

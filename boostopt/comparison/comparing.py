@@ -154,13 +154,16 @@ def compare(
     options
         Options of solvers by the names of backends, each by the solver's own names: {"cvxpy:scs": {"max_iters": 500}}.
     **keywords
-        `forms`, `isolate` and `origin`, as follows.
+        `forms`, `isolate`, `threads` and `origin`, as follows.
     forms
         Take every solver behind CVXPY once for each of these forms, pinned to it: "primal", "density", "rated",
         "density-rated", "dual", "dual-rated", or "ladder" for the solver as it is, which is the default.
     isolate
         Run each backend in a child process, which is killed when a twentieth more than the time limit is over: a crash
         or a hang is then a row too, and what is printed is kept with it.
+    threads
+        Threads that each solve may have, for BLAS and for the solvers that take a number: 1 and the number of cores,
+        one after the other, tell how much a solver gains. By default BLAS has one, and solvers what they take.
     origin
         What is to be said of how it came about; by default the versions that are installed.
 
@@ -176,7 +179,8 @@ def compare(
     gap, time_limit = gap_of(tol, profile), seconds("time_limit", time_limit)
     how = compare_options(keywords)
     say, made = called(progress, of_backend), how.origin or Origin.here()
-    opened = [row.asked_by(profile) for row in open_backends(backends, how.forms, how.isolate, options)]
+    asked = backends, how.forms, how.isolate, options, how.threads
+    opened = [row.asked_by(profile) for row in open_backends(*asked)]
     rows = list[Row]()
     try:
         for backend in opened:

@@ -22,6 +22,9 @@ FORMAT = 1
 PROGRAMS, DESCRIBED = "programs", "described"
 """Fields of the first line that are by label: the digests of the programs, and what they are."""
 
+WHERE_SET = ("options", "threads", "warm_up")
+"""Fields of the first line that are there where they are not as usual."""
+
 Key = tuple[str, str, str, str, float, int, str, str]
 
 
@@ -128,8 +131,8 @@ class Ledger:
         there = parsed(line)
         if there is None or there.get("kind") != KIND:
             raise DataError(f"expected a file of finished runs; {self._path} is another file. Name a new one.")
-        for name, value in head.items():
-            before = there.get(name)
+        for name in [*head, *(name for name in WHERE_SET if name in there and name not in head)]:
+            before, value = there.get(name), head.get(name)
             if before == value:
                 continue
             if not isinstance(before, dict) or not isinstance(value, dict):

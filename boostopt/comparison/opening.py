@@ -18,6 +18,7 @@ from boostopt.errors import OptionError, SolverNotFound, unknown_name
 from boostopt.programs.program import Program
 from boostopt.solving.asking import check_asked
 from boostopt.solving.solving import alone, solve
+from boostopt.threads import at_most
 
 LADDER = "ladder"
 """Among the forms: the backend's own ladder, pinned to none."""
@@ -32,6 +33,7 @@ class Opened:
     missing: str = ""
     profile: Profile | None = None
     options: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    threads: int | None = None
 
     def asked_by(self, profile: Profile | None) -> Opened:
         """Return it as it is asked by a profile; None for attempts until a certificate is narrow enough.
@@ -87,13 +89,15 @@ class Opened:
             return self.not_run(program, tol, why, isinstance(self.backend, Isolated))
         try:
             how = tol if self.profile is None else self.profile.name
-            solution = solve(program, self.backend or AUTO, how, time_limit, options=self.options or None)
+            with at_most(self.threads):
+                solution = solve(program, self.backend or AUTO, how, time_limit, options=self.options or None)
         except (SolverNotFound, OptionError) as refusal:
             # "auto", where nothing that is installed takes the program; an option that the solver itself refuses.
             return self.not_run(program, tol, str(refusal))
         apart = isinstance(self.way(program, time_limit), Isolated)
         apart = apart and not any("isolated" in attempt.statistics for attempt in solution.attempts)
-        return answered_row(self.name, program.headline, tol, solution, apart, self.asked)
+        row = answered_row(self.name, program.headline, tol, solution, apart, self.asked)
+        return replace(row, threads=self.threads)
 
     def not_run(self, program: Program, tol: float, why: str, apart: bool = False) -> Row:
         """Return the row of a backend that was not run."""
@@ -106,6 +110,7 @@ class Opened:
             reason=why,
             isolated=apart,
             profile=self.asked,
+            threads=self.threads,
             solver_version=self.version,
         )
 
@@ -122,6 +127,7 @@ def open_backends(
     forms: Sequence[str] | None = None,
     isolate: bool = False,
     options: Mapping[str, Mapping[str, Any]] | None = None,
+    threads: int | None = None,
 ) -> list[Opened]:
     """Return the backends by name, each once; one that is not installed with the reason.
 
@@ -136,6 +142,8 @@ def open_backends(
         Run each in a process of its own ("auto" decides for itself).
     options
         Options of solvers by the names of backends.
+    threads
+        Threads that each may have, None where nobody has said.
 
     Raises
     ------
@@ -154,7 +162,7 @@ def open_backends(
     for name in options or {}:
         if not any(row.name == name or row.name.startswith(f"{name}:") for row in opened):
             raise unknown_name("backend with options", name, names)
-    return [replace(_guarded(row, isolate), options=_options_of(row, options)) for row in opened]
+    return [replace(_guarded(row, isolate), options=_options_of(row, options), threads=threads) for row in opened]
 
 
 def _options_of(row: Opened, options: Mapping[str, Mapping[str, Any]] | None) -> Mapping[str, Any]:

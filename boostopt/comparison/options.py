@@ -7,10 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from boostopt.arguments import file_path, flag, flag_or_function, instance, names, optional, seconds, seed
+from boostopt.arguments import file_path, flag, flag_or_function, instance, names, optional, seconds, seed, whole
 from boostopt.comparison.origin import Origin, check_origin
 from boostopt.comparison.rows import Row
 from boostopt.errors import unknown_name
+
+THREADS = "Pass how many threads each solve may have, or None."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,6 +21,7 @@ class CompareOptions:
 
     forms: Sequence[str] | None = None
     isolate: bool = False
+    threads: int | None = None
     origin: Origin | None = None
 
     def __post_init__(self) -> None:
@@ -30,6 +33,7 @@ class CompareOptions:
         return {
             "forms": optional(names, "forms", self.forms),
             "isolate": flag("isolate", self.isolate),
+            "threads": None if self.threads is None else whole("threads", self.threads, 1, advice=THREADS),
             "origin": None if self.origin is None else check_origin(self.origin),
         }
 
@@ -48,7 +52,7 @@ class BenchmarkOptions(CompareOptions):
     ----------
     time_limit
         Seconds for each solve; None for no limit. Solvers that may run past it are run as with `isolate`.
-    forms, isolate
+    forms, isolate, threads
         As in `compare`.
     resume
         A file of JSON lines to which every finished run is appended; runs of the same program, options and versions

@@ -28,7 +28,10 @@ ACCURACY = re.compile("tol|eps|accuracy", re.IGNORECASE)
 FINISHED = ("reached", "failed")
 """Results of runs that are kept in the file of resume; what was not run is tried again."""
 
-SINCE = frozenset({"profile", "claimed_gap", "peak_memory", "scaled_gap_so_far", "after"})
+ASKED = ("profile", "threads")
+"""Fields that are known of what was not run, too."""
+
+SINCE = frozenset({"profile", "threads", "claimed_gap", "peak_memory", "scaled_gap_so_far", "after"})
 """Fields that files of earlier versions do not have: they are written where they are known."""
 
 RESULTS = (*FINISHED, "not run")
@@ -119,6 +122,8 @@ class Row:
     profile
         The profile by which the solver was asked, "certified" where attempts were made until the certificate was narrow
         enough; None in files of before there were any.
+    threads
+        Threads that it was given, None where nobody had said: one for BLAS, for solvers what they take.
     form, options, attempts, iterations
         The form and the options of the best attempt, the number of attempts, and what the solvers counted.
     peak_memory
@@ -160,6 +165,7 @@ class Row:
     path: Texts | None = None
     isolated: Annotated[bool, fields.flag, OR_NULL] = False
     profile: Text | None = None
+    threads: Count | None = None
     form: Text | None = None
     options: Named | None = None
     attempts: Annotated[int, fields.count, OR_NULL] = 0
@@ -240,7 +246,7 @@ class Row:
             "outcome": self.outcome,
             "verdict": self.verdict,
             "reached": self.reached,
-            **{name: getattr(self, name) if self.ran or name == "profile" else None for name in names},
+            **{name: getattr(self, name) if self.ran or name in ASKED else None for name in names},
             "isolated": self.isolated,
             "attempts": self.attempts,
         }

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from problems import Fake, attempt, bent, reference_lpboost, right
 
-from boostopt import compare, get_formulation
+from boostopt import DataError, compare, get_formulation
 from boostopt.comparison import Row, benchmark
 from boostopt.comparison.documents import load
 from boostopt.comparison.records import plain
@@ -123,8 +123,11 @@ def test_a_file_without_a_warm_up_is_none_with_one(tmp_path: Path) -> None:
     backend = Fake("right", right().script, asked=(asked,))
     benchmark(reference_lpboost(), backend, 1e-3, 1, resume=path)
     assert len(asked) == 2
-    with pytest.raises(Exception, match="its warm_up is null, here it is false"):
+    with pytest.raises(DataError, match="its warm_up is null, here it is false"):
         benchmark(reference_lpboost(), backend, 1e-3, 1, resume=path, warm_up=False)
+    benchmark(reference_lpboost(), backend, 1e-3, 1, resume=tmp_path / "cold.jsonl", warm_up=False)
+    with pytest.raises(DataError, match="its warm_up is false, here it is null"):
+        benchmark(reference_lpboost(), backend, 1e-3, 1, resume=tmp_path / "cold.jsonl")
 
 
 def test_the_standard_set_is_the_same_every_time_and_certified() -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from boostopt.programs.derived import Form
+from boostopt.threads import most_threads
 
 PRIMAL, DENSITY = Form("primal"), Form("primal", density=True)
 RATED, DENSITY_RATED = Form("primal", rated=True), Form("primal", density=True, rated=True)
@@ -51,6 +52,8 @@ class Solver:
         Its options that take the accuracy: primal, dual and gap, as far as it tells them apart; none where it has none.
     iterations, limit
         Its options for the most iterations and for seconds, "" for none.
+    threads
+        Its option for the number of threads, "" where it takes none.
     constant
         Options that it gets in each attempt of the ladder.
     inside
@@ -83,6 +86,7 @@ class Solver:
     tolerances: tuple[str, ...] = ()
     iterations: str = ""
     limit: str = ""
+    threads: str = ""
     constant: Mapping[str, Any] = field(default_factory=dict[str, Any])
     inside: str = ""
     least: float = 0.0
@@ -148,6 +152,8 @@ class Solver:
         options |= constant
         if self.limit and seconds is not None:
             options[self.limit] = seconds
+        if self.threads and (most := most_threads()) is not None:
+            options[self.threads] = most
         if not self.inside:
             return {**options, **further, **users}
         together = {**options, **users}
@@ -169,6 +175,7 @@ SOLVERS: dict[str, Solver] = {
         tolerances=("tol_gap_abs", "tol_gap_rel", "tol_feas"),
         iterations="max_iter",
         limit="time_limit",
+        threads="max_threads",
         coarsest=1e-8,
         automatic=True,
         status=lambda raw: str(raw.status),
@@ -315,6 +322,7 @@ SOLVERS: dict[str, Solver] = {
         tolerances=("OptimalityTol", "FeasibilityTol", "BarConvTol"),
         iterations="BarIterLimit",
         limit="TimeLimit",
+        threads="Threads",
         least=1e-9,
         most=1e-2,
         coarsest=1e-6,
@@ -326,6 +334,7 @@ SOLVERS: dict[str, Solver] = {
         ),
         iterations="MSK_IPAR_INTPNT_MAX_ITERATIONS",
         limit="MSK_DPAR_OPTIMIZER_MAX_TIME",
+        threads="MSK_IPAR_NUM_THREADS",
         inside="mosek_params",
         least=1e-14,
         coarsest=1e-8,

@@ -6,7 +6,7 @@ with a mark behind it before the reply is sent.
 
     ("hold", bytes)                        hold this program             -> ("ready",) or ("cannot", words)
     ("open", bytes)                        open this backend, import it  -> ("able", able, reason) or ("cannot", words)
-    ("run", tol, seconds, profile, options, d, w, of, key)
+    ("run", threads, tol, seconds, profile, options, d, w, of, key)
                                            the first attempt             -> ("attempt", attempt) or ("end",)
     ("next",)                              another one                   -> ("attempt", attempt) or ("end",)
     ("stop",)                              no more of them               -> nothing
@@ -36,7 +36,7 @@ from boostopt.backends.profiles import Profile
 from boostopt.errors import needed
 from boostopt.programs.program import Program
 from boostopt.streams import stdout_to_stderr
-from boostopt.threads import one_thread
+from boostopt.threads import at_most, one_thread
 
 KEPT_STATES = 4
 """Number of states of earlier attempts that a process keeps for warm starts; they never leave it."""
@@ -74,9 +74,7 @@ def serve(parent: int, mark: bytes) -> None:
     worker = _Worker()
     while True:
         request = inbox.get()
-        # At the end of it what was printed is on its way, before the reply is.
-        with one_thread(), stdout_to_stderr():
-            reply = worker.answer(request)
+        reply = worker.answer(request)
         if reply is not None:
             os.write(prints, mark)
             replies.write(pickle.dumps(reply))
@@ -92,14 +90,19 @@ class _Worker:
         self._attempts: Iterator[Attempt] = iter(())
         self._states: dict[int, Any] = {}
         self._keys = itertools.count(1)
+        self._threads: int | None = None
 
     def answer(self, request: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Do what is asked."""
+        """Do what is asked, with as many threads as the run was given."""
         kind, *arguments = request
-        try:
-            return getattr(self, kind)(*arguments)
-        except NotPortable as why:
-            return "cannot", str(why)
+        if kind == "run":
+            self._threads = arguments.pop(0)
+        # At the end of it what was printed is on its way, before the reply is.
+        with at_most(self._threads), one_thread(), stdout_to_stderr():
+            try:
+                return getattr(self, kind)(*arguments)
+            except NotPortable as why:
+                return "cannot", str(why)
 
     def hold(self, data: bytes) -> tuple[Any, ...]:
         """Hold a program."""

@@ -20,6 +20,7 @@ from boostopt.backends.isolation.guarded import Guarded, lost, sound
 from boostopt.backends.isolation.pickled import NotPortable, packed
 from boostopt.backends.isolation.process import START_SECONDS, Died, Process, Silent, acquire, release
 from boostopt.programs.program import Program
+from boostopt.threads import most_threads
 
 PREFIX = "isolated:"
 
@@ -180,7 +181,8 @@ class Isolated(Wrapper):
         process.served.add(self.inner.name)
         process.printed()
         asked = task.profile, dict(task.options)
-        request: tuple[Any, ...] = ("run", task.tol, task.deadline.left, *asked, *self._start(task.start, process))
+        given = most_threads(), task.tol, task.deadline.left
+        request: tuple[Any, ...] = ("run", *given, *asked, *self._start(task.start, process))
         began = time.perf_counter()
         came = 0
         try:
