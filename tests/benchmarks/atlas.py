@@ -37,16 +37,11 @@ of 100 x 10 within the limit; GLOP and PDLP cannot be loaded beside HiGHS."""
 
 PROFILES = ("default", "high")
 GAPS = (1e-3, 1e-6, 1e-9)
-LINEAR_FORMS, FORMS = (
-    ("primal", "density", "dual"),
-    ("primal", "density", "rated", "density-rated", "dual", "dual-rated"),
-)
-"""Forms of programs without a rate, for which rated forms are no others, and of those with an entropy."""
+FORMS = "primal", "density", "dual", "rated", "density-rated", "dual-rated"
+"""The last three, with the objective times eta, are other forms of an entropy alone."""
 
-FEW_LINEAR_FORMS, FEW_FORMS = ("primal", "dual"), ("primal", "dual-rated")
-"""The forms of programs whose margins have more than `LARGE` entries."""
-
-LARGE = 150_000
+SMALL, LARGE = 10_000, 150_000
+"""Entries of margins up to which entropies have all forms, and from which on two of them are enough."""
 
 
 def options() -> argparse.Namespace:
@@ -87,10 +82,12 @@ def entries(program: Program) -> int:
 
 def forms(program: Program) -> Sequence[str]:
     """Return the forms in which a program is handed over."""
-    large = entries(program) > LARGE
-    if "exponential" in program.cones:
-        return FEW_FORMS if large else FORMS
-    return FEW_LINEAR_FORMS if large else LINEAR_FORMS
+    size = entries(program)
+    if "exponential" not in program.cones:
+        return ("primal", "density", "dual") if size <= LARGE else ("primal", "dual")
+    if size <= SMALL:
+        return FORMS
+    return ("primal", "density", "dual-rated") if size <= LARGE else ("primal", "dual-rated")
 
 
 def finish(label: str, program: Program, keep: Path, until: float) -> int:
