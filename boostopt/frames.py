@@ -1,8 +1,8 @@
-"""Results as data frames of pandas, where it is installed."""
+"""Results as data frames of pandas, and tables for papers that it writes, where it is installed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from boostopt.errors import OptionError
@@ -16,10 +16,58 @@ def data_frame(rows: Mapping[str, Sequence[Any]] | Sequence[Mapping[str, Any]]) 
     OptionError
         pandas is not installed.
     """
+    return _pandas("to_dataframe").DataFrame(rows)
+
+
+def tabular(
+    heads: Sequence[tuple[str, ...]],
+    rows: Sequence[Sequence[str]],
+    bold: Collection[tuple[int, int]],
+    typeset: Callable[[str], str],
+    **layout: Any,
+) -> str:
+    """Return a table in LaTeX, with the rules of booktabs.
+
+    Parameters
+    ----------
+    heads
+        The head of each column, in one or several lines; what is equal beside each other is written once.
+    rows
+        The cells.
+    bold
+        Those that are bold, by row and column.
+    typeset
+        What makes TeX of the text of a head or a cell.
+    **layout
+        Further arguments of pandas' `Styler.to_latex`, such as its caption, which is TeX.
+
+    Raises
+    ------
+    OptionError
+        pandas or Jinja is not installed.
+    """
+    pandas = _pandas("to_latex")
+    names = [head[0] for head in heads] if len(heads[0]) == 1 else pandas.MultiIndex.from_tuples(heads)
+    frame = pandas.DataFrame([list(row) for row in rows], columns=names)
+    marks = frame.copy()
+    for i in range(len(rows)):
+        marks.iloc[i] = ["textbf:--rwrap" if (i, j) in bold else "" for j in range(len(heads))]
+    try:
+        styler = frame.style
+    except (ImportError, AttributeError) as missing:
+        raise OptionError(
+            'to_latex expected an installed jinja2; there is none. Install it: pip install "boostopt[report]".'
+        ) from missing
+    styler = styler.hide(axis="index").format(typeset).format_index(typeset, axis=1).apply(lambda _: marks, axis=None)
+    return styler.to_latex(hrules=True, multicol_align="c", **layout)
+
+
+def _pandas(method: str) -> Any:
+    """Return the package, which a method needs."""
     try:
         import pandas as pd
     except ModuleNotFoundError as missing:
         raise OptionError(
-            "to_dataframe expected an installed pandas; there is none. Install it: pip install pandas."
+            f"{method} expected an installed pandas; there is none. Install it: pip install pandas."
         ) from missing
-    return pd.DataFrame(rows)
+    return pd

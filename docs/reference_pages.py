@@ -56,6 +56,7 @@ PAGES = (
         "What `import boostopt` gives. Names are loaded on first use.",
         also=(
             "data.answers.Answer",
+            "comparison.failures.Failure",
             "comparison.options.BenchmarkOptions",
             "comparison.rows.Row",
             "comparison.origin.Origin",

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import math
-import sys
-import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from boostopt.boosting.trace import Row
+from boostopt.live import Paced, fitted, live_line
 from boostopt.text import counted
-
-SPINNER = 3
-"""Columns of what turns at the beginning of the line, and of the cursor at its end."""
-
-PAUSE = 1.0
-"""Seconds between lines of progress where the standard error is no terminal: a file of them is to be readable."""
 
 
 @contextmanager
@@ -28,16 +20,8 @@ def progress_line(progress: bool | Callable[[Row], None], title: str) -> Generat
     if callable(progress):
         yield progress
         return
-    from rich.console import Console
-    from rich.text import Text
-
-    console = Console(stderr=True)
-    if not console.is_terminal:
-        yield Lines(title)
-        return
-    with console.status(Text(title)) as status:
-        # A line that is wider than the terminal would not be wiped out whole by the next one.
-        yield lambda row: status.update(Text(words(title, row, console.width - SPINNER)))
+    with live_line(title) as show:
+        yield Lines(title) if show is None else lambda row: show(lambda width: words(title, row, width))
 
 
 @dataclass
@@ -45,14 +29,10 @@ class Lines:
     """Rounds as lines on the standard error, where it is no terminal: the first of a run, and one a second."""
 
     title: str
-    last: float = field(default=-math.inf)
+    paced: Paced = field(default_factory=Paced)
 
     def __call__(self, row: Row) -> None:
-        now = time.monotonic()
-        # A process without a console has no standard error.
-        if sys.stderr is not None and (row.round == 1 or now - self.last >= PAUSE):
-            sys.stderr.write(f"{words(self.title, row)}\n")
-            self.last = now
+        self.paced.say(lambda: words(self.title, row), must=row.round == 1)
 
 
 def words(title: str, row: Row, width: int | None = None) -> str:
@@ -66,8 +46,4 @@ def words(title: str, row: Row, width: int | None = None) -> str:
         "gap": f"gap {row.gap:.2e}",
         "rate": f"{rate:.1f} rounds/s",
     }
-    for least in ("rate", "hypotheses", "bound", "soft margin", "gap"):
-        if width is None or len(", ".join(parts.values())) <= width:
-            break
-        del parts[least]
-    return ", ".join(parts.values())[:width]
+    return fitted(parts, ("rate", "hypotheses", "bound", "soft margin", "gap"), width)

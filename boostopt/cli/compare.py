@@ -12,7 +12,7 @@ import typer
 from rich.console import RenderableType
 
 from boostopt.cli.application import command, output, say
-from boostopt.cli.folders import Folder, named_formulations, programs_of
+from boostopt.cli.folders import ALL, Folder, named_formulations, programs_of, programs_of_data, several
 from boostopt.cli.options import (
     DATA_HELP,
     DEFAULT_REPEATS,
@@ -20,7 +20,6 @@ from boostopt.cli.options import (
     DEFAULT_TOL,
     NUMBER,
     WHOLE_NUMBER,
-    FormulationName,
     asked_for,
 )
 from boostopt.cli.reading import read_names, read_profiles, read_solver_options
@@ -40,15 +39,13 @@ from boostopt.streams import stdout_to_stderr
 
 @command("compare")
 def compare_command(
-    formulation: FormulationName,
+    formulation: Annotated[
+        str,
+        typer.Argument(help="Name (see `boostopt list`) or path of a page; several with commas between, or all."),
+    ],
     *,
-    data: Annotated[str | None, typer.Option(help=DATA_HELP)] = None,
-    all_of: Annotated[
-        str | None,
-        typer.Option(
-            "--all", help="Instead of --data: a folder of data files. FORMULATION is names with commas, or all."
-        ),
-    ] = None,
+    data: Annotated[str | None, typer.Option(help=f"{DATA_HELP} Several with commas between.")] = None,
+    all_of: Annotated[str | None, typer.Option("--all", help="Instead of --data: a folder of data files.")] = None,
     files: FileOptions,
     parameters: ParameterOptions,
     draw: ColumnOptions,
@@ -88,8 +85,9 @@ def compare_command(
 ) -> int:
     """Solve one program by several solvers and hold their certified answers against each other.
 
-    With --repeats, --profiles, --resume or --budget it is a benchmark: shuffled repeats, medians, all tolerances. With
-    --all it is one over every data file of a folder.
+    With --repeats, --profiles, --resume or --budget it is a benchmark: shuffled repeats, medians, all tolerances. So is
+    one of several formulations or data sets, or --all data of a folder; parameters go to the formulations that have
+    them.
 
     Example: boostopt compare erlpboost --data breast_cancer --nu 0.1 --eta 1000 --backends cvxpy:clarabel,cvxpy:scs
     """
@@ -101,14 +99,15 @@ def compare_command(
             if data is None
             else "--data and --all exclude each other; choose one."
         )
-    check_outputs(data, report, resume)
+    names_of_data = [] if data is None else several(data)
+    check_outputs(None, report, resume, read=names_of_data)
     if report is not None:
         check_tools()
         check_place(report)
     with stdout_to_stderr():
         folder = Folder(files, parameters, draw)
         programs, origin = (
-            _one(formulation, data, folder)
+            _of_data(formulation, data, names_of_data, folder)
             if data is not None
             else _all_of(formulation, str(all_of), folder, [resume, report])
         )
@@ -151,19 +150,28 @@ def compare_command(
     return 0 if result.reached and result.overlap else 1
 
 
-def _one(formulation: str, data: str, how: Folder) -> tuple[Program, Origin]:
-    """Return the program of one data set."""
-    page, dataset = get_formulation(formulation), how.files.load(data)
-    return how.parameters.program(page, dataset, how.draw), _origin(data, [])
+def _of_data(formulations: str, data: str, each: list[str], how: Folder) -> tuple[Program | dict[str, Program], Origin]:
+    """Return the program of one data set, or those of several formulations and data sets."""
+    if len(each) == len(several(formulations)) == 1 and formulations.strip() != ALL:
+        page, dataset = get_formulation(several(formulations)[0]), how.files.load(each[0])
+        return how.parameters.program(page, dataset, how.draw), _origin(data, [])
+    pages, needing = named_formulations(formulations, how.parameters)
+    programs, skipped = programs_of_data(each, pages, how)
+    return programs, _origin(data, _said([*needing, *skipped]))
 
 
 def _all_of(formulations: str, folder: str, how: Folder, apart: list[str | None]) -> tuple[dict[str, Program], Origin]:
     """Return the programs of a folder, and say what of it is none."""
     pages, needing = named_formulations(formulations, how.parameters)
     programs, skipped = programs_of(Path(folder), pages, how, apart)
-    for what, why in (*needing, *skipped):
+    return programs, _origin(folder, _said([*needing, *skipped]))
+
+
+def _said(skipped: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Say what is left out, and return it."""
+    for what, why in skipped:
         say(f"left out: {what}. {why}")
-    return programs, _origin(folder, [*needing, *skipped])
+    return skipped
 
 
 def _origin(data: str, skipped: list[tuple[str, str]]) -> Origin:

@@ -1,4 +1,4 @@
-"""All programs of a folder: formulations x data files, and what of it is no program, with the reason."""
+"""Formulations x data sets, by name or all of a folder, and what of it is no program, with the reason."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMED = 6
 
 @dataclass(frozen=True)
 class Folder:
-    """The way in which the files of a folder become programs.
+    """The way in which data become programs.
 
     Attributes
     ----------
@@ -56,7 +56,7 @@ def named_formulations(
     OptionError
         A name is unknown or stands twice, or none of the formulations has a parameter that is given.
     """
-    wanted = read_names(names) or []
+    wanted = several(names)
     if wanted == [ALL]:
         pages, skipped = _all(parameters)
     else:
@@ -92,22 +92,73 @@ def programs_of(
         if os.path.realpath(path) in results:
             continue
         try:
-            dataset = _dataset(path, how)
+            dataset = _dataset(str(path), how)
         except (BoostoptError, MemoryError) as failure:
             skipped.append((path.name, str(failure) or "it does not fit into memory."))
             continue
-        for page in pages:
-            try:
-                # The draw of the columns has been made: what is left of how the file is read does not matter.
-                program = _of(page, how.parameters).program(page, dataset, ColumnOptions(columns=0))
-            except BoostoptError as failure:
-                skipped.append((f"{page.name} on {path.name}", str(failure)))
-            else:
-                programs[f"{path.name}: {program.headline}"] = program
+        bound, unbound = _bound(path.name, dataset, pages, how)
+        programs |= bound
+        skipped += unbound
     if not programs:
-        why = "; ".join(f"{what}: {reason}" for what, reason in skipped) or "it has no files"
-        raise DataError(f"expected data files in {folder}; there is no program in it. {why}")
+        raise DataError(
+            f"expected data files in {folder}; there is no program in it. {_why(skipped) or 'it has no files'}"
+        )
     return programs, skipped
+
+
+def several(text: str) -> list[str]:
+    """Return what stands between commas; a file whose own name has some is one."""
+    return [text] if os.path.exists(text) else read_names(text) or []
+
+
+def programs_of_data(
+    data: list[str], pages: list[Formulation[Any]], how: Folder
+) -> tuple[dict[str, Program], list[tuple[str, str]]]:
+    """Bind every formulation to every data set by name or path.
+
+    Returns
+    -------
+    Programs by label, and which formulations are for which data none, with the reason.
+
+    Raises
+    ------
+    OptionError
+        A data set is named twice.
+    DataError
+        One cannot be read, or there is no program.
+    """
+    if not data or len(set(data)) < len(data):
+        raise OptionError(f"expected data sets, each once, with commas between; got {','.join(data)!r}.")
+    programs: dict[str, Program] = {}
+    skipped: list[tuple[str, str]] = []
+    for name in data:
+        bound, unbound = _bound(name, _dataset(name, how), pages, how)
+        programs |= bound
+        skipped += unbound
+    if not programs:
+        raise DataError(f"expected formulations that the data are for; there is no program. {_why(skipped)}")
+    return programs, skipped
+
+
+def _bound(
+    label: str, dataset: Dataset, pages: list[Formulation[Any]], how: Folder
+) -> tuple[dict[str, Program], list[tuple[str, str]]]:
+    """Return the programs of a data set by label, and what is none with the reason."""
+    programs: dict[str, Program] = {}
+    skipped: list[tuple[str, str]] = []
+    for page in pages:
+        try:
+            # The draw of the columns has been made: what is left of how the file is read does not matter.
+            program = _of(page, how.parameters).program(page, dataset, ColumnOptions(columns=0))
+        except BoostoptError as failure:
+            skipped.append((f"{page.name} on {label}", str(failure)))
+        else:
+            programs[f"{label}: {program.headline}"] = program
+    return programs, skipped
+
+
+def _why(skipped: Iterable[tuple[str, str]]) -> str:
+    return "; ".join(f"{what}: {reason}" for what, reason in skipped)
 
 
 def _inside(folder: Path) -> tuple[list[Path], list[tuple[str, str]]]:
@@ -129,10 +180,10 @@ def _inside(folder: Path) -> tuple[list[Path], list[tuple[str, str]]]:
     return files, others
 
 
-def _dataset(path: Path, how: Folder) -> Dataset:
-    """Load a file with its margin matrix, which all formulations share."""
-    named = kind(path) in SEPARATORS
-    dataset = (how.files if named else replace(how.files, weights=None, drop=None)).load(str(path))
+def _dataset(data: str, how: Folder) -> Dataset:
+    """Load a data set with its margin matrix, which all formulations share."""
+    named = kind(Path(data)) in SEPARATORS
+    dataset = (how.files if named else replace(how.files, weights=None, drop=None)).load(data)
     return replace(dataset, U=Margins(dataset.margin_matrix(how.draw.columns, how.draw.random_state)))
 
 

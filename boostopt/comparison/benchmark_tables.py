@@ -28,6 +28,7 @@ class BenchmarkTable:
     means: Sequence[Mean]
     contradicted: Sequence[str]
     profiles: Sequence[float]
+    failures: Sequence[tuple[str, str]]
     skipped: Sequence[tuple[str, str]]
     made_with: str
 
@@ -41,6 +42,8 @@ class BenchmarkTable:
         if len(self.labels) > 1:
             yield Text(f"All programs: geometric means of the medians, shifted by {SHIFT_SECONDS:g} s", "bold")
             yield _table(console, options, cells_of_means(self.means))
+        for backend, words in self.failures:
+            yield foot(f"{backend}: {words}", "", options)
         for words, style in self._conclusions():
             yield foot(words, style, options)
         yield foot(self.made_with, "dim", options)

@@ -22,7 +22,7 @@ from boostopt.comparison.machine import boostopt_version, machine
 from boostopt.comparison.opening import Opened, open_backends
 from boostopt.comparison.options import BenchmarkOptions, benchmark_options
 from boostopt.comparison.origin import Origin
-from boostopt.comparison.progress import called, of_solves
+from boostopt.comparison.progress import Solves, asked_in_words, of_solves
 from boostopt.comparison.records import facts, plain, program_digest
 from boostopt.comparison.rows import Row
 from boostopt.errors import OptionError
@@ -81,7 +81,7 @@ def benchmark(
     settings = Settings(
         gaps, how_often, options.time_limit, options.isolate, options.random_state, named, options.threads
     )
-    say, origin = called(options.progress, of_solves), options.origin or Origin.here()
+    origin = options.origin or Origin.here()
     solver_options = options.solver_options or {}
     opened = open_backends(backends, options.forms, options.isolate, solver_options, options.threads)
     wanted = [(row.asked_by(profile), gap) for row in opened for profile, gap in asked]
@@ -109,9 +109,10 @@ def benchmark(
     until = math.inf if options.budget is None else time.perf_counter() + options.budget
     runs: dict[int, Row] = {}
     try:
-        for k in np.random.default_rng(settings.seed).permutation(len(cells)):
-            runs[int(k)] = bench.run(cells[int(k)], time.perf_counter() >= until)
-            say(len(runs), len(cells), runs[int(k)])
+        with of_solves(options.progress, tuple(labelled), len(cells), options.budget) as progress:
+            for k in np.random.default_rng(settings.seed).permutation(len(cells)):
+                runs[int(k)] = bench.run(cells[int(k)], time.perf_counter() >= until, progress)
+                progress.ends(runs[int(k)])
     finally:
         if settings.isolate or settings.time_limit is not None:
             close()
@@ -144,7 +145,7 @@ class _Bench:
         self._wanted = warm_up
         self._warm: set[tuple[str, str, int | None]] = set()
 
-    def run(self, cell: _Cell, too_late: bool) -> Row:
+    def run(self, cell: _Cell, too_late: bool, progress: Solves) -> Row:
         """Return the finished run of a cell from the file, or make it."""
         backend, digest = cell.backend, self._digests[cell.program]
         key = self._ledger.key(
@@ -157,6 +158,7 @@ class _Bench:
         why = backend.unable(program) or ("no time left" if too_late else backend.prepare(program, limit))
         if why:
             return self._finished(cell, backend.not_run(program, cell.tol, why))
+        progress.begins(cell.program, backend.name, asked_in_words(backend.asked, cell.tol))
         self._warm_up(cell, program)
         run = self._finished(cell, backend.run(program, cell.tol, limit))
         if run.ran:

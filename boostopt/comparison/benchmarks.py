@@ -7,14 +7,18 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
+from boostopt.arguments import optional, text
+from boostopt.backends.profiles import CERTIFIED
+from boostopt.comparison.failures import Failure, failures, in_words
 from boostopt.comparison.fields import Count, Flag, Fractions, Seconds, Texts
+from boostopt.comparison.machine import machine_in_words
 from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import json_text, plain, table_of_records
 from boostopt.comparison.rows import Row
 from boostopt.comparison.scores import Mean, Score, means, scores
 from boostopt.comparison.wording import together
 from boostopt.frames import data_frame
-from boostopt.text import as_text, counted, html_table
+from boostopt.text import as_text, html_table
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,7 @@ class Benchmark:
             self.means,
             self.contradicted,
             self.settings.profiles,
+            in_words(self.failures),
             self.origin.skipped,
             self.made_with,
         )
@@ -101,17 +106,21 @@ class Benchmark:
     @property
     def made_with(self) -> str:
         """The settings and the machine of the measurement, in words."""
-        settings, machine = self.settings, self.machine
-        limit = "no time limit" if settings.time_limit is None else f"{settings.time_limit:g} s for a solve"
-        variables = ", ".join(f"{name}={value}" for name, value in machine["threads"].items()) or "not limited"
-        threads = variables if settings.threads is None else f"{settings.threads} for a solve"
+        settings = self.settings
         by = f"Asked by the profiles {', '.join(settings.asked)}: one solve each. " if settings.asked else ""
         return (
-            f"{by}Seconds are medians of {settings.repeats}, quartiles below them; x1 is the fastest. "
+            f"{by}Seconds are medians of {settings.repeats}, quartiles below them; x1 is the fastest. {self._made_on}"
+        )
+
+    @property
+    def _made_on(self) -> str:
+        """The circumstances of the solves, whatever is shown of them."""
+        settings = self.settings
+        limit = "no time limit" if settings.time_limit is None else f"{settings.time_limit:g} s for a solve"
+        return (
             f"Solves in shuffled order (seed {settings.seed}), {limit}, "
             f"{'each backend in a process of its own' if settings.isolate else 'in this process'}. "
-            f"boostopt {self.boostopt}, NumPy {machine['numpy']}, {machine['blas']}, Python {machine['python']}, "
-            f"{machine['cpu']}, {counted(machine['cores'], 'core')}, threads {threads}."
+            f"{machine_in_words(self.boostopt, self.machine, settings.threads)}"
         )
 
     def _repr_html_(self) -> str:
@@ -131,6 +140,11 @@ class Benchmark:
     def means(self) -> tuple[Mean, ...]:
         """Each backend and tolerance over all programs."""
         return means(self.scores, self.settings.time_limit)
+
+    @cached_property
+    def failures(self) -> tuple[Failure, ...]:
+        """The failures of each backend by their kinds, with an example of its own words."""
+        return failures(self.runs)
 
     @property
     def reached(self) -> bool:
@@ -167,6 +181,7 @@ class Benchmark:
             "contradicted": self.contradicted,
             "scores": [asdict(score) for score in self.scores],
             "means": [asdict(mean) for mean in self.means],
+            "failures": [asdict(failure) for failure in self.failures],
             "runs": [run.document() for run in self.runs],
             "origin": self.origin.record(),
         }
@@ -185,6 +200,56 @@ class Benchmark:
             pandas is not installed.
         """
         return data_frame(self._records())
+
+    def to_latex(self, caption: str | None = None, label: str = "tab:benchmark") -> str:
+        """Return backends against gaps as a table in LaTeX, with booktabs: seconds, ratios, programs reached.
+
+        Parameters
+        ----------
+        caption
+            In place of the one that says what the seconds are.
+        label
+            What the table is referred to by.
+
+        Raises
+        ------
+        OptionError
+            pandas or Jinja is not installed.
+        """
+        return self._printed().latex(text("label", label), optional(text, "caption", caption))
+
+    def to_markdown(self) -> str:
+        """Return the same as a table in Markdown."""
+        return self._printed().markdown()
+
+    def _printed(self) -> Any:
+        from boostopt.comparison.printing import Measured, of_benchmark, power
+
+        by = {run.tol: f"{run.profile} ({power(run.tol)})" for run in self.runs if run.profile not in (None, CERTIFIED)}
+        unable = dict.fromkeys((run.backend, run.program) for run in self.runs if not run.ran)
+        backends = dict.fromkeys(backend for backend, _ in unable)
+        count = {name: sum(backend == name for backend, _ in unable) for name in backends}
+        remarks = [
+            *(f"{backend}: {words}" for backend, words in in_words(self.failures)),
+            *(
+                f"{name}: not run, or not to its end, on {n} of {len(self.programs)} programs."
+                for name, n in count.items()
+            ),
+            *(f"{what}: left out. {why}" for what, why in self.origin.skipped),
+            self._made_on,
+        ]
+        return of_benchmark(
+            Measured(
+                tuple(self.programs),
+                {tol: by.get(tol, f"gap {power(tol)}") for tol in self.settings.profiles},
+                self.scores,
+                self.means,
+                self.settings.repeats,
+                self.settings.time_limit,
+                self.contradicted,
+                remarks,
+            )
+        )
 
     def _records(self) -> list[dict[str, Any]]:
         """Return each run with all that it was made with."""

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from boostopt.arguments import seconds
+from boostopt.arguments import optional, seconds, text
 from boostopt.backends.base import Backend
 from boostopt.backends.isolation.process import close
 from boostopt.comparison.descriptions import describe
-from boostopt.comparison.machine import boostopt_version, machine
+from boostopt.comparison.machine import boostopt_version, machine, machine_in_words
 from boostopt.comparison.opening import open_backends
 from boostopt.comparison.options import compare_options
 from boostopt.comparison.origin import Origin
@@ -122,6 +122,33 @@ class Comparison:
             pandas is not installed.
         """
         return data_frame([row.record() for row in self.rows])
+
+    def to_latex(self, caption: str | None = None, label: str = "tab:comparison") -> str:
+        """Return the rows as a table in LaTeX, with booktabs.
+
+        Parameters
+        ----------
+        caption
+            In place of the one that says what was solved.
+        label
+            What the table is referred to by.
+
+        Raises
+        ------
+        OptionError
+            pandas or Jinja is not installed.
+        """
+        return self._printed().latex(text("label", label), optional(text, "caption", caption))
+
+    def to_markdown(self) -> str:
+        """Return the same as a table in Markdown."""
+        return self._printed().markdown()
+
+    def _printed(self) -> Any:
+        from boostopt.comparison.printing import of_comparison
+
+        made = machine_in_words(boostopt_version(), machine())
+        return of_comparison(self.program.headline, self.tol, self.rows, made)
 
 
 def compare(

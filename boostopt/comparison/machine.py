@@ -5,12 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
+
+from boostopt.text import counted
 
 THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 """Variables with which people limit the threads of numerical libraries."""
@@ -38,6 +41,16 @@ def machine() -> dict[str, Any]:
         "python": platform.python_version(),
         "system": f"{platform.system()} {platform.machine()}",
     }
+
+
+def machine_in_words(boostopt: str, machine: Mapping[str, Any], given: int | None = None) -> str:
+    """Return the version of the package, what `machine` says, and the threads that a solve was given, as a sentence."""
+    variables = ", ".join(f"{name}={value}" for name, value in machine["threads"].items()) or "not limited"
+    threads = variables if given is None else f"{given} for a solve"
+    return (
+        f"boostopt {boostopt}, NumPy {machine['numpy']}, {machine['blas']}, Python {machine['python']}, "
+        f"{machine['cpu']}, {counted(machine['cores'], 'core')}, threads {threads}."
+    )
 
 
 def _cpu() -> str:

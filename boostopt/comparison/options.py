@@ -66,8 +66,8 @@ class BenchmarkOptions(CompareOptions):
     random_state
         Seed of the order.
     progress
-        Whether a line on stderr shows each run; or what to call after it with how many are done, how many there are,
-        and the run.
+        Whether stderr shows how it is getting on: a terminal one line, with about how long it will take, a file a line
+        a second at most. Or what to call after each run with how many are done, how many there are, and the run.
     origin
         What is to be said of how it came about; by default the versions that are installed.
     solver_options

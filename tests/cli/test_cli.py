@@ -871,8 +871,8 @@ def test_profiles_and_repeats_make_it_a_benchmark_that_can_be_resumed(data: Path
         (1e-3, "reached", 2),
         (1e-6, "reached", 2),
     ]
-    assert len(result.stderr.splitlines()) == 4
-    assert result.stderr.startswith("[1/4] cvxpy:highs to ")
+    first, *_, last = result.stderr.splitlines()
+    assert first.startswith("[1/4] cvxpy:highs to ") and last.startswith("[4/4] cvxpy:highs to ")
     size = file.stat().st_size
     again = run(*command, "--profiles", "1e-3,1e-6")
     assert again.exit_code == 0

@@ -1,0 +1,82 @@
+"""Failures by backend and kind, with an example of the solver's own words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from boostopt.comparison.rows import FAILURES, Row
+
+WORDS = {
+    "claims": "claimed an optimum and proved a wider gap than asked",
+    "infeasible": "called the program infeasible or unbounded without proof",
+    "gives up": "gave up",
+    "error": "raised an error",
+    "killed": "had to be stopped at the time limit",
+    "crashed": "ended the process",
+}
+"""The kinds, of some of several solves."""
+
+LONGEST = 60
+"""Letters of a solver's words in a line."""
+
+
+@dataclass(frozen=True)
+class Failure:
+    """All failures of one kind of a backend.
+
+    Attributes
+    ----------
+    backend, kind
+        Whose, and of which of `rows.FAILURES`.
+    count, solves
+        How many, and of how many solves that were run.
+    programs
+        On which programs, by their labels.
+    status, error
+        What the solver said in the first of them, and what was raised; "" for nothing.
+    """
+
+    backend: str
+    kind: str
+    count: int
+    solves: int
+    programs: tuple[str, ...]
+    status: str
+    error: str
+
+    @property
+    def words(self) -> str:
+        """The example, what was raised where there is that."""
+        said = " ".join((self.error or self.status).split())
+        return said if len(said) <= LONGEST else f"{said[: LONGEST - 3]}..."
+
+
+def failures(runs: Iterable[Row]) -> tuple[Failure, ...]:
+    """Return the failures of each backend, in the order of their first runs, kind by kind as `FAILURES` has them."""
+    of_backend: dict[str, list[Row]] = {}
+    for run in runs:
+        if run.ran:
+            of_backend.setdefault(run.backend, []).append(run)
+    return tuple(
+        _failure(backend, kind, failed, len(ran))
+        for backend, ran in of_backend.items()
+        for kind in FAILURES
+        if (failed := [run for run in ran if run.failure == kind])
+    )
+
+
+def in_words(of: Sequence[Failure]) -> list[tuple[str, str]]:
+    """Return a line for each backend: how many solves failed, how, and in whose words."""
+    lines: list[tuple[str, str]] = []
+    for backend in dict.fromkeys(one.backend for one in of):
+        kinds = [one for one in of if one.backend == backend]
+        how = ", ".join(f"{one.count} {WORDS[one.kind]}" + (f' ("{one.words}")' if one.words else "") for one in kinds)
+        lines.append((backend, f"{sum(one.count for one in kinds)} of {kinds[0].solves} solves failed: {how}."))
+    return lines
+
+
+def _failure(backend: str, kind: str, failed: Sequence[Row], solves: int) -> Failure:
+    first = failed[0]
+    programs = tuple(dict.fromkeys(run.program for run in failed))
+    return Failure(backend, kind, len(failed), solves, programs, first.solver_status or "", first.error or "")

@@ -1,0 +1,99 @@
+"""Failures by backend and kind: each counted once, with the solver's own words."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from problems import Fake, reference_lpboost, right, rough
+from rich.console import Console
+
+from boostopt.comparison import benchmark
+from boostopt.comparison.failures import LONGEST, WORDS, failures, in_words
+from boostopt.comparison.rows import FAILURES, LoggedAttempt, Row
+
+
+def failed(backend: str, program: str = "p", result: str = "failed", **of_attempt: Any) -> Row:
+    status = of_attempt.get("status", "")
+    error = of_attempt.get("error")
+    log = (LoggedAttempt(**of_attempt),)
+    return Row(
+        program=program,
+        backend=backend,
+        version="",
+        tol=1e-3,
+        result=result,
+        solver_status=status,
+        error=error,
+        log=log,
+    )
+
+
+RUNS = [
+    failed("a", status="solved", claims=True),
+    failed("b", status="primal infeasible"),
+    failed("a", "q", status="solved too", claims=True),
+    failed("a", status="stopped", error="ValueError: no luck"),
+    failed("a", result="reached", status="solved", claims=True),
+    failed("c", result="not run"),
+    failed("d", result="reached"),
+]
+
+
+def test_failures_are_counted_by_backend_and_kind_with_the_words_of_the_first() -> None:
+    claims, error, infeasible = failures(RUNS)
+    assert (claims.backend, claims.kind, claims.count, claims.solves) == ("a", "claims", 2, 4)
+    assert (claims.programs, claims.status, claims.error) == (("p", "q"), "solved", "")
+    assert (error.backend, error.kind, error.count, error.error) == ("a", "error", 1, "ValueError: no luck")
+    assert (infeasible.backend, infeasible.kind, infeasible.solves) == ("b", "infeasible", 1)
+
+
+def test_a_line_for_each_backend_says_how_many_failed_and_how() -> None:
+    assert in_words(failures(RUNS)) == [
+        (
+            "a",
+            '3 of 4 solves failed: 2 claimed an optimum and proved a wider gap than asked ("solved"), '
+            '1 raised an error ("ValueError: no luck").',
+        ),
+        (
+            "b",
+            '1 of 1 solves failed: 1 called the program infeasible or unbounded without proof ("primal infeasible").',
+        ),
+    ]
+    assert in_words(failures(RUNS[-2:])) == []
+
+
+def test_every_kind_has_words() -> None:
+    assert set(WORDS) == set(FAILURES)
+
+
+def test_long_words_are_cut_and_lines_are_one() -> None:
+    (one,) = failures([failed("a", error=f"broken\n{'x' * 200}")])
+    assert len(one.words) == LONGEST and one.words.startswith("broken xxx") and one.words.endswith("...")
+
+
+@pytest.mark.parametrize("width", (80, 120))
+def test_a_benchmark_has_them_in_its_file_and_under_its_tables(width: int) -> None:
+    backends = [right(), rough("rough[/x]"), Fake("raises", then="raise")]
+    result = benchmark(reference_lpboost(), backends, [1e-3, 1e-5], repeats=1)
+    assert [(one.backend, one.kind, one.count) for one in result.failures] == [
+        ("rough[/x]", "claims", 2),
+        ("raises", "error", 2),
+    ]
+    written = json.loads(result.to_json())["failures"]
+    assert written[0] == {
+        "backend": "rough[/x]",
+        "kind": "claims",
+        "count": 2,
+        "solves": 2,
+        "programs": [reference_lpboost().headline],
+        "status": "fine",
+        "error": "",
+    }
+    console = Console(width=width, color_system=None)
+    with console.capture() as capture:
+        console.print(result.table())
+    words = " ".join(capture.get().split())
+    assert 'rough[/x]: 2 of 2 solves failed: 2 claimed an optimum and proved a wider gap than asked ("fine").' in words
+    assert "right: " not in words

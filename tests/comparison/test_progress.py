@@ -1,0 +1,152 @@
+"""Progress of a benchmark: a line on a terminal, few lines elsewhere, and a user's own function as it was."""
+
+from __future__ import annotations
+
+import io
+import re
+import threading
+from contextlib import redirect_stderr
+from typing import Any
+
+import pytest
+from problems import Fake, reference_erlpboost, reference_lpboost, right, rough
+
+from boostopt import live
+from boostopt.backends.profiles import CERTIFIED
+from boostopt.comparison import benchmark, progress
+from boostopt.comparison.progress import Solves, asked_in_words, lasting
+from boostopt.comparison.rows import Row
+
+
+class Terminal(io.StringIO):
+    """A stream that calls itself a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Clock:
+    """Time as it is set."""
+
+    def __init__(self, now: float = 0.0) -> None:
+        self.now = now
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+    return Terminal()
+
+
+def solves(monkeypatch: pytest.MonkeyPatch, done: int, spent: float, **others: Any) -> Solves:
+    """Progress after so many of 40 solves, in so many seconds."""
+    monkeypatch.setattr(progress, "time", Clock(spent))
+    return Solves(("p", "q", "r"), 40, done=done, since=0.0, **others)
+
+
+# The words
+
+
+def test_it_says_which_program_which_solve_what_and_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = solves(monkeypatch, 10, 60.0)
+    full = "program 2 of 3, solve 11 of 40, cvxpy:scs to 1e-05, about 3 min left"
+    assert said.words("q", "cvxpy:scs to 1e-05") == said.words("q", "cvxpy:scs to 1e-05", len(full)) == full
+    assert said.words("q", "cvxpy:scs to 1e-05", 60) == "solve 11 of 40, cvxpy:scs to 1e-05, about 3 min left"
+    assert said.words("q", "cvxpy:scs to 1e-05", 40) == "solve 11 of 40, about 3 min left"
+    assert said.words("q", "cvxpy:scs to 1e-05", 20) == "solve 11 of 40"
+
+
+def test_before_the_first_solve_is_done_nobody_knows_how_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert solves(monkeypatch, 0, 5.0).words("p", "a to 0.1") == "program 1 of 3, solve 1 of 40, a to 0.1"
+
+
+@pytest.mark.parametrize(("budget", "left"), [(None, 180.0), (100.0, 40.0), (50.0, 0.0), (1e6, 180.0)])
+def test_the_time_left_is_the_mean_of_what_is_done_and_within_the_budget(
+    monkeypatch: pytest.MonkeyPatch, budget: float | None, left: float
+) -> None:
+    assert solves(monkeypatch, 10, 60.0, budget=budget).left() == left
+
+
+def test_times_are_rough() -> None:
+    assert [lasting(s) for s in (0.1, 42.4, 89, 91, 3599, 5399, 5400, 36000)] == [
+        *("1 s", "42 s", "89 s", "2 min", "60 min", "90 min", "1.5 h", "10.0 h")
+    ]
+
+
+def test_a_profile_is_called_by_its_name() -> None:
+    assert asked_in_words(None, 1e-8) == asked_in_words(CERTIFIED, 1e-8) == "to 1e-08"
+    assert asked_in_words("default", 1e-8) == "asked by default"
+
+
+# Where it is shown
+
+
+def test_on_a_terminal_it_is_one_line_that_is_wiped_out(terminal: Terminal) -> None:
+    beside = set[int]()
+
+    class Noting(Fake):
+        def attempts(self, task: Any) -> Any:
+            beside.add(threading.active_count())
+            return super().attempts(task)
+
+    before = threading.active_count()
+    backend = Noting("right", right().script)
+    programs = {"one": reference_lpboost(), "two": reference_lpboost()}
+    with redirect_stderr(terminal):
+        benchmark(programs, [backend], [1e-3, 1e-5], repeats=1, progress=True)
+    shown = terminal.getvalue()
+    assert re.search(r"program [12] of 2, solve 1 of 4, right to (0\.001|1e-05)", shown)
+    assert re.search(r"solve 4 of 4, right to (0\.001|1e-05), about 1 s left", shown)
+    assert "[4/4]" not in shown
+    assert shown.endswith("\x1b[2K") or shown.rstrip().endswith("\x1b[2K")
+    assert beside == {before}  # no thread draws while a solve is measured
+
+
+def test_on_a_terminal_profiles_stand_by_their_names(terminal: Terminal) -> None:
+    with redirect_stderr(terminal):
+        benchmark(reference_erlpboost(), ["interior"], ["low"], repeats=1, progress=True)
+    assert "interior asked by low" in terminal.getvalue()
+
+
+def test_elsewhere_it_is_a_line_a_second_the_first_and_the_last(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(live, "time", clock)
+    made = Solves(("p",), 6)
+    for seconds in (0.1, 0.3, 0.8, 0.3, 0.1, 0.1):
+        clock.now += seconds
+        made.ends(Row(backend="a", version="", tol=1e-3, result="reached", seconds=seconds))
+    assert capsys.readouterr().err.splitlines() == [
+        "[1/6] a to 0.001: reached in 0.10 s",
+        "[3/6] a to 0.001: reached in 0.80 s",
+        "[6/6] a to 0.001: reached in 0.10 s",
+    ]
+
+
+def test_lines_name_the_profile_and_what_came(capsys: pytest.CaptureFixture[str]) -> None:
+    benchmark(reference_lpboost(), [rough()], [1e-3], repeats=1, progress=True)
+    assert capsys.readouterr().err == "[1/1] rough to 0.001: failed\n"
+    benchmark(reference_lpboost(), ["interior"], "high", repeats=1, progress=True)
+    assert re.fullmatch(r"\[1/1\] interior asked by high: reached in \d\.\d\d s\n", capsys.readouterr().err)
+
+
+def test_a_function_of_ones_own_is_called_after_each_and_nothing_is_written(terminal: Terminal) -> None:
+    came = list[tuple[int, int, str]]()
+    with redirect_stderr(terminal):
+        benchmark(
+            reference_lpboost(),
+            [right()],
+            [1e-3],
+            repeats=2,
+            progress=lambda k, n, run: came.append((k, n, run.result)),
+        )
+        benchmark(reference_lpboost(), [right()], [1e-3], repeats=1)
+    assert came == [(1, 2, "reached"), (2, 2, "reached")]
+    assert terminal.getvalue() == ""
