@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 BIBLIOGRAPHY = Path(__file__).with_name("references.bib")
-SPELLED_OUT = {r"{\"a}": "ae", r"{\"o}": "oe", r"{\"u}": "ue"}
+SPELLED_OUT = {r"{\"a}": "ae", r"{\"o}": "oe", r"{\"u}": "ue", r"{\'e}": "e"}
 
 
 def cited(text: str) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from boostopt.backends.profiles import CERTIFIED
 from boostopt.comparison.rows import AUTO, Row
 from boostopt.comparison.scores import Mean, Score
 from boostopt.text import interval
@@ -123,6 +124,23 @@ def iterations(run: Row) -> str:
     return "-" if run.iterations is None else str(run.iterations)
 
 
+def asked(run: Row) -> str:
+    """Say by which profile a solver was asked, and the finest accuracy that it was sent; "" where neither is known."""
+    return ", ".join(filter(None, (run.profile, "" if run.asked is None else f"{run.asked:g}")))
+
+
+def accuracies(runs: Iterable[Row]) -> dict[tuple[str, float], str]:
+    """Say which accuracies each backend was sent at each gap; nothing of those that were sent none."""
+    sent: dict[tuple[str, float], set[float]] = {}
+    for run in runs:
+        if run.ran and run.asked is not None:
+            sent.setdefault((run.backend, run.tol), set()).add(run.asked)
+    return {
+        at: f"accuracy {' to '.join(f'{end:g}' for end in sorted({max(its), min(its)})[::-1])}"
+        for at, its in sent.items()
+    }
+
+
 def form(run: Row) -> str:
     """Say of how many attempts the answer is the best, and in which form."""
     return f"best of {run.attempts}: {run.form}" if run.form else NO_ANSWER
@@ -146,6 +164,12 @@ def _listed(names: Iterable[str]) -> str:
 
 
 # Scores and means
+
+
+def asked_for(runs: Iterable[Row], tol: float) -> str:
+    """Say what was asked for at a gap: the profile by its name, where there is one, and the gap."""
+    by = {run.profile for run in runs if run.tol == tol} - {None, CERTIFIED}
+    return f"{f'{by.pop()}, ' if len(by) == 1 else ''}gap {tol:g}"
 
 
 def seconds(value: float) -> str:

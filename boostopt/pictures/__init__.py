@@ -14,6 +14,10 @@ path_of_runs
     Soft margin, number of hypotheses and their weights along a path of nu or eta.
 profiles, intervals
     Who reaches which certified gap in what time; certified intervals beside each other.
+heat_map
+    Seconds of every backend on every program at one gap as colours, failures hatched.
+claimed_against_certified
+    The gap that is certified against the one that the solver claims, run by run.
 
 They need matplotlib: `pip install "boostopt[report]"`. pyplot is not used: no window opens, nothing global changes, and
 a notebook shows the figure that a cell ends with. The colours can be told apart by the colour-blind, and lines and

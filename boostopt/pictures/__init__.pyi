@@ -1,5 +1,7 @@
+from .claims import claimed_against_certified as claimed_against_certified
 from .comparisons import intervals as intervals
 from .comparisons import profiles as profiles
+from .heat_maps import heat_map as heat_map
 from .margins import margin_distributions as margin_distributions
 from .paths import path_of_runs as path_of_runs
 from .regions import decision_regions as decision_regions

@@ -1,4 +1,4 @@
-"""The arguments of pictures, read and checked: runs by label, real arrays, multiplicities, the nu of a run."""
+"""The arguments of pictures, read and checked: runs by label, benchmarks, arrays, multiplicities, the nu of a run."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from boostopt.arguments import optional, positive
 from boostopt.arrays import as_array
 from boostopt.boosting.run import Run
 from boostopt.boosting.soft_margin import Goal
+from boostopt.comparison.benchmarks import Benchmark
 from boostopt.errors import OptionError, ProblemError
 from boostopt.pictures.style import by_label
 from boostopt.programs.program import Examples
@@ -48,6 +49,23 @@ def runs_by_label(runs: Any) -> dict[str, Run]:
             raise OptionError(f"expected a Run, what boost returns; got {type(run).__name__}{name}. Pass {several}.")
         named[label] = run
     return named
+
+
+def benchmark_that_ran(benchmark: object) -> Benchmark:
+    """Return a benchmark in which something was run.
+
+    Raises
+    ------
+    OptionError
+        This is no benchmark.
+    ProblemError
+        Nothing was run in it.
+    """
+    if not isinstance(benchmark, Benchmark):
+        raise OptionError(f"expected what benchmark returns; got {type(benchmark).__name__}. Pass that.")
+    if not any(run.ran for run in benchmark.runs):
+        raise ProblemError("a benchmark must have a solve at least to be drawn; got none. Let it run.")
+    return benchmark
 
 
 def real_array(name: str, values: Any, dimensions: int) -> Array:

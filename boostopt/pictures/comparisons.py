@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from textwrap import shorten
 
 import numpy as np
@@ -11,17 +11,15 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, StrMethodFormatter
 
-from boostopt.arguments import flag
+from boostopt.arguments import choice, flag
 from boostopt.comparison.benchmarks import Benchmark
 from boostopt.comparison.comparing import Comparison
 from boostopt.comparison.rows import Row
-from boostopt.comparison.scores import Score
-from boostopt.comparison.wording import clashes, together, why_none
+from boostopt.comparison.scores import SHIFT_SECONDS, Mean, Score
+from boostopt.comparison.wording import asked_for, clashes, mean_of, together, why_none
 from boostopt.errors import OptionError, ProblemError
-from boostopt.pictures.style import BLACK, BLUE, GREEN, GREY, RED, Where, look, panels
-
-OUTCOMES = {"reached": (GREEN, ""), "failed": (RED, "////"), "not run": ("#ffffff", "....")}
-"""Colour and hatch of the bars."""
+from boostopt.pictures.arguments import benchmark_that_ran
+from boostopt.pictures.style import BLACK, BLUE, GREY, OUTCOMES, RED, Where, look, name_of, panels
 
 LEAST = 1e-16
 """The smallest distance that is told from 0."""
@@ -32,68 +30,92 @@ WORDS = 85
 FEW_TIMES = 30.0
 """A range of ratios below which a scale with powers of ten alone would have too few numbers."""
 
-NAME = 32
-"""Letters of the name of a backend that are shown."""
+AGAINST = {"fastest": "time / fastest", "seconds": "seconds"}
+"""What profiles are drawn against, and the words below the scale."""
+
+MEANS = f"At the right of the bars: geometric means of the seconds, shifted by {SHIFT_SECONDS:g} s."
+"""The words on the numbers beside the bars."""
 
 
-def profiles(benchmark: Benchmark) -> Figure:
-    """Draw performance profiles of a benchmark: who reaches a certified gap on which share of the programs, how fast.
+def profiles(benchmark: Benchmark, against: str = "fastest") -> Figure:
+    """Draw profiles of a benchmark: who reaches a certified gap on which share of the programs, how fast.
 
-    A panel for each gap asked for. At the ratio r a line has the height of the share of all programs that the backend
-    brought to that gap in at most r times the time of the fastest one. So it begins, at 1, with the share on which the
-    backend was fastest, and ends with the share that it reached at all. The bars below count programs: reached, failed,
-    and not run, which is no failure: the backend cannot take the program or was not asked.
+    A panel for each gap asked for. At x a line has the height of the share of all programs that the backend brought to
+    that gap in at most x times the time of the fastest one, which is its performance profile, or in at most x seconds,
+    which is its data profile with time as the budget. A performance profile begins, at 1, with the share on which the
+    backend was fastest; both end with the share that it reached at all. The bars below count programs: reached, failed,
+    and not run, which is no failure: the backend cannot take the program or was not asked. At the right of a bar stands
+    the shifted geometric mean of the seconds, over all programs, as `benchmark.means` has it.
 
     Parameters
     ----------
     benchmark
         What `boostopt.benchmark` returns. Times are medians of its repeats.
+    against
+        "fastest" for performance profiles, "seconds" for data profiles.
 
     Raises
     ------
     OptionError
-        This is no benchmark.
+        This is no benchmark, or `against` is neither of the two.
     ProblemError
         Nothing was run in it.
 
     References
     ----------
-    Dolan, More 2002, (2.1).
+    Dolan and More 2002, (2.1); More and Wild 2009, section 2.2.
     """
-    if not isinstance(benchmark, Benchmark):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise OptionError(f"expected what benchmark returns; got {type(benchmark).__name__}. Pass that.")
-    scores, tols = benchmark.scores, sorted(benchmark.settings.profiles, reverse=True)
-    if not scores:
-        raise ProblemError("a benchmark must have a solve at least to be drawn; got none. Let it run.")
+    against, b = choice("scale", against, AGAINST), benchmark_that_ran(benchmark)
+    scores, tols = b.scores, sorted(b.settings.profiles, reverse=True)
     backends = list(dict.fromkeys(score.backend for score in scores))
-    slowest = max((s.ratio for s in scores if s.result == "reached"), default=1.0)
+    times = [_time(score, against) for score in scores if score.result == "reached"]
+    least = 1.0 if against == "fastest" else min(times, default=0.1) / 1.3
+    ends = least, max(1.3 * max(times, default=least), 2.0 * least)
     heights = 2.6, 0.5 + 0.26 * len(backends)
     on = panels(None, 2, len(tols), 1.2 + sum(heights), heights, one_scale=False)
     for tol, above, below in zip(tols, on.axes[: len(tols)], on.axes[len(tols) :], strict=True):
-        at = [score for score in scores if score.tol == tol]
-        _curves(above, backends, at, len(benchmark.programs), max(1.3 * slowest, 2.0))
-        _bars(below, backends, at)
-        above.set(title=f"gap {tol:g}", xlabel="time / fastest")
+        reached = {
+            name: sorted(_time(s, against) for s in scores if (s.backend, s.tol, s.result) == (name, tol, "reached"))
+            for name in backends
+        }
+        _curves(above, reached, len(b.programs), ends)
+        _bars(below, backends, [score for score in scores if score.tol == tol])
+        _means(below, backends, {mean.backend: mean for mean in b.means if mean.tol == tol})
+        above.set(title=asked_for(b.runs, tol), xlabel=AGAINST[against])
         below.set_xlabel("programs")
     on.axes[0].set_ylabel("share of programs")
-    on.legend(*on.axes, columns=3)
+    on.legend(*on.axes, columns=3, title=MEANS)
     return on.figure
 
 
-def _curves(axis: Axes, backends: list[str], at: list[Score], count: int, most: float) -> None:
-    """Draw the profile of each backend at one gap."""
-    for k, backend in enumerate(backends):
+def _time(score: Score, against: str) -> float:
+    """Return the time of a score on the scale of the profiles."""
+    return score.ratio if against == "fastest" else score.median
+
+
+def _curves(axis: Axes, reached: Mapping[str, Sequence[float]], count: int, ends: tuple[float, float]) -> None:
+    """Draw the profile of each backend at one gap, of its times in their order, on a scale between two ends."""
+    least, most = ends
+    for k, (backend, times) in enumerate(reached.items()):
         its = look(k)
-        ratios = sorted(score.ratio for score in at if score.backend == backend and score.result == "reached")
-        x = [1.0, *ratios, most]
-        y = [0.0, *(np.arange(1, len(ratios) + 1) / count).tolist(), len(ratios) / count]
-        axis.plot(x, y, color=its.color, ls=its.dashes, lw=1.5, drawstyle="steps-post", label=_name(backend))
-    axis.set(xscale="log", xlim=(most**-0.03, most), ylim=(-0.03, 1.03))
-    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if most < FEW_TIMES else (1.0,)))
+        x = [least, *times, most]
+        y = [0.0, *(np.arange(1, len(times) + 1) / count).tolist(), len(times) / count]
+        axis.plot(x, y, color=its.color, ls=its.dashes, lw=1.5, drawstyle="steps-post", label=name_of(backend))
+    span = most / least
+    axis.set(xscale="log", xlim=(least * span**-0.03, most), ylim=(-0.03, 1.03))
+    axis.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if span < FEW_TIMES else (1.0,)))
     axis.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
     axis.xaxis.set_minor_formatter(NullFormatter())
-    if not any(score.result == "reached" for score in at):
+    if not any(reached.values()):
         axis.text(0.5, 0.5, "reached by nobody", transform=axis.transAxes, ha="center", color=GREY)
+
+
+def _means(axis: Axes, backends: list[str], of: Mapping[str, Mean]) -> None:
+    """Write the mean of each backend at the right of its bars."""
+    for height, backend in zip(range(len(backends))[::-1], backends, strict=True):
+        words = mean_of(of[backend]) if backend in of else ""
+        axis.text(1.03, height, words, transform=axis.get_yaxis_transform(), va="center", fontsize="small")
+    axis.text(1.03, 1.0, "mean s", transform=axis.transAxes, va="bottom", fontsize="small", color=GREY)
 
 
 def _bars(axis: Axes, backends: list[str], at: list[Score]) -> None:
@@ -106,9 +128,9 @@ def _bars(axis: Axes, backends: list[str], at: list[Score]) -> None:
             height, counts, left=left, height=0.7, color=color, hatch=hatch, edgecolor=BLACK, lw=0.6, label=outcome
         )
         left += counts
-    axis.set_yticks(height, [_name(backend) for backend in backends])
+    axis.set_yticks(height, [name_of(backend) for backend in backends])
     axis.xaxis.set_major_locator(MaxNLocator(4, integer=True))
-    axis.set_xlim(0.0, float(left.max()))
+    axis.set_xlim(0.0, max(float(left.max()), 1.0))
 
 
 def intervals(comparison: Comparison | Sequence[Row], axes: Where = None, brief: bool = False) -> Figure:
@@ -160,17 +182,10 @@ def intervals(comparison: Comparison | Sequence[Row], axes: Where = None, brief:
     axis.set_xscale("symlog", linthresh=nearest)
     axis.set(xlim=(-farthest, farthest), ylim=(-0.7, len(runs) - 0.3))
     axis.set_xticks(_ticks(nearest, farthest, brief))
-    axis.set_yticks(range(len(runs))[::-1], [_name(run.backend) for run in runs])
+    axis.set_yticks(range(len(runs))[::-1], [name_of(run.backend) for run in runs])
     axis.set_xlabel(f"bound of the optimum less {middle:.10g}")
     on.legend(axis, columns=3)
     return on.figure
-
-
-def _name(backend: str) -> str:
-    """Return the name of a backend as matplotlib shows it: a dollar begins no formula, an underscore hides none."""
-    plain = " ".join(backend.split())
-    cut = plain if len(plain) <= NAME else f"{plain[: NAME - 3]}..."
-    return f"{' ' if cut[:1] in ('', '_') else ''}{cut}".replace("$", r"\$")
 
 
 def _row(axis: Axes, runs: Sequence[Row], run: Row, height: int, scale: tuple[float, float], brief: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from typing import Any, TypeVar
 
 import numpy as np
@@ -37,6 +38,15 @@ DASHES: tuple[Any, ...] = (
     (0, (2.5, 2.5)),
 )
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+OUTCOMES = {"reached": (GREEN, ""), "failed": (RED, "////"), "not run": ("#ffffff", "..")}
+"""Colour and hatch of what came of solves."""
+
+NAME = 32
+"""Letters of a name that are shown."""
+
+LETTERS = 15
+"""Small letters to an inch, on average, with room to spare."""
 
 WIDTH = 7.2
 """Inches: about the width of a page, so that letters of 10 points are read as such."""
@@ -73,6 +83,13 @@ def look(k: int) -> Look:
     return Look(COLORS[k % count], DASHES[(k + k // count) % count], MARKERS[(k + k // count) % count])
 
 
+def name_of(thing: str, letters: int = NAME) -> str:
+    """Return a name as matplotlib shows it: a dollar begins no formula, an underscore hides none."""
+    plain = " ".join(thing.split())
+    cut = plain if len(plain) <= letters else f"{plain[: letters - 3]}..."
+    return f"{' ' if cut[:1] in ('', '_') else ''}{cut}".replace("$", r"\$")
+
+
 @dataclass(frozen=True)
 class Panels:
     """The axes of a picture.
@@ -91,10 +108,14 @@ class Panels:
     axes: Sequence[Axes]
     own: bool
 
-    def legend(self, *of: Axes, columns: int = 6) -> None:
-        """Put one legend for all of these panels below them, in as many columns as fit; the figure grows by it."""
+    def legend(self, *of: Axes, columns: int = 6, title: str = "") -> None:
+        """Put one legend for all of these panels below them, in as many columns as fit; the figure grows by it.
+
+        Its title, plain words, is broken into lines of the figure's width.
+        """
         if not self.own:
             return
+        wrapped = fill(title, int(LETTERS * self.figure.get_figwidth()))
         handles: dict[str, Artist] = {}
         for axis in of:
             for handle, label in zip(*axis.get_legend_handles_labels(), strict=True):
@@ -107,6 +128,8 @@ class Panels:
                 ncols=count,
                 frameon=False,
                 handlelength=3,
+                title=wrapped or None,
+                title_fontsize="small",
             )
             extent = legend.get_window_extent()
             if count == 1 or extent.width <= self.figure.bbox.width:

@@ -16,6 +16,8 @@ from boostopt.comparison.wording import (
     EMPTY,
     Cell,
     Conclusion,
+    accuracies,
+    asked_for,
     cells_of_means,
     cells_of_scores,
     conclusions,
@@ -24,10 +26,10 @@ from boostopt.comparison.wording import (
     verdict,
 )
 from boostopt.errors import ProblemError
-from boostopt.pictures import profiles
-from boostopt.reporting.drawings import drawn, narrow_intervals, narrow_profiles, wide_intervals
+from boostopt.reporting.drawings import drawn, narrow_intervals, wide_intervals
 from boostopt.reporting.facts import facts, origin, parameters, provenance
 from boostopt.reporting.formulas import PageShown, shown
+from boostopt.reporting.illustrations import Illustration, of_claims, of_programs
 from boostopt.reporting.logs import by_backend
 
 FEW = 3
@@ -47,10 +49,10 @@ class Stated:
 
 @dataclass(frozen=True)
 class Matrix:
-    """Backends, one in a row, against gaps, and remarks below them."""
+    """Backends, one in a row, against gaps, with the accuracies that solvers were sent, and remarks below them."""
 
     gaps: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[Cell, ...]], ...]
+    rows: tuple[tuple[str, tuple[tuple[Cell, str], ...]], ...]
     remarks: tuple[str, ...]
 
 
@@ -80,7 +82,8 @@ class Contents:
     formulations: tuple[Stated, ...]
     programs: tuple[Shown, ...]
     means: Matrix | None
-    profiles: tuple[tuple[str, Markup], ...]
+    illustrations: tuple[Illustration, ...]
+    claims: tuple[Illustration, ...]
     skipped: tuple[tuple[str, str], ...]
     provenance: tuple[tuple[str, str], ...]
     unfolded: bool
@@ -102,7 +105,8 @@ def contents(of: Document) -> Contents:
         formulations=stated,
         programs=programs,
         means=_means(b) if of.measured and several else None,
-        profiles=_profiles(b) if ran and several else (),
+        illustrations=of_programs(b) if ran and several else (),
+        claims=of_claims(b) if ran else (),
         skipped=b.origin.skipped,
         provenance=provenance(of),
         unfolded=len(programs) <= FEW,
@@ -187,27 +191,36 @@ def _pictures(runs: Sequence[Row], prefix: str) -> tuple[tuple[str, Markup], ...
     return ("wide-screen", drawn(wide, f"{prefix}w", label)), ("narrow-screen", drawn(narrow, f"{prefix}n", label))
 
 
-def _profiles(b: Benchmark) -> tuple[tuple[str, Markup], ...]:
-    """Return the profiles for wide and for narrow screens, by these words."""
-    label = "Performance profiles of the backends"
-    narrow = [drawn(figure, f"profilesn{k}", label) for k, figure in enumerate(narrow_profiles(b))]
-    return ("wide-screen", drawn(profiles(b), "profilesw", label)), *(("narrow-screen", one) for one in narrow)
-
-
 def _scores(b: Benchmark, label: str) -> Matrix:
     """Times of a program."""
+    runs = [run for run in b.runs if run.program == label]
     of_program = [score for score in b.scores if score.program == label]
-    return _matrix(cells_of_scores(of_program), [f"{backends}: {why}" for backends, why in reasons(of_program)])
+    return _matrix(
+        b,
+        cells_of_scores(of_program),
+        accuracies(runs),
+        [f"{backends}: {why}" for backends, why in reasons(of_program)],
+    )
 
 
 def _means(b: Benchmark) -> Matrix:
     """Times over all programs."""
     remarks = [] if b.contradicted else [fastest(b.means, tol) for tol in b.settings.profiles]
-    return _matrix(cells_of_means(b.means), remarks)
+    return _matrix(b, cells_of_means(b.means), accuracies(b.runs), remarks)
 
 
-def _matrix(cells: Mapping[tuple[str, float], Cell], remarks: Iterable[str]) -> Matrix:
+def _matrix(
+    b: Benchmark,
+    cells: Mapping[tuple[str, float], Cell],
+    accuracy: Mapping[tuple[str, float], str],
+    remarks: Iterable[str],
+) -> Matrix:
+    """Put cells in rows, each with the accuracy that the solver was sent in a line of its own."""
     backends = dict.fromkeys(backend for backend, _ in cells)
     tols = sorted({tol for _, tol in cells}, reverse=True)
-    rows = tuple((backend, tuple(cells.get((backend, tol), EMPTY) for tol in tols)) for backend in backends)
-    return Matrix(tuple(f"{tol:g}" for tol in tols), rows, tuple(remarks))
+    rows = tuple(
+        (backend, tuple((cells.get(at, EMPTY), accuracy.get(at, "")) for at in ((backend, tol) for tol in tols)))
+        for backend in backends
+    )
+    sent = ("Accuracy: the finest tolerance that the solver was sent.",) if accuracy else ()
+    return Matrix(tuple(asked_for(b.runs, tol) for tol in tols), rows, (*remarks, *sent))

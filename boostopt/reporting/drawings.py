@@ -29,7 +29,7 @@ NOT_RUN = "not run"
 """The words on a backend without an interval."""
 
 
-def drawn(figure: Figure, prefix: str, label: str) -> Markup:
+def drawn(figure: Figure, prefix: str, label: str, least: float = 0.0) -> Markup:
     """Return a figure as SVG to stand in HTML.
 
     Parameters
@@ -40,6 +40,8 @@ def drawn(figure: Figure, prefix: str, label: str) -> Markup:
         What every name in it begins with: names must be unique in a page.
     label
         What it shows, for those who do not see it.
+    least
+        Pixels below which its width is not shrunk: it is moved to be seen then; 0 for as wide as the page has it.
     """
     file = io.StringIO()
     with mpl.rc_context(SAVED), warnings.catch_warnings():
@@ -53,7 +55,8 @@ def drawn(figure: Figure, prefix: str, label: str) -> Markup:
     text = re.sub(r"<[^<>]+>", lambda tag: _renamed(tag[0], prefix), text)
     text = re.sub(r'^<svg ([^>]*?)\s*width="[^"]*"', r"<svg \1", text)
     text = re.sub(r'^<svg ([^>]*?)\s*height="[^"]*"', r"<svg \1", text)
-    text = text.replace("<svg ", f'<svg role="img" aria-label="{escape(label)}" ', 1)
+    style = f'style="min-width: {least:.0f}px; max-width: none" ' if least else ""
+    text = text.replace("<svg ", f'<svg {style}role="img" aria-label="{escape(label)}" ', 1)
     return Markup(re.sub(r"\n\s*\n+", "\n", text))
 
 
@@ -66,19 +69,21 @@ def wide_intervals(runs: Sequence[Row]) -> Figure:
     return figure
 
 
-def narrow_profiles(benchmark: Benchmark) -> tuple[Figure, ...]:
+def narrow_profiles(benchmark: Benchmark, against: str = "fastest") -> tuple[Figure, ...]:
     """Draw the profiles for a narrow screen: a picture for each gap, its legend no wider than the picture."""
     settings = [replace(benchmark.settings, profiles=(gap,)) for gap in sorted(benchmark.settings.profiles)[::-1]]
-    return tuple(_narrowed(profiles(replace(benchmark, settings=one))) for one in settings)
+    return tuple(narrowed(profiles(replace(benchmark, settings=one), against)) for one in settings)
 
 
-def _narrowed(figure: Figure) -> Figure:
+def narrowed(figure: Figure) -> Figure:
     """Make a picture narrow, and its legend anew in as many columns as fit."""
+    title = ""
     for legend in list(figure.legends):
+        title = " ".join(legend.get_title().get_text().split())
         figure.set_figheight(figure.get_figheight() - legend.get_window_extent().height / figure.dpi)
         legend.remove()
     figure.set_figwidth(NARROW)
-    Panels(figure, figure.axes, own=True).legend(*figure.axes)
+    Panels(figure, figure.axes, own=True).legend(*figure.axes, title=title)
     return figure
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from boostopt.comparison.records import plain
 from boostopt.comparison.rows import LoggedAttempt, Row
-from boostopt.comparison.wording import answered, form, phases, proved, seconds_once, width
+from boostopt.comparison.wording import answered, asked, form, phases, proved, seconds_once, width
 from boostopt.reporting.facts import named
 
 
@@ -48,6 +48,7 @@ def facts_of_run(run: Row) -> tuple[tuple[str, str], ...]:
             "It says": run.solver_status,
             "Raised": run.error,
             "Why not as narrow": "" if run.reached else run.reason,
+            "Asked": asked(run),
             "Answer": form(run),
             "Whose": answered(run),
             "Seconds": f"{seconds_once(run)}: {phases(run)}" if phases(run) else seconds_once(run),

@@ -10,7 +10,7 @@ from problems import Fake, attempt, reference_lpboost, right
 
 from boostopt import compare, get_formulation
 from boostopt.comparison.rows import Row
-from boostopt.comparison.wording import clashes, proved, together, verdict
+from boostopt.comparison.wording import accuracies, asked, asked_for, clashes, proved, together, verdict
 
 
 def run(backend: str, lower: float, upper: float, tol: float = 1e-3, result: str = "reached", **record: Any) -> Row:
@@ -65,6 +65,25 @@ def test_a_contradiction_is_a_mistake_of_boostopt_also_with_a_proof_of_infeasibi
         assert said.kind == "wrong" and "that is a bug in boostopt" in said.words
         assert together(runs)[0] > together(runs)[1]
         assert clashes(runs[0], runs) == [runs[1].backend] and clashes(runs[1], runs) == ["a"]
+
+
+def test_how_solvers_were_asked_by_hand() -> None:
+    fine = run("a", 0.0, 1.0, 1e-9, profile="high", options={"eps_abs": 1e-9, "inner": {"tol_gap": 1e-10}})
+    rough = run("a", 0.0, 1.0, 1e-9, profile="high", options={"eps_abs": 1e-4})
+    shipped = run("b", 0.0, 1.0, 1e-8, profile="default", options={"max_iter": 5})
+    gap = run("b", 0.0, 1.0, 1e-3, profile="certified", options={"eps_abs": 1e-5})
+    old = run("c", 0.0, 1.0, 1e-6)
+    runs = [fine, rough, shipped, gap, old, NOT_RUN]
+    said = ["high, 1e-10", "high, 0.0001", "default", "certified, 1e-05", "", ""]
+    assert [asked(one) for one in runs] == said
+    assert accuracies(runs) == {("a", 1e-9): "accuracy 0.0001 to 1e-10", ("b", 1e-3): "accuracy 1e-05"}
+    for tol, words in (
+        (1e-9, "high, gap 1e-09"),
+        (1e-8, "default, gap 1e-08"),
+        (1e-3, "gap 0.001"),
+        (1e-6, "gap 1e-06"),
+    ):
+        assert asked_for(runs, tol) == words
 
 
 def test_runs_of_a_comparison_say_what_its_rows_say() -> None:

@@ -4,46 +4,19 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from by_hand import TIMES, measured
 from problems import Fake, attempt, reference_erlpboost, reference_lpboost
 from rendered import legend_of, line, rendered, size, xy
+from typechecker import unchecked
 
-from boostopt import ProblemError, benchmark, compare
-from boostopt.comparison import Benchmark, Comparison
-from boostopt.comparison.benchmarks import Settings
-from boostopt.comparison.rows import Row
+from boostopt import OptionError, ProblemError, benchmark, compare
+from boostopt.comparison import Comparison
 from boostopt.pictures import intervals, profiles
-
-TIMES: dict[tuple[str, str], Sequence[float | str]] = {
-    # seconds on the programs a, b, c, d, or why there are none
-    ("fast", "1e-3"): (1.0, 1.0, 2.0, 8.0),
-    ("slow", "1e-3"): (2.0, 4.0, 2.0, 1.0),
-    ("linear", "1e-3"): (0.5, "not run", "not run", "not run"),
-    ("fast", "1e-6"): (1.0, 1.0, "failed", "failed"),
-    ("slow", "1e-6"): (3.0, 3.0, 3.0, "failed"),
-    ("linear", "1e-6"): ("failed", "not run", "not run", "not run"),
-}
-
-
-def run_of(program: str, backend: str, tol: float, came: float | str) -> Row:
-    result = came if isinstance(came, str) else "reached"
-    numbers: dict[str, Any] = {} if isinstance(came, str) else {"seconds": came, "scaled_gap": tol / 2}
-    return Row(program=program, digest="0" * 64, backend=backend, version="1", tol=tol, result=result, **numbers)
-
-
-def measured() -> Benchmark:
-    runs = [
-        run_of(program, backend, float(tol), came)
-        for (backend, tol), times in TIMES.items()
-        for program, came in zip("abcd", times, strict=True)
-    ]
-    settings = Settings((1e-3, 1e-6), 1, None, False, 0)
-    return Benchmark({name: {} for name in "abcd"}, settings, {}, "0", tuple(runs))
 
 
 def at(axis: Any, backend: str, ratio: float) -> float:
@@ -70,6 +43,51 @@ def test_profiles_by_hand() -> None:
     assert at(fine, "linear", 10) == 0.0
     assert legend_of(figure) == ["fast", "slow", "linear", "reached", "failed", "not run"]
     rendered(figure)
+
+
+@pytest.mark.parametrize("tol", ["1e-3", "1e-6"])
+def test_data_profiles_count_what_was_reached_within_so_many_seconds(tol: str) -> None:
+    figure = profiles(measured(), against="seconds")
+    axis = figure.axes[("1e-3", "1e-6").index(tol)]
+    assert axis.get_xlabel() == "seconds" and axis.get_xscale() == "log"
+    left, right = axis.get_xlim()
+    assert left < 0.5 and right > 8.0
+    for backend in ("fast", "slow", "linear"):
+        for seconds in (0.49, 0.5, 1.0, 1.9, 2.0, 3.0, 4.0, 7.9, 8.0):
+            within = [came for came in TIMES[backend, tol] if not isinstance(came, str) and came <= seconds]
+            assert at(axis, backend, seconds) == len(within) / 4
+    rendered(figure)
+
+
+def test_means_stand_at_the_right_of_the_bars() -> None:
+    figure = profiles(measured(), against="seconds")
+    rough, fine = ([text.get_text() for text in axis.texts] for axis in figure.axes[2:])
+
+    def mean(*times: float) -> str:
+        return f"{math.prod(t + 0.01 for t in times) ** (1 / len(times)) - 0.01:.2g}"
+
+    assert rough == [mean(1, 1, 2, 8), mean(2, 4, 2, 1), "not run", "mean s"]
+    assert fine == ["failed", "failed", "failed", "mean s"]
+    words = figure.legends[0].get_title().get_text()
+    assert " ".join(words.split()) == "At the right of the bars: geometric means of the seconds, shifted by 0.01 s."
+    limited = replace(measured(), settings=replace(measured().settings, time_limit=10.0))
+    texts = [text.get_text() for text in profiles(limited).axes[3].texts]
+    assert texts[:3] == [f">= {mean(1, 1, 10, 10)}", f">= {mean(3, 3, 3, 10)}", "failed"]
+
+
+def test_a_panel_says_by_which_profile_the_solvers_were_asked() -> None:
+    b = measured()
+    names = {1e-3: "low", 1e-6: "certified"}
+    figure = profiles(replace(b, runs=tuple(replace(run, profile=names[run.tol]) for run in b.runs)))
+    assert [axis.get_title() for axis in figure.axes[:2]] == ["low, gap 0.001", "gap 1e-06"]
+
+
+def test_what_is_no_benchmark_and_an_unknown_scale_are_named() -> None:
+    unfit: Any = measured().runs
+    with unchecked(), pytest.raises(OptionError, match="expected what benchmark returns; got tuple"):
+        profiles(unfit)
+    with unchecked(), pytest.raises(OptionError, match="unknown scale 'minutes'"):
+        profiles(measured(), against="minutes")
 
 
 def test_bars_tell_failed_from_not_run() -> None:
@@ -108,6 +126,9 @@ def test_a_real_benchmark_is_drawn() -> None:
 def test_an_empty_benchmark_is_named() -> None:
     with pytest.raises(ProblemError, match="a solve at least"):
         profiles(replace(measured(), runs=()))
+    waiting = tuple(replace(run, result="not run") for run in measured().runs)
+    with pytest.raises(ProblemError, match="a solve at least"):
+        profiles(replace(measured(), runs=waiting))
 
 
 def compared() -> Comparison:

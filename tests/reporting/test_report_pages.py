@@ -15,8 +15,10 @@ from reported import ORIGIN, RESULTS, Page, entropy, every_page, infeasible, kno
 from boostopt import Benchmark, Comparison, DataError, OptionError, benchmark, compare, list_formulations
 from boostopt.comparison.descriptions import describe
 from boostopt.comparison.documents import document, load
-from boostopt.comparison.wording import proved, seconds, time_of
+from boostopt.comparison.wording import asked, proved, seconds, time_of
+from boostopt.pictures.heat_maps import MOST
 from boostopt.reporting import ReportToolsNotFound, check_place, report, to_html, tools
+from boostopt.reporting.illustrations import of_programs
 
 HOSTILE = """</pre><script>alert(1)</script>"><img src=x onerror=alert(2)> & 'a' $x$ $\\frac {{ 7*7 }}"""
 
@@ -106,8 +108,8 @@ def test_intervals_are_drawn_where_there_are_two_finite_ends() -> None:
         page = page_of(comparison)
         assert ("svg" in page.tags) == known(comparison.interval), which
         assert ("there is nothing to draw" in page.text) != known(comparison.interval)
-    # Profiles for wide screens, and of each gap for narrow ones.
-    assert page_of(measured()).tags.count("svg") == (1 + 3) + 2 * 2
+    # Profiles of both kinds for wide screens, and of each gap for narrow ones; the map and the claims; the intervals.
+    assert page_of(measured()).tags.count("svg") == 2 * (1 + 3) + 2 + 2 + 2 * 2
 
 
 @pytest.mark.thorough
@@ -116,6 +118,74 @@ def test_profiles_of_a_single_program_say_nothing_and_are_left_out() -> None:
     text = page_of(one).text
     assert "Profiles" not in text and "share of" not in text
     assert "the share of all programs" in page_of(measured()).text
+
+
+def headings(page: str) -> list[str]:
+    return re.findall(r"<h[23]>(.*?)</h[23]>", page)
+
+
+DRAWN = ["Performance profiles", "Data profiles", "Seconds of each backend on each program", "What the solvers claim"]
+
+
+def test_a_benchmark_is_drawn_in_four_ways() -> None:
+    html = to_html(measured())
+    assert [heading for heading in headings(html) if heading in DRAWN] == DRAWN
+    labels = re.findall(r'<svg [^>]*aria-label="([^"]*)"', html)
+    for label, count in (
+        ("Performance profiles of the backends", 4),
+        ("Data profiles of the backends", 4),
+        ("Seconds of each backend on each program", 2),
+        ("The gap that the solver claims against the gap that is certified, for each run", 2),
+    ):
+        assert labels.count(label) == count
+    assert "No gap of its own is reported by" in page_of(measured()).text
+
+
+@pytest.mark.thorough
+def test_files_of_before_claims_were_kept_have_no_picture_of_them(tmp_path: Path) -> None:
+    old = json.loads(measured().to_json())
+    for run in old["runs"]:
+        for name in ("claimed_gap", "profile", "peak_memory"):
+            run["record"].pop(name, None)
+        for one in run["log"]:
+            for name in ("claimed_gap", "scaled_gap_so_far", "after"):
+                one.pop(name, None)
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps(old))
+    html = to_html(load(path))
+    assert [heading for heading in headings(html) if heading in DRAWN] == DRAWN[:3]
+    assert Page(html).faults == [] and "asked by" not in html
+
+
+@pytest.mark.thorough
+def test_one_program_has_no_map_but_its_claims() -> None:
+    one = benchmark({"small": reference_lpboost()}, ["interior"], [1e-3], repeats=1)
+    assert [heading for heading in headings(to_html(one)) if heading in DRAWN] == DRAWN[3:]
+
+
+@pytest.mark.thorough
+def test_a_map_that_is_too_large_for_a_picture_is_left_out() -> None:
+    row = compare(reference_lpboost(), [right()]).rows[0]
+    labels = [f"program {k}" for k in range(MOST + 1)]
+    b = measured()
+    runs = tuple(replace(row, program=label, tol=1e-3) for label in labels)
+    settings = replace(b.settings, profiles=(1e-3,))
+    assert of_programs(replace(b, programs={label: {} for label in labels[1:]}, runs=runs[1:], settings=settings))[2:]
+    assert not of_programs(replace(b, programs={label: {} for label in labels}, runs=runs, settings=settings))[2:]
+
+
+def test_tables_say_how_each_solver_was_asked() -> None:
+    b = benchmark({"linear": reference_lpboost()}, ["interior", "highs"], ["default", "high"], repeats=1)
+    html = to_html(b)
+    finest = [run for run in b.runs if run.profile == "high"]
+    assert {run.asked for run in finest} == {1e-9}
+    assert '<th scope="col">default, gap 1e-08</th><th scope="col">high, gap 1e-09</th>' in html
+    cells = re.findall(r'<td data-name="asked by">(.*?)</td>', html)
+    assert len(cells) == 2 and set(cells) <= {asked(run) for run in b.runs}
+    assert html.count('<span class="remark">accuracy 1e-09</span>') == 2
+    assert html.count("<dt>Asked</dt><dd>high, 1e-09</dd>") == 2
+    certified = to_html(linear())
+    assert len(re.findall(r'<td data-name="asked by">certified', certified)) == len(linear().rows)
 
 
 def test_pictures_say_only_that_a_backend_was_not_run_and_the_table_why() -> None:

@@ -1,0 +1,181 @@
+"""Programs and backends in one table of colours: who takes how long for what, and who fails where."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import LogNorm, Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
+from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+
+from boostopt.arguments import flag, is_number, refused
+from boostopt.comparison.benchmarks import Benchmark
+from boostopt.comparison.scores import Score
+from boostopt.comparison.wording import asked_for, seconds
+from boostopt.errors import ProblemError
+from boostopt.pictures.arguments import benchmark_that_ran
+from boostopt.pictures.style import BLACK, OUTCOMES, WIDTH, name_of, panels
+
+COLORS = "viridis_r"
+"""From light to dark as seconds grow: even for the eye, for the colour-blind too, and in grey."""
+
+HEIGHT = 0.22
+"""Inches of a row: as high as its label."""
+
+WIDTHS = 0.52, 0.24
+"""Inches of a column with numbers in it, and of one without, as wide as its label is high."""
+
+COLUMNS = 24
+"""Backends up to which numbers stand in the cells: more would make the picture wider than two pages."""
+
+LETTER = 0.072
+"""Inches of a letter of a label."""
+
+PADS = 0.3
+"""Inches beside the labels and the columns."""
+
+LEAST = 3.6
+"""Inches of the narrowest picture: its scale and its keys need them."""
+
+LETTERS = {False: 40, True: 28}
+"""Letters of a program's label that are shown, in brief fewer."""
+
+MOST = 300
+"""Programs, and backends, that a picture holds."""
+
+
+def heat_map(benchmark: Benchmark, tol: float | str | None = None, brief: bool = False) -> Figure:
+    """Draw the seconds of every backend on every program at one gap as colours, failures hatched.
+
+    A row for each program, a column for each backend. A cell is coloured by the median of the seconds, which also
+    stands in it where there is room, if the gap was certified in all runs; hatched if not; blank if it was not run.
+
+    Parameters
+    ----------
+    benchmark
+        What `boostopt.benchmark` returns.
+    tol
+        One of its gaps, or the name of a profile by which its solvers were asked; by default the smallest gap.
+    brief
+        Leave out the numbers, and the ends of long labels: for narrow pictures.
+
+    Raises
+    ------
+    OptionError
+        This is no benchmark, or it has no such gap or profile.
+    ProblemError
+        Nothing was run in it, or it has more than 300 programs or backends.
+    """
+    b, brief = benchmark_that_ran(benchmark), flag("brief", brief)
+    tol = _gap(b, tol)
+    programs, backends = list(b.programs), list(dict.fromkeys(score.backend for score in b.scores))
+    if max(len(programs), len(backends)) > MOST:
+        raise ProblemError(
+            f"a picture holds at most {MOST} programs and {MOST} backends; got {len(programs)} and {len(backends)}. "
+            "Draw some of them at a time."
+        )
+    at = {(s.program, s.backend): s for s in b.scores if s.tol == tol}
+    numbers = not brief and len(backends) <= COLUMNS
+    labels = [name_of(label, LETTERS[brief]) for label in programs], [name_of(name) for name in backends]
+    longest = [max(map(len, of)) * LETTER for of in labels]
+    width = longest[0] + PADS + WIDTHS[0 if numbers else 1] * len(backends)
+    on = panels(None, height=longest[1] + 1.2 + HEIGHT * len(programs))
+    on.figure.set_figwidth(width := max(width, LEAST if brief else WIDTH))
+    axis = on.axes[0]
+    times = [score.median for score in at.values() if score.result == "reached"]
+    # Twice as far to both sides where all times are alike: some round number is on the scale then.
+    spare = 2.0 if times and max(times) < 4.0 * min(times) else 1.05
+    norm = LogNorm(min(times) / spare, max(times) * spare) if times else None
+    for row, program in enumerate(programs):
+        for column, backend in enumerate(backends):
+            if (program, backend) in at:
+                _cell(axis, (column, row), at[program, backend], norm, numbers)
+    _labels(axis, *labels, upright=longest[1] > (width - longest[0] - PADS) / len(backends))
+    axis.set_title(asked_for(b.runs, tol), fontsize="medium")
+    _keys(on.figure, axis, norm, width - longest[0] - PADS)
+    return on.figure
+
+
+def _gap(b: Benchmark, tol: object) -> float:
+    """Return the gap that is meant: of a profile that at which its answers are judged."""
+    gaps = b.settings.profiles
+    if tol is None:
+        return min(gaps)
+    named = {run.profile: run.tol for run in b.runs if run.profile is not None and len(_asked(b, run.profile)) == 1}
+    if isinstance(tol, str) and tol in named:
+        return named[tol]
+    if not isinstance(tol, str) and is_number(tol) and tol in gaps:
+        return next(gap for gap in gaps if gap == tol)
+    known = ", ".join([*(f"{gap:g}" for gap in gaps), *(repr(name) for name in named)])
+    raise refused("tol", "a gap or a profile of this benchmark", tol, f"Pass one of {known}, or leave it out.")
+
+
+def _asked(b: Benchmark, profile: str) -> set[float]:
+    """Return the gaps at which the answers to a profile are judged."""
+    return {run.tol for run in b.runs if run.profile == profile}
+
+
+def _cell(axis: Axes, at: tuple[int, int], score: Score, norm: Normalize | None, numbers: bool) -> None:
+    """Draw what came of a backend on a program."""
+    column, row = at
+    corner = column - 0.5, row - 0.5
+    if score.result != "reached" or norm is None:
+        color, hatch = OUTCOMES["failed"] if score.result == "failed" else ("#ffffff", "")
+        # A hatch takes the colour of the edge.
+        axis.add_patch(Rectangle(corner, 1.0, 1.0, facecolor="white", edgecolor=color, hatch=hatch, lw=0.0))
+        return
+    color = colormaps[COLORS](norm(score.median))
+    axis.add_patch(Rectangle(corner, 1.0, 1.0, facecolor=color, edgecolor="white", lw=0.5))
+    if numbers:
+        light = float(np.dot(color[:3], (0.2126, 0.7152, 0.0722))) > 0.45
+        words = seconds(score.median)
+        axis.text(column, row, words, ha="center", va="center", fontsize=7.5, color=BLACK if light else "white")
+
+
+def _labels(axis: Axes, programs: Sequence[str], backends: Sequence[str], upright: bool) -> None:
+    """Name the rows at the left and the columns above, upright where they are narrower than their names."""
+    axis.set(xlim=(-0.5, len(backends) - 0.5), ylim=(len(programs) - 0.5, -0.5))
+    axis.set_yticks(range(len(programs)), programs, fontsize="small")
+    axis.set_xticks(range(len(backends)), backends, fontsize="small", rotation=90 if upright else 0)
+    axis.xaxis.tick_top()
+    axis.tick_params(length=0)
+    axis.spines[:].set_visible(True)
+    axis.spines[:].set(color="#bbbbbb")
+
+
+def _keys(figure: Figure, axis: Axes, norm: Normalize | None, inside: float) -> None:
+    """Put the scale of the colours below, and what hatched and blank cells are."""
+    height = figure.get_figheight()
+    if norm is not None:
+        bar = figure.colorbar(
+            ScalarMappable(norm, COLORS),
+            ax=axis,
+            location="bottom",
+            fraction=0.12 / height,
+            pad=0.1 / height,
+            shrink=min(1.0, 4.0 / inside),
+            aspect=40,
+        )
+        # As one image it would not be drawn in a page that may hold none; between its parts there must be no seams.
+        solids: Any = bar.solids
+        solids.set(rasterized=False, edgecolor="face")
+        bar.set_label("seconds (median)", fontsize="small")
+        bar.ax.tick_params(labelsize="small")
+        decades = math.log10((norm.vmax or 1.0) / (norm.vmin or 1.0))
+        subs = (1.0, 2.0, 5.0) if decades < 1.0 else (1.0, 3.0) if decades < 2.5 else (1.0,)
+        bar.ax.xaxis.set_major_locator(LogLocator(subs=subs))
+        bar.ax.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+        bar.ax.xaxis.set_minor_formatter(NullFormatter())
+    color, hatch = OUTCOMES["failed"]
+    keys = [
+        Patch(facecolor="white", edgecolor=color, hatch=hatch, label="failed"),
+        Patch(facecolor="white", edgecolor="#bbbbbb", label="not run"),
+    ]
+    figure.legend(handles=keys, loc="outside lower center", ncols=2, frameon=False, fontsize="small")
