@@ -78,6 +78,13 @@ Eta = Annotated[
 ]
 Epsilon = Annotated[float | None, typer.Option(**NUMBER, help="Accuracy of the soft margin that eta is chosen for.")]
 Set = Annotated[list[str] | None, typer.Option(help="A further parameter of the formulation, as name=value.")]
+SetOrFolder = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A further parameter of the formulation, as name=value. Without a formulation: the folder that the "
+        "standard set of programs is written to."
+    ),
+]
 Columns = Annotated[
     int, typer.Option(**AT_LEAST_ONE, help="Decision stumps drawn (with their negations) as hypotheses.")
 ]

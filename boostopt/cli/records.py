@@ -26,6 +26,7 @@ from boostopt.cli.options import (
     RandomState,
     Reflexive,
     Set,
+    SetOrFolder,
     Solver,
     TimeLimit,
     Update,
@@ -106,6 +107,21 @@ class BoostParameters(ParameterOptions):
     """The parameters of a formulation that is boosted: epsilon is when boosting stops as well."""
 
     epsilon: Accuracy = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportParameters(ParameterOptions):
+    """The parameters of a formulation that is exported; without a formulation, the folder of the standard set."""
+
+    set: SetOrFolder = None
+
+    @property
+    def folder(self) -> str | None:
+        """The folder, where nothing else is given."""
+        alone = (
+            self.set is not None and len(self.set) == 1 and not any(value is not None for value in self.named.values())
+        )
+        return self.set[0] if alone and self.set is not None else None
 
 
 @dataclass(frozen=True, kw_only=True)

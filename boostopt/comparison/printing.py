@@ -147,7 +147,7 @@ def tex(text: str) -> str:
     """Return text as TeX prints it; numbers as they are set, and >= as its sign."""
     if text == ABSENT:
         return "--"
-    escaped = " ".join(text.split()).translate(TEX).replace(r"\textgreater{}=", r"$\geq$")
+    escaped = " ".join(text.split()).translate(TEX).replace(r"\textgreater{}= ", r"$\geq$")
     return NUMBER.sub(_set, escaped)
 
 
@@ -296,12 +296,17 @@ def _cells(one: Mean | Score | None, decimals: int, count: int) -> list[str]:
     if one is None:
         return [""] * count
     bound = ">= " if isinstance(one, Mean) and one.at_least else ""
-    time, over = _time(one), f"{one.ratio:.1f}" if math.isfinite(one.ratio) else ""
+    time, over = _time(one), _ratio(one.ratio)
     if not isinstance(one, Mean):
         return [f"{time:.{decimals}f}" if one.result == "reached" else one.result, over]
     total = one.reached + one.failed + one.not_run
     words = f"{bound}{time:.{decimals}f}" if math.isfinite(time) else ABSENT
     return [words, f"{bound}{over}" if over else "", f"{one.reached}/{total}"]
+
+
+def _ratio(ratio: float) -> str:
+    """Write a ratio to the fastest in three digits; "" for none."""
+    return f"{ratio:.{1 if ratio < 99.95 else 0}f}" if math.isfinite(ratio) else ""
 
 
 def _caption(measured: Measured) -> str:

@@ -370,6 +370,18 @@ FILES = (
         {"program": OBJECTS},
     ),
     Attack(
+        "export_set",
+        exporting.export_set,
+        lambda: {"programs": {"one": program()}, "folder": "set"},
+        {
+            "programs": NOTHING,
+            "folder": PATH,
+            "tol": NUMBER,
+            "time_limit": LIMIT,
+            "progress": FLAG | FUNCTION,
+        },
+    ),
+    Attack(
         "report",
         reporting.report,
         lambda: {"result": comparison(), "path": "r.html"},

@@ -72,7 +72,7 @@ def test_a_benchmark_of_several_programs_is_means_ratios_and_programs_reached_th
     assert body(latex) == [
         ["fast", r"\textbf{0.71}", "1.0", "2/2", r"\textbf{0.71}", "1.0", "2/2"],
         ["slow", "1.41", "2.0", "2/2", "1.41", "2.0", "2/2"],
-        ["half", r"$\geq$ 0.20", r"$\geq$ 0.3", "1/2", "", "", ""],
+        ["half", r"$\geq$0.20", r"$\geq$0.3", "1/2", "", "", ""],
         ["some", "--", "", "1/2", "", "", ""],
     ]
     assert r" & \multicolumn{3}{c}{gap $10^{-3}$} & \multicolumn{3}{c}{gap $10^{-5}$} \\" in latex
@@ -194,7 +194,7 @@ def test_letters_that_tex_obeys_are_escaped() -> None:
     assert tex("a_b 50% #1 &") == r"a\_b 50\% \#1 \&"
     assert tex("$x$ {y} ^~\\") == r"\$x\$ \{y\} \textasciicircum{}\textasciitilde{}\textbackslash{}"
     assert tex("<z> |") == r"\textless{}z\textgreater{} \textbar{}"
-    assert tex(">= 0.5") == r"$\geq$ 0.5"
+    assert tex(">= 0.5") == r"$\geq$0.5"
     assert tex("two\nlines") == "two lines"
 
 

@@ -24,8 +24,19 @@ class Cbf:
     cones: list[tuple[str, int]] = field(default_factory=list[tuple[str, int]])
     c: np.ndarray = field(default_factory=lambda: np.zeros(0))
     constant: float = 0.0
-    A: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))
+    entries: list[tuple[float, ...]] = field(default_factory=list[tuple[float, ...]])
     b: np.ndarray = field(default_factory=lambda: np.zeros(0))
+
+    @property
+    def sparse(self) -> Any:
+        """A in sparse rows; entries at one place add up."""
+        i, j, values = np.array(self.entries).reshape(-1, 3).T
+        return scipy.sparse.csr_array((values, (i.astype(int), j.astype(int))), shape=(len(self.b), len(self.c)))
+
+    @property
+    def A(self) -> np.ndarray:
+        """A in full: for small files."""
+        return self.sparse.toarray()
 
 
 def read_cbf(path: Path) -> Cbf:
@@ -49,15 +60,13 @@ def read_cbf(path: Path) -> Cbf:
             case "CON":
                 file.cones = list(_cones(lines))
                 file.b = np.zeros(sum(size for _, size in file.cones))
-                file.A = np.zeros((len(file.b), len(file.c)))
             case "OBJACOORD":
                 for j, value in _numbered(lines):
                     file.c[int(j)] += value
             case "OBJBCOORD":
                 file.constant = float(next(lines))
             case "ACOORD":
-                for i, j, value in _numbered(lines):
-                    file.A[int(i), int(j)] += value
+                file.entries += _numbered(lines)
             case "BCOORD":
                 for i, value in _numbered(lines):
                     file.b[int(i)] += value
@@ -96,17 +105,47 @@ def solve_cbf(file: Cbf, accuracy: float = 1e-10) -> tuple[np.ndarray, np.ndarra
         else:
             cones.append(kinds[kind](size))
         order += rows
-    settings = clarabel.DefaultSettings()
-    settings.verbose = False
-    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = accuracy
     n = len(file.c)
     none = scipy.sparse.csc_matrix((n, n))
-    A = scipy.sparse.csc_matrix(-file.A[order])
-    found = clarabel.DefaultSolver(none, file.c, A, file.b[order], cones, settings).solve()
+    A = scipy.sparse.csc_matrix(-file.sparse[order])
+    found = clarabel.DefaultSolver(none, file.c, A, file.b[order], cones, _settings(clarabel, accuracy)).solve()
     y = np.empty(len(order))
     y[order] = found.z
     # In the Lagrangian <c, x> - <y, g> of a minimum y says by how much it rises with a unit on the right of a row.
     return np.array(found.x), y, found.obj_val + file.constant, str(found.status)
+
+
+def _settings(clarabel: Any, accuracy: float) -> Any:
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = accuracy
+    return settings
+
+
+def solve_read(highs: Any, accuracy: float = 1e-10) -> tuple[np.ndarray, np.ndarray, float, str]:
+    """Solve a quadratic model as HiGHS has read it by Clarabel: variables, multipliers of rows, optimum, status.
+
+    The rows that are equations come first in the file, as they do here.
+    """
+    clarabel: Any = import_module("clarabel")
+    model = highs.getModel()
+    lp, matrix, hessian = model.lp_, model.lp_.a_matrix_, model.hessian_
+    n, k = lp.num_col_, lp.num_row_
+    A = scipy.sparse.csc_array((matrix.value_, matrix.index_, matrix.start_), shape=(k, n))
+    P = scipy.sparse.csc_array((hessian.value_, hessian.index_, hessian.start_), shape=(n, n))
+    lower, upper = np.array(lp.row_lower_), np.array(lp.row_upper_)
+    equal = int(np.sum(lower == upper))
+    assert np.all(lower[:equal] == upper[:equal]) and np.all(np.isinf(lower[equal:]))
+    ends = [(sign, sign * np.array(end)) for sign, end in ((1.0, lp.col_upper_), (-1.0, lp.col_lower_))]
+    finite = [(sign, np.flatnonzero(np.isfinite(end)), end) for sign, end in ends]
+    unit: Any = scipy.sparse.csr_array(scipy.sparse.eye_array(n))
+    rows = scipy.sparse.vstack([A, *(sign * unit[at] for sign, at, _ in finite)])
+    b = np.concatenate([upper, *(end[at] for _, at, end in finite)])
+    cones = [clarabel.ZeroConeT(equal), clarabel.NonnegativeConeT(len(b) - equal)]
+    # HiGHS has the lower triangle, Clarabel takes the upper one.
+    numbers = scipy.sparse.csc_matrix(P.T), np.array(lp.col_cost_), scipy.sparse.csc_matrix(rows), b
+    found = clarabel.DefaultSolver(*numbers, cones, _settings(clarabel, accuracy)).solve()
+    return np.array(found.x), -np.array(found.z)[:k], found.obj_val + lp.offset_, str(found.status)
 
 
 def opened(path: Path) -> Any:

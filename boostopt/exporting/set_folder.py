@@ -1,0 +1,150 @@
+"""The folder of a set: its index, and whether what lies in it may be gone on with.
+
+Nothing is overwritten that a set has not written itself: a folder is taken where it is empty, or where its index tells
+of the same programs and every other file in it is one that these have.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from boostopt.arguments import refused
+from boostopt.comparison.records import json_text
+from boostopt.errors import DataError, listed
+from boostopt.files import half_written, replace_file
+
+INDEX = "index.json"
+"""Name of the file that tells of all others."""
+
+FORMAT = "boostopt set 1"
+"""What an index says that it is."""
+
+ABOUT = (
+    "Each file of cbf and mps is the primal of a program, min F(d) + G(U'd), and its head says where d and w stand.",
+    "Its optimum lies between lower and upper, whatever a solver says; both are null where it is proved infeasible.",
+    "certify, run in this folder, says how good an answer is: a file with d, w or both in place of ANSWER.",
+    "verify, run in this folder, proves the interval once more, but for rounding, without a solver.",
+)
+"""What whoever has the folder alone must know."""
+
+
+@dataclass(frozen=True)
+class SetFolder:
+    """The folder that a set is written to.
+
+    Attributes
+    ----------
+    path
+        Where it is.
+    settings
+        What all programs of the set share, as the index states it.
+    """
+
+    path: Path
+    settings: Mapping[str, Any]
+
+    def opened(self, digests: Mapping[str, str], files: Iterable[str]) -> dict[str, dict[str, Any]]:
+        """Make the folder where there is none, and return what its index tells of the programs that are done.
+
+        Parameters
+        ----------
+        digests
+            The digests of the programs of the set, by label.
+        files
+            The files that the set comes to have, as the index names them.
+
+        Raises
+        ------
+        DataError
+            It cannot be made, or holds what is not of this set.
+        """
+        planned = {INDEX, *files}
+        try:
+            self.path.mkdir(exist_ok=True)
+            for name in planned:
+                for left in half_written(self.path / name):
+                    left.unlink()
+            inside = {path.relative_to(self.path).as_posix() for path in _files(self.path)}
+            if any(self.path.iterdir()):
+                return self._resumed(digests, inside, planned)
+        except OSError as failure:
+            reason = "it is no folder" if isinstance(failure, FileExistsError) else failure.strerror or failure
+            raise DataError(
+                f"expected a folder that a set can be written to; {self.path} cannot be: {reason}. Name another folder."
+            ) from None
+        return {}
+
+    def put(self, entries: Iterable[Mapping[str, Any]], complete: bool) -> dict[str, Any]:
+        """Write the index anew, and return it as it reads."""
+        document = {**self.settings, "about": ABOUT, "complete": complete, "programs": list(entries)}
+        text = json_text(document) + "\n"
+        replace_file(self.path / INDEX, lambda file: file.write(text.encode()))
+        return json.loads(text)
+
+    def file(self, name: str) -> dict[str, Any]:
+        """Return what the index tells of a file."""
+        return {"path": name, "bytes": (self.path / name).stat().st_size, "sha256": sha256(self.path / name)}
+
+    def _resumed(self, digests: Mapping[str, str], inside: set[str], planned: set[str]) -> dict[str, dict[str, Any]]:
+        """Return what the index tells, once all of it and of the folder belongs to this set."""
+        if INDEX not in inside:
+            held = listed(sorted(inside)[:3]) or "other folders"
+            raise self._other(f"it holds {held} and no {INDEX} of a set")
+        try:
+            found = json.loads((self.path / INDEX).read_text("utf-8"))
+            told = {name: found[name] for name in self.settings}
+            entries = {str(entry["label"]): entry for entry in found["programs"]}
+            done = {label: str(entry["program"]) for label, entry in entries.items()}
+            written = {file["path"]: file["sha256"] for entry in entries.values() for file in files_of(entry)}
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise self._other(f"its {INDEX} is not one of a set") from None
+        differing = [f"{name} {told[name]!r}" for name, value in self.settings.items() if told[name] != value]
+        if differing:
+            raise self._other(f"its set has {', '.join(differing)}")
+        others = [label for label, digest in done.items() if digests.get(label) != digest]
+        if others:
+            raise self._other(f"its set has another {others[0]!r}")
+        strange = sorted((inside | set(written)) - planned)
+        if strange:
+            raise self._other(f"it holds {strange[0]}, which is not of the set")
+        edited = [name for name, digest in written.items() if name in inside and sha256(self.path / name) != digest]
+        if edited:
+            raise self._other(f"{edited[0]} is not as it was written")
+        return {
+            label: entry for label, entry in entries.items() if {file["path"] for file in files_of(entry)} <= inside
+        }
+
+    def _other(self, what: str) -> DataError:
+        return DataError(
+            f"expected an empty folder, or one with a part of this very set, in {self.path}; {what}. "
+            "Name another folder, or remove this one."
+        )
+
+
+def folder_path(folder: str | PathLike[str]) -> Path:
+    """Return the path of a folder, whether it is there or not."""
+    if not isinstance(folder, str | PathLike) or not str(folder).strip("\0") or "\0" in str(folder):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise refused("folder", "the path of a folder", folder, 'Pass one such as "programs".')
+    return Path(folder)
+
+
+def files_of(entry: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield what the index tells of the files of a program, the instance among them."""
+    yield from entry["files"].values()
+
+
+def sha256(path: Path) -> str:
+    """Return the SHA-256 of a file."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield everything below a folder that is no folder."""
+    yield from (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())

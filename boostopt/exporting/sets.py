@@ -1,0 +1,243 @@
+"""A set of programs for the authors of solvers: each in files, with the interval that its optimum lies in for certain.
+
+A set is a folder. `index.json` tells of all that is in it and has the intervals; `cbf` and `mps` have the primal of
+each program, as MPS that of linear and quadratic ones; `instances` has what they were made of, one file for all
+programs of the same margins, and `certificates` what proves the intervals.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from boostopt.arguments import flag_or_function, instance, seconds, tolerance
+from boostopt.comparison.machine import boostopt_version
+from boostopt.comparison.records import bounds, facts, plain, program_digest
+from boostopt.errors import DataError, OptionError, ProblemError
+from boostopt.exporting.heading import certify_command
+from boostopt.exporting.instance import instance_arrays
+from boostopt.exporting.set_folder import FORMAT, SetFolder, folder_path
+from boostopt.exporting.writing import export
+from boostopt.programs.program import Program
+from boostopt.solving.solution import Solution
+from boostopt.solving.solving import check_program
+
+TOL = 1e-9
+"""The scaled gap that is asked for: finer than what a solver is held against."""
+
+IN_MPS = frozenset({"linear", "quadratic"})
+"""The cones of programs that MPS holds."""
+
+LETTERS = 8
+"""Letters of a digest in the name of an instance."""
+
+
+def export_set(
+    programs: Mapping[str, Program],
+    folder: str | PathLike[str],
+    tol: float = TOL,
+    time_limit: float | None = None,
+    progress: bool | Callable[[int, int, Mapping[str, Any]], object] = False,
+) -> dict[str, Any]:
+    """Write programs for other solvers, with the intervals that their optima lie in for certain.
+
+    What was interrupted is gone on with by the same call. No other folder with something in it is written to.
+
+    Parameters
+    ----------
+    programs
+        What to write, by label; files are named after the labels.
+    folder
+        Where to: a folder that is empty or not yet there, or one with a part of this very set.
+    tol
+        Scaled gap wanted of every interval, in (0, 1). One that stays wider is written as it is.
+    time_limit
+        Seconds for each program; None for no limit.
+    progress
+        True for a line on the standard error for each program, or a function of how many are done, how many there
+        are, and what the index says of the last one.
+
+    Returns
+    -------
+    What `index.json` holds: "programs", one entry each, "complete", "about", and what they share.
+
+    Raises
+    ------
+    OptionError
+        There is no program, two labels make one name of a file, or a program does not fit CBF.
+    DataError
+        The folder cannot be written to, or holds what is not of this set; an instance is too large for its format.
+    """
+    planned, gap, limit = _planned(programs), tolerance("tol", tol), seconds("time_limit", time_limit)
+    say = _called(progress)
+    settings = {"format": FORMAT, "boostopt": boostopt_version(), "tol": gap, "time_limit": limit}
+    place = SetFolder(folder_path(folder), plain(settings))
+    entries = place.opened({one.label: one.digest for one in planned}, {name for one in planned for name in one.files})
+    index = place.put(entries.values(), len(entries) == len(planned))
+    for k, one in enumerate(planned, 1):
+        if one.label not in entries:
+            entries[one.label] = _written(one, place, gap, limit)
+            done = [entries[other.label] for other in planned if other.label in entries]
+            index = place.put(done, len(done) == len(planned))
+            say(k, len(planned), entries[one.label])
+    return index
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """A program of the set, its digest, and the names of its files."""
+
+    label: str
+    program: Program
+    digest: str
+    instance: str
+
+    @property
+    def name(self) -> str:
+        """The name of its files, without their endings."""
+        return re.sub(r"[^A-Za-z0-9.=+-]+", "_", self.label).strip("._")
+
+    @property
+    def models(self) -> dict[str, str]:
+        """The files of the program itself, by format."""
+        formats = ("cbf", "mps") if self.program.cones <= IN_MPS else ("cbf",)
+        return {ending: f"{ending}/{self.name}.{ending}" for ending in formats}
+
+    @property
+    def proof(self) -> dict[str, str]:
+        """The files of the certificate: the second is there where its vectors are long."""
+        name = f"certificates/{self.name}.json"
+        return {"certificate": name, "certificate_arrays": f"{name}.npz"}
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """All files that it may come to have."""
+        return (self.instance, *self.models.values(), *self.proof.values())
+
+
+def _planned(programs: Mapping[str, Program]) -> list[_Planned]:
+    """Return what is to be written."""
+    advice = "Pass a dict such as standard_programs() makes."
+    labelled = instance("programs", programs, Mapping, "programs by label", advice)
+    planned: list[_Planned] = []
+    taken: dict[str, str] = {}
+    for label, program in labelled.items():
+        check_program(program)
+        one = _Planned(instance("a label", label, str, "a text", advice), program, "", "")
+        same = taken.setdefault(one.name.lower(), label)
+        if not one.name or same != label:
+            came = f"{same!r} and {label!r}" if one.name else repr(label)
+            raise OptionError(f"expected labels that name a file each; got {came}. Take other letters and digits.")
+        planned.append(_Planned(label, program, program_digest(program), _instance_name(program)))
+    if not planned:
+        raise OptionError("expected one or more programs by label; got none. Make one with formulation.bind(U, ...).")
+    return planned
+
+
+def _instance_name(program: Program) -> str:
+    """Return the name of the file with what a program was made of: equal ones have one."""
+    arrays = instance_arrays(program)
+    del arrays["U"]
+    digest = hashlib.sha256(program.margins.digest().encode())
+    for name, array in sorted(arrays.items()):
+        digest.update(f"{name} {array.dtype} {array.shape}".encode() + np.ascontiguousarray(array).tobytes())
+    N, t = program.margins.shape
+    return f"instances/{N}x{t}_{digest.hexdigest()[:LETTERS]}.npz"
+
+
+def _written(one: _Planned, place: SetFolder, tol: float, time_limit: float | None) -> dict[str, Any]:
+    """Write the files of a program, solve it, and return its entry of the index."""
+    program, models, proof = one.program, one.models, one.proof
+    for name in one.files:
+        _made(place.path / name)
+    for name in (one.instance, *models.values()):
+        if name != one.instance or not (place.path / name).exists():
+            export(program, place.path / name)
+    solution = program.solve("auto", tol, time_limit)
+    try:
+        solution.save(place.path / proof["certificate"])
+    except ProblemError:
+        proof = dict[str, str]()  # F or G has no closed form that a file could state
+    named = {"instance": one.instance, **models, **proof}
+    files = {kind: place.file(name) for kind, name in named.items() if (place.path / name).exists()}
+    for ending in models:
+        files[ending]["cones"] = _cones(program, ending)
+    entry = {
+        "label": one.label,
+        **facts(program),
+        "parameters": _parameters(program),
+        "program": one.digest,
+        "files": files,
+        **_interval(solution),
+        "certify": certify_command(program, program.formulation.name, one.instance),
+        "verify": f"boostopt verify {shlex.quote(proof['certificate'])} --data {one.instance}" if proof else None,
+    }
+    return plain(entry)
+
+
+def _made(path: Path) -> None:
+    """Make the folder of a file where there is none."""
+    try:
+        path.parent.mkdir(exist_ok=True)
+    except OSError as failure:
+        raise DataError(f"{path.parent} cannot be made: {failure.strerror or failure}. Choose another place.") from None
+
+
+def _cones(program: Program, ending: str) -> list[str]:
+    """Return the cones that a file needs: in CBF squares are second-order cones."""
+    cones = {"second_order" if cone == "quadratic" and ending == "cbf" else cone for cone in program.cones}
+    return sorted({"linear", *cones})
+
+
+def _parameters(program: Program) -> dict[str, Any]:
+    """Return the parameters; of arrays, which are in the instance, their size."""
+    return {
+        name: f"array of {value.size}, in the instance" if isinstance(value, np.ndarray) else value
+        for name, value in facts(program)["parameters"].items()
+    }
+
+
+def _interval(solution: Solution) -> dict[str, Any]:
+    """Return what is proved of the optimum, and by what."""
+    return {
+        "interval": {
+            **bounds(solution.certificate),
+            "reached": solution.certificate.scaled_gap <= solution.tol,
+            "outcome": solution.outcome.name.lower(),
+            "verdict": solution.verdict.name.lower(),
+        },
+        "proved_by": {"backend": solution.backend, "version": solution.version, "tried": list(solution.path)},
+    }
+
+
+def _called(progress: object) -> Callable[[int, int, Mapping[str, Any]], object]:
+    """Return what is called after each program."""
+    read = flag_or_function("progress", progress)
+    if isinstance(read, bool):
+        return _say if read else lambda done, total, entry: None
+    return read
+
+
+def _say(done: int, total: int, entry: Mapping[str, Any]) -> None:
+    """Say what came of a program on the standard error, where there is one."""
+    if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
+        sys.stderr.write(f"[{done}/{total}] {entry['label']}: {came_to(entry)}\n")
+
+
+def came_to(entry: Mapping[str, Any]) -> str:
+    """Return in words what is proved of the optimum of a program of the index."""
+    interval, backend = entry["interval"], entry["proved_by"]["backend"]
+    if interval["infeasible"]:
+        return f"proved infeasible by {backend}"
+    if interval["scaled_gap"] is None:
+        return f"no end of the interval is known on one side, after {', '.join(entry['proved_by']['tried'])}"
+    return f"scaled gap {interval['scaled_gap']:.1e} by {backend}"

@@ -1,0 +1,507 @@
+"""A set in a folder: read back by others it is the same programs, and the index tells the truth about all of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typechecker
+from reading import by_name, opened, read_cbf, solve_cbf, solve_mps, solve_read, weights
+from test_programs_exported import random_program
+from typer.testing import CliRunner
+
+import boostopt.cli
+import boostopt.cli.export
+from boostopt import BoostoptError, DataError, OptionError, Program, get_formulation
+from boostopt.comparison.machine import boostopt_version
+from boostopt.comparison.records import plain, program_digest
+from boostopt.exporting import export_set
+from boostopt.instances.standard import standard_programs
+
+ACCURACY = 1e-9
+"""Asked of the solvers: on the largest programs of the standard set Clarabel comes no nearer in doubles."""
+
+OFF = 1e-7
+"""By how much an optimum that a solver names may lie outside of the interval, over max(1, |lower|, |upper|): it may
+break each constraint by its accuracy, and a multiplier of some tens says what that is worth. Measured: 4e-8 at most."""
+
+GAP = 1e-7
+"""Certified gap of an answer that is read back, which counts those same violations once they are repaired. Measured:
+2.2e-8 at most over the standard set."""
+
+
+@cache
+def programs() -> dict[str, Program]:
+    """Few of each kind: three share all that they are made of, one has other multiplicities, one other margins."""
+    rng = np.random.default_rng(0)
+    U = rng.choice([-1.0, 1.0], (30, 6), p=[0.4, 0.6])
+    bound = {name: get_formulation(name) for name in ("lpboost", "qp_reg_adaboost", "erlpboost")}
+    return {
+        "linear: 1": bound["lpboost"].bind(U, nu=3),
+        "quadratic": bound["qp_reg_adaboost"].bind(U, C=0.5),
+        "entropy": bound["erlpboost"].bind(U, nu=3, eta=20.0),
+        "with multiplicities": bound["lpboost"].bind(U, nu=3, c=rng.uniform(0.5, 2, 30)),
+        "other margins": bound["lpboost"].bind(-U, nu=3),
+        "norm": random_program("norm_ball"),
+        "infeasible": get_formulation("softboost").bind(np.array([[1.0, 0.5], [0.75, 1.0]]), nu=1, gamma=0.25),
+        "per example": random_program("adaboost_reg"),
+    }
+
+
+SOLVED = [label for label in programs() if label != "infeasible"]
+
+
+def entries(index: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    return {entry["label"]: entry for entry in index["programs"]}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("sets") / "set"
+    export_set(programs(), made)
+    return made
+
+
+@pytest.fixture(scope="module")
+def index(folder: Path) -> dict[str, Any]:
+    return json.loads((folder / "index.json").read_text())
+
+
+def run(*arguments: object) -> Any:
+    runner = CliRunner(env={"COLUMNS": "100", "FORCE_COLOR": None, "TTY_COMPATIBLE": None})
+    return runner.invoke(boostopt.cli.app, [str(argument) for argument in arguments], catch_exceptions=False)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+# What is read back
+
+
+def assert_within(interval: Mapping[str, Any], value: float) -> None:
+    """The optimum that a solver names lies in the interval, but for the solver's own accuracy."""
+    lower, upper = interval["lower"], interval["upper"]
+    allowed = OFF * max(1.0, abs(lower), abs(upper))
+    assert lower - allowed <= value <= upper + allowed
+
+
+def assert_good(program: Program, d: np.ndarray, w: np.ndarray) -> None:
+    assert program.certify(d, w).scaled_gap <= GAP
+
+
+def read_back_from_cbf(folder: Path, entry: Mapping[str, Any], program: Program) -> None:
+    N, t = program.margins.shape
+    x, y, value, status = solve_cbf(read_cbf(folder / entry["files"]["cbf"]["path"]), ACCURACY)
+    assert status in ("Solved", "AlmostSolved")
+    assert_within(entry["interval"], value)
+    assert_good(program, x[:N], y[:t])
+
+
+def read_back_from_mps(folder: Path, entry: Mapping[str, Any], program: Program) -> None:
+    """Linear programs by HiGHS; quadratic ones are read by HiGHS and solved by Clarabel.
+
+    The quadratic solver of HiGHS 1.15.1 finds no optimum of most of the standard set in 20 seconds, and calls one of
+    them unbounded.
+    """
+    (N, t), path = program.margins.shape, folder / entry["files"]["mps"]["path"]
+    if "quadratic" in entry["files"]["mps"]["cones"]:
+        x, y, value, status = solve_read(opened(path), ACCURACY)
+        assert status == "Solved"
+        d, w = x[:N], y[:t]
+    else:
+        highs = solve_mps(path, ACCURACY)
+        assert highs.modelStatusToString(highs.getModelStatus()) == "Optimal"
+        (columns, rows), value = by_name(highs), highs.getInfo().objective_function_value
+        d, w = weights(columns, "d", N), weights(rows, "w", t)
+    assert_within(entry["interval"], value)
+    assert_good(program, d, w)
+
+
+@pytest.mark.parametrize("label", SOLVED)
+def test_a_program_from_cbf_has_its_optimum_in_the_interval(folder: Path, index: Any, label: str) -> None:
+    read_back_from_cbf(folder, entries(index)[label], programs()[label])
+
+
+def test_linear_and_quadratic_programs_from_mps_have_their_optimum_in_the_interval(folder: Path, index: Any) -> None:
+    having = [label for label, entry in entries(index).items() if "mps" in entry["files"]]
+    assert having == ["linear: 1", "quadratic", "with multiplicities", "other margins"]
+    for label in having:
+        read_back_from_mps(folder, entries(index)[label], programs()[label])
+
+
+def test_a_small_quadratic_program_is_solved_by_highs_itself(folder: Path, index: Any) -> None:
+    entry, program = entries(index)["quadratic"], programs()["quadratic"]
+    highs = solve_mps(folder / entry["files"]["mps"]["path"], 1e-7)
+    assert_within(entry["interval"], highs.getInfo().objective_function_value)
+    columns, rows = by_name(highs)
+    # Measured: 1.1e-9.
+    assert_good(program, weights(columns, "d", 30), weights(rows, "w", 6))
+
+
+def test_a_program_without_a_feasible_point_is_told_as_such(folder: Path, index: Any) -> None:
+    interval = entries(index)["infeasible"]["interval"]
+    assert (interval["infeasible"], interval["lower"], interval["upper"]) == (True, None, None)
+    assert interval["outcome"] == "infeasible" and interval["excess"] > 0
+    status = solve_cbf(read_cbf(folder / entries(index)["infeasible"]["files"]["cbf"]["path"]))[3]
+    assert status == "PrimalInfeasible"
+
+
+@pytest.mark.thorough
+def test_the_standard_set_is_read_back_but_for_the_largest_programs(tmp_path: Path) -> None:
+    every = {label: program for label, program in standard_programs().items() if program.margins.N <= 1000}
+    every = {label: program for label, program in every.items() if program.margins.t <= 60}
+    assert len(every) == 54 + 1  # the two hypotheses of corrective_erlpboost on cancer_200 are few enough
+    index = export_set(every, tmp_path / "set", time_limit=60.0)
+    assert index["complete"] and list(entries(index)) == list(every)
+    for label, entry in entries(index).items():
+        assert entry["interval"]["scaled_gap"] <= 1e-8, label
+        read_back_from_cbf(tmp_path / "set", entry, every[label])
+        if "mps" in entry["files"]:
+            read_back_from_mps(tmp_path / "set", entry, every[label])
+
+
+# What the index says
+
+
+def test_the_index_has_the_digests_and_sizes_of_all_files(folder: Path, index: Any) -> None:
+    files = {file["path"]: file for entry in index["programs"] for file in entry["files"].values()}
+    assert {*files, "index.json"} == set(contents(folder))
+    for path, content in contents(folder).items():
+        if path != "index.json":
+            assert files[path]["sha256"] == hashlib.sha256(content).hexdigest()
+            assert files[path]["bytes"] == len(content)
+
+
+def test_the_index_says_which_programs_they_are(folder: Path, index: Any) -> None:
+    assert (index["format"], index["complete"], index["tol"]) == ("boostopt set 1", True, 1e-9)
+    assert index["boostopt"] == boostopt_version()
+    for label, program in programs().items():
+        entry = entries(index)[label]
+        assert entry["program"] == program_digest(program)
+        assert (entry["examples"], entry["hypotheses"]) == program.margins.shape
+        assert entry["formulation"] == program.formulation.name
+        U = np.ascontiguousarray(np.load(folder / entry["files"]["instance"]["path"])["U"].astype(float) + 0.0)
+        assert entry["digest"] == hashlib.sha256(repr(U.shape).encode() + U.tobytes()).hexdigest()
+    first = entries(index)["linear: 1"]
+    assert first["parameters"] == {"nu": 3.0, "epsilon": 0.01, "two_sided": False}
+    assert first["files"]["cbf"]["path"] == "cbf/linear_1.cbf"
+    assert first["proved_by"]["backend"] in first["proved_by"]["tried"]
+
+
+def test_the_interval_is_that_of_the_solution(index: Any) -> None:
+    solution = programs()["entropy"].solve(tol=1e-9)
+    interval = entries(index)["entropy"]["interval"]
+    ends = solution.certificate.lower, solution.certificate.upper
+    assert (interval["lower"], interval["upper"]) == ends
+    assert interval["scaled_gap"] == solution.certificate.scaled_gap <= 1e-9
+    assert interval["reached"] is True
+
+
+def test_cones_are_those_that_the_files_have(folder: Path, index: Any) -> None:
+    names = {"L=": "linear", "L+": "linear", "Q": "second_order", "EXP": "exponential"}
+    for entry in index["programs"]:
+        cbf = entry["files"]["cbf"]
+        assert cbf["cones"] == sorted({names[kind] for kind, _ in read_cbf(folder / cbf["path"]).cones})
+    assert entries(index)["quadratic"]["files"]["mps"]["cones"] == ["linear", "quadratic"]
+    assert entries(index)["linear: 1"]["files"]["mps"]["cones"] == ["linear"]
+
+
+def test_there_is_one_instance_for_all_programs_of_the_same_examples(index: Any) -> None:
+    instances = {label: entry["files"]["instance"]["path"] for label, entry in entries(index).items()}
+    assert instances["linear: 1"] == instances["quadratic"] == instances["entropy"]
+    assert len(set(instances.values())) == len(instances) - 2
+
+
+@pytest.mark.parametrize("label", ["linear: 1", "quadratic", "entropy", "with multiplicities", "norm"])
+def test_its_commands_certify_an_answer_and_verify_the_interval(
+    folder: Path, index: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, label: str
+) -> None:
+    entry, (N, t) = entries(index)[label], programs()[label].margins.shape
+    x, y, _, _ = solve_cbf(read_cbf(folder / entry["files"]["cbf"]["path"]), ACCURACY)
+    np.savez(tmp_path / "answer.npz", d=x[:N], w=y[:t])
+    monkeypatch.chdir(folder)
+    words = [{"ANSWER": tmp_path / "answer.npz"}.get(word, word) for word in shlex.split(entry["certify"])]
+    result = run(*words[1:], "--tol", GAP, "--json")
+    assert result.exit_code == 0, result.stderr
+    told = json.loads(result.stdout)
+    assert told["digest"] == entry["digest"] and told["scaled_gap"] <= GAP
+    assert told["parameters"] == entry["parameters"]
+    result = run(*shlex.split(entry["verify"])[1:], "--json")
+    assert (result.exit_code, json.loads(result.stdout)["accepted"]) == (0, True)
+
+
+def test_a_parameter_of_each_example_is_in_the_instance(folder: Path, index: Any) -> None:
+    entry, program = entries(index)["per example"], programs()["per example"]
+    arrays = np.load(folder / entry["files"]["instance"]["path"])
+    assert entry["parameters"]["penalty"] == "array of 40, in the instance"
+    np.testing.assert_array_equal(arrays["penalty"], program.parameters.penalty)
+    assert entry["certify"] is None  # an array does not fit a command line
+
+
+def test_a_wide_interval_is_written_as_it_is(tmp_path: Path) -> None:
+    index = export_set({"one": programs()["entropy"]}, tmp_path / "set", tol=1e-15)
+    interval = index["programs"][0]["interval"]
+    assert interval["reached"] is False
+    assert interval["lower"] < interval["upper"] and interval["scaled_gap"] > 1e-15
+
+
+def test_what_comes_back_is_what_the_index_holds(tmp_path: Path) -> None:
+    told: list[tuple[int, int, str]] = []
+    two = {label: programs()[label] for label in ("linear: 1", "entropy")}
+    index = export_set(two, tmp_path, progress=lambda done, total, entry: told.append((done, total, entry["label"])))
+    assert index == json.loads((tmp_path / "index.json").read_text())
+    assert told == [(1, 2, "linear: 1"), (2, 2, "entropy")]
+
+
+# Interruptions
+
+
+class Solves:
+    """The solves that are made; the one of a number is interrupted."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, interrupted: int = 0) -> None:
+        self.count, solve = 0, Program.solve
+
+        def counted(program: Program, *arguments: Any, **options: Any) -> Any:
+            self.count += 1
+            if self.count == interrupted:
+                raise KeyboardInterrupt
+            return solve(program, *arguments, **options)
+
+        monkeypatch.setattr(Program, "solve", counted)
+
+
+def test_what_was_interrupted_goes_on_where_it_was(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "set"
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        Solves(patch, interrupted=3)
+        export_set(programs(), place)
+    half = json.loads((place / "index.json").read_text())
+    assert half["complete"] is False
+    assert list(entries(half)) == list(programs())[:2]
+    assert not list(place.rglob(".*"))
+    # What a killed process leaves besides: files half written.
+    (place / ".index.json.0123abcd.partial").write_text("{")
+    (place / "mps" / ".quadratic.mps.0123abcd.partial").write_text("*")
+    solves = Solves(monkeypatch)
+    index = export_set(programs(), place)
+    assert solves.count == len(programs()) - 2
+    assert index["complete"] is True
+    # Certificates say when they were made; all else is what it is without an interruption.
+    again, before = contents(place), contents(folder)
+    assert set(again) == set(before)
+    for name in before:
+        assert again[name] == before[name] or name.startswith(("certificates/", "index.json")), name
+    assert [entry["interval"] for entry in index["programs"]] == [
+        entry["interval"] for entry in json.loads(before["index.json"])["programs"]
+    ]
+
+
+def test_an_index_is_whole_however_its_writing_ends(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    replace, indices = os.replace, list[Path]()
+
+    def interrupted(source: Path, target: Path) -> None:
+        indices.extend([target] if target.name == "index.json" else [])
+        if len(indices) == 2:
+            raise KeyboardInterrupt
+        replace(source, target)
+
+    monkeypatch.setattr("boostopt.files.os.replace", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        export_set({"one": programs()["linear: 1"]}, tmp_path)
+    index = json.loads((tmp_path / "index.json").read_text())
+    assert (index["complete"], index["programs"]) == (False, [])
+    assert not [name for name in contents(tmp_path) if name.endswith(".partial")]
+
+
+def test_a_file_that_is_gone_is_written_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = {label: programs()[label] for label in ("linear: 1", "entropy")}
+    export_set(few, tmp_path)
+    whole = contents(tmp_path)
+    (tmp_path / "cbf" / "entropy.cbf").unlink()
+    solves = Solves(monkeypatch)
+    export_set(few, tmp_path)
+    assert solves.count == 1
+    assert contents(tmp_path)["cbf/entropy.cbf"] == whole["cbf/entropy.cbf"]
+    export_set(few, tmp_path)
+    assert solves.count == 1
+
+
+# What is refused
+
+FEW = ("linear: 1",)
+
+
+def refused(place: Path, message: str, error: type[BoostoptError] = DataError, **more: Any) -> None:
+    """A call is refused, and nothing in the folder is another than before."""
+    before = contents(place)
+    given: dict[str, Any] = {"programs": {label: programs()[label] for label in FEW}, **more}
+    with pytest.raises(error, match=message), typechecker.unchecked():
+        export_set(folder=place, **given)
+    assert contents(place) == before
+
+
+def test_a_folder_of_other_things_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("all of it")
+    refused(tmp_path, r"expected an empty folder, .* in .*; it holds thesis.tex and no index.json of a set. Name")
+    (tmp_path / "thesis.tex").unlink()
+    (tmp_path / "notes").mkdir()
+    refused(tmp_path, "it holds other folders and no index.json of a set")
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", "not JSON", '{"format": "boostopt set 1", "programs": 3}', "\xff"])
+def test_an_index_of_something_else_is_refused(tmp_path: Path, text: str) -> None:
+    (tmp_path / "index.json").write_bytes(text.encode("latin-1"))
+    refused(tmp_path, r"its index\.json is not one of a set\. Name another folder")
+
+
+def test_a_file_and_a_place_that_is_not_there_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    refused(
+        tmp_path / "file", "expected a folder that a set can be written to; .*file cannot be: it is no folder. Name"
+    )
+    assert (tmp_path / "file").read_text() == "x"
+    refused(tmp_path / "none" / "set", "none/set cannot be: No such file or directory. Name another folder")
+    for wrong in ("", "a\0b", 3, None, b"x"):
+        with pytest.raises(OptionError, match=r"^folder must be the path of a folder; got"), typechecker.unchecked():
+            export_set({"one": programs()["linear: 1"]}, wrong)  # pyright: ignore[reportArgumentType]
+
+
+def test_a_set_that_was_changed_is_refused(tmp_path: Path) -> None:
+    export_set({label: programs()[label] for label in FEW}, tmp_path)
+    model = tmp_path / "cbf" / "linear_1.cbf"
+    text = model.read_text()
+    model.write_text(text + "# my own line\n")
+    refused(tmp_path, "cbf/linear_1.cbf is not as it was written. Name another folder")
+    model.write_text(text)
+    (tmp_path / "cbf" / "mine.cbf").write_text("mine")
+    refused(tmp_path, "it holds cbf/mine.cbf, which is not of the set")
+
+
+def test_another_set_in_the_folder_is_refused(tmp_path: Path) -> None:
+    export_set({label: programs()[label] for label in FEW}, tmp_path)
+    refused(tmp_path, "its set has another 'linear: 1'", programs={"linear: 1": programs()["entropy"]})
+    refused(tmp_path, "its set has another 'linear: 1'", programs={"entropy": programs()["entropy"]})
+    refused(tmp_path, "its set has tol 1e-09. Name", tol=1e-8)
+    refused(tmp_path, "its set has time_limit None. Name", time_limit=10.0)
+
+
+def test_an_index_that_names_files_elsewhere_is_refused(tmp_path: Path) -> None:
+    place = tmp_path / "set"
+    index = export_set({label: programs()[label] for label in FEW}, place)
+    (tmp_path / "outside").write_text("x")
+    index["programs"][0]["files"]["cbf"]["path"] = "../outside"
+    (place / "index.json").write_text(json.dumps(index))
+    refused(place, r"it holds \.\./outside, which is not of the set")
+
+
+def test_programs_that_are_none_are_refused(tmp_path: Path) -> None:
+    program = programs()["linear: 1"]
+    refused(tmp_path, "expected one or more programs by label; got none. Make", OptionError, programs={})
+    refused(tmp_path, "programs must be programs by label; got ", OptionError, programs=[program])
+    refused(tmp_path, "expected a program; got int. Make", OptionError, programs={"one": 3})
+    refused(tmp_path, "a label must be a text; got 3.", OptionError, programs={3: program})
+    same = "expected labels that name a file each; got 'a b' and 'A_b'. Take"
+    refused(tmp_path, re.escape(same), OptionError, programs={"a b": program, "A_b": program})
+    refused(
+        tmp_path, "expected labels that name a file each; got '/../'. Take", OptionError, programs={"/../": program}
+    )
+    refused(tmp_path, "tol must lie in", OptionError, tol=0.0)
+    refused(tmp_path, "time_limit must be", OptionError, time_limit=-1.0)
+    refused(tmp_path, "progress must be", OptionError, progress="yes")
+    assert not list(tmp_path.iterdir())
+
+
+# The command
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """A standard set of two programs; the folders of the IDA sets that were named."""
+    named: list[Any] = []
+
+    def two(ida: Any = None) -> dict[str, Program]:
+        named.append(ida)
+        return {label: programs()[label] for label in ("linear: 1", "infeasible")}
+
+    monkeypatch.setattr(boostopt.cli.export, "standard_programs", two)
+    return named
+
+
+def test_the_command_writes_the_set(small: list[Any], tmp_path: Path) -> None:
+    result = run("export", "--set", tmp_path / "set", "--ida", "there")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout == f"{tmp_path / 'set'}: 2 programs, 2 of them certified to 1e-09\n"
+    first, second = result.stderr.splitlines()
+    assert re.fullmatch(r"\[1/2\] linear: 1: scaled gap \d\.\de-\d\d by \w+", first)
+    assert re.fullmatch(r"\[2/2\] infeasible: proved infeasible by \w+", second)
+    assert small == ["there"]
+    index = json.loads((tmp_path / "set" / "index.json").read_text())
+    assert (index["time_limit"], index["complete"]) == (60.0, True)
+    result = run("export", "--set", tmp_path / "set", "--json")
+    assert (result.exit_code, result.stderr, json.loads(result.stdout)) == (0, "", index)
+
+
+def test_the_command_names_the_wide_intervals(
+    small: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def finer(*arguments: Any, **options: Any) -> Any:
+        return export_set(*arguments, tol=1e-15, **options)
+
+    monkeypatch.setattr(boostopt.cli.export, "export_set", finer)
+    result = run("export", "--set", tmp_path / "set", "--time-limit", 5)
+    assert result.exit_code == 0
+    first, second = result.stdout.splitlines()
+    assert first == f"{tmp_path / 'set'}: 2 programs, 1 of them certified to 1e-15"
+    assert second.startswith("wider: linear: 1, scaled gap ")
+    assert json.loads((tmp_path / "set" / "index.json").read_text())["time_limit"] == 5.0
+
+
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ((), "expected a formulation with --data and --out, or --set DIR with nothing but --ida"),
+        (("--set", "a", "--set", "b"), "expected a formulation with --data and --out, or --set DIR"),
+        (("--set", "a", "--nu", "2"), "expected a formulation with --data and --out, or --set DIR"),
+        (("--set", "a", "--columns", "5"), "expected a formulation with --data and --out, or --set DIR"),
+        (("--set", "a", "--label", "x"), "expected a formulation with --data and --out, or --set DIR"),
+        (("--set", "a", "--out", "m.mps"), "--out needs a formulation; got 'm.mps'. Name one, or leave it out"),
+        (("--set", "a", "--side", "dual"), "--side needs a formulation; got 'dual'"),
+        (("lpboost", "--set", "a"), "Missing option '--data': a formulation needs --data and --out. Pass it"),
+        (("lpboost", "--data", "wine"), "Missing option '--out': a formulation needs --data and --out. Pass it"),
+        (("lpboost", "--ida", "x"), "--ida needs --set DIR without a formulation; got 'x'. Leave it out"),
+        (("lpboost", "--time-limit", "3"), "--time-limit needs --set DIR without a formulation; got 3.0"),
+    ],
+)
+def test_a_set_and_a_program_exclude_each_other(
+    small: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("export", *arguments)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"error: {message}"), result.stderr
+    assert not small and not list(tmp_path.iterdir())
+
+
+def test_a_folder_without_the_ida_sets_is_refused(tmp_path: Path) -> None:
+    result = run("export", "--set", tmp_path / "set", "--ida", tmp_path / "none")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.startswith(f"error: expected the IDA set {tmp_path / 'none' / 'german.npz'}; there is no")
+    assert not (tmp_path / "set").exists()
+
+
+def test_an_index_without_infinities_is_json(index: Any) -> None:
+    assert plain(index) == index
+    json.dumps(index, allow_nan=False)
