@@ -81,7 +81,8 @@ def test_a_claim_is_in_the_units_of_the_program_whatever_the_form(form: str) -> 
     U = np.random.default_rng(0).choice([-1.0, 1.0], (40, 6))
     program = get_formulation("erlpboost").bind(U, nu=4, eta=1e4)
     (row,) = compare(program, f"cvxpy:clarabel:{form}", "mid").rows
-    (best,) = row.solution.attempts if row.solution else ()
+    assert row.solution is not None
+    (best,) = row.solution.attempts
     unit = 1e4 if "rated" in form else 1.0
     p, q = (best.statistics[name] / unit for name in ("obj_val", "obj_val_dual"))
     assert row.claimed_gap == pytest.approx(abs(p - q) / max(1, abs(p), abs(q)), rel=1e-12)
