@@ -16,18 +16,23 @@ from boostopt.comparison.wording import BUG, EMPTY, Cell, cells_of_means, cells_
 STYLES = {"reached": "green", "failed": "red", "not run": "dim"}
 
 
+Cells = Mapping[tuple[str, float], Cell]
+"""The showing of each backend at each tolerance."""
+
+
 @dataclass(frozen=True)
 class BenchmarkTable:
     """A table for each program and one over all, below them why what failed or was not run, and the machine.
 
-    A narrow terminal gets a line for each backend and tolerance instead of a column for each tolerance.
+    A narrow terminal gets a line for each backend and tolerance instead of a column for each tolerance. `asked` says of
+    each tolerance what was asked for.
     """
 
     labels: Sequence[str]
     scores: Sequence[Score]
     means: Sequence[Mean]
     contradicted: Sequence[str]
-    profiles: Sequence[float]
+    asked: Mapping[float, str]
     failures: Sequence[tuple[str, str]]
     skipped: Sequence[tuple[str, str]]
     made_with: str
@@ -36,60 +41,56 @@ class BenchmarkTable:
         for label in self.labels:
             of_program = [score for score in self.scores if score.program == label]
             yield Text(label, "bold")
-            yield _table(console, options, cells_of_scores(of_program))
+            yield self._table(console, options, cells_of_scores(of_program))
             for backends, why in reasons(of_program):
                 yield foot(f"{backends}: {why}", "dim", options)
         if len(self.labels) > 1:
             yield Text(f"All programs: geometric means of the medians, shifted by {SHIFT_SECONDS:g} s", "bold")
-            yield _table(console, options, cells_of_means(self.means))
+            yield self._table(console, options, cells_of_means(self.means))
         for backend, words in self.failures:
             yield foot(f"{backend}: {words}", "", options)
         for words, style in self._conclusions():
             yield foot(words, style, options)
         yield foot(self.made_with, "dim", options)
 
+    def _table(self, console: Console, options: ConsoleOptions, cells: Cells) -> Table:
+        """The widest layout that fits."""
+        layouts = [_matrix(cells, self.asked), _matrix(cells, self.asked, folding=True), _list(cells, self.asked)]
+        return fitting(console, options, layouts)
+
     def _conclusions(self) -> Iterator[tuple[str, str]]:
         for label in self.contradicted:
             yield f"The intervals of {label} contradict each other. {BUG}", "bold red"
         if self.contradicted:
             return
-        for tol in self.profiles:
+        for tol in self.asked:
             yield fastest(self.means, tol), "bold"
         for what, why in self.skipped:
             yield f"{what}: left out. {why}", "yellow"
 
 
-Cells = Mapping[tuple[str, float], Cell]
-"""The showing of each backend at each tolerance."""
-
-
-def _table(console: Console, options: ConsoleOptions, cells: Cells) -> Table:
-    """The widest layout that fits."""
-    return fitting(console, options, [_matrix(cells), _matrix(cells, folding=True), _list(cells)])
-
-
-def _matrix(cells: Cells, folding: bool = False) -> Table:
+def _matrix(cells: Cells, asked: Mapping[float, str], folding: bool = False) -> Table:
     """A column for each tolerance: time and ratio, the remark below."""
     tolerances = list(dict.fromkeys(tol for _, tol in cells))
     table = Table()
     table.add_column("backend", no_wrap=True)
     for tol in tolerances:
-        table.add_column(f"gap {tol:g}", no_wrap=True)
+        table.add_column(asked[tol], no_wrap=True)
     for backend in dict.fromkeys(backend for backend, _ in cells):
         in_words = [_words(cells.get((backend, tol), EMPTY)) for tol in tolerances]
         table.add_row(folded(backend) if folding else Text(backend), *in_words)
     return table
 
 
-def _list(cells: Cells) -> Table:
+def _list(cells: Cells, asked: Mapping[float, str]) -> Table:
     """A line for each backend and tolerance."""
     table = Table()
     table.add_column("backend", no_wrap=True)
-    table.add_column("gap", no_wrap=True)
+    table.add_column("asked for", no_wrap=True)
     table.add_column("seconds", overflow="fold")
     before = ""
     for (backend, tol), cell in cells.items():
-        table.add_row(folded(backend) if backend != before else "", f"{tol:g}", _words(cell))
+        table.add_row(folded(backend) if backend != before else "", asked[tol], _words(cell))
         before = backend
     return table
 

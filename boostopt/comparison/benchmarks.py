@@ -16,7 +16,7 @@ from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import json_text, plain, table_of_records
 from boostopt.comparison.rows import Row
 from boostopt.comparison.scores import Mean, Score, means, scores
-from boostopt.comparison.wording import together
+from boostopt.comparison.wording import asked_for, together
 from boostopt.frames import data_frame
 from boostopt.text import as_text, html_table
 
@@ -97,7 +97,7 @@ class Benchmark:
             self.scores,
             self.means,
             self.contradicted,
-            self.settings.profiles,
+            {tol: asked_for(self.runs, tol) for tol in self.settings.profiles},
             in_words(self.failures),
             self.origin.skipped,
             self.made_with,
