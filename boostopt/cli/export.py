@@ -39,7 +39,7 @@ def export_command(
     side: Annotated[
         str | None, typer.Option(help="primal (over d; if left out) or dual (over w, as a minimum).")
     ] = None,
-    ida: Annotated[str | None, typer.Option(help="With --set DIR: the folder of german, splice, waveform.npz.")] = None,
+    ida: Annotated[str | None, typer.Option(help="With --set DIR: the folder of diabetis, german, image.npz.")] = None,
     time_limit: Annotated[
         float | None, typer.Option(**NUMBER, help="With --set DIR: seconds for each interval; 60 if left out.")
     ] = None,

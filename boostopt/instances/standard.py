@@ -24,7 +24,7 @@ from boostopt.shapes import Array, Float
 SHARE = 0.1
 """nu over N, in all programs that have a nu."""
 
-IDA = {"german": (100, 1e3), "splice": (100, 1e2), "waveform": (50, 1e4)}
+IDA = {"diabetis": (50, 1e2), "german": (100, 1e3), "image": (50, 1e4)}
 """The sets of the IDA benchmark in it, each with the number of stumps and eta."""
 
 STEPS = 100
@@ -68,7 +68,7 @@ def standard_cases(ida: str | os.PathLike[str] | None = None) -> Mapping[str, Ca
     Parameters
     ----------
     ida
-        A folder with the IDA benchmark's german.npz, splice.npz and waveform.npz (X and y each), whose stumps then
+        A folder with the IDA benchmark's diabetis.npz, german.npz and image.npz (X and y each), whose stumps then
         belong to it too; None for what needs no file.
 
     Raises

@@ -37,11 +37,12 @@ of 100 x 10 within the limit; GLOP and PDLP cannot be loaded beside HiGHS."""
 
 PROFILES = ("default", "high")
 GAPS = (1e-3, 1e-6, 1e-9)
+FEW_GAPS = (1e-6,)
 FORMS = "primal", "density", "dual", "rated", "density-rated", "dual-rated"
 """The last three, with the objective times eta, are other forms of an entropy alone."""
 
 SMALL, LARGE = 10_000, 150_000
-"""Entries of margins up to which entropies have all forms, and from which on two of them are enough."""
+"""Entries of margins up to which entropies have all forms, and from which on there are fewer forms and gaps."""
 
 
 def options() -> argparse.Namespace:
@@ -84,7 +85,7 @@ def forms(program: Program) -> Sequence[str]:
     """Return the forms in which a program is handed over."""
     size = entries(program)
     if "exponential" not in program.cones:
-        return ("primal", "density", "dual") if size <= LARGE else ("primal", "dual")
+        return ("primal", "density", "dual") if size <= LARGE else ("primal",)
     if size <= SMALL:
         return FORMS
     return ("primal", "density", "dual-rated") if size <= LARGE else ("primal", "dual-rated")
@@ -94,7 +95,8 @@ def finish(label: str, program: Program, keep: Path, until: float) -> int:
     """Make the solves of a program that are missing, as long as there is time; return how many still are."""
     backends = [name for name in (*OWN, *(f"cvxpy:{solver}" for solver in SOLVERS)) if takes(name, program)]
     missing = 0
-    for kind, asked, pinned in zip(KINDS, (PROFILES, GAPS), (forms(program), None), strict=True):
+    gaps = FEW_GAPS if entries(program) > LARGE else GAPS
+    for kind, asked, pinned in zip(KINDS, (PROFILES, gaps), (forms(program), None), strict=True):
         done = benchmark(
             {label: program},
             backends,
