@@ -107,7 +107,7 @@ def test_the_command_says_what_is_wrong(capsys: pytest.CaptureFixture[str], monk
     monkeypatch.setattr(sys, "argv", asked)
     monkeypatch.chdir(ROOT / "tests")
     assert atlas.main() == 2
-    assert "expected the IDA set nowhere/german.npz" in capsys.readouterr().err
+    assert "expected the IDA set nowhere/diabetis.npz" in capsys.readouterr().err
 
 
 @pytest.mark.thorough

@@ -498,7 +498,7 @@ def test_a_set_and_a_program_exclude_each_other(
 def test_a_folder_without_the_ida_sets_is_refused(tmp_path: Path) -> None:
     result = run("export", "--set", tmp_path / "set", "--ida", tmp_path / "none")
     assert (result.exit_code, result.stdout) == (2, "")
-    assert result.stderr.startswith(f"error: expected the IDA set {tmp_path / 'none' / 'german.npz'}; there is no")
+    assert result.stderr.startswith(f"error: expected the IDA set {tmp_path / 'none' / 'diabetis.npz'}; there is no")
     assert not (tmp_path / "set").exists()
 
 
