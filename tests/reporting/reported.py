@@ -16,6 +16,7 @@ from boostopt.comparison.descriptions import describe
 from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import facts, plain
 from boostopt.comparison.rows import Row
+from boostopt.reporting import to_html
 
 BACKENDS = ("cvxpy:clarabel", "cvxpy:highs", "interior")
 ORIGIN = Origin.here("boostopt compare --report out.html", "2026-01-02T03:04:05+00:00", "data.csv")
@@ -64,6 +65,16 @@ def measured() -> Benchmark:
     backends = ["cvxpy:highs", "interior", rough()]
     origin = replace(ORIGIN, skipped=(("broken.csv", "It has no label column."),))
     return benchmark(programs, backends, [1e-3, 1e-5, 1e-7], repeats=2, time_limit=20.0, origin=origin)
+
+
+_HTML: dict[int, tuple[object, str]] = {}
+
+
+def html_of(result: Comparison | Benchmark) -> str:
+    """The page of a result, made once: its pictures take a second each where the machine is busy."""
+    if id(result) not in _HTML:
+        _HTML[id(result)] = result, to_html(result)
+    return _HTML[id(result)][1]
 
 
 @functools.cache

@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from reported import RESULTS, every_page
-
-from boostopt.reporting import to_html
+from reported import RESULTS, every_page, html_of
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
@@ -78,7 +76,7 @@ def measured_at(browser: Callable[..., str], folder: Path, html: str, width: int
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
 @pytest.mark.parametrize("which", ["entropy", "infeasible", "contradicting", "measured"])
 def test_nothing_reaches_beyond_the_window(browser: Callable[..., str], tmp_path: Path, which: str, width: int) -> None:
-    found = measured_at(browser, tmp_path, to_html(RESULTS[which]()), width, unfolded=True)
+    found = measured_at(browser, tmp_path, html_of(RESULTS[which]()), width, unfolded=True)
     assert found["width"] == width
     assert found["content"] <= width, found
     assert found["wide"] == []
@@ -86,7 +84,7 @@ def test_nothing_reaches_beyond_the_window(browser: Callable[..., str], tmp_path
 
 @pytest.mark.parametrize("width", [DESKTOP, PHONE])
 def test_pictures_are_legible(browser: Callable[..., str], tmp_path: Path, width: int) -> None:
-    found = measured_at(browser, tmp_path, to_html(RESULTS["entropy"]()), width, unfolded=False)
+    found = measured_at(browser, tmp_path, html_of(RESULTS["entropy"]()), width, unfolded=False)
     # Letters of 10 points in the picture, in CSS pixels: 16 are those of the text beside it.
     assert found["letters"] >= 10, found
 
@@ -94,13 +92,13 @@ def test_pictures_are_legible(browser: Callable[..., str], tmp_path: Path, width
 def test_on_a_phone_no_picture_has_to_be_moved_and_no_option_is_broken(
     browser: Callable[..., str], tmp_path: Path
 ) -> None:
-    found = measured_at(browser, tmp_path, to_html(RESULTS["measured"]()), PHONE, unfolded=False)
+    found = measured_at(browser, tmp_path, html_of(RESULTS["measured"]()), PHONE, unfolded=False)
     assert found["moved"] == 0
     assert found["words"] == 1
 
 
 def test_every_formula_is_laid_out(browser: Callable[..., str], tmp_path: Path) -> None:
-    html = to_html(every_page())
+    html = html_of(every_page())
     found = measured_at(browser, tmp_path, html, DESKTOP, unfolded=True)
     assert found["errors"] == 0
     assert found["math"] == html.count("<math") > 300
@@ -108,7 +106,7 @@ def test_every_formula_is_laid_out(browser: Callable[..., str], tmp_path: Path) 
 
 
 def test_on_paper_everything_is_unfolded_but_the_logs(browser: Callable[..., str], tmp_path: Path) -> None:
-    (tmp_path / "page.html").write_text(to_html(RESULTS["measured"]()))
+    (tmp_path / "page.html").write_text(html_of(RESULTS["measured"]()))
     out = tmp_path / "page.pdf"
     browser(f"--print-to-pdf={out}", "--no-pdf-header-footer", f"file://{tmp_path / 'page.html'}")
     content = out.read_bytes()
@@ -116,6 +114,6 @@ def test_on_paper_everything_is_unfolded_but_the_logs(browser: Callable[..., str
     unfolded = len(re.findall(rb"/Type\s*/Page\b", content))
     assert 4 <= unfolded <= 16
     # Folded by hand, and kept so on paper, it is shorter.
-    (tmp_path / "page.html").write_text(to_html(RESULTS["measured"]()).replace("details::details-content", "none"))
+    (tmp_path / "page.html").write_text(html_of(RESULTS["measured"]()).replace("details::details-content", "none"))
     browser(f"--print-to-pdf={out}", "--no-pdf-header-footer", f"file://{tmp_path / 'page.html'}")
     assert len(re.findall(rb"/Type\s*/Page\b", out.read_bytes())) < unfolded

@@ -10,7 +10,19 @@ from typing import Any
 
 import pytest
 from problems import Fake, attempt, reference_lpboost, right
-from reported import ORIGIN, RESULTS, Page, entropy, every_page, infeasible, known, linear, measured, nothing
+from reported import (
+    ORIGIN,
+    RESULTS,
+    Page,
+    entropy,
+    every_page,
+    html_of,
+    infeasible,
+    known,
+    linear,
+    measured,
+    nothing,
+)
 
 from boostopt import Benchmark, Comparison, DataError, OptionError, benchmark, compare, list_formulations
 from boostopt.comparison.descriptions import describe
@@ -24,12 +36,12 @@ HOSTILE = """</pre><script>alert(1)</script>"><img src=x onerror=alert(2)> & 'a'
 
 
 def page_of(result: Any) -> Page:
-    return Page(to_html(result))
+    return Page(html_of(result))
 
 
 @pytest.mark.parametrize("which", RESULTS)
 def test_the_page_is_well_formed_and_needs_no_other_file(which: str) -> None:
-    html = to_html(RESULTS[which]())
+    html = html_of(RESULTS[which]())
     page = Page(html)
     assert page.faults == []
     assert len(set(page.ids)) == len(page.ids)
@@ -90,7 +102,7 @@ def test_every_number_of_a_benchmark_stands_in_it() -> None:
     ],
 )
 def test_the_verdict_stands_on_top(which: str, kind: str, words: str) -> None:
-    html = to_html(RESULTS[which]())
+    html = html_of(RESULTS[which]())
     (first, *_) = re.findall(r'<p class="verdict (\w+)">(.*?)</p>', html, re.DOTALL)
     assert first[0] == kind and words in first[1]
 
@@ -128,7 +140,7 @@ DRAWN = ["Performance profiles", "Data profiles", "Seconds of each backend on ea
 
 
 def test_a_benchmark_is_drawn_in_four_ways() -> None:
-    html = to_html(measured())
+    html = html_of(measured())
     assert [heading for heading in headings(html) if heading in DRAWN] == DRAWN
     labels = re.findall(r'<svg [^>]*aria-label="([^"]*)"', html)
     for label, count in (
