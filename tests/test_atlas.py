@@ -18,6 +18,7 @@ from boostopt.instances.standard import standard_programs
 ROOT = Path(__file__).parents[1]
 ARCHIVE, PAGE = ROOT / "docs" / "atlas.tar.xz", ROOT / "docs" / "atlas.md"
 SOLVERS = ("clarabel", "osqp")
+LABELS = ("lpboost on random_tiny", "corrective_erlpboost on random_tiny")
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +31,9 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr(atlas, "SOLVERS", SOLVERS)
         for kind in KINDS:
             (keep / kind).mkdir()
-        for label in ("lpboost on random_tiny", "corrective_erlpboost on random_tiny"):
+        for label in LABELS:
             assert atlas.finish(label, programs[label], keep, time.monotonic() + 600) == 0
-    store(keep, keep / "atlas.tar.xz")
+    store(keep, keep / "atlas.tar.xz", LABELS)
     return keep / "atlas.tar.xz"
 
 
@@ -72,10 +73,10 @@ def test_where_time_is_over_the_missing_solves_are_counted(tmp_path: Path, monke
 
 @pytest.mark.thorough
 def test_equal_solves_make_an_equal_archive(archive: Path) -> None:
-    store(archive.parent, archive.parent / "again.tar.xz")
+    store(archive.parent, archive.parent / "again.tar.xz", LABELS)
     assert (archive.parent / "again.tar.xz").read_bytes() == archive.read_bytes()
     with pytest.raises(DataError, match="expected finished solves"):
-        store(archive, archive.parent / "none.tar.xz")
+        store(archive.parent, archive.parent / "none.tar.xz", ())
 
 
 @pytest.mark.thorough

@@ -78,9 +78,14 @@ def say(text: str) -> None:
     typer.echo("\n".join(map(printable, text.split("\n"))), err=True)
 
 
-def as_flags(text: str) -> str:
-    """Return a message with the arguments of a data set as the command line has them: `label=...` as `--label`."""
-    return re.sub(r"\b(?:(label|positive|weights|drop)=\.\.\.|(exact)=True)", r"--\1\2", text)
+def as_flags(text: str, options: Iterable[str] = ()) -> str:
+    """Return a message with names as the command line has them: `label=...` as `--label`, `max_rounds must be` too.
+
+    An option is told by its underscore: `nu` may be a parameter in a file, `max_rounds` is an option.
+    """
+    text = re.sub(r"\b(?:(label|positive|weights|drop)=\.\.\.|(exact)=True)", r"--\1\2", text)
+    name, must_be, rest = text.partition(" must be ")
+    return f"--{name.replace('_', '-')}{must_be}{rest}" if "_" in name and name in options else text
 
 
 def say_unwritten(failure: OSError) -> None:
@@ -114,11 +119,13 @@ def command(name: str) -> Callable[[Callable[..., int | None]], Callable[..., in
         for own, parameter in parameters.items():
             options += _options(records[own]) if own in records else [parameter]
 
+        names = [option.name for option in options]
+
         @functools.wraps(function)
         def run(**values: Any) -> None:
             for own, record in records.items():
                 values[own] = record(**{field.name: values.pop(field.name) for field in fields(record)})
-            with errors():
+            with errors(names):
                 raise typer.Exit(function(**values) or 0)
 
         # typer reads the signature that it finds.
@@ -154,13 +161,13 @@ def _said(message: Warning | str, *place: Any) -> None:
 
 
 @contextlib.contextmanager
-def errors() -> Generator[None]:
+def errors(options: Iterable[str] = ()) -> Generator[None]:
     """Turn bad input into a message on the standard error and exit status 2, and warnings into words."""
     try:
         with _warnings_in_words():
             yield
     except BoostoptError as error:
-        say(f"error: {as_flags(str(error))}")
+        say(f"error: {as_flags(str(error), options)}")
         raise typer.Exit(2) from None
     except KeyboardInterrupt:
         say("interrupted")

@@ -10,12 +10,12 @@ import typer
 from boostopt.arguments import tolerance
 from boostopt.cli.application import command, output, warn_of_unread
 from boostopt.cli.options import Data, FormulationName, Tol
+from boostopt.cli.reading import read_formulation
 from boostopt.cli.records import ColumnOptions, FileOptions, ParameterOptions
 from boostopt.cli.runs import check_outputs
 from boostopt.comparison.records import certificate_json
 from boostopt.comparison.tables import certificate_table
 from boostopt.data.answers import load_answer
-from boostopt.programs.catalogue import get_formulation
 
 
 @command("certify")
@@ -37,7 +37,7 @@ def certify_command(
     """
     tolerance("tol", tol)
     check_outputs(data, save, read=[answer])
-    page, dataset = get_formulation(formulation), files.read(data)
+    page, dataset = read_formulation(formulation), files.read(data)
     point = load_answer(answer)
     both = os.path.exists(data) and os.path.samefile(data, answer)
     # One file may hold the data and the answer: then unread is what neither reads.

@@ -9,8 +9,7 @@ import typer
 from boostopt.checks import check_formulation
 from boostopt.cli.application import command, output
 from boostopt.cli.options import FormulationName, Set
-from boostopt.cli.reading import read_setting
-from boostopt.programs.catalogue import get_formulation
+from boostopt.cli.reading import read_formulation, read_setting
 from boostopt.streams import stdout_to_stderr
 
 
@@ -26,7 +25,7 @@ def check_command(
     Example: boostopt check my_page.py --set eta=10
     """
     with stdout_to_stderr():
-        page = get_formulation(formulation)
+        page = read_formulation(formulation)
         report = check_formulation(page, random_state, **dict(read_setting(text, page) for text in set or []))
     typer.echo(report.text(output().width, every=verbose))
     return 0 if report.passed else 1

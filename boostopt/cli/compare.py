@@ -22,7 +22,7 @@ from boostopt.cli.options import (
     WHOLE_NUMBER,
     asked_for,
 )
-from boostopt.cli.reading import read_names, read_profiles, read_solver_options
+from boostopt.cli.reading import read_formulation, read_names, read_profiles, read_solver_options
 from boostopt.cli.records import ColumnOptions, FileOptions, ParameterOptions
 from boostopt.cli.runs import check_outputs
 from boostopt.comparison.benchmarking import benchmark
@@ -30,7 +30,6 @@ from boostopt.comparison.benchmarks import Benchmark
 from boostopt.comparison.comparing import Comparison, compare
 from boostopt.comparison.origin import Origin
 from boostopt.errors import OptionError
-from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.program import Program
 from boostopt.reporting import check_place, check_tools
 from boostopt.reporting import report as write_report
@@ -153,7 +152,7 @@ def compare_command(
 def _of_data(formulations: str, data: str, each: list[str], how: Folder) -> tuple[Program | dict[str, Program], Origin]:
     """Return the program of one data set, or those of several formulations and data sets."""
     if len(each) == len(several(formulations)) == 1 and formulations.strip() != ALL:
-        page, dataset = get_formulation(several(formulations)[0]), how.files.load(each[0])
+        page, dataset = read_formulation(several(formulations)[0]), how.files.load(each[0])
         return how.parameters.program(page, dataset, how.draw), _origin(data, [])
     pages, needing = named_formulations(formulations, how.parameters)
     programs, skipped = programs_of_data(each, pages, how)

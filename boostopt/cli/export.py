@@ -10,6 +10,7 @@ import typer
 
 from boostopt.cli.application import command
 from boostopt.cli.options import DATA_HELP, DEFAULT_TIME_LIMIT, NUMBER
+from boostopt.cli.reading import read_formulation
 from boostopt.cli.records import ColumnOptions, ExportParameters, FileOptions
 from boostopt.cli.runs import check_outputs
 from boostopt.comparison.records import facts, json_text, program_digest
@@ -18,7 +19,6 @@ from boostopt.exporting import export, export_set
 from boostopt.exporting.heading import certify_command
 from boostopt.exporting.sets import came_to
 from boostopt.instances.standard import standard_programs
-from boostopt.programs.catalogue import get_formulation
 from boostopt.streams import stdout_to_stderr
 
 SIDE = "primal"
@@ -73,7 +73,7 @@ def export_command(
         )
     with stdout_to_stderr():
         check_outputs(data, out)
-        page, dataset = get_formulation(formulation), files.load(data)
+        page, dataset = read_formulation(formulation), files.load(data)
         program = parameters.program(page, dataset, draw)
         export(program, out, SIDE if side is None else side)
     command = certify_command(program, formulation, *([out] if Path(out).suffix.lower() == ".npz" else []))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from boostopt.cli.reading import read_names
+from boostopt.cli.reading import read_formulation, read_names
 from boostopt.cli.records import ColumnOptions, FileOptions, ParameterOptions
 from boostopt.data.datasets import Dataset
 from boostopt.data.tables import SEPARATORS
@@ -60,7 +60,7 @@ def named_formulations(
     if wanted == [ALL]:
         pages, skipped = _all(parameters)
     else:
-        pages, skipped = [get_formulation(name) for name in wanted], []
+        pages, skipped = [read_formulation(name) for name in wanted], []
     if not pages or len(set(wanted)) < len(wanted):
         raise OptionError(f"expected formulations, each once, with commas between, or all; got {names!r}.")
     having = {name for page in pages for name in page.parameters}

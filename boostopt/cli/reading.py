@@ -8,10 +8,12 @@ from typing import Any
 import typer
 
 from boostopt.backends.profiles import PROFILES
+from boostopt.boosting.pages import PAGES
 from boostopt.cli.options import DEFAULT_TOL, asked_for
 from boostopt.comparison.benchmarking import GAPS
 from boostopt.data.datasets import Dataset
 from boostopt.errors import OptionError, unknown_name
+from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import COUNT, smallest_fraction
 
@@ -81,6 +83,23 @@ def read_setting(text: str, page: Formulation[Any]) -> tuple[str, float]:
 def read_names(text: str | None) -> list[str] | None:
     """Return what stands between commas; None for nothing given."""
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
+
+
+def read_formulation(name: str) -> Formulation[Any]:
+    """Return the page of a formulation.
+
+    Raises
+    ------
+    OptionError
+        The name is unknown, or that of a booster, which has no program to solve.
+    """
+    typed = name.strip().lower()
+    if typed in PAGES and typed not in list_formulations():
+        raise OptionError(
+            f"expected a formulation, which states a program; got {name!r}, a booster, which states none. Run it by "
+            f"`boostopt boost {typed}` or `boostopt fit --formulation {typed}`."
+        )
+    return get_formulation(name)
 
 
 def read_profiles(profiles: str | None, tol: float | str) -> list[float | str]:

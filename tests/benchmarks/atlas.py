@@ -21,7 +21,7 @@ os.environ.update(dict.fromkeys(THREADS, "1"))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.atlas_page import LIMIT, written
-from benchmarks.atlas_solves import KINDS, store
+from benchmarks.atlas_solves import KINDS, file_of, store
 from boostopt import benchmark
 from boostopt.backends import get_backend
 from boostopt.errors import BoostoptError, SolverNotFound
@@ -63,17 +63,18 @@ def main() -> int:
         programs = standard_programs(given.data)
         for kind in KINDS:
             (given.keep / kind).mkdir(parents=True, exist_ok=True)
-        until, missing = time.monotonic() + given.budget, 0
+        until, missing = time.monotonic() + given.budget, dict[str, int]()
         for label in sorted(programs, key=lambda label: entries(programs[label])):
-            missing += finish(label, programs[label], given.keep, until)
-        store(given.keep, given.store)
+            missing[label] = finish(label, programs[label], given.keep, until)
+        store(given.keep, given.store, [label for label, count in missing.items() if not count])
         if given.page is not None:
             written(given.page, given.store)
     except BoostoptError as failure:
         print(failure, file=sys.stderr)
         return 2
-    print(f"{missing} solves are missing: call it again." if missing else "All is solved.", file=sys.stderr)
-    return 1 if missing else 0
+    left = sum(missing.values())
+    print(f"{left} solves are missing: call it again." if left else "All is solved.", file=sys.stderr)
+    return 1 if left else 0
 
 
 def entries(program: Program) -> int:
@@ -105,7 +106,7 @@ def finish(label: str, program: Program, keep: Path, until: float) -> int:
             time_limit=LIMIT,
             forms=pinned,
             isolate=True,
-            resume=keep / kind / f"{label.replace(' ', '_')}.jsonl",
+            resume=file_of(keep, kind, label),
             any_version=True,
             warm_up=False,
             budget=max(until - time.monotonic(), 1e-9),

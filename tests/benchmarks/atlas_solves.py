@@ -63,9 +63,18 @@ class Solves:
         return [label for label, (lower, upper) in ends.items() if lower > upper]
 
 
-def store(keep: Path, path: Path) -> None:
-    """Store the files of finished solves in a compressed archive, each with the same owner and date."""
-    files = sorted(keep.glob("*/*.jsonl"))
+def file_of(keep: Path, kind: str, label: str) -> Path:
+    """Return the file of a program's finished solves of a kind."""
+    return keep / kind / f"{label.replace(' ', '_')}.jsonl"
+
+
+def store(keep: Path, path: Path, labels: Iterable[str]) -> None:
+    """Store the finished solves of programs in a compressed archive, each with the same owner and date.
+
+    Of programs that are not finished the solves of some backends are missing: means over the others would not be over
+    the same programs.
+    """
+    files = sorted(file_of(keep, kind, label) for label in labels for kind in KINDS)
     if not files:
         raise DataError(f"expected finished solves in {keep}; there are none. Run the atlas for a while first.")
 

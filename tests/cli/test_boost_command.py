@@ -244,7 +244,7 @@ def test_a_second_ctrl_c_ends_at_once_and_says_where_the_checkpoint_is(
         (("lpboost", "--nu", "0.3", "--oracle", "tree", "--option", "depth=2"), "unknown option of tree 'depth'"),
         (("lpboost", "--nu", "0.3", "--update", "step"), "update='step' needs a regularizer that is strongly convex"),
         (("lpboost", "--nu", "0.3", "--backend", "nonsense"), "unknown backend 'nonsense'"),
-        (("lpboost", "--nu", "0.3", "--max-rounds", "0"), "max_rounds must be None, or a whole number"),
+        (("lpboost", "--nu", "0.3", "--max-rounds", "0"), "--max-rounds must be None, or a whole number"),
         (
             ("lpboost", "--nu", "0.3", "--epsilon", "0.1", "--set", "epsilon=1"),
             "epsilon is given twice, by --epsilon and by --set",

@@ -1087,3 +1087,20 @@ def test_letters_that_the_output_has_not_are_shown_in_escapes(tmp_path: Path) ->
     done = shell("PYTHONIOENCODING=ascii", "fit", "--data", table, "--out", tmp_path / "m.npz", "--epsilon", "0.5")
     assert done.returncode == 0, done.stderr
     assert r"\xfc" in done.stdout and r"\xe9" in done.stdout and "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("command", [("compare",), ("certify", "answer.npz"), ("export",), ("check",)])
+def test_a_booster_is_told_from_a_formulation_that_nobody_knows(command: tuple[str, ...]) -> None:
+    name, *further = command
+    data = [] if name == "check" else ["--data", "breast_cancer"]
+    out = ["--out", "x.mps"] if name == "export" else []
+    result = run(name, "smoothboost", *further, *data, *out)
+    assert result.exit_code == 2
+    assert "got 'smoothboost', a booster, which states none. Run it by `boostopt boost smoothboost`" in result.stderr
+    # It has the name of a formulation, too.
+    assert "a booster" not in run(name, "adaboost_reg", *further, *data, *out).stderr
+
+
+def test_messages_name_options_as_they_are_typed() -> None:
+    result = run("boost", "erlpboost", "--data", "breast_cancer", "--nu", "0.1", "--max-rounds", "0")
+    assert result.exit_code == 2 and result.stderr.startswith("error: --max-rounds must be ")
