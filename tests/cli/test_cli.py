@@ -431,12 +431,12 @@ def test_arrays_that_describe_no_problem_are_an_error(
 @pytest.mark.parametrize(
     "options, expected",
     [
-        (["--random-state", "-1"], "random_state must be a seed, a whole number of at least 0; got -1"),
+        (["--random-state", "-1"], "--random-state must be a seed, a whole number of at least 0; got -1"),
         (["--tol", "0"], r"tol must lie in \(0, 1\); got 0\.0"),
         (["--tol", "1"], r"tol must lie in \(0, 1\); got 1\.0"),
         (["--tol", "nan"], r"tol must lie in \(0, 1\); got nan"),
-        (["--time-limit", "0"], "time_limit must be a positive number of seconds or None; got 0"),
-        (["--time-limit", "nan"], "time_limit must be a positive number of seconds or None; got nan"),
+        (["--time-limit", "0"], "--time-limit must be a positive number of seconds or None; got 0"),
+        (["--time-limit", "nan"], "--time-limit must be a positive number of seconds or None; got nan"),
         (["--epsilon", "0"], r"epsilon must lie in \[1e-100, 1e\+100\]; got 0"),
         (["--eta", "1"], r"unknown parameter of lpboost 'eta'\. Known: epsilon, nu"),
         (["--set", "epsilonn=1"], r"unknown parameter of lpboost 'epsilonn'\. Did you mean 'epsilon'\?"),
