@@ -52,6 +52,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--store", type=Path, required=True, help="the archive in which they are stored")
     parser.add_argument("--page", type=Path, help="the page whose tables are written")
     parser.add_argument("--data", type=Path, default=DATA, help="the folder of the IDA sets")
+    parser.add_argument("--reverse", action="store_true", help="begin with the largest: for a second process")
     parser.add_argument("--budget", type=float, default=36_000.0, help="seconds after which no solve begins (36000)")
     return parser.parse_args()
 
@@ -64,7 +65,7 @@ def main() -> int:
         for kind in KINDS:
             (given.keep / kind).mkdir(parents=True, exist_ok=True)
         until, missing = time.monotonic() + given.budget, dict[str, int]()
-        for label in sorted(programs, key=lambda label: entries(programs[label])):
+        for label in sorted(programs, key=lambda label: entries(programs[label]), reverse=given.reverse):
             missing[label] = finish(label, programs[label], given.keep, until)
         store(given.keep, given.store, [label for label, count in missing.items() if not count])
         if given.page is not None:
