@@ -161,6 +161,13 @@ def test_an_infeasible_program_is_proved_to_be_so() -> None:
     assert len(solution.attempts) == 1
 
 
+@pytest.mark.parametrize("asked", ["default", "low", 1e-6])
+def test_where_it_finds_no_feasible_point_it_claims_no_optimum_and_no_gap(asked: str | float) -> None:
+    program = get_formulation("softboost").bind(noisy_stumps(500, 20)[:, ::2], nu=50, gamma=-0.6)
+    (attempt,) = program.solve("interior", asked).attempts
+    assert attempt.status.startswith("infeasible") and not attempt.claims and attempt.claimed_gap is None
+
+
 def test_where_no_weight_can_move_there_is_nothing_to_solve() -> None:
     feasible = get_formulation("softboost").bind([[1.0, -1.0], [-1.0, 1.0]], nu=2, gamma=0.1).solve("interior")
     assert feasible.certificate.scaled_gap <= 1e-8

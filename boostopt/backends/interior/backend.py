@@ -45,6 +45,7 @@ CONVERGED = 1e-3
 """Estimates below this share of the tolerance, three in a row, are not going to be certified by a further one."""
 
 REACHED = "the certified gap is as wanted"
+INFEASIBLE = "infeasible, by the certificate"
 ESTIMATED = "the estimated gap is as asked"
 ROUNDED = "what is left of the gap is rounding"
 WARM = "warm"
@@ -120,7 +121,7 @@ class InteriorBackend(Backend):
                 d=last.d if last else None,
                 w=last.w if last else None,
                 iterations=run.iterations,
-                claimed_gap=last.estimate if last else None,
+                claimed_gap=last.estimate if last and run.why != INFEASIBLE else None,
                 statistics={"estimate": last.estimate} if last else {},
                 times={"build": prepared, "solve": time.perf_counter() - began},
                 state=run.track,
@@ -202,17 +203,21 @@ class _Iterations:
         if now.estimate > CLOSE * self.task.tol and not doubtful and k < self.most:
             return ""
         certificate = self.task.certify(now.d, now.w)
-        if certificate.scaled_gap <= self.task.tol or (doubtful and certificate.upper == np.inf and self._refuted(now)):
+        if certificate.infeasible or (doubtful and certificate.upper == np.inf and self._refuted(now)):
+            return INFEASIBLE
+        if certificate.scaled_gap <= self.task.tol:
             return REACHED
         rounded = 4.0 * certificate.slack >= certificate.gap
         return ROUNDED if rounded and now.estimate * now.size <= ROUNDING * certificate.gap else ""
 
     def _estimated(self, now: Iteration, k: int, accuracy: float) -> str:
         """Return in words whether its own estimate is as asked; the certificate is asked for infeasibility alone."""
+        if now.estimate <= accuracy:
+            return ESTIMATED
         if not (self.problem.may_be_infeasible and k % PERIOD == PERIOD - 1):
-            return ESTIMATED if now.estimate <= accuracy else ""
+            return ""
         certificate = self.task.certify(now.d, now.w)
-        return REACHED if certificate.infeasible or (certificate.upper == np.inf and self._refuted(now)) else ""
+        return INFEASIBLE if certificate.infeasible or (certificate.upper == np.inf and self._refuted(now)) else ""
 
     def _refuted(self, now: Iteration) -> bool:
         """Whether one row alone proves that there is no feasible d; where its numbers are tiny, no iterate shows it."""
