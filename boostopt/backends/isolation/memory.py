@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 from pathlib import Path
 
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
@@ -16,6 +17,7 @@ class Memory:
 
     def __init__(self) -> None:
         self._held = None
+        give_back()
         with contextlib.suppress(OSError):
             CLEAR.write_text(RESET_PEAK)
             self._held = _bytes("VmRSS")
@@ -27,6 +29,12 @@ class Memory:
             if self._held is not None and highest is not None:
                 return max(highest - self._held, 0)
         return None
+
+
+def give_back() -> None:
+    """Hand what was freed back to the system, where its C library can: what is kept would be taken again uncounted."""
+    with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library, or another system
+        ctypes.CDLL(None).malloc_trim(0)
 
 
 def _bytes(name: str) -> int | None:
