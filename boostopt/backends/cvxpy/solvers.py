@@ -121,8 +121,10 @@ class Solver:
         if not self.values:
             return None
         told = [report.get(name, math.nan) / unit for name in self.values]
-        gap = report.get(self.gap, math.nan) / unit if self.gap else told[0] - told[1]
-        scaled = abs(gap) / max(1.0, *map(abs, told))
+        if self.gap:
+            # A gap is told without its sign, or with one of either kind: |q| is then |p| + gap at most.
+            told.append(told[0] - report.get(self.gap, math.nan) / unit)
+        scaled = abs(told[0] - told[1]) / max(1.0, *map(abs, told))
         return scaled if math.isfinite(scaled) else None
 
     def pinned(self, form: Form, linear: bool) -> Rung:
