@@ -18,7 +18,7 @@ from boostopt.comparison import fields
 from boostopt.comparison.benchmarks import Benchmark, Settings
 from boostopt.comparison.comparing import Comparison
 from boostopt.comparison.descriptions import describe
-from boostopt.comparison.ledger import KIND, finished_run, parsed
+from boostopt.comparison.ledger import KIND, asked_by_name, finished_run, parsed
 from boostopt.comparison.machine import boostopt_version, machine
 from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import facts, plain
@@ -122,8 +122,10 @@ def _ledger(path: Path, head: Mapping[str, Any], text: str) -> Document:
     """Read the file of `resume`: its finished runs, of each the latest, a last line without an end left out."""
     whole = text[: text.rfind("\n") + 1].splitlines()
     latest: dict[tuple[str, str, float, int], tuple[str, Row]] = {}
+    ways: set[bool] = set()
     for number, line in enumerate(whole[1:], 2):
         version, row = finished_run(path, number, line)
+        ways.add(asked_by_name(row))
         try:
             latest[row.program, row.backend, row.tol, row.repeat] = version, _checked(row)
         except (ValueError, TypeError, RecursionError) as failure:
@@ -131,6 +133,11 @@ def _ledger(path: Path, head: Mapping[str, Any], text: str) -> Document:
     if not latest:
         raise DataError(f"expected finished runs; {path} has none yet. Let the benchmark go on, then report.")
     runs = tuple(run for _, run in latest.values())
+    if len(ways) > 1:
+        raise DataError(
+            f"expected runs that were all asked for in one way; {path} has gaps to be reached and profiles by name, "
+            "whose times belong in no one table. Give each a file of its own."
+        )
     versions = list(dict.fromkeys(version for version, _ in latest.values()))
     try:
         digests = fields.mapping(head.get("programs"), "programs")

@@ -160,6 +160,11 @@ class Ledger:
         self.finished[self.key_of(row, version)] = row
 
 
+def asked_by_name(row: Row) -> bool:
+    """Whether the solver was asked by a profile's name: the seconds to a gap are of another question."""
+    return (row.profile or CERTIFIED) != CERTIFIED
+
+
 def finished_run(path: Path | None, number: int, line: str) -> tuple[str, Row]:
     """Return a finished run out of a line, and the version of boostopt that made it.
 

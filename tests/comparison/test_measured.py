@@ -10,6 +10,7 @@ import pytest
 from problems import Fake, attempt, bent, reference_lpboost, right
 
 from boostopt import DataError, compare, get_formulation
+from boostopt.backends.cvxpy.solvers import SOLVERS
 from boostopt.comparison import Row, benchmark
 from boostopt.comparison.documents import load
 from boostopt.comparison.records import plain
@@ -105,6 +106,23 @@ def test_the_peak_of_memory_is_that_of_the_attempt() -> None:
     assert small.peak_memory is not None and small.peak_memory < 20_000_000
 
 
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="only Linux counts the peak of a process")
+def test_the_peak_of_memory_is_the_same_where_the_process_was_used_before() -> None:
+    U = np.random.default_rng(0).choice([-1.0, 1.0], (600, 40))
+    program = get_formulation("lpboost").bind(U, nu=60)
+    runs = benchmark(program, "cvxpy:scs", "mid", 3, isolate=True, time_limit=30.0).runs
+    peaks = [run.peak_memory or 0 for run in runs]
+    assert min(peaks) >= 0.5 * max(peaks) > 2**20  # what was freed before would be taken again uncounted
+
+
+def test_a_claim_is_over_both_values_where_their_difference_is_told() -> None:
+    for name in ("QOCO", "PROXQP"):
+        solver = SOLVERS[name]
+        (value,) = solver.values
+        assert solver.claimed_gap({value: -3.0, solver.gap: 400.0}, 1.0) == pytest.approx(400 / 403)
+        assert solver.claimed_gap({value: -3.0}, 1.0) is None
+
+
 def test_runs_of_other_versions_count_where_it_is_said(tmp_path: Path) -> None:
     path, asked = tmp_path / "runs.jsonl", list[float]()
     program = {"linear": reference_lpboost()}
@@ -129,6 +147,15 @@ def test_a_file_without_a_warm_up_is_none_with_one(tmp_path: Path) -> None:
     benchmark(reference_lpboost(), backend, 1e-3, 1, resume=tmp_path / "cold.jsonl", warm_up=False)
     with pytest.raises(DataError, match="its warm_up is false, here it is null"):
         benchmark(reference_lpboost(), backend, 1e-3, 1, resume=tmp_path / "cold.jsonl")
+
+
+def test_gaps_and_profiles_in_one_file_are_not_read_as_one_table(tmp_path: Path) -> None:
+    path, program = tmp_path / "runs.jsonl", reference_lpboost()
+    benchmark(program, "interior", 1e-3, 2, resume=path)
+    load(path)
+    benchmark(program, "interior", "low", 1, resume=path)  # judged by the same gap, and another question
+    with pytest.raises(DataError, match="has gaps to be reached and profiles by name"):
+        load(path)
 
 
 def test_the_standard_set_is_the_same_every_time_and_certified() -> None:
