@@ -12,6 +12,7 @@ from typing import Any
 from boostopt.arguments import flag_or_function
 from boostopt.backends.profiles import CERTIFIED
 from boostopt.comparison.rows import Row
+from boostopt.comparison.wording import width
 from boostopt.live import Paced, Words, fitted, live_line
 
 
@@ -30,7 +31,7 @@ def of_backend(backend: str, row: Row | None) -> None:
     elif not row.ran:
         _say(f"{backend}: not run")
     else:
-        _say(f"{backend}: {row.verdict}, gap {row.gap:.1e}, {row.seconds:.2f} s")
+        _say(f"{backend}: {row.verdict}, gap {width(row)}, {row.seconds:.2f} s")
 
 
 @dataclass

@@ -110,8 +110,8 @@ def proved(run: Row) -> str:
 
 
 def width(run: Row) -> str:
-    """Return the certified gap, unscaled, of an answer."""
-    return f"{run.gap:.1e}" if run.answered else "-"
+    """Return the certified gap, unscaled, of an answer; a program that is proved infeasible has none."""
+    return f"{run.gap:.1e}" if run.answered and not run.infeasible else "-"
 
 
 def seconds_once(run: Row) -> str:

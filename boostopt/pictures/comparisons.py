@@ -164,7 +164,7 @@ def intervals(comparison: Comparison | Sequence[Row], axes: Where = None, brief:
     low, high = together(run for run in runs if run.answered)
     if not (math.isfinite(low) and math.isfinite(high)):
         raise ProblemError(
-            f"some interval must be finite to measure distances from its middle; together they leave [{low}, {high}]. "
+            f"some interval must be finite to measure distances from its middle; {_left(low, high)}. "
             "Print the comparison: it says why."
         )
     middle = 0.5 * low + 0.5 * high
@@ -186,6 +186,11 @@ def intervals(comparison: Comparison | Sequence[Row], axes: Where = None, brief:
     axis.set_xlabel(f"bound of the optimum less {middle:.10g}")
     on.legend(axis, columns=3)
     return on.figure
+
+
+def _left(low: float, high: float) -> str:
+    """Say what intervals without two finite ends leave together."""
+    return "the program is proved infeasible" if low == math.inf else f"together they leave [{low}, {high}]"
 
 
 def _row(axis: Axes, runs: Sequence[Row], run: Row, height: int, scale: tuple[float, float], brief: bool) -> None:
