@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from boostopt.comparison.rows import FAILURES, Row
+from boostopt.comparison.logged import FAILURES
+from boostopt.comparison.rows import Row
 
 WORDS = {
     "claims": "claimed an optimum and proved a wider gap than asked",

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Annotated, Any, cast
 
-from boostopt.backends.base import Attempt
 from boostopt.backends.isolation.child import PEAK_MEMORY
-from boostopt.backends.isolation.isolated import CRASHED, KILLED, PREFIX
+from boostopt.backends.isolation.isolated import PREFIX
 from boostopt.backends.profiles import CERTIFIED
 from boostopt.comparison import fields
-from boostopt.comparison.fields import OR_NULL, Count, Flag, Named, Number, Seconds, SecondsByPhase, Text, Texts
+from boostopt.comparison.fields import OR_NULL, Count, Named, Number, Seconds, Text, Texts
+from boostopt.comparison.logged import LoggedAttempt, kind_of_failure
 from boostopt.comparison.records import bounds, plain
 from boostopt.solving.solution import PHASES, Solution
 
@@ -31,61 +31,10 @@ FINISHED = ("reached", "failed")
 ASKED = ("profile", "threads")
 """Fields that are known of what was not run, too."""
 
-SINCE = frozenset({"profile", "threads", "claimed_gap", "peak_memory", "scaled_gap_so_far", "after"})
+SINCE = frozenset({"profile", "threads", "claimed_gap", "peak_memory"})
 """Fields that files of earlier versions do not have: they are written where they are known."""
 
 RESULTS = (*FINISHED, "not run")
-
-FAILURES = {
-    "claims": "claims an optimum, and its certified gap is wider than asked",
-    "infeasible": "calls the program infeasible or unbounded, and proves nothing",
-    "gives up": "says itself that it did not get there",
-    "error": "raised an error",
-    "killed": "did not stop at its time limit",
-    "crashed": "ended its process",
-}
-"""The kinds of failures, in words."""
-
-INFEASIBLE = re.compile("infeasible|unbounded", re.IGNORECASE)
-"""The words of solvers for programs without an optimum."""
-
-
-@dataclass(frozen=True)
-class LoggedAttempt:
-    """An attempt of a backend as a file holds it, in plain values; None for what is not known.
-
-    `after` are the seconds from the beginning of the solve until it was certified, `scaled_gap_so_far` what all of them
-    until then have proved.
-    """
-
-    form: Text | None = None
-    status: Text | None = None
-    claims: Flag | None = None
-    iterations: Count | None = None
-    seconds: SecondsByPhase | None = None
-    options: Named | None = None
-    statistics: Named | None = None
-    error: Text | None = None
-    claimed_gap: Number | None = None
-    scaled_gap_so_far: Seconds | None = None
-    after: Seconds | None = None
-
-    @classmethod
-    def of(cls, attempt: Attempt, after: float | None = None, scaled_gap: float | None = None) -> LoggedAttempt:
-        """Return an attempt without its answer; what was printed stands in the row."""
-        return cls(
-            attempt.form,
-            attempt.status,
-            attempt.claims,
-            attempt.iterations,
-            plain(attempt.times),
-            plain(attempt.options),
-            plain({name: value for name, value in attempt.statistics.items() if name != "printed"}),
-            attempt.error,
-            plain(attempt.claimed_gap),
-            plain(scaled_gap),
-            plain(after),
-        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -216,8 +165,8 @@ class Row:
 
     @property
     def failure(self) -> str:
-        """The kind of a failure, one of `FAILURES`; "" for none."""
-        return _failure(self) if self.result == "failed" else ""
+        """The kind of a failure, one of `FAILURES` in `comparison.logged`; "" for none."""
+        return kind_of_failure(self.log, self.solver_status or "") if self.result == "failed" else ""
 
     def seconds_to(self, gap: float) -> float:
         """Return the seconds until its attempts had proved a scaled gap, infinite if they did not.
@@ -253,27 +202,13 @@ class Row:
 
     def attempts_logged(self) -> list[dict[str, Any]]:
         """Return the attempts and their results as plain values."""
-        every = [asdict(attempt) for attempt in self.log]
-        return [{n: value for n, value in one.items() if n not in SINCE or value is not None} for one in every]
+        return [attempt.record() for attempt in self.log]
 
     def document(self) -> dict[str, Any]:
         """Return all of it as plain values, as the file of resume and that of a benchmark have it."""
         of_run = {name: getattr(self, name) for name in ("program", "digest", "backend", "version", "tol", "repeat")}
         of_run |= {"result": self.result, "reason": self.reason}
         return {**of_run, "record": self.record(), "log": self.attempts_logged()}
-
-
-def _failure(row: Row) -> str:
-    """Return the kind of a failure: of what ended the process first, then of what the solver says."""
-    last = row.log[-1] if row.log else LoggedAttempt()
-    status = last.status or ""
-    if status == CRASHED or status.startswith(KILLED):
-        return "crashed" if status == CRASHED else "killed"
-    if row.claims:
-        return "claims"
-    if INFEASIBLE.search(row.solver_status or ""):
-        return "infeasible"
-    return "error" if last.error else "gives up"
 
 
 def _flat(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

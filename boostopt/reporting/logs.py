@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from boostopt.comparison.logged import LoggedAttempt
 from boostopt.comparison.records import plain
-from boostopt.comparison.rows import LoggedAttempt, Row
+from boostopt.comparison.rows import Row
 from boostopt.comparison.wording import answered, asked, form, phases, proved, seconds_once, width
 from boostopt.reporting.facts import named
 

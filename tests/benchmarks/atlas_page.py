@@ -18,7 +18,8 @@ from benchmarks.atlas_solves import (
     read,
     solver_of,
 )
-from boostopt.comparison.rows import FAILURES, Row
+from boostopt.comparison.logged import FAILURES
+from boostopt.comparison.rows import Row
 from boostopt.comparison.scores import SHIFT_SECONDS, shifted_geometric_mean
 from boostopt.comparison.wording import ratio, seconds
 from boostopt.errors import DataError

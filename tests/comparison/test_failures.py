@@ -11,7 +11,8 @@ from rich.console import Console
 
 from boostopt.comparison import benchmark
 from boostopt.comparison.failures import LONGEST, WORDS, failures, in_words
-from boostopt.comparison.rows import FAILURES, LoggedAttempt, Row
+from boostopt.comparison.logged import FAILURES, LoggedAttempt
+from boostopt.comparison.rows import Row
 
 
 def failed(backend: str, program: str = "p", result: str = "failed", **of_attempt: Any) -> Row:

@@ -13,8 +13,9 @@ from boostopt import DataError, compare, get_formulation
 from boostopt.backends.cvxpy.solvers import SOLVERS
 from boostopt.comparison import Row, benchmark
 from boostopt.comparison.documents import load
+from boostopt.comparison.logged import FAILURES
 from boostopt.comparison.records import plain
-from boostopt.comparison.rows import FAILURES, read_row
+from boostopt.comparison.rows import read_row
 from boostopt.instances.standard import standard_programs
 
 ROUGH = attempt(np.eye(6)[0], [1, 0, 0], status="fine")

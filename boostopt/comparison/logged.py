@@ -1,0 +1,84 @@
+"""The attempts of a solve as files hold them, and of what kind a failure is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from boostopt.backends.base import Attempt
+from boostopt.backends.isolation.isolated import CRASHED, KILLED
+from boostopt.comparison.fields import Count, Flag, Named, Number, Seconds, SecondsByPhase, Text
+from boostopt.comparison.records import plain
+
+SINCE = frozenset({"claimed_gap", "scaled_gap_so_far", "after"})
+"""Fields that files of earlier versions do not have: they are written where they are known."""
+
+FAILURES = {
+    "claims": "claims an optimum, and its certified gap is wider than asked",
+    "infeasible": "calls the program infeasible or unbounded, and proves nothing",
+    "gives up": "says itself that it did not get there",
+    "error": "raised an error",
+    "killed": "did not stop at its time limit",
+    "crashed": "ended its process",
+}
+"""The kinds of failures, in words."""
+
+INFEASIBLE = re.compile("infeasible|unbounded", re.IGNORECASE)
+"""The words of solvers for programs without an optimum."""
+
+
+@dataclass(frozen=True)
+class LoggedAttempt:
+    """An attempt of a backend as a file holds it, in plain values; None for what is not known.
+
+    `after` are the seconds from the beginning of the solve until it was certified, `scaled_gap_so_far` what all of them
+    until then have proved.
+    """
+
+    form: Text | None = None
+    status: Text | None = None
+    claims: Flag | None = None
+    iterations: Count | None = None
+    seconds: SecondsByPhase | None = None
+    options: Named | None = None
+    statistics: Named | None = None
+    error: Text | None = None
+    claimed_gap: Number | None = None
+    scaled_gap_so_far: Seconds | None = None
+    after: Seconds | None = None
+
+    @classmethod
+    def of(cls, attempt: Attempt, after: float | None = None, scaled_gap: float | None = None) -> LoggedAttempt:
+        """Return an attempt without its answer; what was printed stands in the row."""
+        return cls(
+            attempt.form,
+            attempt.status,
+            attempt.claims,
+            attempt.iterations,
+            plain(attempt.times),
+            plain(attempt.options),
+            plain({name: value for name, value in attempt.statistics.items() if name != "printed"}),
+            attempt.error,
+            plain(attempt.claimed_gap),
+            plain(scaled_gap),
+            plain(after),
+        )
+
+    def record(self) -> dict[str, Any]:
+        """Return it as plain values."""
+        return {name: value for name, value in asdict(self).items() if name not in SINCE or value is not None}
+
+
+def kind_of_failure(log: Sequence[LoggedAttempt], solver_status: str) -> str:
+    """Return the kind of a failed solve, one of `FAILURES`: what ended its process first, then what the solver says."""
+    last = log[-1] if log else LoggedAttempt()
+    status = last.status or ""
+    if status == CRASHED or status.startswith(KILLED):
+        return "crashed" if status == CRASHED else "killed"
+    if any(attempt.claims for attempt in log):
+        return "claims"
+    if INFEASIBLE.search(solver_status):
+        return "infeasible"
+    return "error" if last.error else "gives up"
