@@ -114,18 +114,7 @@ def compare_command(
         solvers = read_solver_options(option)
         how: dict[str, Any] = {"forms": pinned, "isolate": isolate, "threads": threads, "origin": origin}
         if isinstance(programs, Program) and (repeats, profiles, resume, budget) == (None, None, None, None):
-            result = compare(
-                programs,
-                names,
-                tol,
-                time_limit,
-                True,
-                solvers,
-                forms=pinned,
-                isolate=isolate,
-                threads=threads,
-                origin=origin,
-            )
+            result = compare(programs, names, tol, time_limit, True, solvers, **how)
         else:
             result = benchmark(
                 programs,

@@ -118,9 +118,7 @@ def solve(
     deadline = Deadline.after(time_limit)
     task = Task(program, tol, deadline, _start(program, start), profile=profile, options=own)
     backends = _in_order(program, task.start) if chosen is None else iter([chosen])
-    times: dict[str, float] = {phase: 0.0 for phase in PHASES}
-    began = time.perf_counter()
-    best, attempts, gaps = _NarrowestInterval(task, times), list[Attempt](), list[tuple[float, float]]()
+    best = _NarrowestInterval(task)
     # What a backend may go on from is of the examples as they are.
     anew = task.start is None or task.start.state is None
     groups = cache(lambda: merged(program) if merge and anew else None)
@@ -133,36 +131,29 @@ def solve(
         for name, way in _ways(safe, candidate.name, together, best):
             path.append(name)
             for attempt in way.attempts(task):
-                attempts.append(attempt)
-                for phase, seconds in attempt.times.items():
-                    times[phase] += seconds
-                if attempt.answered:
-                    best.offer(candidate, attempt)
-                gaps.append((time.perf_counter() - began, best.scaled_gap))
+                best.take(candidate, attempt)
                 if best.enough:
                     break
             if best.enough:
                 break
         if best.enough or best.agreed():
             break
-    check_refused(own, tried, attempts)
-    certificate = best.certificate or program.certify()
-    times["total"] = time.perf_counter() - began
-    origin = best.backend or tried[0]
+    check_refused(own, tried, best.attempts)
+    certificate, origin = best.certificate or program.certify(), best.backend or tried[0]
     return Solution(
         program=program,
         outcome=outcome_of(certificate, best.attempt),
         verdict=verdict_of(certificate, best.attempt, tol),
         backend=origin.name,
         version=origin.version,
-        solver_status=best.attempt.status if best.attempt else (attempts[-1].status if attempts else "not started"),
+        solver_status=best.status,
         certificate=certificate,
         tol=tol,
-        attempts=tuple(attempts),
+        attempts=tuple(best.attempts),
         best=best.attempt,
         path=tuple(path),
-        times=times,
-        gaps=tuple(gaps),
+        times={**best.times, "total": best.elapsed},
+        gaps=tuple(best.gaps),
     )
 
 
@@ -215,13 +206,16 @@ def check_program(program: object) -> None:
 
 
 class _NarrowestInterval:
-    """The narrowest interval so far: the attempts may improve either end."""
+    """The attempts of a solve, and the narrowest interval so far: each may improve either end."""
 
-    def __init__(self, task: Task, times: dict[str, float]) -> None:
+    def __init__(self, task: Task) -> None:
+        self.attempts = list[Attempt]()
+        self.times: dict[str, float] = {phase: 0.0 for phase in PHASES}
+        self.gaps = list[tuple[float, float]]()
         self.certificate: Certificate | None = None
         self.attempt: Attempt | None = None
         self.backend: Backend | None = None
-        self._task, self._times, self._narrowest = task, times, np.inf
+        self._task, self._began, self._narrowest = task, time.perf_counter(), np.inf
         # What the backend that is asked has proved by itself, and what those before it had.
         self._own: Certificate | None = None
         self._others = list[Certificate]()
@@ -250,7 +244,27 @@ class _NarrowestInterval:
         self._others.append(own)
         return any(_agree(own, other) for other in self._others[:-1])
 
-    def offer(self, backend: Backend, attempt: Attempt) -> None:
+    @property
+    def elapsed(self) -> float:
+        """The seconds since it began."""
+        return time.perf_counter() - self._began
+
+    @property
+    def status(self) -> str:
+        """The solver's words about the best attempt, the last one where none was answered."""
+        spoken = self.attempt or (self.attempts[-1] if self.attempts else None)
+        return spoken.status if spoken else "not started"
+
+    def take(self, backend: Backend, attempt: Attempt) -> None:
+        """Keep an attempt, and what it proves."""
+        self.attempts.append(attempt)
+        for phase, seconds in attempt.times.items():
+            self.times[phase] += seconds
+        if attempt.answered:
+            self._offer(backend, attempt)
+        self.gaps.append((self.elapsed, self.scaled_gap))
+
+    def _offer(self, backend: Backend, attempt: Attempt) -> None:
         """Certify an attempt and keep what is better of it."""
         start = time.perf_counter()
         try:
@@ -263,7 +277,7 @@ class _NarrowestInterval:
         if new.gap < self._narrowest or self.attempt is None:
             self.attempt, self.backend, self._narrowest = attempt, backend, new.gap
         self.certificate = new if old is None else self._merged(old, new)
-        self._times["certify"] += time.perf_counter() - start
+        self.times["certify"] += time.perf_counter() - start
 
     def _merged(self, old: Certificate, new: Certificate) -> Certificate:
         better = min(old, new, key=lambda certificate: certificate.gap)
