@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, cast
 
+from boostopt.arguments import positive
 from boostopt.backends.isolation.child import PEAK_MEMORY
 from boostopt.backends.isolation.isolated import PREFIX
 from boostopt.backends.profiles import CERTIFIED
@@ -169,10 +170,11 @@ class Row:
         return kind_of_failure(self.log, self.solver_status or "") if self.result == "failed" else ""
 
     def seconds_to(self, gap: float) -> float:
-        """Return the seconds until its attempts had proved a scaled gap, infinite if they did not.
+        """Return the seconds until its attempts had proved a scaled gap, a positive number; infinite if they did not.
 
         Of a solve that was asked for a finer gap this is no more than a bound: it might have stopped earlier.
         """
+        gap = positive("gap", gap)
         if self.log and all(attempt.after is None for attempt in self.log):  # a file of before they were measured
             return self.seconds if self.scaled_gap <= gap else math.inf
         proved = [(attempt.after, attempt.scaled_gap_so_far) for attempt in self.log]

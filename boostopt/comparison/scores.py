@@ -60,7 +60,7 @@ class Mean:
     at_least
         Whether failures are in it, so that the mean is only a lower bound.
     ratio
-        The mean over the smallest one at this tolerance.
+        The mean over the smallest one at this tolerance that has no failure in it.
     """
 
     backend: str

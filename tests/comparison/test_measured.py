@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
+import typechecker
 from problems import Fake, attempt, bent, reference_lpboost, right
 
-from boostopt import DataError, compare, get_formulation
+from boostopt import DataError, OptionError, compare, get_formulation
 from boostopt.backends.cvxpy.solvers import SOLVERS
 from boostopt.comparison import Row, benchmark
 from boostopt.comparison.documents import load
@@ -59,6 +61,10 @@ def test_gaps_and_seconds_after_each_attempt_are_kept() -> None:
     assert second.scaled_gap_so_far == row.scaled_gap < 1e-9
     assert row.seconds_to(0.99) == first.after and row.seconds_to(1e-9) == second.after
     assert row.seconds_to(1e-300) == math.inf
+    with typechecker.unchecked():
+        for wrong in (0.0, -1.0, math.nan, "small"):
+            with pytest.raises(OptionError, match="gap must be a positive number"):
+                row.seconds_to(cast(float, wrong))
     assert row_of(Fake("unable", reason="no")).seconds_to(0.5) == math.inf
 
 

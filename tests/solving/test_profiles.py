@@ -190,3 +190,9 @@ def test_interior_takes_no_edges_that_it_has_no_start_for() -> None:
     for name in ("lpboost", "qp_reg_adaboost", "softboost", "svm", "l1_adaboost"):
         rows = get_formulation(name).smallest().edge_function.epigraph(1)
         assert rows is not None and is_started(rows)
+
+
+@pytest.mark.parametrize("value", [0, -3, 1.5, "few"])
+def test_a_number_of_iterations_that_is_none_is_refused_by_the_interior_point(value: Any) -> None:
+    with pytest.raises(OptionError, match="max_iter must be a whole number of at least 1"):
+        solve(program(), "interior", options={"max_iter": value})

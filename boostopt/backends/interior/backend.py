@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from boostopt.arguments import whole
 from boostopt.backends.base import Attempt, Backend, Capability, Task, takes_rows, version_of
 from boostopt.backends.interior import stored
 from boostopt.backends.interior.loop import Iteration, iterate
@@ -170,7 +171,7 @@ class _Iterations:
 
     def __init__(self, task: Task, problem: InteriorProblem, hopeful: bool) -> None:
         self.task, self.problem, self.hopeful = task, problem, hopeful
-        self.most: int = task.options.get(MAX_ITER, MOST_ITERATIONS)
+        self.most = whole(MAX_ITER, task.options.get(MAX_ITER, MOST_ITERATIONS), 1)
         profile = task.profile
         self.accuracy = None if profile is None else SHIPPED if profile.accuracy is None else profile.accuracy
         self.last: Iteration | None = None
