@@ -20,12 +20,13 @@ from boostopt.comparison.descriptions import describe
 from boostopt.comparison.ledger import Ledger
 from boostopt.comparison.machine import boostopt_version, machine
 from boostopt.comparison.opening import Opened, open_backends
-from boostopt.comparison.options import BenchmarkOptions, benchmark_options
+from boostopt.comparison.options import WARM_UPS, BenchmarkOptions, benchmark_options
 from boostopt.comparison.origin import Origin
 from boostopt.comparison.progress import Solves, asked_in_words, of_solves
 from boostopt.comparison.records import facts, plain, program_digest
 from boostopt.comparison.rows import Row
 from boostopt.errors import OptionError
+from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 from boostopt.solving.asking import gap_of, profile_of
 from boostopt.solving.solving import check_program
@@ -89,8 +90,8 @@ def benchmark(
     about = {"programs": digests, "time_limit": settings.time_limit, "isolate": settings.isolate, "machine": machine()}
     if options.threads is not None:
         about["threads"] = options.threads
-    if not options.warm_up:
-        about["warm_up"] = False
+    if options.warm_up != WARM_UPS[0]:
+        about["warm_up"] = options.warm_up
     if solver_options:
         about["options"] = plain(solver_options)
     described = {
@@ -139,10 +140,10 @@ class _Bench:
         digests: Mapping[str, str],
         settings: Settings,
         ledger: Ledger,
-        warm_up: bool,
+        warm_up: str,
     ) -> None:
         self._programs, self._digests, self._settings, self._ledger = programs, digests, settings, ledger
-        self._wanted = warm_up
+        self._by = warm_up
         self._warm: set[tuple[str, str, int | None]] = set()
 
     def run(self, cell: _Cell, too_late: bool, progress: Solves) -> Row:
@@ -167,17 +168,20 @@ class _Bench:
 
     def _warm_up(self, cell: _Cell, program: Program) -> None:
         """Solve once without counting, where this process (or the child that waits) has not yet."""
-        if not self._wanted or self._place(cell, program) in self._warm:
+        if self._by == "none" or self._place(cell, program) in self._warm:
             return
         limit = self._settings.time_limit
-        cell.backend.run(program, max(self._settings.profiles), limit)
+        page = program.formulation
+        first = page.smallest() if self._by == "smallest" and isinstance(page, Formulation) else program
+        cell.backend.run(first, max(self._settings.profiles), limit)
         cell.backend.prepare(program, limit)  # a child that has died of it is replaced before the clock runs
         self._warm.add(self._place(cell, program))
 
     def _place(self, cell: _Cell, program: Program) -> tuple[str, str, int | None]:
         """Return what is solved by whom, with the number of the child if it is not done here."""
         apart = isinstance(cell.backend.way(program, self._settings.time_limit), Isolated)
-        return cell.program, cell.backend.name, waiting() if apart else None
+        solved = cell.program if self._by == "program" else program.formulation.name
+        return solved, cell.backend.name, waiting() if apart else None
 
     def _finished(self, cell: _Cell, row: Row) -> Row:
         return replace(

@@ -7,10 +7,24 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from boostopt.arguments import file_path, flag, flag_or_function, instance, names, optional, seconds, seed, whole
+from boostopt.arguments import (
+    choice,
+    file_path,
+    flag,
+    flag_or_function,
+    instance,
+    names,
+    optional,
+    seconds,
+    seed,
+    whole,
+)
 from boostopt.comparison.origin import Origin, check_origin
 from boostopt.comparison.rows import Row
 from boostopt.errors import unknown_name
+
+WARM_UPS = ("program", "smallest", "none")
+"""The solves that are not counted, the first where nothing is said."""
 
 THREADS = "Pass how many threads each solve may have, or None."
 
@@ -62,7 +76,8 @@ class BenchmarkOptions(CompareOptions):
     any_version
         Whether finished runs of other versions of boostopt count as well; they say which.
     warm_up
-        Whether each backend solves each program once before it is measured.
+        The solve that is not counted, made before by each backend in each process: of each "program", of the "smallest"
+        one of its formulation, which loads what is loaded with the first solve but costs nothing, or "none".
     random_state
         Seed of the order.
     progress
@@ -83,7 +98,7 @@ class BenchmarkOptions(CompareOptions):
     resume: str | os.PathLike[str] | None = None
     budget: float | None = None
     any_version: bool = False
-    warm_up: bool = True
+    warm_up: str = WARM_UPS[0]
     random_state: int = 0
     progress: bool | Callable[[int, int, Row], None] = False
     solver_options: Mapping[str, Mapping[str, Any]] | None = None
@@ -95,7 +110,7 @@ class BenchmarkOptions(CompareOptions):
             "resume": optional(file_path, "resume", self.resume),
             "budget": seconds("budget", self.budget),
             "any_version": flag("any_version", self.any_version),
-            "warm_up": flag("warm_up", self.warm_up),
+            "warm_up": choice("warm-up", self.warm_up, WARM_UPS),
             "random_state": seed("random_state", self.random_state),
             "progress": flag_or_function("progress", self.progress),
         }

@@ -109,7 +109,7 @@ def finish(label: str, program: Program, keep: Path, until: float) -> int:
             isolate=True,
             resume=file_of(keep, kind, label),
             any_version=True,
-            warm_up=False,
+            warm_up="smallest",
             budget=max(until - time.monotonic(), 1e-9),
             progress=True,
         )

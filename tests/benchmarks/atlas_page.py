@@ -24,10 +24,12 @@ from boostopt.comparison.scores import SHIFT_SECONDS, shifted_geometric_mean
 from boostopt.comparison.wording import ratio, seconds
 from boostopt.errors import DataError
 from boostopt.files import replace_file
+from boostopt.instances.standard import OF_TWO
 
 BEGIN, END = "<!-- made by tests/benchmarks/atlas.py: begin -->", "<!-- made by tests/benchmarks/atlas.py: end -->"
 LIMIT = 60.0
 GAPS = (1e-3, 1e-6, 1e-9)
+LARGEST = ("random_wide", "random_tall")
 NONE = "·"
 NO_CONTRADICTION = "No interval contradicts another one."
 
@@ -86,7 +88,7 @@ _SAME = (
     f"which both came to a certified gap of {GOOD:g}."
 )
 _FORMS = f"Asked for 1e-9: on how many programs a form came to a certified gap of {GOOD:g}, and its mean seconds."
-_MEMORY = "Asked for 1e-9: megabytes by which the process of the solver came to exceed what it held before."
+_MEMORY = "Asked for 1e-9, on the largest margins: megabytes by which the solver's process came to exceed what it held."
 
 
 def _row(cells: Iterable[str]) -> str:
@@ -247,7 +249,8 @@ def _served(rows: Sequence[Row]) -> str:
 def memory_table(high: Sequence[Row]) -> Iterator[str]:
     """Yield the memory of each solver."""
     yield from _head(["solver", "median", "most", "on"])
-    by_solver = _grouped([row for row in high if row.peak_memory is not None], solver_of)
+    large = [row for row in high if case_of(row) in LARGEST and formulation_of(row) not in OF_TWO]
+    by_solver = _grouped([row for row in large if row.peak_memory is not None], solver_of)
     for solver in _in_order(by_solver):
         of = sorted(by_solver[solver], key=lambda row: row.peak_memory or 0)
         middle, most = of[len(of) // 2].peak_memory or 0, of[-1].peak_memory or 0
@@ -263,7 +266,7 @@ def made_with(solves: Solves) -> str:
     return (
         f"{len(solves.rows)} solves of {len(solves.programs)} programs. {agree} boostopt {', '.join(solves.versions)}; "
         f"NumPy {machine['numpy']}, {machine['blas']}, Python {machine['python']}, {machine['cpu']}, {threads}; each "
-        f"solve in a process of its own on one core, {LIMIT:g} s at most, once, without a solve before it."
+        f"solve in a process of its own on one core, {LIMIT:g} s at most, once."
     )
 
 

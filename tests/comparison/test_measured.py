@@ -134,12 +134,12 @@ def test_runs_of_other_versions_count_where_it_is_said(tmp_path: Path) -> None:
     path, asked = tmp_path / "runs.jsonl", list[float]()
     program = {"linear": reference_lpboost()}
     backend = Fake("right", right().script, asked=(asked,))
-    first = benchmark(program, backend, 1e-3, 1, resume=path, warm_up=False)
+    first = benchmark(program, backend, 1e-3, 1, resume=path, warm_up="none")
     assert len(asked) == 1
     path.write_text(path.read_text().replace(first.boostopt, "0.0.1+other"))
-    benchmark(program, backend, 1e-3, 1, resume=path, warm_up=False, any_version=True)
+    benchmark(program, backend, 1e-3, 1, resume=path, warm_up="none", any_version=True)
     assert len(asked) == 1
-    benchmark(program, backend, 1e-3, 1, resume=path, warm_up=False)
+    benchmark(program, backend, 1e-3, 1, resume=path, warm_up="none")
     assert len(asked) == 2
     assert load(path).benchmark.runs
 
@@ -149,10 +149,10 @@ def test_a_file_without_a_warm_up_is_none_with_one(tmp_path: Path) -> None:
     backend = Fake("right", right().script, asked=(asked,))
     benchmark(reference_lpboost(), backend, 1e-3, 1, resume=path)
     assert len(asked) == 2
-    with pytest.raises(DataError, match="its warm_up is null, here it is false"):
-        benchmark(reference_lpboost(), backend, 1e-3, 1, resume=path, warm_up=False)
-    benchmark(reference_lpboost(), backend, 1e-3, 1, resume=tmp_path / "cold.jsonl", warm_up=False)
-    with pytest.raises(DataError, match="its warm_up is false, here it is null"):
+    with pytest.raises(DataError, match='its warm_up is null, here it is "none"'):
+        benchmark(reference_lpboost(), backend, 1e-3, 1, resume=path, warm_up="none")
+    benchmark(reference_lpboost(), backend, 1e-3, 1, resume=tmp_path / "cold.jsonl", warm_up="none")
+    with pytest.raises(DataError, match='its warm_up is "none", here it is null'):
         benchmark(reference_lpboost(), backend, 1e-3, 1, resume=tmp_path / "cold.jsonl")
 
 
@@ -163,6 +163,19 @@ def test_gaps_and_profiles_in_one_file_are_not_read_as_one_table(tmp_path: Path)
     benchmark(program, "interior", "low", 1, resume=path)  # judged by the same gap, and another question
     with pytest.raises(DataError, match="has gaps to be reached and profiles by name"):
         load(path)
+
+
+def test_the_smallest_program_of_the_formulation_is_solved_once_in_each_process() -> None:
+    asked = list[float]()
+    spoilt = Fake("spoilt", right().script, asked=(asked,))
+    program, other = reference_lpboost(), get_formulation("lpboost").bind(np.eye(3), nu=1)
+    benchmark({"one": program, "two": other}, spoilt, [1e-3, 1e-6], 2, warm_up="smallest")
+    assert len(asked) == 2 * 2 * 2 + 1
+    asked.clear()
+    benchmark({"one": program, "two": other}, spoilt, [1e-3, 1e-6], 2)
+    assert len(asked) == 2 * 2 * 2 + 2
+    with pytest.raises(OptionError, match=r"unknown warm-up 'all'\. .*Known: none, program, smallest\."):
+        benchmark(program, spoilt, 1e-3, 1, warm_up="all")
 
 
 def test_the_standard_set_is_the_same_every_time_and_certified() -> None:
