@@ -9,14 +9,14 @@ DEMO := --data breast_cancer --nu 0.1 --columns 100 --backends interior,highs,cv
 # tests for each package. Old libraries call each other by names that newer ones call deprecated.
 OLDEST := build/oldest
 OLDEST_UV := $(OLDEST)/bin/uv pip
-OLDEST_TOOLS := hypothesis|markdown-it-py|pytest|pytest-xdist
+OLDEST_TOOLS := beartype|hypothesis|jaxtyping|markdown-it-py|pytest|pytest-xdist
 OLDEST_TESTS := $(addprefix tests/, \
   backends/test_conformance.py backends/test_isolated.py boosting/test_standstill.py certificates/test_certificate.py \
   checks/test_check_command.py classifiers/test_ensembles_found.py classifiers/test_margin_boost_found.py \
   cli/test_fit_command.py \
-  comparison/test_printing.py comparison/test_tables.py data/test_answers.py edges/test_described_edges.py errata/test_errata_dynamics.py \
-  exporting/test_programs_exported.py formulations/test_lpboost.py instances/test_drawn.py oracles/test_rbf.py \
-  oracles/test_stumps.py pictures/test_margins_drawn.py programs/test_formulation.py \
+  comparison/test_printing.py comparison/test_tables.py data/test_answers.py edges/test_described_edges.py \
+  errata/test_errata_dynamics.py exporting/test_programs_exported.py formulations/test_lpboost.py \
+  instances/test_drawn.py oracles/test_rbf.py oracles/test_stumps.py pictures/test_margins_drawn.py programs/test_formulation.py \
   regularizers/test_described.py reporting/test_report_pages.py solving/test_solving.py \
   typesetting/test_typesetting.py verification/test_exact.py)
 

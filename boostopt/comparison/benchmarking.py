@@ -87,7 +87,12 @@ def benchmark(
     opened = open_backends(backends, options.forms, options.isolate, solver_options, options.threads)
     wanted = [(row.asked_by(profile), gap) for row in opened for profile, gap in asked]
     digests = {label: program_digest(program) for label, program in labelled.items()}
-    about = {"programs": digests, "time_limit": settings.time_limit, "isolate": settings.isolate, "machine": machine()}
+    about: dict[str, Any] = {
+        "programs": digests,
+        "time_limit": settings.time_limit,
+        "isolate": settings.isolate,
+        "machine": machine(),
+    }
     if options.threads is not None:
         about["threads"] = options.threads
     if options.warm_up != WARM_UPS[0]:
