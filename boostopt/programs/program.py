@@ -230,16 +230,17 @@ class Program:
     def solve(
         self,
         backend: Any = "auto",
-        tol: float = 1e-8,
+        tol: float | str = 1e-8,
         time_limit: float | None = None,
         start: Any = None,
         isolate: bool = False,
         merge: bool = True,
+        options: Mapping[str, Any] | None = None,
     ) -> Solution:
         """Solve and certify: the same as `boostopt.solve(program, ...)`."""
         from boostopt.solving.solving import solve
 
-        return solve(self, backend, tol, time_limit, start, isolate, merge)
+        return solve(self, backend, tol, time_limit, start, isolate, merge, options)
 
 
 def made_by_page(page: str, what: str, make: Callable[[], Any], kind: type[T]) -> T:

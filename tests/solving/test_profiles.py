@@ -196,3 +196,8 @@ def test_interior_takes_no_edges_that_it_has_no_start_for() -> None:
 def test_a_number_of_iterations_that_is_none_is_refused_by_the_interior_point(value: Any) -> None:
     with pytest.raises(OptionError, match="max_iter must be a whole number of at least 1"):
         solve(program(), "interior", options={"max_iter": value})
+
+
+def test_a_program_is_solved_by_profile_and_with_options_too() -> None:
+    answer = program().solve("interior", "low", options={"max_iter": 2})
+    assert answer.iterations == 2 and answer.tol == 1e-3
