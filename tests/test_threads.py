@@ -24,6 +24,7 @@ from boostopt.backends.isolation.process import close
 from boostopt.classifiers import margin_boost
 from boostopt.comparison import benchmark
 from boostopt.comparison.documents import load
+from boostopt.comparison.machine import THREAD_VARIABLES
 from boostopt.estimators import MarginBoostClassifier, RBFNetworkClassifier
 from boostopt.oracles.rbf import fitting
 from boostopt.threads import Limit, at_most, most_threads, one_thread
@@ -359,7 +360,8 @@ class Counting(Backend):
 
 @pytest.mark.parametrize("isolate", [False, True])
 def test_rows_say_how_many_threads_their_solves_were_given(isolate: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)  # a child would have it from here
+    for variable in THREAD_VARIABLES:  # a child would have them from here
+        monkeypatch.delenv(variable, raising=False)
     close()
     with given():
         for threads, seen in ((1, "1 1"), (2, "2 2"), (None, "1 None")):

@@ -17,7 +17,8 @@ from pathlib import Path
 
 # One thread a process, before NumPy is loaded; the processes of the solvers inherit it.
 THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
-os.environ.update(dict.fromkeys(THREADS, "1"))
+if __name__ == "__main__":
+    os.environ.update(dict.fromkeys(THREADS, "1"))
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.atlas_page import LIMIT, written
