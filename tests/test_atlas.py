@@ -94,6 +94,21 @@ def test_the_page_gets_its_tables_between_the_markers(archive: Path, tmp_path: P
 
 
 @pytest.mark.thorough
+def test_it_goes_on_from_what_is_stored(archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stored, keep, page = tmp_path / "atlas.tar.xz", tmp_path / "keep", tmp_path / "page.md"
+    stored.write_bytes(archive.read_bytes())
+    page.write_text(f"{BEGIN}\n{END}")
+    programs = {label: standard_programs()[label] for label in LABELS}
+    monkeypatch.setattr(atlas, "OWN", ("interior",))
+    monkeypatch.setattr(atlas, "SOLVERS", SOLVERS)
+    monkeypatch.setattr(atlas, "standard_programs", lambda ida: programs)
+    asked = ["atlas.py", "--keep", str(keep), "--store", str(stored), "--page", str(page), "--budget", "1e-9"]
+    monkeypatch.setattr(sys, "argv", asked)
+    assert atlas.main() == 0
+    assert stored.read_bytes() == archive.read_bytes() and tables(read(archive)) in page.read_text()
+
+
+@pytest.mark.thorough
 def test_the_best_form_is_the_earliest_good_one(archive: Path) -> None:
     solves = read(archive)
     best = {(row.program, solver_of(row), row.profile): row for row in best_forms(solves.asked)}

@@ -2,7 +2,8 @@
 
     python tests/benchmarks/atlas.py --keep build/atlas --store docs/atlas.tar.xz --page docs/atlas.md
 
-It can be stopped and called again at any time: what is in the folder of --keep is not done again. Stumps of three IDA
+It can be stopped and called again at any time: what is in the folder of --keep is not done again; where there is no
+such folder, it goes on from what is stored. Stumps of three IDA
 sets belong to it; they are read from ../shared/data/ida, beside the repository, or from --data.
 """
 
@@ -22,7 +23,7 @@ if __name__ == "__main__":
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from benchmarks.atlas_page import LIMIT, written
-from benchmarks.atlas_solves import KINDS, file_of, store
+from benchmarks.atlas_solves import KINDS, file_of, store, unpack
 from boostopt import benchmark
 from boostopt.backends import get_backend
 from boostopt.errors import BoostoptError, SolverNotFound
@@ -63,6 +64,8 @@ def main() -> int:
     given = options()
     try:
         programs = standard_programs(given.data)
+        if given.store.is_file() and not given.keep.exists():
+            unpack(given.store, given.keep)
         for kind in KINDS:
             (given.keep / kind).mkdir(parents=True, exist_ok=True)
         until, missing = time.monotonic() + given.budget, dict[str, int]()

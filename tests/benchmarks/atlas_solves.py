@@ -91,12 +91,18 @@ def store(keep: Path, path: Path, labels: Iterable[str]) -> None:
     replace_file(path, write)
 
 
+def unpack(path: Path, folder: Path) -> None:
+    """Write the files of an archive of finished solves, to go on from them."""
+    with tarfile.open(path) as archive:
+        archive.extractall(folder, filter="data")
+
+
 def read(path: Path) -> Solves:
     """Read an archive of finished solves."""
     rows: dict[str, list[Row]] = {kind: [] for kind in KINDS}
     versions, machine = dict[str, None](), dict[str, Any]()
-    with tempfile.TemporaryDirectory() as folder, tarfile.open(path) as archive:
-        archive.extractall(folder, filter="data")
+    with tempfile.TemporaryDirectory() as folder:
+        unpack(path, Path(folder))
         for kind in KINDS:
             for file in sorted(Path(folder, kind).glob("*.jsonl")):
                 made = load(file).benchmark
