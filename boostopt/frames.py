@@ -24,7 +24,7 @@ def tabular(
     rows: Sequence[Sequence[str]],
     bold: Collection[tuple[int, int]],
     typeset: Callable[[str], str],
-    **layout: Any,
+    columns: str,
 ) -> str:
     """Return a table in LaTeX, with the rules of booktabs.
 
@@ -38,8 +38,8 @@ def tabular(
         Those that are bold, by row and column.
     typeset
         What makes TeX of the text of a head or a cell.
-    **layout
-        Further arguments of pandas' `Styler.to_latex`, such as its caption, which is TeX.
+    columns
+        The letters of LaTeX that set each column.
 
     Raises
     ------
@@ -59,7 +59,7 @@ def tabular(
             'to_latex expected an installed jinja2; there is none. Install it: pip install "boostopt[report]".'
         ) from missing
     styler = styler.hide(axis="index").format(typeset).format_index(typeset, axis=1).apply(lambda _: marks, axis=None)
-    return styler.to_latex(hrules=True, multicol_align="c", **layout)
+    return styler.to_latex(hrules=True, multicol_align="c", column_format=columns)
 
 
 def _pandas(method: str) -> Any:

@@ -46,6 +46,12 @@ def live_line(title: str, still: bool = False) -> Generator[Callable[[Words], No
             yield lambda words: status.update(Text(words(console.width - SPINNER)))
 
 
+def say(line: str) -> None:
+    """Write a line on the standard error; a process without a console has none."""
+    if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
+        sys.stderr.write(f"{line}\n")
+
+
 @dataclass
 class Paced:
     """Lines on the standard error, one a second at most but for those that must be said."""
@@ -55,9 +61,8 @@ class Paced:
     def say(self, words: Callable[[], str], must: bool = False) -> None:
         """Write a line, where it is time for one."""
         now = time.monotonic()
-        # A process without a console has no standard error.
-        if sys.stderr is not None and (must or now - self.last >= PAUSE):  # pyright: ignore[reportUnnecessaryComparison]
-            sys.stderr.write(f"{words()}\n")
+        if must or now - self.last >= PAUSE:
+            say(words())
             self.last = now
 
 

@@ -30,3 +30,8 @@ PROFILES: Mapping[str, Profile] = {
     for profile in (Profile("default", None), Profile("low", 1e-3), Profile("mid", 1e-6), Profile("high", 1e-9))
 }
 """The ways to ask a solver that no certificate ends."""
+
+
+def asked_by_name(profile: str | None) -> bool:
+    """Whether a solve was asked by a profile's name; None, as in files of before there were any, is a certified one."""
+    return profile not in (None, CERTIFIED)

@@ -118,10 +118,9 @@ class ExportParameters(ParameterOptions):
     @property
     def folder(self) -> str | None:
         """The folder, where nothing else is given."""
-        alone = (
-            self.set is not None and len(self.set) == 1 and not any(value is not None for value in self.named.values())
-        )
-        return self.set[0] if alone and self.set is not None else None
+        if self.set is None or len(self.set) != 1 or any(value is not None for value in self.named.values()):
+            return None
+        return self.set[0]
 
 
 @dataclass(frozen=True, kw_only=True)

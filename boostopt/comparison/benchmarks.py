@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from boostopt.arguments import optional, text
-from boostopt.backends.profiles import CERTIFIED
+from boostopt.backends.profiles import asked_by_name
 from boostopt.comparison.failures import Failure, failures, in_words
 from boostopt.comparison.fields import Count, Flag, Fractions, Seconds, Texts
 from boostopt.comparison.machine import machine_in_words
@@ -225,7 +225,7 @@ class Benchmark:
     def _printed(self) -> Any:
         from boostopt.comparison.printing import Measured, of_benchmark, power
 
-        by = {run.tol: f"{run.profile} ({power(run.tol)})" for run in self.runs if run.profile not in (None, CERTIFIED)}
+        by = {run.tol: f"{run.profile} ({power(run.tol)})" for run in self.runs if asked_by_name(run.profile)}
         unable = dict.fromkeys((run.backend, run.program) for run in self.runs if not run.ran)
         backends = dict.fromkeys(backend for backend, _ in unable)
         count = {name: sum(backend == name for backend, _ in unable) for name in backends}

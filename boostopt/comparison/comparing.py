@@ -206,8 +206,8 @@ def compare(
     gap, time_limit = gap_of(tol, profile), seconds("time_limit", time_limit)
     how = compare_options(keywords)
     say, made = called(progress, of_backend), how.origin or Origin.here()
-    asked = backends, how.forms, how.isolate, options, how.threads
-    opened = [row.asked_by(profile) for row in open_backends(*asked)]
+    named = open_backends(backends, how.forms, how.isolate, options, how.threads)
+    opened = [row.asked_by(profile) for row in named]
     rows = list[Row]()
     try:
         for backend in opened:

@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from boostopt.arguments import file_path
+from boostopt.backends.profiles import asked_by_name
 from boostopt.comparison import fields
 from boostopt.comparison.benchmarks import Benchmark, Settings
 from boostopt.comparison.comparing import Comparison
 from boostopt.comparison.descriptions import describe
-from boostopt.comparison.ledger import KIND, asked_by_name, finished_run, parsed
+from boostopt.comparison.ledger import KIND, finished_run, parsed
 from boostopt.comparison.machine import boostopt_version, machine
 from boostopt.comparison.origin import Origin
 from boostopt.comparison.records import facts, plain
@@ -125,7 +126,7 @@ def _ledger(path: Path, head: Mapping[str, Any], text: str) -> Document:
     ways: set[bool] = set()
     for number, line in enumerate(whole[1:], 2):
         version, row = finished_run(path, number, line)
-        ways.add(asked_by_name(row))
+        ways.add(asked_by_name(row.profile))
         try:
             latest[row.program, row.backend, row.tol, row.repeat] = version, _checked(row)
         except (ValueError, TypeError, RecursionError) as failure:

@@ -29,7 +29,7 @@ class Failure:
     Attributes
     ----------
     backend, kind
-        Whose, and of which of `rows.FAILURES`.
+        Whose, and of which of `FAILURES`.
     count, solves
         How many, and of how many solves that were run.
     programs

@@ -84,13 +84,13 @@ class Ledger:
         self, program: str, digest: str, backend: str, version: str, tol: float, repeat: int, asked: str = CERTIFIED
     ) -> Key:
         """Return what makes a run the same as another; equal programs under two labels are measured twice."""
-        made_by = "" if self._any_version else self._boostopt
-        return program, digest, backend, version, tol, repeat, asked, made_by
+        return program, digest, backend, version, tol, repeat, asked, self._boostopt
 
-    def key_of(self, row: Row, boostopt: str) -> Key:
+    @staticmethod
+    def key_of(row: Row, boostopt: str) -> Key:
         """Return the key of a run that a version of boostopt made."""
-        asked, made_by = row.profile or CERTIFIED, "" if self._any_version else boostopt
-        return row.program, row.digest, row.backend, row.version, row.tol, row.repeat, asked, made_by
+        asked = row.profile or CERTIFIED
+        return row.program, row.digest, row.backend, row.version, row.tol, row.repeat, asked, boostopt
 
     def write(self, row: Row) -> None:
         """Append a run; it is on the disk when this returns.
@@ -157,12 +157,7 @@ class Ledger:
     def _take(self, number: int, line: str) -> None:
         """Remember a finished run."""
         version, row = finished_run(self._path, number, line)
-        self.finished[self.key_of(row, version)] = row
-
-
-def asked_by_name(row: Row) -> bool:
-    """Whether the solver was asked by a profile's name: the seconds to a gap are of another question."""
-    return (row.profile or CERTIFIED) != CERTIFIED
+        self.finished[self.key_of(row, self._boostopt if self._any_version else version)] = row
 
 
 def finished_run(path: Path | None, number: int, line: str) -> tuple[str, Row]:

@@ -15,15 +15,8 @@ from boostopt.comparison.records import plain
 SINCE = frozenset({"claimed_gap", "scaled_gap_so_far", "after"})
 """Fields that files of earlier versions do not have: they are written where they are known."""
 
-FAILURES = {
-    "claims": "claims an optimum, and its certified gap is wider than asked",
-    "infeasible": "calls the program infeasible or unbounded, and proves nothing",
-    "gives up": "says itself that it did not get there",
-    "error": "raised an error",
-    "killed": "did not stop at its time limit",
-    "crashed": "ended its process",
-}
-"""The kinds of failures, in words."""
+FAILURES = ("claims", "infeasible", "gives up", "error", "killed", "crashed")
+"""The kinds of failures; `comparison.failures` has them in words."""
 
 INFEASIBLE = re.compile("infeasible|unbounded", re.IGNORECASE)
 """The words of solvers for programs without an optimum."""

@@ -96,8 +96,7 @@ class Opened:
             return self.not_run(program, tol, str(refusal))
         apart = isinstance(self.way(program, time_limit), Isolated)
         apart = apart and not any("isolated" in attempt.statistics for attempt in solution.attempts)
-        row = answered_row(self.name, program.headline, tol, solution, apart, self.asked)
-        return replace(row, threads=self.threads)
+        return answered_row(self.name, program.headline, tol, solution, apart, self.asked, self.threads)
 
     def not_run(self, program: Program, tol: float, why: str, apart: bool = False) -> Row:
         """Return the row of a backend that was not run."""

@@ -104,7 +104,7 @@ class Printed:
         rows = [[row[j] for j in columns] for row in self.rows]
         bold = {(i, columns.index(j)) for i, j in self.best if j in columns}
         form = "".join("l" if j in self.left else "r" for j in columns)
-        lines = tabular(heads, rows, bold, tex, column_format=f"@{{}}{form}@{{}}").splitlines()
+        lines = tabular(heads, rows, bold, tex, f"@{{}}{form}@{{}}").splitlines()
         if grouped:
             ends = _spans([head[0] for head in heads])
             rules = " ".join(rf"\cmidrule(lr){{{first + 1}-{last + 1}}}" for first, last in ends)
@@ -231,12 +231,12 @@ class Measured:
         What was asked for, in words, by its gap.
     scores, means
         What came of it.
-    how
-        What the seconds are medians of, and the time limit.
-    remarks
-        What is to be said besides.
+    repeats, time_limit
+        How many solves the seconds are medians of; seconds for each, None for no limit.
     contradicted
         The programs whose intervals contradict each other.
+    remarks
+        What is to be said besides.
     """
 
     programs: Sequence[str]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
@@ -10,10 +9,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from boostopt.arguments import flag_or_function
-from boostopt.backends.profiles import CERTIFIED
+from boostopt.backends.profiles import asked_by_name
 from boostopt.comparison.rows import Row
 from boostopt.comparison.wording import width
-from boostopt.live import Paced, Words, fitted, live_line
+from boostopt.live import Paced, Words, fitted, live_line, say
 
 
 def called(progress: object, otherwise: Callable[..., None]) -> Callable[..., Any]:
@@ -27,11 +26,11 @@ def called(progress: object, otherwise: Callable[..., None]) -> Callable[..., An
 def of_backend(backend: str, row: Row | None) -> None:
     """Say what is running and what came of it; the reasons stand in the result."""
     if row is None:
-        _say(f"{backend} ...")
+        say(f"{backend} ...")
     elif not row.ran:
-        _say(f"{backend}: not run")
+        say(f"{backend}: not run")
     else:
-        _say(f"{backend}: {row.verdict}, gap {width(row)}, {row.seconds:.2f} s")
+        say(f"{backend}: {row.verdict}, gap {width(row)}, {row.seconds:.2f} s")
 
 
 @dataclass
@@ -110,7 +109,7 @@ def of_solves(
 
 def asked_in_words(profile: str | None, gap: float) -> str:
     """Say what a solver is asked for: a gap, or by which profile."""
-    return f"to {gap:g}" if profile in (None, CERTIFIED) else f"asked by {profile}"
+    return f"asked by {profile}" if asked_by_name(profile) else f"to {gap:g}"
 
 
 def lasting(seconds: float) -> str:
@@ -118,12 +117,6 @@ def lasting(seconds: float) -> str:
     if seconds < 90:
         return f"{max(round(seconds), 1)} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def _say(line: str) -> None:
-    """Write a line, where there is a standard error to write to."""
-    if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
-        sys.stderr.write(f"{line}\n")
 
 
 def _silent(*arguments: object) -> None:

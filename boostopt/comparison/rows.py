@@ -223,7 +223,13 @@ def _flat(options: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
 
 
 def answered_row(
-    backend: str, program: str, tol: float, solution: Solution, apart: bool, profile: str = CERTIFIED
+    backend: str,
+    program: str,
+    tol: float,
+    solution: Solution,
+    apart: bool,
+    profile: str = CERTIFIED,
+    threads: int | None = None,
 ) -> Row:
     """Return the record of a solution.
 
@@ -237,8 +243,8 @@ def answered_row(
         What came.
     apart
         Whether the backend ran in a process of its own.
-    profile
-        How the solver was asked.
+    profile, threads
+        How the solver was asked, and the threads that it was given.
     """
     certificate, best, attempts = solution.certificate, solution.best, solution.attempts
     phases: dict[str, Any] = {f"seconds_{phase}": solution.times[phase] for phase in PHASES}
@@ -261,6 +267,7 @@ def answered_row(
         claimed_gap=best.claimed_gap if best else None,
         isolated=apart,
         profile=profile,
+        threads=threads,
         form=best.form if best else None,
         options=plain(best.options) if best else None,
         attempts=len(attempts),

@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from boostopt.backends.base import Backend, Capability
-from boostopt.backends.profiles import CERTIFIED
+from boostopt.backends.profiles import asked_by_name
 from boostopt.certificates.certificate import Certificate
 from boostopt.comparison.rows import AUTO, Row
 from boostopt.comparison.wording import (
@@ -185,7 +185,7 @@ def _cells(rows: Sequence[Row], row: Row, halves: bool) -> list[RenderableType]:
 
 def asked(row: Row) -> str:
     """Return the accuracy that a solver was asked for, or the gap of the certificate that ended it, and the profile."""
-    if row.profile in (None, CERTIFIED):
+    if not asked_by_name(row.profile):
         return f"{row.tol if row.asked is None else row.asked:.0e}"
     return f"{row.profile}" if row.asked is None else f"{row.profile}, {row.asked:.0e}"
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from boostopt.backends.profiles import CERTIFIED
+from boostopt.backends.profiles import asked_by_name
 from boostopt.comparison.rows import AUTO, Row
 from boostopt.comparison.scores import Mean, Score
 from boostopt.text import interval
@@ -168,7 +168,7 @@ def _listed(names: Iterable[str]) -> str:
 
 def asked_for(runs: Iterable[Row], tol: float) -> str:
     """Say what was asked for at a gap: the profile by its name, where there is one, and the gap."""
-    by = {run.profile for run in runs if run.tol == tol} - {None, CERTIFIED}
+    by = {run.profile for run in runs if run.tol == tol and asked_by_name(run.profile)}
     return f"{f'{by.pop()}, ' if len(by) == 1 else ''}gap {tol:g}"
 
 

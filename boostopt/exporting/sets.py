@@ -10,7 +10,6 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike
@@ -19,14 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.arguments import flag_or_function, instance, seconds, tolerance
+from boostopt.arguments import instance, seconds, tolerance
 from boostopt.comparison.machine import boostopt_version
+from boostopt.comparison.progress import called
 from boostopt.comparison.records import bounds, facts, plain, program_digest
 from boostopt.errors import DataError, OptionError, ProblemError
 from boostopt.exporting.heading import certify_command
 from boostopt.exporting.instance import instance_arrays
 from boostopt.exporting.set_folder import FORMAT, SetFolder, folder_path
 from boostopt.exporting.writing import export
+from boostopt.live import say
 from boostopt.programs.program import Program
 from boostopt.solving.solution import Solution
 from boostopt.solving.solving import check_program
@@ -78,7 +79,7 @@ def export_set(
         The folder cannot be written to, or holds what is not of this set; an instance is too large for its format.
     """
     planned, gap, limit = _planned(programs), tolerance("tol", tol), seconds("time_limit", time_limit)
-    say = _called(progress)
+    tell = called(progress, _said)
     settings = {"format": FORMAT, "boostopt": boostopt_version(), "tol": gap, "time_limit": limit}
     place = SetFolder(folder_path(folder), plain(settings))
     entries = place.opened({one.label: one.digest for one in planned}, {name for one in planned for name in one.files})
@@ -88,7 +89,7 @@ def export_set(
             entries[one.label] = _written(one, place, gap, limit)
             done = [entries[other.label] for other in planned if other.label in entries]
             index = place.put(done, len(done) == len(planned))
-            say(k, len(planned), entries[one.label])
+            tell(k, len(planned), entries[one.label])
     return index
 
 
@@ -104,7 +105,7 @@ class _Planned:
     @property
     def name(self) -> str:
         """The name of its files, without their endings."""
-        return re.sub(r"[^A-Za-z0-9.=+-]+", "_", self.label).strip("._")
+        return _file_name(self.label)
 
     @property
     def models(self) -> dict[str, str]:
@@ -132,15 +133,20 @@ def _planned(programs: Mapping[str, Program]) -> list[_Planned]:
     taken: dict[str, str] = {}
     for label, program in labelled.items():
         check_program(program)
-        one = _Planned(instance("a label", label, str, "a text", advice), program, "", "")
-        same = taken.setdefault(one.name.lower(), label)
-        if not one.name or same != label:
-            came = f"{same!r} and {label!r}" if one.name else repr(label)
+        name = _file_name(instance("a label", label, str, "a text", advice))
+        same = taken.setdefault(name.lower(), label)
+        if not name or same != label:
+            came = f"{same!r} and {label!r}" if name else repr(label)
             raise OptionError(f"expected labels that name a file each; got {came}. Take other letters and digits.")
         planned.append(_Planned(label, program, program_digest(program), _instance_name(program)))
     if not planned:
         raise OptionError("expected one or more programs by label; got none. Make one with formulation.bind(U, ...).")
     return planned
+
+
+def _file_name(label: str) -> str:
+    """Return the name of a program's files, without their endings; "" where its label has no letter for one."""
+    return re.sub(r"[^A-Za-z0-9.=+-]+", "_", label).strip("._")
 
 
 def _instance_name(program: Program) -> str:
@@ -219,18 +225,9 @@ def _interval(solution: Solution) -> dict[str, Any]:
     }
 
 
-def _called(progress: object) -> Callable[[int, int, Mapping[str, Any]], object]:
-    """Return what is called after each program."""
-    read = flag_or_function("progress", progress)
-    if isinstance(read, bool):
-        return _say if read else lambda done, total, entry: None
-    return read
-
-
-def _say(done: int, total: int, entry: Mapping[str, Any]) -> None:
-    """Say what came of a program on the standard error, where there is one."""
-    if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
-        sys.stderr.write(f"[{done}/{total}] {entry['label']}: {came_to(entry)}\n")
+def _said(done: int, total: int, entry: Mapping[str, Any]) -> None:
+    """Say what came of a program on the standard error."""
+    say(f"[{done}/{total}] {entry['label']}: {came_to(entry)}")
 
 
 def came_to(entry: Mapping[str, Any]) -> str:

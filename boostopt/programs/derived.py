@@ -56,7 +56,7 @@ class Derived:
 
     problem: Any
     read: Callable[[Values, Values], tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]]
-    unit: float = 1.0
+    unit: float
 
 
 def derive(U: Margins, F: Regularizer, G: EdgeFunction, form: Form) -> Derived:

@@ -18,12 +18,14 @@ from benchmarks.atlas_solves import (
     read,
     solver_of,
 )
+from benchmarks.pages import put_between
+from benchmarks.pages import row as table_row
+from boostopt.comparison.failures import WORDS
 from boostopt.comparison.logged import FAILURES
+from boostopt.comparison.machine import machine_in_words
 from boostopt.comparison.rows import Row
 from boostopt.comparison.scores import SHIFT_SECONDS, shifted_geometric_mean
 from boostopt.comparison.wording import ratio, seconds
-from boostopt.errors import DataError
-from boostopt.files import replace_file
 from boostopt.instances.standard import OF_TWO
 
 BEGIN, END = "<!-- made by tests/benchmarks/atlas.py: begin -->", "<!-- made by tests/benchmarks/atlas.py: end -->"
@@ -42,12 +44,7 @@ def written(page: Path, archive: Path) -> None:
     DataError
         The page has not both markers, in this order.
     """
-    before, begin, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise DataError(f"expected the lines {BEGIN} and {END} in {page}; one is missing. Add them where tables go.")
-    text = f"{before}{BEGIN}\n\n{tables(read(archive))}\n\n{END}{after}"
-    replace_file(page, lambda file: file.write(text.encode()))
+    put_between(page, BEGIN, END, tables(read(archive)))
 
 
 def tables(solves: Solves) -> str:
@@ -91,13 +88,9 @@ _FORMS = f"Asked for 1e-9: on how many programs a form came to a certified gap o
 _MEMORY = "Asked for 1e-9, on the largest margins: megabytes by which the solver's process came to exceed what it held."
 
 
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
 def _head(cells: Sequence[str]) -> Iterator[str]:
-    yield _row(cells)
-    yield _row(["---", *["---:"] * (len(cells) - 1)])
+    yield table_row(cells)
+    yield table_row(["---", *["---:"] * (len(cells) - 1)])
 
 
 def _in_order(names: Iterable[str]) -> list[str]:
@@ -129,7 +122,7 @@ def certified_table(certified: Sequence[Row], gap: float) -> Iterator[str]:
     }
     for solver in _in_order(by_solver):
         of = _grouped(by_solver[solver], formulation_of)
-        yield _row([f"`{solver}`", *(_time(of.get(name, []), gap, best[name]) for name in formulations)])
+        yield table_row([f"`{solver}`", *(_time(of.get(name, []), gap, best[name]) for name in formulations)])
 
 
 def _grouped_by_solver(rows: Iterable[Row], formulation: str) -> dict[str, list[Row]]:
@@ -151,7 +144,7 @@ def far_table(certified: Sequence[Row]) -> Iterator[str]:
     for solver in _in_order(by_solver):
         of = by_solver[solver]
         counts = [sum(row.tol == gap and row.reached for row in of) for gap in GAPS]
-        yield _row([f"`{solver}`", str(len({row.program for row in of})), *map(str, counts)])
+        yield table_row([f"`{solver}`", str(len({row.program for row in of})), *map(str, counts)])
 
 
 def claims_table(asked: Sequence[Row]) -> Iterator[str]:
@@ -163,22 +156,21 @@ def claims_table(asked: Sequence[Row]) -> Iterator[str]:
             claiming = [row.scaled_gap for row in of if row.claims]
             wider = [str(sum(gap > limit for gap in claiming)) for limit in (1e-6, 1e-3, 0.1)]
             widest = f"{max(claiming):.0e}" if claiming else NONE
-            yield _row([f"`{solver}`", profile, str(len(claiming)), str(len(of)), *wider, widest])
+            yield table_row([f"`{solver}`", profile, str(len(claiming)), str(len(of)), *wider, widest])
 
 
 def failures_table(high: Sequence[Row]) -> Iterator[str]:
     """Yield the failures of each solver by kind."""
-    kinds = list(FAILURES)
     by_solver = _grouped(high, solver_of)
-    yield from _head(["solver", "solves", "good", *kinds])
+    yield from _head(["solver", "solves", "good", *FAILURES])
     for solver in _in_order(by_solver):
         of = by_solver[solver]
         bad = [row for row in of if row.scaled_gap > GOOD]
         counts = Counter(row.failure for row in bad)
-        cells = [str(counts[kind]) if counts[kind] else NONE for kind in kinds]
-        yield _row([f"`{solver}`", str(len(of)), str(len(of) - len(bad)), *cells])
+        cells = [str(counts[kind]) if counts[kind] else NONE for kind in FAILURES]
+        yield table_row([f"`{solver}`", str(len(of)), str(len(of) - len(bad)), *cells])
     yield ""
-    yield ". ".join(f"*{kind}*: {words}" for kind, words in FAILURES.items()) + "."
+    yield ". ".join(f"*{kind}*: {words}" for kind, words in WORDS.items()) + "."
 
 
 def where_table(high: Sequence[Row]) -> Iterator[str]:
@@ -189,7 +181,7 @@ def where_table(high: Sequence[Row]) -> Iterator[str]:
     by_solver = _grouped(best, solver_of)
     for solver in _in_order(by_solver):
         of = _grouped(by_solver[solver], case_of)
-        yield _row([f"`{solver}`", *(_given_up(of.get(case, [])) for case in cases)])
+        yield table_row([f"`{solver}`", *(_given_up(of.get(case, [])) for case in cases)])
 
 
 def _given_up(rows: Sequence[Row]) -> str:
@@ -210,11 +202,11 @@ def same_table(asked: Sequence[Row]) -> Iterator[str]:
             both = [row for row in of if row.scaled_gap <= GOOD and (row.program, profile) in own]
             ratios = [row.seconds / own[row.program, profile].seconds for row in both]
             if not ratios:
-                yield _row([f"`{solver}`", profile, f"0 of {len(of)}", NONE, NONE, NONE])
+                yield table_row([f"`{solver}`", profile, f"0 of {len(of)}", NONE, NONE, NONE])
                 continue
             middle = math.exp(statistics.fmean(map(math.log, ratios)))
             spread = [ratio(value) for value in (middle, min(ratios), max(ratios))]
-            yield _row([f"`{solver}`", profile, f"{len(both)} of {len(of)}", *spread])
+            yield table_row([f"`{solver}`", profile, f"{len(both)} of {len(of)}", *spread])
 
 
 def forms_table(high: Sequence[Row]) -> Iterator[str]:
@@ -226,7 +218,7 @@ def forms_table(high: Sequence[Row]) -> Iterator[str]:
         yield from _head([title, *(f"`{form}`" for form in forms)])
         for solver, its in sorted(_grouped(of, solver_of).items()):
             by_form = _grouped(its, form_of)
-            yield _row([f"`{solver}`", *(_served(by_form.get(form, [])) for form in forms)])
+            yield table_row([f"`{solver}`", *(_served(by_form.get(form, [])) for form in forms)])
         yield ""
 
 
@@ -254,19 +246,16 @@ def memory_table(high: Sequence[Row]) -> Iterator[str]:
     for solver in _in_order(by_solver):
         of = sorted(by_solver[solver], key=lambda row: row.peak_memory or 0)
         middle, most = of[len(of) // 2].peak_memory or 0, of[-1].peak_memory or 0
-        yield _row([f"`{solver}`", f"{middle / 1e6:.0f}", f"{most / 1e6:.0f}", of[-1].program])
+        yield table_row([f"`{solver}`", f"{middle / 1e6:.0f}", f"{most / 1e6:.0f}", of[-1].program])
 
 
 def made_with(solves: Solves) -> str:
     """Say what was solved, on what, and whether the intervals agree."""
-    machine = solves.machine
-    threads = ", ".join(f"{name}={value}" for name, value in machine["threads"].items())
     wrong = solves.contradicted
     agree = f"**The intervals of {', '.join(wrong)} contradict each other.**" if wrong else NO_CONTRADICTION
     return (
-        f"{len(solves.rows)} solves of {len(solves.programs)} programs. {agree} boostopt {', '.join(solves.versions)}; "
-        f"NumPy {machine['numpy']}, {machine['blas']}, Python {machine['python']}, {machine['cpu']}, {threads}; each "
-        f"solve in a process of its own on one core, {LIMIT:g} s at most, once."
+        f"{len(solves.rows)} solves of {len(solves.programs)} programs. {agree} Each in a process of its own on "
+        f"one core, {LIMIT:g} s at most, once. {machine_in_words(', '.join(solves.versions), solves.machine)}"
     )
 
 
@@ -275,4 +264,4 @@ def versions_table(rows: Sequence[Row]) -> Iterator[str]:
     yield from _head(["solver", "version"])
     versions = {solver_of(row): row.version for row in rows}
     for solver in _in_order(versions):
-        yield _row([f"`{solver}`", versions[solver] or "of boostopt"])
+        yield table_row([f"`{solver}`", versions[solver] or "of boostopt"])

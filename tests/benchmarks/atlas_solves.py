@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tarfile
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -13,6 +12,7 @@ from typing import Any
 
 from boostopt.comparison.documents import load
 from boostopt.comparison.rows import Row
+from boostopt.comparison.wording import together
 from boostopt.errors import DataError
 from boostopt.files import replace_file
 
@@ -56,11 +56,8 @@ class Solves:
     @property
     def contradicted(self) -> list[str]:
         """The programs whose intervals have no point in common: there boostopt would be wrong."""
-        ends: dict[str, tuple[float, float]] = {}
-        for row in self.rows:
-            lower, upper = ends.get(row.program, (-math.inf, math.inf))
-            ends[row.program] = max(lower, row.lower), min(upper, row.upper)
-        return [label for label, (lower, upper) in ends.items() if lower > upper]
+        proved = {label: together(row for row in self.rows if row.program == label) for label in self.programs}
+        return [label for label, (lower, upper) in proved.items() if lower > upper]
 
 
 def file_of(keep: Path, kind: str, label: str) -> Path:

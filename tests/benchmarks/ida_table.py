@@ -12,7 +12,8 @@ from benchmarks.ida_ledger import Line
 from benchmarks.ida_methods import GRIDS, METHODS
 from benchmarks.ida_printed import SOFTBOOST, printed
 from benchmarks.ida_work import Chosen, Work
-from boostopt.errors import DataError
+from benchmarks.pages import put_between
+from benchmarks.pages import row as table_row
 
 BEGIN, END = "<!-- made by tests/benchmarks/ida.py: begin -->", "<!-- made by tests/benchmarks/ida.py: end -->"
 
@@ -29,14 +30,7 @@ def written(page: Path, work: Work, made_on: Mapping[str, Any]) -> None:
     DataError
         The page has not both markers, in this order.
     """
-    text = page.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
-    _, end, after = rest.partition(END)
-    if not begin or not end:
-        raise DataError(f"expected the lines {BEGIN} and {END} in {page}; one is missing. Add them where tables go.")
-    unfinished = page.with_name(f"{page.name}.unfinished")
-    unfinished.write_text(f"{before}{BEGIN}\n\n{tables(work, made_on)}\n\n{END}{after}", encoding="utf-8")
-    unfinished.replace(page)
+    put_between(page, BEGIN, END, tables(work, made_on))
 
 
 def tables(work: Work, made_on: Mapping[str, Any]) -> str:
@@ -70,7 +64,7 @@ def _errors(rows: Finished) -> Iterator[str]:
             yield _print_row(last)
         last = row.name
         cells = [_spread([100.0 * line["outcomes"][name]["error"] for line in splits]) for name in METHODS]
-        yield _row([row.name, _splits(row, splits), *cells])
+        yield table_row([row.name, _splits(row, splits), *cells])
     yield _print_row(last)
 
 
@@ -78,7 +72,7 @@ def _print_row(name: str) -> str:
     figures = printed(name)
     marks = {method: " ‡" if method in SOFTBOOST else "" for method in METHODS}
     cells = [f"*{figures[m][0]:.1f} ± {figures[m][1]:.1f}{marks[m]}*" if m in figures else NONE for m in METHODS]
-    return _row(["*in print †*", "", *cells])
+    return table_row(["*in print †*", "", *cells])
 
 
 def _gaps(rows: Finished) -> Iterator[str]:
@@ -86,7 +80,7 @@ def _gaps(rows: Finished) -> Iterator[str]:
     yield from _head(["set", "splits", *CERTIFIED])
     for row, splits, _ in rows:
         cells = [_gap(max(line["outcomes"][name]["gap"] for line in splits)) for name in CERTIFIED]
-        yield _row([row.name, _splits(row, splits), *cells])
+        yield table_row([row.name, _splits(row, splits), *cells])
 
 
 def _parameters(rows: Finished, work: Work) -> Iterator[str]:
@@ -98,7 +92,7 @@ def _parameters(rows: Finished, work: Work) -> Iterator[str]:
         values = [", ".join(f"{value:g}" for value in chosen[method]) for method in GRIDS]
         seconds = sum(line["cpu"] for line in [*splits, *(work.folds(row) or [])])
         networks = f"{t[0]}, {statistics.median_low(t)}, {t[-1]}"
-        yield _row([row.name, _splits(row, splits), networks, *values, f"{seconds:.0f}"])
+        yield table_row([row.name, _splits(row, splits), networks, *values, f"{seconds:.0f}"])
 
 
 def _took(work: Work, rows: Finished, made_on: Mapping[str, Any]) -> str:
@@ -134,8 +128,4 @@ def _gap(gap: float) -> str:
 
 
 def _head(cells: Sequence[str]) -> list[str]:
-    return [_row(cells), f"|{'---|' * len(cells)}"]
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+    return [table_row(cells), f"|{'---|' * len(cells)}"]

@@ -34,12 +34,17 @@ def program(name: str) -> Program:
     return get_formulation(name).bind(U, **PARAMETERS[name])
 
 
+def row_of(name: str) -> str:
+    """The name of a solver in the table."""
+    return name.removeprefix("cvxpy:").upper()
+
+
 def cases(remarked: bool) -> list[tuple[str, str]]:
     """Solvers with the programs that they take, with or without a remark in the table."""
     named = [name for name in list_backends() if name.startswith("cvxpy:") and name not in UNLICENSED]
-    known = [name for name in named if name.removeprefix("cvxpy:").upper() in SOLVERS]
+    known = [name for name in named if row_of(name) in SOLVERS]
     own = [] if remarked else ["interior"]
-    wanted = [name for name in known if bool(SOLVERS[name.removeprefix("cvxpy:").upper()].remark) == remarked]
+    wanted = [name for name in known if bool(SOLVERS[row_of(name)].remark) == remarked]
     return [
         (name, which) for name in [*own, *wanted] for which in PARAMETERS if get_backend(name).takes(program(which))
     ]
@@ -66,7 +71,7 @@ def test_more_asked_for_is_more_iterations_and_a_narrower_certificate(name: str,
 
 @pytest.mark.parametrize(("name", "which"), cases(remarked=True))
 def test_what_the_table_remarks_is_so(name: str, which: str) -> None:
-    remark = SOLVERS[name.removeprefix("cvxpy:").upper()].remark
+    remark = SOLVERS[row_of(name)].remark
     counted = [attempt.iterations for attempt, _ in answers(name, which)]
     gaps = [gap for _, gap in answers(name, which)]
     if "from vertex to vertex" in remark:

@@ -1,0 +1,30 @@
+"""Pages whose tables a benchmark writes between two markers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from boostopt.errors import DataError
+from boostopt.files import replace_file
+
+
+def put_between(page: Path, begin: str, end: str, tables: str) -> None:
+    """Put tables between the markers of a page, replacing what is there.
+
+    Raises
+    ------
+    DataError
+        The page has not both markers, in this order.
+    """
+    before, has_begin, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, has_end, after = rest.partition(end)
+    if not has_begin or not has_end:
+        raise DataError(f"expected the lines {begin} and {end} in {page}; one is missing. Add them where tables go.")
+    text = f"{before}{begin}\n\n{tables}\n\n{end}{after}"
+    replace_file(page, lambda file: file.write(text.encode()))
+
+
+def row(cells: Iterable[str]) -> str:
+    """Return a row of a table in Markdown."""
+    return f"| {' | '.join(cells)} |"
