@@ -1,9 +1,9 @@
-"""CVXPY, loaded on first use, and properties of its expressions: the cones they need, their gradient, an optimum."""
+"""CVXPY, loaded on first use, and properties of its expressions: the cones they need, their slopes, an optimum."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,6 @@ import scipy.sparse
 
 from boostopt.arguments import number
 from boostopt.errors import BoostoptError, ProblemError
-from boostopt.shapes import Array, Float
 
 if TYPE_CHECKING:
     import cvxpy as cp
@@ -60,6 +59,7 @@ def called_with(name: str, make: Callable[[Any], Any], variable: Any, expected: 
 
 def cones_of(problem: Any) -> frozenset[str]:
     """Return what a solver must take for a CVXPY problem, as regularizers and edge functions name it."""
+    _forget_values(problem)
     data = problem.get_problem_data("CLARABEL", solver_opts={})[0]
     dims, quadratic = data["dims"], data.get("P")
     used = {
@@ -72,29 +72,45 @@ def cones_of(problem: Any) -> frozenset[str]:
     return frozenset({"linear", *(cone for cone, needed in used.items() if needed)})
 
 
-def solve_roughly(problem: Any, variable: Any) -> Float[Array, " n"] | None:
-    """Return the variable's value at an optimum by Clarabel, as accurate as it happens to be; None if it fails."""
+def solve_roughly(problem: Any) -> bool:
+    """Give the variables of a problem their values at an optimum by Clarabel, as accurate as it happens to be.
+
+    Returns whether it found any.
+    """
     from cvxpy.error import SolverError
 
+    _forget_values(problem)
     try:
         with warnings.catch_warnings(action="ignore"):  # that it may be inaccurate: it need not be accurate
             problem.solve("CLARABEL", ignore_dpp=True)
     except SolverError:
-        return None
-    return variable.value
+        return False
+    return problem.value is not None and np.isfinite(problem.value)
 
 
-def gradient(expression: Any, variable: Any, at: Float[Array, " n"]) -> Float[Array, "k n"] | None:
-    """Return a subgradient at a point for each of the k entries of an expression; None where one has none."""
-    variable.value = at
+def _forget_values(problem: Any) -> None:
+    """Take the values of its variables away: CVXPY's form of sum_largest of a fraction or of all fails beside them."""
+    for variable in problem.variables():
+        variable.value = None
+
+
+def slopes(expression: Any, variables: Sequence[Any]) -> list[Any] | None:
+    """Return a subgradient of each of the k entries of an expression, at the values that its variables have.
+
+    A sparse matrix for each variable, of shape (k, its size); None where one of the entries has none.
+    """
     try:
         with np.errstate(all="ignore"):  # at the ends of the natural domain, where there is none
             gradients = expression.grad
     except NotImplementedError:  # a few atoms, norm_inf among them, have none in CVXPY
         return None
-    columns = gradients.get(variable, np.zeros((variable.size, expression.size)))
-    if columns is None:
-        return None
-    full = columns.toarray() if scipy.sparse.issparse(columns) else columns
-    rows = np.ascontiguousarray(np.asarray(full, dtype=np.float64).reshape(variable.size, expression.size).T)
-    return rows if np.isfinite(rows).all() else None
+    found = list[Any]()
+    for variable in variables:
+        columns = gradients.get(variable, scipy.sparse.csr_array((variable.size, expression.size)))
+        if columns is None:
+            return None
+        rows = scipy.sparse.csr_array(columns if scipy.sparse.issparse(columns) else np.atleast_2d(columns)).T.tocsr()
+        if not np.isfinite(rows.data).all():
+            return None
+        found.append(rows)
+    return found

@@ -9,7 +9,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from boostopt.expressions import cones_of, gradient, solve_roughly
+from boostopt.expressions import cones_of, slopes, solve_roughly
 
 AT = np.array([0.5, 0.25, 2.0])
 M = np.array([[1.0, -2.0, 0.0], [0.5, 0.0, 3.0]])
@@ -27,23 +27,37 @@ M = np.array([[1.0, -2.0, 0.0], [0.5, 0.0, 3.0]])
     ],
     ids=["squares", "matrix", "entries", "constant", "constants", "entropy"],
 )
-def test_the_gradient_has_a_row_for_each_entry(expression: Callable[[Any], Any], rows: Any) -> None:
+def test_the_slopes_have_a_row_for_each_entry(expression: Callable[[Any], Any], rows: Any) -> None:
     x = cp.Variable(3)
-    found = gradient(expression(x), x, AT)
+    x.value = AT
+    found = slopes(expression(x), [x])
     assert found is not None
-    np.testing.assert_allclose(found, rows, rtol=1e-14)
+    np.testing.assert_allclose(found[0].toarray(), rows, rtol=1e-14)
 
 
 def test_in_one_dimension_too() -> None:
     x = cp.Variable(1)
-    np.testing.assert_array_equal(gradient(cp.sum_squares(x), x, np.array([3.0])), [[6.0]])
+    x.value = np.array([3.0])
+    found = slopes(cp.sum_squares(x), [x])
+    assert found is not None
+    np.testing.assert_array_equal(found[0].toarray(), [[6.0]])
+
+
+def test_of_several_variables() -> None:
+    x, y, z = cp.Variable(2), cp.Variable(), cp.Variable(3)
+    x.value, y.value, z.value = np.array([1.0, 2.0]), 4.0, np.zeros(3)
+    found = slopes(cp.quad_over_lin(x, y), [x, y, z])
+    assert found is not None
+    for rows, expected in zip(found, ([[0.5, 1.0]], [[-5 / 16]], np.zeros((1, 3))), strict=True):
+        np.testing.assert_allclose(rows.toarray(), expected)
 
 
 @pytest.mark.parametrize("expression", [cp.norm_inf, lambda x: -cp.sum(cp.entr(x)), lambda x: cp.sum(cp.inv_pos(x))])
-def test_where_there_is_no_gradient_there_is_none(expression: Callable[[Any], Any]) -> None:
+def test_where_there_are_no_slopes_there_are_none(expression: Callable[[Any], Any]) -> None:
     """CVXPY knows none of the norm, and there is none at the end of a domain."""
     x = cp.Variable(3)
-    assert gradient(expression(x), x, np.array([0.0, 1.0, 2.0])) is None
+    x.value = np.array([0.0, 1.0, 2.0])
+    assert slopes(expression(x), [x]) is None
 
 
 @pytest.mark.parametrize(
@@ -63,9 +77,8 @@ def test_the_cones_are_those_that_a_solver_gets(expression: Callable[[Any], Any]
 
 
 def test_a_rough_optimum_or_none() -> None:
-    x = cp.Variable(3)
-    found = solve_roughly(cp.Problem(cp.Minimize(cp.sum_squares(x - AT))), x)
-    assert found is not None
-    np.testing.assert_allclose(found, AT, atol=1e-6)
-    assert solve_roughly(cp.Problem(cp.Minimize(cp.sum(x)), [x <= -1, x >= 1]), x) is None
-    assert solve_roughly(cp.Problem(cp.Minimize(cp.sum(x)), [x <= 1]), x) is None
+    x: Any = cp.Variable(3)
+    assert solve_roughly(cp.Problem(cp.Minimize(cp.sum_squares(x - AT))))
+    np.testing.assert_allclose(x.value, AT, atol=1e-6)
+    assert not solve_roughly(cp.Problem(cp.Minimize(cp.sum(x)), [x <= -1, x >= 1]))
+    assert not solve_roughly(cp.Problem(cp.Minimize(cp.sum(x)), [x <= 1]))

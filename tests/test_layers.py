@@ -23,6 +23,7 @@ LEVELS = (
     {"errors", "shapes", "streams", "text", "threads", "lazy", "live"},
     {"arguments", "arrays", "frames"},
     {"margins", "files", "expressions"},
+    {"minorants"},
     {"regularizers", "edges", "typesetting"},
     {"certificates"},
     {"programs"},

@@ -72,8 +72,7 @@ class Certifier:
 
     def _certificate(self, w: Float[Array, " t"] | None) -> Certificate:
         U, F, G, d = self.U, self.F, self.G, self.d
-        feasible_w = None if w is None or (d is not None and not G.exact) else G.project(w)
-        # Without G* in closed form the only w whose bound is tight is a subgradient.
+        feasible_w = None if w is None else G.project(w) if d is None else G.near(w, self.edges)
         v = G.subgradient(self.edges) if feasible_w is None else feasible_w
         proof = self._infeasible(v, w)
         if proof is not None:

@@ -180,6 +180,10 @@ class EdgeFunction(ABC):
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
         """Return a point of the domain of G* near w, whatever w holds; None where w tells nothing."""
 
+    def near(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        """Return the point of the domain of G* near w that proves most beside the edges e; `project(w)` by default."""
+        return self.project(w)
+
     @abstractmethod
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
         """Return by how much a raw w violates each constraint of G*'s domain; inf where w is not finite."""
@@ -187,6 +191,10 @@ class EdgeFunction(ABC):
     @abstractmethod
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         """Return the t non-negative terms that sum to G(e) + G*(w) - <w, e>, G* as `conjugate(w, near=e)` gives it."""
+
+    def kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
+        """Return the edges, or sums of them, at which G has a kink at e, by their names; none by default."""
+        return ()
 
     def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
         """Return the multipliers and epigraph variables at e by their name in the papers; none by default."""

@@ -1,16 +1,16 @@
 """Edge functions known by a CVXPY expression alone.
 
-The edges of weights on the simplex lie in [-1, 1], so G counts on that box only, and by the convexity of G, for any
-edges e' of the box and any subgradient g of G there,
+The edges of weights on the simplex lie in [-1, 1], so G counts on that box only, and for any affine minorant
+<g, e> + a <= G(e),
 
-    G*(w) = max over |e| <= 1 of <w, e> - G(e)  <=  ||w - g||_1 + <g, e'> - G(e').
+    G*(w) = max over |e| <= 1 of <w, e> - G(e)  <=  ||w - g||_1 - a.
 
-It is tight where e' is a maximizer, that is where w is in the subdifferential at e'.
+A tangent at e' is one, and tight where w is its slope; where G has a kink at e', `minorants` chooses among many.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -18,9 +18,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.arguments import maker
-from boostopt.edges.base import EdgeFunction, finite, violations
+from boostopt.edges.base import Active, EdgeFunction, finite, violations
 from boostopt.errors import ProblemError
-from boostopt.expressions import cones_of, cp, gradient, made_of, solve_roughly
+from boostopt.expressions import cones_of, cp, made_of, solve_roughly
+from boostopt.minorants.choosing import Minorant, Minorants
+from boostopt.minorants.trees import Tree, in_words, tree_of
 from boostopt.shapes import Array, Float
 
 
@@ -48,45 +50,53 @@ class DescribedEdges(EdgeFunction):
     def __post_init__(self) -> None:
         maker("G", self.G, "a function of the edges", ProblemError)
 
-    _models: dict[int, tuple[Any, Any]] = field(default_factory=dict[int, tuple[Any, Any]], init=False, repr=False)
+    _models: dict[int, tuple[Any, Any, Tree]] = field(
+        default_factory=dict[int, tuple[Any, Any, Tree]], init=False, repr=False
+    )
 
     @cached_property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
-        e, G = self._model(2)
+        e, G, _ = self._model(2)
         return cones_of(cp.Problem(cp.Minimize(G), [e <= 1, e >= -1]))
 
     def value(self, e: Float[Array, " t"]) -> float:
-        variable, G = self._model(len(e))
+        variable, G, _ = self._model(len(e))
         variable.value = e
         return float(G.value)
 
     def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
-        at = self._maximizer(w) if near is None else near
-        slope = self.subgradient(at)
-        return float(np.abs(w - slope).sum() + slope @ at) - self.value(at)
+        return self._bound(w, self._minorant(w, self._maximizer(w) if near is None else near))
 
     def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
-        variable, G = self._model(len(e))
-        slopes = gradient(G, variable, e)
-        if slopes is None:
-            raise ProblemError(
-                "CVXPY must know a subgradient of the edge function everywhere on [-1, 1]; it has none at some e. "
-                "Write it with other atoms: max(abs(e)) instead of norm_inf(e)."
-            )
-        return slopes[0]
+        return self._minorants_at(e).subgradient.g
+
+    def kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
+        return [in_words("e", row) for row in self._minorants_at(e).f.kinks()]
+
+    def active(self, e: Float[Array, " t"], within: float) -> Active:
+        # Where a kink leaves a choice, w may lie to either side of the subgradient.
+        f = self._minorants_at(e).f
+        free = np.reshape(f.kinks(), (-1, len(e)))
+        return Active(free.T, True, None, False, self.subgradient(e))
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
         return finite(w)
+
+    def near(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        # Without G* in closed form the only w whose bound is tight is the slope of a minorant.
+        return self._minorant(finite(w), e).g
 
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
         return violations(w, {"w finite": 0.0})
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
-        off = w - self.subgradient(e)
-        return np.abs(off) - off * e
+        minorant = self._minorant(w, e)
+        off = w - minorant.g
+        return np.abs(off) - off * e + minorant.below_f(e, self.value(e)) / len(e)
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
-        return 1.0 + abs(self.value(e)) + float(np.abs(w).sum()) + mass * float(np.abs(self.subgradient(e)).sum())
+        steepest = self._minorants_at(e).f.steepest(np.ones(1))
+        return 1.0 + abs(self.value(e)) + float(np.abs(w).sum()) + mass * float(steepest.sum())
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         return self.G(e), []
@@ -94,8 +104,8 @@ class DescribedEdges(EdgeFunction):
     def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
         raise ProblemError("the conjugate of a described edge function is not known in closed form. Use the primal.")
 
-    def _model(self, t: int) -> tuple[Any, Any]:
-        """Return (e, G(e)) as CVXPY has them."""
+    def _model(self, t: int) -> tuple[Any, Any, Tree]:
+        """Return (e, G(e)) as CVXPY has them, and G as a tree."""
         if t not in self._models:
             e = cp.Variable(t, name="e")
             G = made_of("the edge function", self.G, e)
@@ -104,11 +114,36 @@ class DescribedEdges(EdgeFunction):
                     f"an edge function must be a convex scalar expression; got shape {G.shape}, {G.curvature}: {G}. "
                     "Write it with atoms whose convexity CVXPY knows."
                 )
-            self._models[t] = e, G
+            self._models[t] = e, G, tree_of(G, e)
         return self._models[t]
+
+    def _minorants_at(self, e: Float[Array, " t"]) -> Minorants:
+        """Return the minorants of G that edges leave."""
+        variable, G, tree = self._model(len(e))
+        variable.value = e
+        linearized = tree.at_values()
+        if linearized is None:
+            raise ProblemError(
+                "CVXPY must know a subgradient of the edge function everywhere on [-1, 1]; it has none at some e. "
+                "Write it with atoms that are finite and not infinitely steep there."
+            )
+        return Minorants(e, float(G.value), linearized, [])
+
+    def _minorant(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> Minorant:
+        """Return the minorant that e leaves by which the bound of G*(w) is smallest, as far as a solver finds it."""
+        minorants = self._minorants_at(e)
+        tangent = minorants.subgradient
+        if not minorants.several or np.array_equal(tangent.g, w):
+            return tangent
+        choices = minorants.best(lambda g, alpha: (cp.norm1(w - g) - alpha, []))
+        found = [tangent] if choices is None else [tangent, minorants.chosen(choices)]
+        return min(found, key=lambda minorant: self._bound(w, minorant))
+
+    def _bound(self, w: Float[Array, " t"], minorant: Minorant) -> float:
+        return float(np.abs(w - minorant.g).sum()) - minorant.alpha
 
     def _maximizer(self, w: Float[Array, " t"]) -> Float[Array, " t"]:
         """Return edges near argmax <w, e> - G(e) over the box; any edges give a bound."""
-        e, G = self._model(len(w))
-        edges = solve_roughly(cp.Problem(cp.Maximize(w @ e - G), [e <= 1, e >= -1]), e)
-        return np.zeros(len(w)) if edges is None else np.clip(edges, -1.0, 1.0)
+        e, G, _ = self._model(len(w))
+        found = solve_roughly(cp.Problem(cp.Maximize(w @ e - G), [e <= 1, e >= -1]))
+        return np.clip(e.value, -1.0, 1.0) if found else np.zeros(len(w))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -208,6 +208,10 @@ class Regularizer(ABC):
 
         At tiny weights the slope of an entropy is the noise of a solver.
         """
+
+    def kinks(self, d: Float[Array, " N"]) -> Sequence[str]:
+        """Return the weights, or sums of them, at which F has a kink at d, by their names; none by default."""
+        return ()
 
     def pointwise(self) -> Pointwise | None:
         """Return F as a sum of functions of one weight each, None if it is none."""

@@ -1,13 +1,14 @@
 """Regularizers known by a CVXPY expression alone: F(d) = f(d) + I[d in C_nu] + I[h(d) <= 0].
 
 The prototyper's way: an expression, a capped simplex and one strictly feasible point. A supremum that was computed
-numerically would lie below F* and prove nothing. A bound that holds needs no supremum: for ANY d' in the domain, any
-subgradient g of f there and any lambda >= 0, by the convexity of f and h,
+numerically would lie below F* and prove nothing. A bound that holds needs no supremum: for ANY affine minorants
+<g, d> + a <= f(d) and <p, d> + b <= <lambda, h(d)>, lambda >= 0,
 
-    F*(z) <= max over d in C_nu of <z - g - A' lambda, d>  +  <g, d'> - f(d') + <lambda, b>,
+    F*(z) <= max over d in C_nu of <z - g - p, d>  -  a - b.
 
-with h linearized at d' as A d <= b. It is tight where d' is a maximizer of <z, d> - F(d): the solver's own d serves.
-A subclass that overrides `conjugate_at` and `gaps` with closed forms is faster, and nothing else changes.
+Tangents at d' are such minorants, and tight where d' is a maximizer of <z, d> - F(d): the solver's own d serves. At a
+kink there are many, and `minorants` chooses. A subclass that overrides `conjugate_at` and `gaps` with closed forms is
+faster, and nothing else changes.
 """
 
 from __future__ import annotations
@@ -23,11 +24,13 @@ import numpy as np
 from boostopt.arguments import instance, maker, positive
 from boostopt.arrays import as_array
 from boostopt.errors import ProblemError, needed, shown
-from boostopt.expressions import called_with, cones_of, cp, gradient, made_of, solve_roughly
+from boostopt.expressions import called_with, cones_of, cp, made_of, solve_roughly
+from boostopt.minorants.choosing import Choices, Minorant, Minorants
+from boostopt.minorants.trees import Linearized, Tree, in_words, tree_of
 from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
-from boostopt.regularizers.inequalities import MIXING, Inequalities, left_side, may_fail, multipliers
+from boostopt.regularizers.inequalities import MIXING, Inequalities, left_side, may_fail
 from boostopt.shapes import Array, Float
 
 BELOW = 1e-9
@@ -48,13 +51,12 @@ def _unconstrained(d: Any) -> Sequence[Any]:
 
 
 @dataclass(frozen=True)
-class _Linearized(ConjugatePoint):
-    """A bound of F* with the point d' at which f and h were linearized."""
+class _Bounded(ConjugatePoint):
+    """A bound of F* with the point d' at which f and h were linearized, the minorant and z minus its slopes."""
 
     at: Float[Array, " N"]
-    slope: Float[Array, " N"]
-    A: Float[Array, "k N"]
-    b: Float[Array, " k"]
+    choices: Choices | None
+    minorant: Minorant
     y: Float[Array, " N"]
 
 
@@ -69,7 +71,7 @@ class DescribedRegularizer(Regularizer):
     f
         Makes the CVXPY expression of f: takes an affine expression of shape (N,), returns a convex scalar.
     inside
-        A strictly feasible point, shape (N,): in C_nu, h(inside) < 0, f finite and differentiable there.
+        A strictly feasible point, shape (N,): in C_nu, h(inside) < 0, f finite there and not infinitely steep.
     constraints
         Makes the further constraints, CVXPY inequalities h(d) <= 0 with convex h; none by default.
     objective_scale
@@ -78,8 +80,8 @@ class DescribedRegularizer(Regularizer):
     Raises
     ------
     ProblemError
-        f is not a scalar, or not convex by CVXPY's rules; a constraint is no convex inequality; `inside` does not lie
-        strictly inside.
+        f is not a scalar, or not convex by CVXPY's rules; it is made of eigenvalues; a constraint is no convex
+        inequality; `inside` does not lie strictly inside.
     """
 
     domain: CappedSimplex
@@ -92,6 +94,7 @@ class DescribedRegularizer(Regularizer):
 
     _d: Any = field(init=False, repr=False)
     _f: Any = field(init=False, repr=False)
+    _tree: Tree = field(init=False, repr=False)
     _h: Inequalities = field(init=False, repr=False)
     _natural: Inequalities = field(init=False, repr=False)
 
@@ -113,6 +116,7 @@ class DescribedRegularizer(Regularizer):
         natural = [h for h in natural if may_fail(h, d, Cap(self.domain).weight_scale)]
         object.__setattr__(self, "_d", d)
         object.__setattr__(self, "_f", f)
+        object.__setattr__(self, "_tree", tree_of(f, d))
         object.__setattr__(self, "_h", Inequalities([*stated, *natural], d, self.inside))
         object.__setattr__(self, "_natural", Inequalities(natural, d, self.inside))
         self._check_inside()
@@ -157,8 +161,8 @@ class DescribedRegularizer(Regularizer):
                 f"inside must satisfy every constraint strictly; the worst has h(inside) = {worst:.3g}. "
                 "Name a point with h < 0: d is repaired by mixing it with this one."
             )
-        if not np.isfinite(self.value(inside)) or self._slope(inside) is None:
-            raise ProblemError("f must be finite and differentiable at inside; it is not. Name another point.")
+        if not np.isfinite(self.value(inside)) or self._linearized_at(inside) is None:
+            raise ProblemError("f must be finite and have a subgradient at inside; it has none. Name another point.")
 
     @cached_property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -176,9 +180,9 @@ class DescribedRegularizer(Regularizer):
 
     @cached_property
     def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """As large as f and its slope are inside; CVXPY's values are taken to be right to rounding of that."""
-        slope = needed(self._slope(self.inside), "a slope of f inside of its domain")
-        return 1.0 + abs(self.value(self.inside)) + float(np.abs(slope).max())
+        """As large as f and its slopes are inside; CVXPY's values are taken to be right to rounding of that."""
+        f = needed(self._linearized_at(self.inside), "a slope of f inside of its domain")
+        return 1.0 + abs(self.value(self.inside)) + float(f.steepest(np.ones(1)).max())
 
     @property
     def weight_scale(self) -> Float[Array, " N"]:
@@ -218,68 +222,99 @@ class DescribedRegularizer(Regularizer):
     def maximizer(self, z: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return a point near argmax <z, d> - F(d), by Clarabel; the inner point if it fails."""
         value, constraints = self.cvxpy_value(self._d)
-        return self.project(solve_roughly(cp.Problem(cp.Maximize(z @ self._d - value), constraints), self._d))
+        found = solve_roughly(cp.Problem(cp.Maximize(z @ self._d - value), constraints))
+        return self.project(self._d.value if found else None)
 
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+        best = self._polished(self._best_at(self.maximizer(z) if near is None else near, z), z)
         # A tangent at the end of the domain may be steep and bound nothing; the one inside never is.
-        points = (self.maximizer(z) if near is None else near, self.inside)
-        best = min((self._bound_at(point, z) for point in points), key=lambda bound: bound.value)
+        inside = self._bound_by(self.inside, best.choices, z)
+        return min(best, inside, key=lambda bound: bound.value)
+
+    def _best_at(self, d: Float[Array, " N"], z: Float[Array, " N"]) -> _Bounded:
+        """Return the smallest bound of F*(z) by a minorant that the point d leaves."""
+        touching = self._bound_by(d, None, z)
+        _, minorants = self._minorants_at(d)
+        choices = minorants.best(lambda g, alpha: self._modelled(z, g, alpha)) if minorants.several else None
+        if choices is None:
+            return touching
+        return min(touching, self._bound_by(d, choices, z), key=lambda bound: bound.value)
+
+    def _modelled(self, z: Float[Array, " N"], g: Any, alpha: Any) -> tuple[Any, list[Any]]:
+        """Return the bound by a minorant as CVXPY states it."""
+        value, constraints = Cap(self.domain).cvxpy_conjugate(z - g)
+        return value - alpha, constraints
+
+    def _bound_by(self, d: Float[Array, " N"], choices: Choices | None, z: Float[Array, " N"]) -> _Bounded:
+        """Return the bound by one minorant, at d or as near to d as there is one: a tangent if none is chosen."""
+        at, minorants = self._minorants_at(d)
+        minorant = minorants.subgradient if choices is None else minorants.chosen(choices)
+        y = z - minorant.g - minorant.g_of_h
+        cap = Cap(self.domain).conjugate_at(y)
+        self._check_minorant(minorant, at, cap.d)
+        value = cap.value - minorant.alpha - minorant.alpha_of_h
+        multipliers = {**cap.multipliers, "lambda": minorant.weights}
+        return _Bounded(value, self.project(at), multipliers, at, choices, minorant, y)
+
+    def _check_minorant(self, minorant: Minorant, at: Float[Array, " N"], end: Float[Array, " N"]) -> None:
+        """Raise ProblemError where f or h lie below their minorant: CVXPY's gradients of a few atoms are wrong."""
+        start = abs(self.value(at))
+        for x in (self.inside, self.project(end), 0.5 * (at + self.inside)):
+            size = 1.0 + start + float(np.abs(minorant.g) @ np.abs(x - at))
+            size_of_h = 1.0 + float(np.abs(minorant.g_of_h) @ np.abs(x))
+            below = minorant.of_f(x) - self.value(x)
+            below_of_h = minorant.of_h(x) - float(minorant.weights @ self._h.values(x)) if self._h else 0.0
+            if below > BELOW * size or below_of_h > BELOW * size_of_h:
+                raise ProblemError(
+                    f"f must lie above its tangents; it falls below one by {max(below, below_of_h):.3g}. It is not "
+                    "convex, or CVXPY's gradient of one of its atoms is wrong. Write it with other atoms."
+                )
+
+    def _linearized_at(self, d: Float[Array, " N"]) -> Linearized | None:
+        """Return f with its tangents at d, None where it has none."""
+        self._d.value = d
+        return self._tree.at_values()
+
+    def _minorants_at(self, d: Float[Array, " N"], least: float = 0.0) -> tuple[Float[Array, " N"], Minorants]:
+        """Return (d', the minorants of f and h at d'), d mixed with the inner point until there are some."""
+        for share in (least, *(share for share in MIXING if share > least)):
+            at = (1.0 - share) * d + share * self.inside
+            value = self.value(at)
+            if np.isfinite(value) and (f := self._linearized_at(at)) is not None:
+                return at, Minorants(at, value, f, self._h.linearized(at))
+        raise ProblemError(
+            "f must have a subgradient at every point inside its domain; it has none near d. Write it with atoms that "
+            "are finite and not infinitely steep inside the simplex."
+        )
+
+    def _polished(self, best: _Bounded, z: Float[Array, " N"]) -> _Bounded:
+        """Return the bound after Newton steps of the tangent point, and with a new choice there."""
+        start = best
         for _ in range(POLISHING_STEPS):
-            better = self._bound_at(self._polished(best, z), z)
+            better = self._bound_by(self._stepped(best), best.choices, z)
             if better.value >= best.value:
                 break
             best = better
-        return best
+        if best is start or best.choices is None:
+            return best
+        return min(best, self._best_at(best.at, z), key=lambda bound: bound.value)
 
-    def _bound_at(self, d: Float[Array, " N"], z: Float[Array, " N"]) -> _Linearized:
-        """Return the bound of F*(z) by the tangent at d, or as near to d as there is a gradient."""
-        at, slope, A, b = self._tangent_at(d)
-        weights = multipliers(z - slope, self.domain.upper, A, b)
-        y = z - slope - weights @ A
-        cap = Cap(self.domain).conjugate_at(y)
-        self._check_tangent(at, slope, cap.d)
-        value = cap.value + float(slope @ at) - self.value(at) + float(weights @ b)
-        return _Linearized(value, self.project(at), {**cap.multipliers, "lambda": weights}, at, slope, A, b, y)
-
-    def _check_tangent(self, at: Float[Array, " N"], slope: Float[Array, " N"], end: Float[Array, " N"]) -> None:
-        """Raise ProblemError where f lies below its tangent: CVXPY's gradients of a few atoms are no subgradients."""
-        start = self.value(at)
-        for x in (self.inside, self.project(end), 0.5 * (at + self.inside)):
-            below = start + float(slope @ (x - at)) - self.value(x)
-            if below > BELOW * (1.0 + abs(start) + float(np.abs(slope) @ np.abs(x - at))):
-                raise ProblemError(
-                    f"f must lie above its tangents; it falls below one by {below:.3g}. It is not convex, or CVXPY's "
-                    "gradient of one of its atoms is wrong. Write it with other atoms."
-                )
-
-    def _tangent_at(
-        self, d: Float[Array, " N"], least: float = 0.0
-    ) -> tuple[Float[Array, " N"], Float[Array, " N"], Float[Array, "k N"], Float[Array, " k"]]:
-        """Return (d', slope of f, A, b) at d', d mixed with the inner point until there is a gradient."""
-        for share in (least, *(share for share in MIXING if share > least)):
-            at = (1.0 - share) * d + share * self.inside
-            slope = self._slope(at)
-            if slope is not None and np.isfinite(self.value(at)):
-                return at, slope, *self._h.tangents(at)
-        raise ProblemError(
-            "f must have a gradient at every point inside its domain; it has none near d. Write it with atoms that are "
-            "differentiable inside the simplex."
-        )
-
-    def _polished(self, bound: _Linearized, z: Float[Array, " N"]) -> Float[Array, " N"]:
+    def _stepped(self, bound: _Bounded) -> Float[Array, " N"]:
         """Return the point after a Newton step with a diagonal Hessian by differences: exact for a separable f.
 
         At a maximizer y is constant, beta, on the weights between their bounds. A solver's d misses that by the
-        curvature of f times its error, and the bound is looser by as much.
+        curvature of f times its error, and the bound is looser by as much. What is chosen at kinks stays.
         """
         at, upper = bound.at, self.domain.upper
         moved = at * (1.0 - PROBE)
-        slope = self._slope(moved)
         free = (at > 0) & (at < upper * (1.0 - PROBE)) & (moved != at)
-        if slope is None or not free.any():
+        f = self._linearized_at(moved)
+        if f is None or not free.any():
             return at
+        there = Minorants(moved, 0.0, f, self._h.linearized(moved))
+        slopes = (there.subgradient if bound.choices is None else there.chosen(bound.choices)).slopes
         with np.errstate(divide="ignore", invalid="ignore"):
-            curvature = (bound.slope - slope) / (at - moved)
+            curvature = (bound.minorant.slopes - slopes) / (at - moved)
         free &= np.isfinite(curvature) & (curvature > 0)
         room = np.where(free, 1.0 / np.where(free, curvature, 1.0), 0.0)
         if room.sum() == 0.0:
@@ -288,28 +323,28 @@ class DescribedRegularizer(Regularizer):
         return np.clip(at + step, 0.5 * at, np.maximum(at, 0.5 * (at + upper)))
 
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
-        if not isinstance(at, _Linearized):
+        if not isinstance(at, _Bounded):
             raise ProblemError(
                 f"the gaps of a described regularizer need a point of its own conjugate; got {type(at).__name__}. "
                 "Take it from conjugate_at."
             )
-        bregman = max(self.value(d) - self.value(at.at) - float(at.slope @ (d - at.at)), 0.0)
-        slack = np.asarray(at.multipliers["lambda"]) @ np.maximum(at.b - at.A @ d, 0.0)
-        return Cap(self.domain).gaps(d, at.y, at) + (bregman + float(slack)) * self.inside
+        rest = at.minorant.below_f(d, self.value(d)) + max(-at.minorant.of_h(d), 0.0)
+        return Cap(self.domain).gaps(d, at.y, at) + rest * self.inside
 
     def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
-        tangent = self._tangent_at(d, floor)
-        h = self._h.values(d)
-        inner = self._h.values(self.inside)
-        return Stationarity(tangent[1], np.zeros(self.N), self.domain.upper, tangent[2][h >= floor * inner].T)
+        at, minorants = self._minorants_at(d, floor)
+        active = self._h.values(d) >= floor * self._h.values(self.inside)
+        free = minorants.f.kinks()  # at a kink the slope along it may be larger or smaller
+        normals = np.concatenate(
+            [self._h.normals(at)[active], np.reshape([*free, *(-row for row in free)], (-1, self.N))]
+        )
+        return Stationarity(minorants.subgradient.g, np.zeros(self.N), self.domain.upper, normals.T)
+
+    def kinks(self, d: Float[Array, " N"]) -> Sequence[str]:
+        return [in_words("d", row) for row in self._minorants_at(d)[1].f.kinks()]
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         return self.f(d), [*Cap(self.domain).cvxpy_value(d)[1], *self.constraints(d)]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
         raise ProblemError("the conjugate of a described regularizer is not known in closed form. Use the primal.")
-
-    def _slope(self, d: Float[Array, " N"]) -> Float[Array, " N"] | None:
-        """Return a subgradient of f, None where there is none."""
-        slopes = gradient(self._f, self._d, d)
-        return None if slopes is None else slopes[0]

@@ -1,17 +1,17 @@
-"""Convex inequalities h(d) <= 0 known by CVXPY expressions: their values, tangents and multipliers."""
+"""Convex inequalities h(d) <= 0 known by CVXPY expressions: their values, and linearized."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse
-from scipy.optimize import linprog
 
 from boostopt.errors import ProblemError
-from boostopt.expressions import gradient
+from boostopt.minorants.trees import Linearized, Tangent, Tree, attained, tree_of
 from boostopt.shapes import Array, Float
 
 MIXING = (0.0, 1e-12, 1e-9, 1e-6)
@@ -29,7 +29,7 @@ class Inequalities:
     variable
         The CVXPY variable d in them, of shape (N,).
     inside
-        A point, shape (N,), at which h has a gradient.
+        A point, shape (N,), at which h has a subgradient.
     """
 
     h: Sequence[Any]
@@ -43,24 +43,28 @@ class Inequalities:
         """Return h(d)."""
         self.variable.value = d
         with np.errstate(all="ignore"):  # at the ends of its natural domain
-            return np.concatenate([np.ravel(h.value) for h in self.h]) if self.h else np.zeros(0)
+            return np.concatenate([np.ravel(h.value, order="F") for h in self.h]) if self.h else np.zeros(0)
 
-    def tangents(self, d: Float[Array, " N"]) -> tuple[Float[Array, "k N"], Float[Array, " k"]]:
-        """Return (A, b) with h(d') >= A d' - b for all d', equal at d or as near to d as there is a gradient."""
-        if not self.h:
-            return np.zeros((0, len(d))), np.zeros(0)
-        tangents = [self._tangent(h, d) for h in self.h]
-        return np.concatenate([A for A, _ in tangents]), np.concatenate([b for _, b in tangents])
+    @cached_property
+    def _trees(self) -> list[Tree]:
+        return [tree_of(h, self.variable) for h in self.h]
 
-    def _tangent(self, h: Any, d: Float[Array, " N"]) -> tuple[Float[Array, "k N"], Float[Array, " k"]]:
-        """Return (A, b) for one expression; zeros, which bound nothing, where it has no gradient at all."""
+    def linearized(self, d: Float[Array, " N"]) -> list[tuple[Linearized, int]]:
+        """Return each with its number of entries, linearized at d or as near to d as it has a subgradient."""
+        return [(self._linearized(tree, h.size, d), h.size) for tree, h in zip(self._trees, self.h, strict=True)]
+
+    def _linearized(self, tree: Tree, size: int, d: Float[Array, " N"]) -> Linearized:
+        """Return one of them, 0, which bounds nothing, where it has no subgradient at all."""
         for share in (*MIXING, 1.0):
-            at = (1.0 - share) * d + share * self.inside
-            A = gradient(h, self.variable, at)
-            if A is not None and np.isfinite(np.asarray(h.value, dtype=np.float64)).all():
-                # The tangent at the point whose gradient it is: with the value at another it may lie above h.
-                return A, A @ at - np.ravel(h.value)
-        return np.zeros((h.size, len(d))), np.zeros(h.size)
+            self.variable.value = (1.0 - share) * d + share * self.inside
+            if (found := tree.at_values()) is not None:
+                return found
+        return Tangent(scipy.sparse.csr_array((size, len(d))), np.zeros(size))
+
+    def normals(self, d: Float[Array, " N"]) -> Float[Array, "k N"]:
+        """Return a subgradient of each entry at d or as near to d as there is one."""
+        rows = [h.pull(unit, attained)[0] for h, k in self.linearized(d) for unit in np.eye(k)]
+        return np.array(rows).reshape(len(rows), len(d))
 
 
 def left_side(constraint: Any) -> Any:
@@ -82,14 +86,3 @@ def may_fail(h: Any, variable: Any, center: Float[Array, " N"]) -> bool:
         return True
     # h(d') = h(center) + <rows, d' - center> is largest at a vertex, for rows <= 0 at most where d' = 0.
     return bool(scipy.sparse.csr_array(rows).max() > 0.0 or np.max(np.ravel(h.value) - center @ rows) > 0.0)
-
-
-def multipliers(
-    y: Float[Array, " N"], upper: Float[Array, " N"], A: Float[Array, "k N"], b: Float[Array, " k"]
-) -> Float[Array, " k"]:
-    """Return the multipliers of A d <= b in max <y, d> over sum d = 1, 0 <= d <= upper; zeros where none are found."""
-    if not len(b):
-        return np.zeros(0)
-    ones, box = np.ones((1, len(y))), np.column_stack([np.zeros(len(y)), upper])
-    answer: Any = linprog(-y, A_ub=A, b_ub=b, A_eq=ones, b_eq=[1.0], bounds=box, method="highs")
-    return np.maximum(-answer.ineqlin.marginals, 0.0) if answer.status == 0 else np.zeros(len(b))

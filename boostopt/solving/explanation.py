@@ -167,11 +167,22 @@ def _facts(program: Program, certificate: Certificate) -> tuple[str, ...]:
     if np.isfinite(certificate.upper):
         facts.append(f"The upper end is proved by {PROOFS[certificate.d_is]}.")
     facts.append(f"Rounding is {certificate.slack:.1e} of each end.")
+    facts += _kinks("f", program.regularizer.kinks(d))
+    if not program.edge_function.exact:  # edges are a pass over U
+        facts += _kinks("G", program.edge_function.kinks(program.margins.edges(d)))
     if (psi > 0).any():
         facts.insert(
             1, f"{int((psi > 0).sum())} examples press against their cap, the most example {int(psi.argmax())}."
         )
     return tuple(facts)
+
+
+def _kinks(function: str, places: Sequence[str]) -> list[str]:
+    """Say where a function has kinks: there its slope is a choice, and the proof depends on it."""
+    if not places:
+        return []
+    more = f" and at {len(places) - NAMED} more" if len(places) > NAMED else ""
+    return [f"{function} has a kink at {', '.join(places[:NAMED])}{more}."]
 
 
 def _infeasible(program: Program, certificate: Certificate) -> Explanation:

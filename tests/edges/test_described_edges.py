@@ -94,11 +94,14 @@ def test_what_is_no_convex_scalar_is_refused(G: Callable[[Any], Any]) -> None:
         DescribedEdges(G).value(np.zeros(3))
 
 
-def test_an_atom_whose_subgradient_cvxpy_does_not_know_is_named() -> None:
-    with pytest.raises(ProblemError, match=r"must know a subgradient.*max\(abs\(e\)\) instead of norm_inf\(e\)"):
-        DescribedEdges(lambda e: cp.norm_inf(e)).subgradient(np.array([0.1, -0.5]))
-    G = DescribedEdges(lambda e: cp.max(cp.abs(e)))
-    np.testing.assert_allclose(G.subgradient(np.array([0.1, -0.5])), [0.0, -1.0])
+@pytest.mark.parametrize("G", [lambda e: cp.norm_inf(e), lambda e: cp.max(cp.abs(e))])
+def test_a_norm_has_a_subgradient_also_where_cvxpy_knows_none(G: Callable[[Any], Any]) -> None:
+    np.testing.assert_allclose(DescribedEdges(G).subgradient(np.array([0.1, -0.5])), [0.0, -1.0])
+
+
+def test_eigenvalues_are_refused_by_name() -> None:
+    with pytest.raises(ProblemError, match=r"lambda_max must not stand.*Write it with norms of vectors"):
+        DescribedEdges(lambda e: cp.lambda_max(cp.diag(e))).value(np.zeros(3))
 
 
 def test_the_conjugate_has_no_model() -> None:

@@ -18,7 +18,7 @@ from test_programs_exported import random_program
 
 import boostopt.exporting.instance
 from boostopt import DataError, OptionError, Program, get_formulation, list_formulations, load_dataset
-from boostopt.authoring import COUNT, CappedSimplex, DescribedRegularizer, parameter, prototype
+from boostopt.authoring import COUNT, Cap, CappedSimplex, DescribedRegularizer, parameter, prototype
 from boostopt.comparison.records import program_digest
 from boostopt.exporting import export
 from boostopt.exporting.conic import conic_program
@@ -289,7 +289,14 @@ def test_a_dual_that_is_not_known_is_refused(tmp_path: Path) -> None:
 
 
 def test_semidefinite_cones_are_refused(tmp_path: Path) -> None:
-    program = own(lambda d: cp.sigma_max(cp.diag(d)))
+    class Spectral(Cap):
+        cones = frozenset({"linear", "semidefinite"})
+
+        def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+            return cp.sigma_max(cp.diag(d)), super().cvxpy_value(d)[1]
+
+    page = prototype("own", lambda p, examples: Spectral(CappedSimplex(examples.c, 2.0)))
+    program = page.bind(np.array([[1.0, 0.5], [-1.0, 0.25], [0.5, -1.0]]))
     with pytest.raises(
         OptionError, match=r"^expected a program of linear, .*; own needs semidefinite cones too. Export the instance"
     ):

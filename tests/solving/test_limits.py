@@ -11,6 +11,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy.sparse
 
 from boostopt import Certificate, ProblemError, get_formulation
 from boostopt.authoring import (
@@ -25,6 +26,7 @@ from boostopt.authoring import (
     RelativeEntropy,
     prototype,
 )
+from boostopt.minorants import trees
 
 NEAR_ONE = [1 - 5e-13, 5e-13]
 TWO_EACH = [[1.0], [-1.0], [1.0], [-1.0]]
@@ -304,9 +306,14 @@ def test_a_function_has_no_value_outside_its_natural_domain() -> None:
         assert program.certify(d=d, w=[1.0]).upper > -1
 
 
-def test_a_gradient_that_is_none_is_noticed() -> None:
-    """CVXPY's gradient of sum_largest with a fractional k violates the subgradient inequality."""
-    program = described(lambda d: cp.sum_largest(d, 1.5), [0.5, 0.3, 0.2]).bind([[0.5], [0.1], [0.7]])
+def test_a_gradient_that_is_none_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """CVXPY's gradient of sum_largest with a fractional k violates the subgradient inequality; it is not asked."""
+    three = [[0.5], [0.1], [0.7]]
+    tail = described(lambda d: cp.sum_largest(d, 1.5), [0.5, 0.3, 0.2]).bind(three)
+    assert tail.certify(d=[0, 0.5, 0.5], w=[1.0]).lower <= tail.solve("cvxpy:clarabel").certificate.upper
+    wrong = scipy.sparse.csr_array(np.array([[0.0, -3.0, 0.0]]))
+    monkeypatch.setattr(trees, "slopes", lambda *_: [wrong])
+    program = described(cp.sum_squares, [0.5, 0.3, 0.2]).bind(three)
     with pytest.raises(ProblemError, match="f must lie above its tangents; it falls below one by"):
         program.certify(d=[0, 0.5, 0.5], w=[1.0])
 

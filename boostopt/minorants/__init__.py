@@ -1,0 +1,1 @@
+"""Affine minorants of convex CVXPY expressions, kinks included."""

@@ -1,0 +1,41 @@
+"""How narrow the intervals of functions with kinks are, and what they cost: python tests/benchmarks/kinked.py [N t tol].
+
+Prints for each function and solver the certified scaled gap, the seconds, and the share of them that the certificate took.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parents[1])]
+
+from kinked import KINKED, kinked_program
+
+SOLVERS = ("cvxpy:clarabel", "cvxpy:scs", "cvxpy:highs")
+
+
+def main(N: int = 300, t: int = 15, tol: float = 1e-6) -> None:
+    print(f"N = {N}, t = {t}, asked for {tol:g}")
+    for name in KINKED:
+        for backend in SOLVERS:
+            program = kinked_program(name, N, t)
+            if backend == "cvxpy:highs" and program.cones != {"linear"}:
+                continue
+            start = time.perf_counter()
+            with warnings.catch_warnings(action="ignore"):
+                solved = program.solve(backend, tol=tol, time_limit=60.0)
+            seconds = time.perf_counter() - start
+            start = time.perf_counter()
+            program.certify(solved.certificate.d, solved.certificate.w)
+            share = (time.perf_counter() - start) / seconds
+            print(
+                f"{name:28s} {backend:15s} {solved.certificate.scaled_gap:8.1e} {seconds:7.2f} s {share:5.0%}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main(*(kind(value) for kind, value in zip((int, int, float), sys.argv[1:], strict=False)))

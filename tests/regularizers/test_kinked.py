@@ -1,0 +1,140 @@
+"""Regularizers and edge functions with kinks certify, and nothing false comes of answers that are noise."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from kinked import KINKED, kinked_program
+from twins import program
+
+from boostopt.edges.maximum import MaximumEdge
+from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.regularizers.described import DescribedRegularizer
+
+
+@pytest.mark.parametrize("name", KINKED)
+def test_a_kink_certifies(name: str) -> None:
+    solved = kinked_program(name, 40, 6).solve("cvxpy:clarabel", tol=1e-6)
+    assert solved.certificate.scaled_gap <= 1e-6
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("backend", ("cvxpy:clarabel", "cvxpy:scs"))
+@pytest.mark.parametrize("name", KINKED)
+def test_a_kink_certifies_whatever_the_solver(name: str, backend: str) -> None:
+    solved = kinked_program(name, 300, 15).solve(backend, tol=1e-6)
+    assert solved.certificate.scaled_gap <= 1e-6
+
+
+def test_the_kinks_are_named() -> None:
+    words = str(kinked_program("distance in total", 40, 6).solve("cvxpy:clarabel", tol=1e-6).explain())
+    assert "f has a kink at d_" in words
+    words = str(kinked_program("G: largest", 40, 6).solve("cvxpy:clarabel", tol=1e-6).explain())
+    assert "G has a kink at e_" in words
+
+
+# What fractions can compute: a piece as CVXPY states it, and its value without any rounding.
+Exact = Callable[[list[Fraction]], Fraction]
+Piece = tuple[Callable[[Any], Any], Exact]
+
+
+def drawn_piece(rng: np.random.Generator, N: int) -> Piece:
+    a, scale = rng.dirichlet(np.ones(N)), float(np.exp(rng.uniform(-3, 3)))
+    A = np.round(rng.normal(size=(int(rng.integers(1, 5)), N)), 2)
+    k, exact_a, exact_A = int(rng.integers(1, N + 1)), list(map(Fraction, a)), [list(map(Fraction, row)) for row in A]
+    s = Fraction(scale)
+
+    def rows(d: list[Fraction]) -> list[Fraction]:
+        return [sum((x * y for x, y in zip(row, d, strict=True)), Fraction(0)) for row in exact_A]
+
+    def off(d: list[Fraction]) -> list[Fraction]:
+        return [x - y for x, y in zip(d, exact_a, strict=True)]
+
+    pieces: list[Piece] = [
+        (lambda d: scale * cp.norm1(d - a), lambda d: s * sum(map(abs, off(d)), Fraction(0))),
+        (lambda d: scale * cp.max(A @ d), lambda d: s * max(rows(d))),
+        (lambda d: scale * cp.norm_inf(A @ (d - a)), lambda d: s * max(map(abs, rows(off(d))))),
+        (lambda d: scale * cp.sum_largest(d, k), lambda d: s * sum(sorted(d)[-k:], Fraction(0))),
+        (
+            lambda d: scale * cp.tv(d),
+            lambda d: s * sum((abs(y - x) for x, y in itertools.pairwise(d)), Fraction(0)),
+        ),
+        (lambda d: scale * cp.square(cp.norm1(d - a)), lambda d: s * sum(map(abs, off(d)), Fraction(0)) ** 2),
+        (
+            lambda d: scale * cp.sum_squares(cp.pos(d - a)),
+            lambda d: s * sum((max(x, 0) ** 2 for x in off(d)), Fraction(0)),
+        ),
+        (
+            lambda d: scale * cp.max(cp.hstack([cp.norm1(d - a), cp.max(A @ d), cp.sum_squares(d)])),
+            lambda d: s * max(sum(map(abs, off(d)), Fraction(0)), *rows(d), sum((x * x for x in d), Fraction(0))),
+        ),
+        (
+            lambda d: scale * cp.norm1(cp.cumsum(d - a)),
+            lambda d: s * sum((abs(sum(off(d)[: n + 1], Fraction(0))) for n in range(N)), Fraction(0)),
+        ),
+    ]
+    return pieces[int(rng.integers(len(pieces)))]
+
+
+def within(d: np.ndarray, upper: np.ndarray) -> list[Fraction]:
+    """The exact point of the capped simplex next to d."""
+    caps = list(map(Fraction, upper))
+    exact = [min(max(Fraction(x), Fraction(0)), u) for x, u in zip(d, caps, strict=True)]
+    missing = 1 - sum(exact)
+    if missing < 0:
+        return [x / sum(exact) for x in exact]
+    room = sum(caps) - sum(exact)
+    return [x + missing * (u - x) / room if room else x for x, u in zip(exact, caps, strict=True)]
+
+
+def noise(rng: np.random.Generator, good: np.ndarray) -> np.ndarray:
+    """An answer: nearly right, wrong, or no answer at all."""
+    n = len(good)
+    return [
+        good + 10.0 ** rng.uniform(-12, -1) * rng.normal(size=n),
+        np.round(good, 2),
+        rng.dirichlet(np.full(n, 0.3)),
+        rng.normal(size=n) * 10.0 ** rng.uniform(-5, 5),
+        np.full(n, np.nan),
+    ][int(rng.integers(5))]
+
+
+def no_false_bound(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    N, t = int(rng.integers(2, 12)), int(rng.integers(1, 5))
+    pieces = [drawn_piece(rng, N) for _ in range(int(rng.integers(1, 4)))]
+    c = rng.choice([1.0, 2.0, 0.5], N)
+    domain = CappedSimplex(c, float(c.sum() * rng.uniform(0.1, 0.9)))
+    U = rng.choice([-1.0, 1.0, 0.5], (N, t))
+    F = DescribedRegularizer(domain, lambda d: sum(f(d) for f, _ in pieces), c / c.sum())
+    pair = program(U, F, MaximumEdge())
+    best = pair.solve("cvxpy:clarabel", tol=1e-6).certificate
+    d = within(best.d, domain.upper)
+    columns = [[Fraction(x) for x in column] for column in U.T.tolist()]
+    edges = [sum((x * y for x, y in zip(column, d, strict=True)), Fraction(0)) for column in columns]
+    value = sum((exact(d) for _, exact in pieces), Fraction(0)) + max(edges)
+    assert best.lower <= value
+    for _ in range(3):
+        found = pair.certify(d=noise(rng, best.d), w=noise(rng, best.w))
+        assert found.lower <= value  # no lower end above a value that is attained
+        assert found.upper >= best.lower
+        assert math.isfinite(found.upper)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_noise_gives_no_false_bound(seed: int) -> None:
+    no_false_bound(seed)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("block", range(8))
+def test_noise_gives_no_false_bound_in_many_programs(block: int) -> None:
+    for seed in range(1000 + 30 * block, 1030 + 30 * block):
+        no_false_bound(seed)
