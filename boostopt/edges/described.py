@@ -22,7 +22,8 @@ from boostopt.edges.base import Active, EdgeFunction, finite, violations
 from boostopt.errors import ProblemError
 from boostopt.expressions import cones_of, cp, made_of, solve_roughly
 from boostopt.minorants.choosing import Minorant, Minorants
-from boostopt.minorants.trees import Tree, in_words, tree_of
+from boostopt.minorants.linearized import in_words
+from boostopt.minorants.trees import Tree, tree_of
 from boostopt.shapes import Array, Float
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from boostopt.expressions import cp, solve_roughly
 from boostopt.minorants.kinks import Kink
-from boostopt.minorants.trees import Choice, Linearized, attained
+from boostopt.minorants.linearized import Choice, Linearized, attained
 from boostopt.shapes import Array, Float
 
 Bound = Callable[[Any, Any], tuple[Any, list[Any]]]

@@ -1,23 +1,11 @@
-"""Convex CVXPY expressions of one variable as trees, and the affine minorants that a tangent point leaves.
-
-For multipliers mu of its entries, <mu, e(d)> has an affine minorant <g, d> + alpha, found from the root down:
-
-    smooth (a leaf)           e(d') >= A d' + b          the tangent at the point; e itself where e is affine
-    smooth, of kinked parts   phi(u) >= phi(v) + J (u - v)   <mu, phi(v) - J v>, and J'mu for its arguments
-    with a kink               <mu, phi(u)> >= <delta, u>     delta chosen from mu D, and delta for its arguments
-
-By the rules of convex programming multipliers of convex arguments come out non-negative, of concave ones non-positive:
-their own minorants bound them from the right side. This is the dual of the expression's conic form with the auxiliary
-variables eliminated: whatever is chosen, nothing is left over that would have to be bounded.
-"""
+"""Convex CVXPY expressions of one variable as trees of their atoms, no deeper than their kinks are."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -26,124 +14,17 @@ import scipy.sparse
 from boostopt.errors import ProblemError
 from boostopt.expressions import cp, slopes
 from boostopt.minorants.kinks import Ball, Kink, Largest, Sums
+from boostopt.minorants.linearized import Choice, Linearized, Step, Tangent
 from boostopt.shapes import Array, Float
 
-Choose = Callable[[Kink, Any, "Choice"], Any]
-"""Chooses delta, of shape (k, m), for an atom with a kink and the multipliers of its results."""
+NORMS = {"abs": 1.0, "norm1": 1.0, "norm_inf": np.inf}
+"""Norms of CVXPY that are no Pnorm, with their p."""
 
-MOST_KINKS = 200
-"""Arguments on a kink that are told apart: where more are, nothing can be concluded from them."""
-
-NORMS = {"abs": np.inf, "norm1": np.inf, "norm_inf": 1.0}
 LARGEST = ("max", "maximum", "min", "minimum")
 CONCAVE = ("min", "minimum")
+"""Atoms that are the largest of their arguments, or minus the largest of minus these."""
+
 EIGENVALUES = ("lambda_max", "lambda_min", "lambda_sum_largest", "normNuc", "sigma_max", "gen_lambda_max")
-
-
-class Linearized(ABC):
-    """An expression at a tangent point."""
-
-    @abstractmethod
-    def pull(self, mu: Any, choose: Choose) -> tuple[Any, Any]:
-        """Return (g, alpha) of a minorant of <mu, e(d)>, as numbers or as CVXPY expressions of what is chosen."""
-
-    @abstractmethod
-    def choices(self) -> list[Choice]:
-        """Return the atoms with kinks, in the order in which `pull` comes to them."""
-
-    @abstractmethod
-    def steepest(self, mu: Float[Array, " m"]) -> Float[Array, " N"]:
-        """Return bounds of |g| over all choices, for bounds mu of the multipliers' sizes."""
-
-    def kinks(self) -> list[Float[Array, " N"]]:
-        """Return the slopes of the arguments that lie on a kink, at most `MOST_KINKS` of them."""
-        rows = (row for choice in self.choices() for row in choice.on_kinks())
-        return list(islice(rows, MOST_KINKS))
-
-
-@dataclass(frozen=True, eq=False)
-class Tangent(Linearized):
-    """A d + b for an expression without kinks; A of shape (m, N), sparse or not."""
-
-    A: Any
-    b: Float[Array, " m"]
-
-    def pull(self, mu: Any, choose: Choose) -> tuple[Any, Any]:
-        return self.A.T @ mu, self.b @ mu
-
-    def choices(self) -> list[Choice]:
-        return []
-
-    def steepest(self, mu: Float[Array, " m"]) -> Float[Array, " N"]:
-        return abs(self.A).T @ mu
-
-
-@dataclass(frozen=True, eq=False)
-class Step(Linearized):
-    """A smooth atom of arguments with kinks: its slopes, shape (m, size of the argument), and what is left."""
-
-    arguments: Sequence[Linearized]
-    slopes: Sequence[Any]
-    rest: Float[Array, " m"]
-
-    def pull(self, mu: Any, choose: Choose) -> tuple[Any, Any]:
-        pulled = [e.pull(J.T @ mu, choose) for e, J in zip(self.arguments, self.slopes, strict=True)]
-        return sum(g for g, _ in pulled), self.rest @ mu + sum(alpha for _, alpha in pulled)
-
-    def choices(self) -> list[Choice]:
-        return [choice for e in self.arguments for choice in e.choices()]
-
-    def steepest(self, mu: Float[Array, " m"]) -> Float[Array, " N"]:
-        steps = zip(self.arguments, self.slopes, strict=True)
-        return np.sum([e.steepest(abs(J).T @ mu) for e, J in steps], axis=0)
-
-
-@dataclass(frozen=True, eq=False)
-class Choice(Linearized):
-    """An atom with kinks: `sign` -1 for a concave one, phi(u) = -max <delta, -u>.
-
-    Attributes
-    ----------
-    arguments
-        What it is of.
-    wires
-        For each argument a sparse matrix, (its size, k m), from delta, column by column, to its multipliers.
-    u
-        sign times the arguments' values, shape (k, m).
-    """
-
-    kink: Kink
-    sign: int
-    arguments: Sequence[Linearized]
-    wires: Sequence[Any]
-    u: Float[Array, "k m"]
-
-    def pull(self, mu: Any, choose: Choose) -> tuple[Any, Any]:
-        delta = choose(self.kink, self.sign * mu, self)
-        flat = delta.ravel(order="F") if isinstance(delta, np.ndarray) else cp.vec(delta, order="F")
-        pulled = [e.pull(self.sign * (W @ flat), choose) for e, W in zip(self.arguments, self.wires, strict=True)]
-        return sum(g for g, _ in pulled), sum(alpha for _, alpha in pulled)
-
-    def choices(self) -> list[Choice]:
-        return [self, *(choice for e in self.arguments for choice in e.choices())]
-
-    def on_kinks(self) -> Iterator[Float[Array, " N"]]:
-        """Yield the slopes of the arguments that lie on a kink of this atom."""
-        for place in np.flatnonzero(self.kink.active(self.u).ravel(order="F")):
-            unit = (np.arange(self.u.size) == place).astype(float)
-            pulled = [e.pull(W @ unit, attained) for e, W in zip(self.arguments, self.wires, strict=True)]
-            yield np.sum([g for g, _ in pulled], axis=0)
-
-    def steepest(self, mu: Float[Array, " m"]) -> Float[Array, " N"]:
-        k = len(self.u)
-        sizes = np.cumsum(mu[::-1])[::-1][None, :] if isinstance(self.kink, Sums) else np.tile(mu, (k, 1))
-        flat = sizes.ravel(order="F")
-        return np.sum([e.steepest(W @ flat) for e, W in zip(self.arguments, self.wires, strict=True)], axis=0)
-
-
-def attained(kink: Kink, mu: Float[Array, " m"], choice: Choice) -> Float[Array, "k m"]:
-    """Choose a subgradient at the point itself."""
-    return kink.attained(choice.u, mu)
 
 
 class Tree(ABC):
@@ -199,6 +80,8 @@ class _Step(Tree):
 
 @dataclass(frozen=True, eq=False)
 class _Kinked(Tree):
+    """An atom with kinks, wired to its arguments as `Choice` says; `shape` is that of delta."""
+
     kink: Kink
     sign: int
     arguments: Sequence[tuple[Any, Tree]]
@@ -270,24 +153,21 @@ def _kink(atom: Any) -> Kink | None:
     if name == "sum_largest":
         _, (k, _) = _wires(atom)
         return Largest(min(float(atom.k), float(k)))
-    argument = atom.args[0] if atom.args else None
-    sign = 0 if argument is None or argument.is_affine() else 1 if argument.is_convex() else -1
-    if name in NORMS:
-        return Ball(NORMS[name], sign)
-    if isinstance(atom, cp.Pnorm) and float(atom.p) > 1.0:
-        p = float(atom.p)
-        return Ball(p / (p - 1.0), sign)
-    return None
+    p = NORMS.get(name, float(atom.p) if isinstance(atom, cp.Pnorm) else 0.0)
+    if p < 1.0:
+        return None
+    (argument,) = atom.args
+    sign = 0 if argument.is_affine() else 1 if argument.is_convex() else -1
+    return Ball(np.inf if p == 1.0 else 1.0 if p == np.inf else p / (p - 1.0), sign)
 
 
 def _wires(atom: Any) -> tuple[list[Any], tuple[int, int]]:
     """Return, for each argument, the matrix from delta to its multipliers, and the shape (k, m) of delta."""
     if len(atom.args) > 1 or type(atom).__name__ in ("abs", "cumsum"):
         k, m = len(atom.args), atom.size
-        return [_selection(_spread(a, atom.shape), i + k * np.arange(m), k * m) for i, a in enumerate(atom.args)], (
-            k,
-            m,
-        )
+        places = [i + k * np.arange(m) for i in range(k)]
+        wires = [_selection(_spread(a, atom.shape), at, k * m) for a, at in zip(atom.args, places, strict=True)]
+        return wires, (k, m)
     (argument,) = atom.args
     entries = np.arange(argument.size).reshape(argument.shape, order="F")
     if atom.axis is None:
@@ -312,9 +192,3 @@ def _selection(entries: Array, places: Array, size: int) -> Any:
 def _numbers(expression: Any) -> Float[Array, " m"]:
     with np.errstate(all="ignore"):  # at the ends of the natural domain
         return np.ravel(np.asarray(expression.value, dtype=np.float64), order="F")
-
-
-def in_words(name: str, slopes: Float[Array, " N"]) -> str:
-    """Return a linear function by the entries that it is made of: d_17, d_3 with d_4, a sum of 12 of d."""
-    entries = np.flatnonzero(slopes)
-    return " with ".join(f"{name}_{n}" for n in entries) if len(entries) < 3 else f"a sum of {len(entries)} of {name}"

@@ -26,7 +26,8 @@ from boostopt.arrays import as_array
 from boostopt.errors import ProblemError, needed, shown
 from boostopt.expressions import called_with, cones_of, cp, made_of, solve_roughly
 from boostopt.minorants.choosing import Choices, Minorant, Minorants
-from boostopt.minorants.trees import Linearized, Tree, in_words, tree_of
+from boostopt.minorants.linearized import Linearized, in_words
+from boostopt.minorants.trees import Tree, tree_of
 from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex

@@ -11,7 +11,8 @@ import numpy as np
 import scipy.sparse
 
 from boostopt.errors import ProblemError
-from boostopt.minorants.trees import Linearized, Tangent, Tree, attained, tree_of
+from boostopt.minorants.linearized import Linearized, Tangent, attained
+from boostopt.minorants.trees import Tree, tree_of
 from boostopt.shapes import Array, Float
 
 MIXING = (0.0, 1e-12, 1e-9, 1e-6)

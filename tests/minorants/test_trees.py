@@ -13,7 +13,8 @@ import pytest
 from boostopt import ProblemError
 from boostopt.minorants.choosing import Choices, Minorants
 from boostopt.minorants.kinks import Kink
-from boostopt.minorants.trees import Choice, Linearized, in_words, tree_of
+from boostopt.minorants.linearized import Choice, Linearized, in_words
+from boostopt.minorants.trees import tree_of
 
 N = 6
 A = np.random.default_rng(0).dirichlet(np.ones(N))
