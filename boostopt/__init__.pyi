@@ -20,8 +20,10 @@ from .certificates.certificate import Certificate as Certificate
 from .certificates.recovery import Recovery as Recovery
 from .checks import Check as Check
 from .checks import CheckReport as CheckReport
+from .checks import check_backend as check_backend
 from .checks import check_edge as check_edge
 from .checks import check_formulation as check_formulation
+from .checks import check_oracle as check_oracle
 from .checks import check_regularizer as check_regularizer
 from .comparison import Benchmark as Benchmark
 from .comparison import Comparison as Comparison

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeVar
 
 T = TypeVar("T")
+E = TypeVar("E", bound="BoostoptError")
 
 
 class BoostoptError(Exception):
     """Base of every error that boostopt raises on purpose."""
+
+    about: Callable[..., Any] | None = None
+    """The user's function whose answer is refused, where it is one."""
 
 
 class ProblemError(BoostoptError, ValueError):
@@ -62,6 +66,12 @@ def needed(value: T | None, what: str) -> T:
     if value is None:
         raise ProblemError(f"expected {what}; got none. That is a fault of boostopt: please report what was called.")
     return value
+
+
+def about(error: E, function: Callable[..., Any]) -> E:
+    """Return an error, said to be about the answer of a function."""
+    error.about = function
+    return error
 
 
 def shown(value: object) -> str:

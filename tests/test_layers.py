@@ -22,7 +22,7 @@ ROOT = Path(boostopt.__file__).parent
 LEVELS = (
     {"errors", "shapes", "streams", "text", "threads", "lazy", "live"},
     {"arguments", "arrays", "frames"},
-    {"margins", "files", "expressions"},
+    {"margins", "files", "expressions", "sources"},
     {"minorants"},
     {"regularizers", "edges", "typesetting"},
     {"certificates"},
@@ -69,7 +69,8 @@ def imports(path: Path) -> set[str]:
 
 
 def sources() -> list[Path]:
-    return [path for path in sorted(ROOT.rglob("*.py")) if "formulations" not in path.relative_to(ROOT).parts]
+    apart = {"formulations", "templates"}
+    return [path for path in sorted(ROOT.rglob("*.py")) if not apart & set(path.relative_to(ROOT).parts)]
 
 
 def test_every_module_has_a_level() -> None:
@@ -106,6 +107,12 @@ def test_pages_use_only_what_is_exported_to_authors_and_other_pages() -> None:
     pages = {f"boostopt.formulations.{page.stem}" for page in (ROOT / "formulations").glob("*.py")}
     for page in (ROOT / "formulations").glob("*.py"):
         assert imports(page) <= {"boostopt.authoring", *pages}, page
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "templates").glob("*.py")), ids=lambda path: path.stem)
+def test_templates_use_only_what_users_are_told_of(path: Path) -> None:
+    public = {"boostopt.authoring", "boostopt.oracles", *(f"boostopt.{name}" for name in boostopt.__all__)}
+    assert imports(path) <= public
 
 
 SETS = {"standard.py"}

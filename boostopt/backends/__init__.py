@@ -9,6 +9,7 @@ from importlib.metadata import EntryPoint, entry_points
 
 from boostopt.backends.base import Backend
 from boostopt.errors import OptionError, shown, unknown_name
+from boostopt.sources import is_path, one_class
 
 ENTRY_POINTS = "boostopt.backends"
 
@@ -47,14 +48,14 @@ def list_backends() -> list[str]:
 
 
 def get_backend(which: object) -> Backend:
-    """Return a backend by name; a backend is returned as it is.
+    """Return a backend by name, or by the path of a Python file that defines one; a backend is returned as it is.
 
     "cvxpy:<solver>:<form>" pins a solver to one form, "isolated:<name>" runs a backend in a process of its own.
 
     Raises
     ------
     OptionError
-        There is no backend of that name.
+        There is no backend of that name, or the file does not define exactly one.
     SolverNotFound
         The name is that of a solver that CVXPY supports but that is not installed.
     """
@@ -70,6 +71,8 @@ def get_backend(which: object) -> Backend:
             'Pass backend="auto" to solve, with isolate=True for processes of their own, or name one of '
             f"{', '.join(list_backends())}."
         )
+    if is_path(which):
+        return _made(one_class(which, Backend, "a backend"), which)
     if which == OWN:
         from boostopt.backends.interior import InteriorBackend
 
@@ -88,6 +91,17 @@ def get_backend(which: object) -> Backend:
         open_name: Callable[[str], Backend] = getattr(import_module(module), function)
         return open_name(which)
     raise unknown_name("backend", which, [AUTO, *list_backends()])
+
+
+def _made(made: type[Backend], where: str) -> Backend:
+    """Make the backend of a file."""
+    try:
+        return made()
+    except Exception as failure:
+        raise OptionError(
+            f"the backend {made.__name__} in {where} must be made without arguments; it raises "
+            f"{type(failure).__name__}: {failure}. Mend it."
+        ) from failure
 
 
 def check_backend(which: object) -> None:

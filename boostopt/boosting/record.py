@@ -39,6 +39,8 @@ class Record:
         The class of more examples, 1 or -1.
     reason
         Why the run stopped, "" while it has not.
+    page_digest
+        SHA-256 of the file of the user's that stated the formulation; "" for one of no file.
     """
 
     problem: Problem
@@ -52,3 +54,4 @@ class Record:
     guarantee: float | None
     majority: int
     reason: str = ""
+    page_digest: str = ""

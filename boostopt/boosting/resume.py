@@ -25,6 +25,7 @@ from boostopt.boosting.trace import Trace
 from boostopt.errors import DataError, OptionError
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.given import AN_EDGE
+from boostopt.sources import text_digest
 from boostopt.threads import one_thread
 
 LONG = 1000
@@ -64,6 +65,7 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions) -> R
         oracle_state=oracle.state(),
         guarantee=guarantee,
         majority=majority,
+        page_digest=text_digest(problem.page.stated_in),
     )
     return record if options.start is None else _continued(record, oracle, options.start.record)
 
@@ -127,7 +129,9 @@ def _resumed(
     """Return the record of a checkpoint, checked to be of this run."""
     record, _ = load(checkpoint, problem.page)
     before, now = record.problem.first, problem.first
+    stated = text_digest(problem.page.stated_in)
     for what, then, today in (
+        ("text of the formulation", (record.page_digest or stated)[:12], stated[:12]),
         ("examples and class", record.digest, oracle.digest),
         ("update", record.problem.update, problem.update),
         ("parameters", vars(before.parameters), vars(now.parameters)),

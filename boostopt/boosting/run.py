@@ -17,7 +17,7 @@ from boostopt.boosting.history import Round
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.record import FINAL_WEIGHTS, Record
 from boostopt.boosting.rules import RULES
-from boostopt.boosting.saving import load, save
+from boostopt.boosting.saving import load, save, warn_of_change
 from boostopt.boosting.soft_margin import FEASIBLE, ClassCertificate, Goal
 from boostopt.boosting.state import PAST, Bounds
 from boostopt.boosting.trace import Trace
@@ -254,7 +254,10 @@ class Run:
 
     @classmethod
     def load(cls, path: str | PathLike[str], formulation: Any = None) -> Run:
-        """Return a run that was saved; a formulation of one's own must be passed.
+        """Return a run that was saved; a formulation of one's own must be passed, by its path if it has one.
+
+        A UserWarning says where that file has changed since. Hypotheses of one's own are read where the file that
+        defines them has been imported.
 
         Raises
         ------
@@ -262,6 +265,7 @@ class Run:
             The file is not there, is no saved run, was made by another version, or is damaged.
         """
         record, final = load(path, formulation)
+        warn_of_change(record)
         return cls.finished(record, None, loaded=True) if final is None else cls(record, *final, loaded=True)
 
     def __repr__(self) -> str:

@@ -11,7 +11,8 @@ import dataclasses
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping
+import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -32,9 +33,10 @@ from boostopt.boosting.trace import Trace
 from boostopt.errors import BoostoptError, DataError, OptionError, SolverNotFound
 from boostopt.files import half_written, read_npz, replace_file, save_arrays
 from boostopt.margins import Margins
-from boostopt.oracles.base import Hypothesis
-from boostopt.oracles.saving import from_state, to_state
+from boostopt.oracles.saving import restored_hypothesis, to_state
+from boostopt.programs.formulation import Formulation
 from boostopt.shapes import Array, Float
+from boostopt.sources import text_digest
 
 KIND, FORMAT = "boostopt run", 1
 
@@ -154,6 +156,7 @@ def _described(record: Record) -> dict[str, Any]:
     start = state.start
     return {
         "formulation": problem.page.name,
+        "page": _page(record),
         "given": dict(problem.settings),
         "update": problem.update,
         "epsilon": problem.epsilon,
@@ -187,11 +190,40 @@ def _described(record: Record) -> dict[str, Any]:
     }
 
 
+def _page(record: Record) -> dict[str, str] | None:
+    """Return the file of the user's that stated the formulation, by its name and its text; None for none."""
+    path = record.problem.page.stated_in
+    return None if path is None else {"file": Path(path).name, "digest": record.page_digest}
+
+
+def _page_of(about: Mapping[str, Any], formulation: Any) -> tuple[Formulation[Any], str]:
+    """Return the page of a run, and the digest of the file that stated it when the run was made; "" for no file."""
+    stated = about.get("page") or {"file": "", "digest": ""}
+    file, digest, name = str(stated["file"]), str(stated["digest"]), about["formulation"]
+    if formulation is None and file:
+        raise DataError(
+            f"it is a run of {name}, which a file {file} stated: pass the path of that file, formulation={file!r}"
+        )
+    page = page_of(name if formulation is None else formulation)
+    if page.name != name:
+        raise DataError(f"it is a run of {name} and not of {page.name}: pass its own formulation")
+    return page, digest
+
+
+def warn_of_change(record: Record) -> None:
+    """Warn where the file that states the formulation says something else than it did."""
+    path = record.problem.page.stated_in
+    if record.page_digest and path and text_digest(path) != record.page_digest:
+        warnings.warn(
+            f"{Path(path).name} has changed since this run was made: what is computed is computed by what it says "
+            "now, and the upper end over the class is as it was recorded. Run.verify_class proves it anew.",
+            stacklevel=3,
+        )
+
+
 def _record(about: Mapping[str, Any], formulation: Any) -> Record:
     """Return the record that was described."""
-    page = page_of(about["formulation"] if formulation is None else formulation)
-    if page.name != about["formulation"]:
-        raise DataError(f"it is a run of {about['formulation']} and not of {page.name}: pass its own formulation")
+    page, page_digest = _page_of(about, formulation)
     # Files of the first boosters call their update a projection.
     update = page.update if page.update == "reweighting" else about["update"]
     problem = Problem.of(page, about["c"], about["d0"], about["epsilon"], update, about["given"])
@@ -214,6 +246,7 @@ def _record(about: Mapping[str, Any], formulation: Any) -> Record:
         guarantee=about["guarantee"],
         majority=about["majority"],
         reason=about["reason"],
+        page_digest=page_digest,
     )
 
 
@@ -278,21 +311,6 @@ def _bounds(saved: Mapping[str, Any], problem: Problem, collected: Collected) ->
         bounds.upper >= least - CLAIM * max(1.0, abs(least)), "a bound of the class that its hypotheses contradict"
     )
     return bounds
-
-
-def restored_hypothesis(state: Mapping[str, Any]) -> Hypothesis:
-    """Return a hypothesis that was saved: one of boostopt's, or of a class of the user's that says its kind."""
-    made = next((made for made in _classes_of(Hypothesis) if vars(made).get("kind") == state["kind"]), None)
-    if made is None or made.__module__.startswith("boostopt."):
-        return from_state(state)
-    return made.restored({name: value for name, value in state.items() if name != "kind"})
-
-
-def _classes_of(base: type[Hypothesis]) -> Iterator[type[Hypothesis]]:
-    """Yield the classes below another one, the last one stated first."""
-    for made in reversed(base.__subclasses__()):
-        yield made
-        yield from _classes_of(made)
 
 
 def _packed(start: WarmStart) -> dict[str, Array] | None:

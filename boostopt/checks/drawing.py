@@ -79,19 +79,20 @@ def draw_instances(
     infeasible = 0
     for k in range(number):
         instance: Instance | None = None
-        refused, hopeless = "", False
+        refused, hopeless = ProblemError(""), False
         for attempt in range(ATTEMPTS):
             rng = np.random.default_rng([random_state, k, attempt])
             try:
                 instance = _draw(page, rng, k, parameters, zeros=attempt < ATTEMPTS // 2)
             except ProblemError as refusal:
-                refused = str(refusal)
+                refused = refusal
                 continue
             hopeless = _is_infeasible(instance.program)
             if not (infeasible and hopeless) and (hopeless or _has_room(instance.program)):
                 break
         if instance is None:
-            raise PieceFailed(f"no random instance can be bound; the last of {ATTEMPTS} was refused: {refused}")
+            told = f"no random instance can be bound; the last of {ATTEMPTS} was refused: {refused}"
+            raise PieceFailed(told) from refused
         infeasible += hopeless
         instances.append(instance)
     return instances

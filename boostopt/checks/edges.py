@@ -37,6 +37,7 @@ from boostopt.checks.modelling import curvature, minimum, modelled, violation
 from boostopt.checks.points import SOLVES, EdgeProbe, beyond
 from boostopt.checks.report import CheckReport
 from boostopt.checks.statements import cones, cvxpy_value
+from boostopt.checks.suspects import of_edges, suspected
 from boostopt.edges.base import Active, EdgeFunction
 from boostopt.errors import OptionError, shown
 
@@ -71,7 +72,7 @@ def check_edge(G: object, t: int = 3, random_state: int = 0) -> CheckReport:
     random_state = seed("random_state", random_state)
     probe = EdgeProbe(G, t, random_state, SOLVES)
     checks = tuple(made(name, check(probe)) for name, check in EDGE_CHECKS.items())
-    return CheckReport(f"{type(G).__name__} of {t} edges", checks)
+    return CheckReport(f"{type(G).__name__} of {t} edges", suspected(checks, of_edges(G, t)))
 
 
 def _project(probe: EdgeProbe) -> Measurements:

@@ -17,6 +17,7 @@ import numpy as np
 
 from boostopt.checks.report import Check
 from boostopt.shapes import Array, Float
+from boostopt.sources import place_of_failure
 
 ROUNDING = 1e-9
 """Relative size of what counts as rounding: closed forms are right to 1e-12 or so, mistakes are seldom below 1e-4."""
@@ -130,7 +131,7 @@ def made(name: str, measurements: Measurements) -> Check:
                 worst = item if worst is None or _severity(item) > _severity(worst) else worst
     except PieceFailed as failure:
         before = [told(worst)] if worst is not None and failed else []
-        return Check(name, False, np.inf, 0.0, "; before that ".join([str(failure), *before]))
+        return Check(name, False, np.inf, 0.0, "; before that ".join([str(failure), *before]), places_of(failure))
     counted = [f"{words} at {part} of {whole}" if whole else words for words, (part, whole) in remarks.items()]
     if worst is None:
         if skipped:
@@ -138,6 +139,12 @@ def made(name: str, measurements: Measurements) -> Check:
         return Check(name, False, np.inf, 0.0, "; ".join(["nothing could be compared", *counted]))
     words = [f"{failed} of {count} compared fail; worst: {told(worst)}"] if failed else [f"{count} compared"]
     return Check(name, not failed, float(worst.value), worst.tolerance, "; ".join([*words, *counted, *skipped]))
+
+
+def places_of(failure: PieceFailed) -> tuple[str, ...]:
+    """Return where a piece raised, as the places of a check; none where that is in no file of a user."""
+    where = "" if failure.__cause__ is None else place_of_failure(failure.__cause__)
+    return (where,) if where else ()
 
 
 def told(item: Measured) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,13 +22,15 @@ from boostopt.checks.measuring import (
     apart,
     ask,
     made,
+    places_of,
     scale_of,
 )
 from boostopt.checks.points import RegularizerProbe
 from boostopt.checks.printed import PageProbe
 from boostopt.checks.regularizers import REGULARIZER_CHECKS
 from boostopt.checks.report import Check, CheckReport
-from boostopt.errors import ProblemError, unknown_name
+from boostopt.checks.suspects import functions_run, of_page, suspected
+from boostopt.errors import BoostoptError, ProblemError, unknown_name
 from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import read
@@ -79,7 +82,7 @@ def _checks(page: Formulation[Any], random_state: int, parameters: dict[str, Any
     try:
         instances = draw_instances(page, random_state, INSTANCES, parameters)
     except PieceFailed as failure:
-        return (Check("binds", False, np.inf, 0.0, str(failure)),)
+        return (_unbound(failure, lambda: draw_instances(page, random_state, 1, parameters)),)
     probes = [PageProbe(page, instance, random_state + k) for k, instance in enumerate(instances)]
     checks = [Check("binds", True, 0.0, 0.0, f"{len(instances)} instances")]
     for name, check in REGULARIZER_CHECKS.items():
@@ -88,7 +91,15 @@ def _checks(page: Formulation[Any], random_state: int, parameters: dict[str, Any
         checks.append(made(f"G: {name}", _over(probes, (check(one.G) for one in probes))))
     for name, check in PAGE_CHECKS.items():
         checks.append(made(name, _over(probes, (check(one) for one in probes))))
-    return tuple(checks)
+    first, given = instances[0].program, instances[0]
+    bind = partial(bound, page, probes[0].U, given.c, given.d0, given.values)
+    return suspected(checks, of_page(page, first.regularizer, first.edge_function, bind))
+
+
+def _unbound(failure: PieceFailed, draw: Callable[[], Any]) -> Check:
+    """Return the check that fails where a page cannot be bound; an expression that is refused, by its line."""
+    last = functions_run(draw)[-1:] if isinstance(failure.__cause__, BoostoptError) and failure.__cause__.about else []
+    return Check("binds", False, np.inf, 0.0, str(failure), tuple(dict.fromkeys([*last, *places_of(failure)])))
 
 
 def _over(probes: list[PageProbe], streams: Iterable[Measurements]) -> Measurements:

@@ -34,8 +34,11 @@ from boostopt.checks.measuring import (
 )
 from boostopt.checks.modelling import curvature, minimum, violation
 from boostopt.checks.points import FAR, SOLVES, RegularizerProbe
+from boostopt.checks.pointwise import argmax, slope, strong_convexity
+from boostopt.checks.pointwise import curvature as bent
 from boostopt.checks.report import CheckReport
 from boostopt.checks.statements import cones, cvxpy_value
+from boostopt.checks.suspects import of_regularizer, suspected
 from boostopt.errors import OptionError, shown
 from boostopt.regularizers.base import Regularizer, Stationarity
 
@@ -83,7 +86,7 @@ def check_regularizer(F: object, random_state: int = 0) -> CheckReport:
         )
     probe = RegularizerProbe(F, seed("random_state", random_state), SOLVES)
     checks = tuple(made(name, check(probe)) for name, check in REGULARIZER_CHECKS.items())
-    return CheckReport(type(F).__name__, checks)
+    return CheckReport(type(F).__name__, suspected(checks, of_regularizer(F)))
 
 
 def _minimizer(probe: RegularizerProbe) -> Measurements:
@@ -273,6 +276,10 @@ REGULARIZER_CHECKS: dict[str, Callable[[RegularizerProbe], Measurements]] = {
     "stationarity": _stationarity,
     "convexity": _convexity,
     "gaps": _gaps,
+    "slope": slope,
+    "argmax": argmax,
+    "curvature": bent,
+    "strong_convexity": strong_convexity,
     "cvxpy-value": _cvxpy_value,
     "cvxpy-conjugate": _cvxpy_conjugate,
     "value_bound": value_bound,

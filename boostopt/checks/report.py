@@ -41,6 +41,9 @@ class Check:
         What that value may be at most.
     words
         What was compared and how often; for a failure at which argument, and by how much.
+    places
+        For a failure, the functions of one's own that it speaks against, the most suspicious first, each as
+        "file.py:31 in Class.method"; empty where none of them stands in a file of one's own.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Check:
     worst: float
     tolerance: float
     words: str
+    places: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -83,6 +87,12 @@ class CheckReport:
         return all(check.passed for check in self.checks)
 
     @property
+    def suspect(self) -> str:
+        """The place to look at first, as "file.py:31 in Class.method"; "" where nothing failed, or none is known."""
+        first = [check.places[0] for check in self.failures if check.places]
+        return max(first, key=first.count, default="")
+
+    @property
     def failures(self) -> tuple[Check, ...]:
         """The checks that did not pass."""
         return tuple(check for check in self.checks if not check.passed)
@@ -97,14 +107,15 @@ class CheckReport:
         """
         if self.passed:
             return self
-        lines = "\n".join(f"  {check.name}: {check.words}" for check in self.failures)
+        lines = "\n".join(f"  {check.name}: {_words(check)}" for check in self.failures)
+        advice = f"Look first at {self.suspect}" if self.suspect else "Mend what the words name"
         raise ChecksFailed(
             f"expected {self.subject} to pass {len(self)} checks; {len(self.failures)} failed:\n{lines}\n"
-            "Mend what the words name; the first failure often explains the others."
+            f"{advice}; one mistake often fails several checks."
         )
 
     def __str__(self) -> str:
-        return "\n".join([self._headline(), *_table(self.checks, WORDS_WIDTH)])
+        return "\n".join([*self._head(WORDS_WIDTH + MARGIN), *_table(self.checks, WORDS_WIDTH)])
 
     def text(self, width: int, every: bool) -> str:
         """Return the verdict over all and, below it, the checks that failed or all of them.
@@ -118,9 +129,8 @@ class CheckReport:
         """
         checks = self.checks if every else self.failures
         names = max((len(check.name) for check in checks), default=0)
-        headline = textwrap.wrap(self._headline(), width, break_on_hyphens=False)
         table = _table(checks, max(width - MARGIN - names, LEAST_WIDTH)) if checks else []
-        return "\n".join([*headline, *table])
+        return "\n".join([*self._head(width), *table])
 
     def _repr_html_(self) -> str:
         cells = ("", "check", "measured", "tolerance", "in words")
@@ -129,10 +139,17 @@ class CheckReport:
             f'<tr style="color:{"inherit" if check.passed else "#b00020"}">'
             f"<td>{_verdict(check)}</td><td>{html.escape(check.name)}</td>"
             f"<td>{_number(check.worst)}</td><td>{_number(check.tolerance)}</td>"
-            f'<td style="text-align:left">{html.escape(check.words)}</td></tr>'
+            f'<td style="text-align:left">{html.escape(_words(check))}</td></tr>'
             for check in self.checks
         )
         return f"<table><caption>{html.escape(self._headline())}</caption><tr>{head}</tr>{rows}</table>"
+
+    def _head(self, width: int) -> list[str]:
+        """Return the lines above the table: the verdict, and where to look."""
+        look = [f"look first at {self.suspect}"] if self.suspect else []
+        return [
+            line for text in (self._headline(), *look) for line in textwrap.wrap(text, width, break_on_hyphens=False)
+        ]
 
     def _headline(self) -> str:
         """The subject and the verdict over all."""
@@ -153,11 +170,16 @@ def _table(checks: Sequence[Check], width: int) -> list[str]:
     names = max((len(check.name) for check in checks), default=0)
     lines = [f"{'':<6}  {'check':<{names}}  {'measured':>8}  {'allowed':>8}  in words"]
     for check in checks:
-        words = textwrap.wrap(check.words, width, break_on_hyphens=False) or [""]
+        words = textwrap.wrap(_words(check), width, break_on_hyphens=False) or [""]
         numbers = f"{_number(check.worst):>8}  {_number(check.tolerance):>8}"
         lines.append(f"{_verdict(check):<6}  {check.name:<{names}}  {numbers}  {words[0]}")
         lines += [" " * (MARGIN + names) + line for line in words[1:]]
     return [line.rstrip() for line in lines]
+
+
+def _words(check: Check) -> str:
+    """Return the words of a check, the places that it speaks against before them."""
+    return f"{', '.join(check.places)}: {check.words}" if check.places else check.words
 
 
 def _verdict(check: Check) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from functools import partial
 from typing import Any
 
 from boostopt import oracles
@@ -12,6 +13,7 @@ from boostopt.errors import OptionError, shown, unknown_name
 from boostopt.oracles import Oracle
 from boostopt.oracles.estimators import FittingOracle
 from boostopt.shapes import Array, Float, Int8
+from boostopt.sources import is_path, one_class
 
 BASES: Mapping[str, str] = {
     "stump": "DecisionStumps",
@@ -46,9 +48,10 @@ def oracle_of(
     Parameters
     ----------
     base
-        A name from `BASES`, a classifier that is not fitted, or a function of (X, y, c) that returns an oracle.
+        A name from `BASES`, the path of a Python file that defines one class of oracles, a classifier that is not
+        fitted, or a function of (X, y, c) that returns an oracle.
     options
-        Further arguments of the oracle by name.
+        Further arguments of the oracle by name; none for a function.
     reflexive
         Whether negations belong to the class. A function of one's own has said that itself.
     seed
@@ -62,6 +65,8 @@ def oracle_of(
         There is no such base or option, or the function returns something else.
     """
     arguments = dict(options or {})
+    if is_path(base):
+        base, arguments = partial(one_class(base, Oracle, "an oracle"), **arguments), {}
     if callable(base) and not hasattr(base, "fit"):
         return _own(base, arguments, X, y, c)
     kind = _kind(base)

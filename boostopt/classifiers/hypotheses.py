@@ -15,7 +15,7 @@ from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles.base import Hypothesis, State
 from boostopt.oracles.features import Features, checked_features
 from boostopt.oracles.fitted import hypothesis_values, name_of
-from boostopt.oracles.saving import from_state, to_state
+from boostopt.oracles.saving import restored_hypothesis, to_state
 from boostopt.shapes import Array, Float, Int
 
 
@@ -263,7 +263,7 @@ class Negation(Hypothesis):
 
     @classmethod
     def restored(cls, state: State) -> Negation:
-        return cls(from_state(state["of"]))
+        return cls(restored_hypothesis(state["of"]))
 
 
 def check_values(values: str | None, own: str, kind: str) -> None:

@@ -54,7 +54,8 @@ class MarginBoostClassifier(BoostedClassifier):
     base
         The class of hypotheses: "stump" decision stumps, "feature" the features themselves, "kernel" kernel values with
         a training example, "rbf" RBF networks with adaptive centres; a classifier of scikit-learn's kind that is not
-        fitted; or a function of (X, y, c), features, labels -1 and 1 and multiplicities, that returns an oracle.
+        fitted; a function of (X, y, c), features, labels -1 and 1 and multiplicities, that returns an oracle; or the
+        path of a Python file that defines one class of oracles made so.
     reflexive
         Whether the negation of each hypothesis belongs to the class. A function as base has said that itself.
     final_weights

@@ -20,15 +20,15 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import file_path
-from boostopt.boosting.saving import MALFORMED, META, Writer, restored_hypothesis, with_arrays
+from boostopt.boosting.saving import MALFORMED, META, Writer, with_arrays
 from boostopt.boosting.soft_margin import ClassCertificate
 from boostopt.classifiers.scorers import Scorer
 from boostopt.errors import BoostoptError, DataError, OptionError
 from boostopt.files import read_npz, replace_file, write_npz
 from boostopt.oracles import Feature, Fitted, Hypothesis, KernelColumn, RBFHypothesis, Stump
-from boostopt.oracles.saving import to_state
-from boostopt.programs.catalogue import is_path
+from boostopt.oracles.saving import restored_hypothesis, to_state
 from boostopt.shapes import Array, Float
+from boostopt.sources import is_path
 
 KIND, FORMAT = "boostopt classifier", 1
 
@@ -218,6 +218,8 @@ def _plain(value: Any) -> Any:
     """Return a parameter as JSON has it; None where it is more than that, such as an estimator or a generator."""
     if isinstance(value, np.generic):
         value = value.item()
+    if is_path(value):  # of an oracle, which a further fit would run
+        return None
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Mapping):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from boostopt.cli import boost, certify, check, compare, export, fit, listing, path, predict, report, verify
+from boostopt.cli import boost, certify, check, compare, export, fit, listing, new, path, predict, report, verify
 from boostopt.cli.application import app, say_unwritten
 from boostopt.streams import give_up_output, steady_streams
 
@@ -16,6 +16,7 @@ __all__ = [
     "fit",
     "listing",
     "main",
+    "new",
     "path",
     "predict",
     "report",

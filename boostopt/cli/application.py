@@ -106,7 +106,7 @@ def output() -> Console:
     return Console(highlight=False, width=None if terminal else PIPE_WIDTH)
 
 
-def command(name: str) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
+def command(name: str, group: typer.Typer = app) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
     """Make a function a command: what it returns is the exit status, 0 for None; bad input ends in words.
 
     A parameter that is a record stands for its fields, each an option of its name.
@@ -133,7 +133,7 @@ def command(name: str) -> Callable[[Callable[..., int | None]], Callable[..., in
             [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
         )
         run.__annotations__ = {option.name: option.annotation for option in options}
-        app.command(name)(run)
+        group.command(name)(run)
         return function
 
     return register

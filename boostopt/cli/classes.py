@@ -10,6 +10,7 @@ import numpy as np
 from boostopt.data.datasets import Dataset
 from boostopt.errors import OptionError, needed, unknown_name
 from boostopt.oracles import GivenMargins, Oracle
+from boostopt.sources import is_path
 
 TREE = "tree"
 """The class of decision trees, which scikit-learn fits."""
@@ -29,7 +30,7 @@ def oracle_of_data(
     Raises
     ------
     OptionError
-        There is no such class or option, or the data are a margin matrix, whose columns are the class.
+        There is no such class, file or option, or the data are a margin matrix, whose columns are the class.
     """
     d0 = dataset.d0
     if d0 is not None and dataset.c is not None:
@@ -43,7 +44,7 @@ def oracle_of_data(
         return GivenMargins(dataset.U, c=dataset.c, reflexive=bool(reflexive)), d0
     from boostopt.classifiers.bases import BASES, oracle_of
 
-    if name is not None and name not in (*BASES, TREE):
+    if name is not None and name not in (*BASES, TREE) and not is_path(name):
         raise unknown_name("oracle", name, (*BASES, TREE))
     check_options(name or "stump", options, "--oracle")
     base = _tree(options) if name == TREE else name or "stump"
@@ -71,6 +72,9 @@ def _tree(options: dict[str, Any]) -> Any:
 def check_options(kind: str, options: Iterable[str], flag: str) -> None:
     """Raise OptionError for an option that a class of hypotheses does not have, and say which class has it."""
     from boostopt.classifiers.bases import BASES
+
+    if is_path(kind):  # the arguments of its own class, which says so itself
+        return
 
     for name in options:
         if name not in _options_of(kind):

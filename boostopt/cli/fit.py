@@ -40,6 +40,7 @@ from boostopt.data.datasets import Table, load_table
 from boostopt.errors import BoostoptError, DataError, OptionError, unknown_name
 from boostopt.programs.catalogue import default_formulation
 from boostopt.programs.formulation import Formulation
+from boostopt.sources import is_path
 from boostopt.streams import printable, stdout_to_stderr
 from boostopt.text import counted, interval
 
@@ -72,7 +73,9 @@ def fit_command(
     epsilon: Accuracy = None,
     eta: Eta = None,
     set: Set = None,
-    base: Annotated[str, typer.Option(help="Class of hypotheses: stump, feature, kernel or rbf.")] = "stump",
+    base: Annotated[
+        str, typer.Option(help="Class of hypotheses: stump, feature, kernel, rbf or the file of an oracle.")
+    ] = "stump",
     option: Annotated[
         list[str] | None, typer.Option(help="An option of that class, as name=value: kernel=rbf, gamma=0.5, K=10, ...")
     ] = None,
@@ -154,7 +157,7 @@ def fit_command(
 
 def _check_base(base: str) -> None:
     """Raise OptionError for a class of hypotheses that no model file holds, before anything is fitted."""
-    if base in BASES_IN_FILES:
+    if base in BASES_IN_FILES or is_path(base):
         return
     if base in FITTED:
         raise OptionError(

@@ -58,7 +58,7 @@ AT_LEAST_ONE: dict[str, Any] = {"parser": count, "metavar": "<int>"}
 DATA_HELP = (
     "breast_cancer, digits, iris, wine, or a file: svmlight (.gz, .bz2, .xz too), .csv, .tsv, .npz with X and y or U."
 )
-BACKEND_HELP = "What solves the programs; auto chooses."
+BACKEND_HELP = "What solves the programs; auto chooses. A name, or the file of a backend."
 
 FormulationName = Annotated[str, typer.Argument(help="Name (see `boostopt list`) or path of a page.")]
 Data = Annotated[str, typer.Option(help=DATA_HELP)]
@@ -94,7 +94,10 @@ Tol = Annotated[float, typer.Option(**NUMBER, help="Gap wanted, over max(1, |low
 
 Oracle = Annotated[
     str | None,
-    typer.Option(help="Class of hypotheses: stump (the default), feature, kernel, rbf or tree; not for data with U."),
+    typer.Option(
+        help="Class of hypotheses: stump (the default), feature, kernel, rbf, tree or the file of an oracle; not for "
+        "data with U."
+    ),
 ]
 OracleOptions = Annotated[
     list[str] | None,

@@ -18,6 +18,8 @@ from boostopt.data.datasets import Table, load_features
 from boostopt.data.tables import written_table
 from boostopt.errors import DataError, OptionError, listed
 from boostopt.files import replace_file
+from boostopt.oracles import Oracle
+from boostopt.sources import one_class
 from boostopt.streams import stdout_to_stderr
 
 NAMED = 6
@@ -33,6 +35,9 @@ def predict_command(
     ],
     label: Label = "label",
     out: Annotated[str | None, typer.Option(help="Write the predictions into this file and not to the output.")] = None,
+    base: Annotated[
+        str | None, typer.Option(help="File of the oracle, where the model was fitted to hypotheses of one's own.")
+    ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Add the values of the decision function.")] = False,
 ) -> None:
     """Predict the class of each row, as CSV with the header "prediction".
@@ -53,6 +58,8 @@ def predict_command(
                 f"expected a model file, as `boostopt fit` writes it; {model!r} is none, or it is truncated. "
                 "Pass that file, or fit the model anew."
             )
+        if base is not None:  # its hypotheses are known from then on
+            one_class(base, Oracle, "an oracle")
         from boostopt.estimators import MarginBoostClassifier
 
         fitted = MarginBoostClassifier.load(model)

@@ -60,7 +60,9 @@ def program_digest(program: Program) -> str:
     for array in (program.examples.c, program.examples.d0):
         digest.update(np.ascontiguousarray(array).data)
     digest.update(program.margins.digest().encode())
-    page = getattr(sys.modules.get(type(program.formulation).__module__), "__file__", None)
+    page = program.formulation.stated_in or getattr(
+        sys.modules.get(type(program.formulation).__module__), "__file__", None
+    )
     digest.update(Path(page).read_bytes() if page else b"")
     return digest.hexdigest()
 

@@ -8,7 +8,7 @@ that no edge of its class exceeds, the whole class is bounded by it, and not onl
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -174,6 +174,10 @@ class Oracle(ABC):
         ProblemError
             The class has no such hypothesis. Oracles that bound their class refuse all that are not in it.
         """
+        return None
+
+    def members(self) -> Iterable[Hypothesis] | None:
+        """Return all hypotheses of a class that has few: checks hold `best` against them. None where it has many."""
         return None
 
     @abstractmethod

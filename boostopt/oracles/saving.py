@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any
 
@@ -24,6 +24,21 @@ def to_state(hypothesis: Hypothesis) -> dict[str, Any]:
     return {"kind": hypothesis.kind, **hypothesis.state()}
 
 
+def restored_hypothesis(state: State) -> Hypothesis:
+    """Return a hypothesis that was saved: one of boostopt's, or of a class of the user's that says its kind."""
+    made = next((made for made in _classes_of(Hypothesis) if vars(made).get("kind") == state["kind"]), None)
+    if made is None or made.__module__.startswith("boostopt."):
+        return from_state(state)
+    return made.restored({name: value for name, value in state.items() if name != "kind"})
+
+
+def _classes_of(base: type[Hypothesis]) -> Iterator[type[Hypothesis]]:
+    """Yield the classes below another one, the last one stated first."""
+    for made in reversed(base.__subclasses__()):
+        yield made
+        yield from _classes_of(made)
+
+
 def from_state(state: State) -> Hypothesis:
     """Return the hypothesis that was saved as this state by `to_state`.
 
@@ -36,7 +51,8 @@ def from_state(state: State) -> Hypothesis:
     if not isinstance(kind, str) or kind not in kinds():
         raise DataError(
             f"a saved hypothesis must be one of boostopt's own kinds, {', '.join(sorted(kinds()))}; got {kind!r}. "
-            "Restore a hypothesis of your own with its `restored`."
+            "Those of your own are read where the file that defines them was read before: import it, or name it, by "
+            "--oracle FILE.py or --base FILE.py on the command line."
         )
     rest: Mapping[str, Any] = {key: value for key, value in state.items() if key != "kind"}
     try:

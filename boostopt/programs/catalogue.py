@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib
-import importlib.util
 import os
 import pkgutil
-import sys
 from collections.abc import Mapping
 from importlib.metadata import entry_points
 from os import PathLike
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from boostopt.errors import OptionError, shown, unknown_name
 from boostopt.programs.formulation import Formulation
+from boostopt.sources import is_path, loaded
 
 FOLDER = "boostopt.formulations"
 ENTRY_POINTS = "boostopt.formulations"
@@ -56,8 +53,9 @@ def get_formulation(which: object, further: Mapping[str, Formulation[Any]] | Non
             "Pass one of list_formulations(), or the path of a page."
         )
     if isinstance(which, PathLike) or is_path(which):
-        page = _stated_in(_load(Path(which)))
+        page = _stated_in(loaded(which, "a formulation"))
         object.__setattr__(page, "pickled_as", (get_formulation, (os.path.abspath(which),)))  # it may be frozen
+        object.__setattr__(page, "stated_in", os.path.abspath(which))
         return page
     further = further or {}
     if _folded(which) in further:
@@ -67,14 +65,9 @@ def get_formulation(which: object, further: Mapping[str, Formulation[Any]] | Non
         return _stated_in(importlib.import_module(f"{FOLDER}.{name}"))
     for point in entry_points(group=ENTRY_POINTS):
         if point.name == name:
-            loaded = point.load()
-            return _instance(loaded, point.value) if isinstance(loaded, type) else loaded
+            made = point.load()
+            return _instance(made, point.value) if isinstance(made, type) else made
     raise _unknown(which, {*list_formulations(), *further})
-
-
-def is_path(which: str) -> bool:
-    """Return whether a text is taken for the path of a page, and no name."""
-    return which.endswith(".py")
 
 
 def _spelt(name: str) -> str:
@@ -103,28 +96,13 @@ def _pages() -> set[str]:
     return {module.name for module in pkgutil.iter_modules(folder.__path__)}
 
 
-def _load(path: Path) -> ModuleType:
-    """Run a file as a module of its own."""
-    if not os.path.isfile(path):  # unlike Path.is_file, False for a name that is too long
-        raise OptionError(f"expected the file of a formulation; there is no file {path}. Check the path.")
-    digest = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
-    spec = importlib.util.spec_from_file_location(f"boostopt_page_{path.stem}_{digest}", path)
-    if spec is None or spec.loader is None:
-        raise OptionError(f"expected a Python file ending in .py; got {path}. Name the file of a page.")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look their module up there
-    try:
-        spec.loader.exec_module(module)
-    except (Exception, SystemExit) as failure:
-        del sys.modules[spec.name]
-        raise OptionError(
-            f"the page {path} must run as Python; it ends with {type(failure).__name__}: {failure}. Mend the page."
-        ) from failure
-    return module
+def states_formulation(module: ModuleType) -> bool:
+    """Return whether a module defines a formulation, or several."""
+    return any(_pages_in(module))
 
 
-def _stated_in(module: ModuleType) -> Formulation[Any]:
-    """Return the one formulation that a module defines: a subclass of `Formulation`, or an object made from one."""
+def _pages_in(module: ModuleType) -> tuple[list[type[Any]], list[Any]]:
+    """Return the subclasses of `Formulation` that a module defines; where there is none, the objects made from one."""
     members = list(vars(module).values())
     pages = [
         member
@@ -132,7 +110,12 @@ def _stated_in(module: ModuleType) -> Formulation[Any]:
         if isinstance(member, type) and issubclass(member, Formulation) and member.__module__ == module.__name__
     ]
     # A page may use another one; an object counts where no class is defined.
-    objects = [] if pages else [member for member in members if isinstance(member, Formulation)]
+    return pages, [] if pages else [member for member in members if isinstance(member, Formulation)]
+
+
+def _stated_in(module: ModuleType) -> Formulation[Any]:
+    """Return the one formulation that a module defines: a subclass of `Formulation`, or an object made from one."""
+    pages, objects = _pages_in(module)
     if len(pages) + len(objects) != 1:
         names = ", ".join([*(page.__name__ for page in pages), *(repr(one) for one in objects)]) or "none"
         raise OptionError(f"a page must define exactly one formulation; {module.__file__} has {names}.")

@@ -76,6 +76,9 @@ class Formulation(ABC, Generic[P]):
     pickled_as: tuple[Callable[..., Any], tuple[Any, ...]] | None = None
     """Function and arguments by which pickle makes the page again: that of a file is stated anew."""
 
+    stated_in: str | None = None
+    """The file of one's own that states it; None for a page of boostopt, of a package or of no file."""
+
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Return what pickle makes the page again by."""
         return super().__reduce_ex__(protocol) if self.pickled_as is None else self.pickled_as

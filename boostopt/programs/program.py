@@ -61,6 +61,7 @@ class Page(Protocol):
     """The part of a formulation that a program keeps: the name and the problems as printed."""
 
     name: ClassVar[str]
+    stated_in: str | None
 
     def primal(self, U: Float[Array, "N t"], p: Any, examples: Examples) -> Any: ...
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from boostopt.arguments import instance, maker, positive
 from boostopt.arrays import as_array
-from boostopt.errors import ProblemError, needed, shown
+from boostopt.errors import ProblemError, about, needed, shown
 from boostopt.expressions import called_with, cones_of, cp, made_of, solve_roughly
 from boostopt.minorants.choosing import Choices, Minorant, Minorants
 from boostopt.minorants.linearized import Linearized, in_words
@@ -105,13 +105,15 @@ class DescribedRegularizer(Regularizer):
         f = made_of("f", self.f, d)
         stated = [left_side(constraint) for constraint in self._constraints_on(d)]
         if f.size != 1:
-            raise ProblemError(f"f must be a scalar expression; got one of shape {f.shape}. Sum it over the examples.")
+            shape = f"f must be a scalar expression; got one of shape {f.shape}. Sum it over the examples."
+            raise about(ProblemError(shape), self.f)
         if not f.is_convex():
-            raise ProblemError(
+            not_convex = (
                 f"f must be convex by the rules of disciplined convex programming; CVXPY finds {f.curvature} in "
                 f"{textwrap.shorten(str(f), 120)}. Write it with atoms whose convexity CVXPY knows: power, rel_entr, "
                 "quad_form, log_sum_exp, ..."
             )
+            raise about(ProblemError(not_convex), self.f)
         # Outside its natural domain CVXPY may give f a value: that of 1 / x is negative left of 0.
         natural = [left_side(constraint) for h in (f, *stated) for constraint in h.domain]
         natural = [h for h in natural if may_fail(h, d, Cap(self.domain).weight_scale)]

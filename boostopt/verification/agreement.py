@@ -64,7 +64,7 @@ def _page(name: str, formulation: Any) -> Formulation[Any]:
         if name == SoftMargin.name:
             fail("the soft margin of a run is stated by its formulation; pass formulation=")
         if name not in (*list_formulations(), *boosters):
-            fail(f"there is no formulation {name!r} here; pass formulation=, its page")
+            fail(f"there is no formulation {name!r} here; pass its page, formulation= or --page FILE.py")
         return boosters[name] if name in boosters else get_formulation(name)
     page = boosters[name] if formulation == name and name in boosters else get_formulation(formulation)
     return page if page.name == name else fail(f"the certificate is of {name!r} and not of {page.name!r}")

@@ -22,7 +22,7 @@ from boostopt.boosting.run import Run
 from boostopt.errors import BoostoptError, OptionError, ProblemError
 from boostopt.margins import Margins
 from boostopt.oracles.base import Answer, Oracle, Query
-from boostopt.oracles.saving import from_state, to_state
+from boostopt.oracles.saving import restored_hypothesis, to_state
 from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float
 from boostopt.verification.agreement import agree
@@ -211,7 +211,7 @@ def _columns(document: Document, oracle: Oracle, answer: Answer) -> Margins:
         try:
             if state["kind"] != kind and not oracle.mixed:
                 fail(f"a hypothesis is of the kind {state['kind']!r}; those of the class are {kind!r}"[:200])
-            column = oracle.margins_of(from_state(state))
+            column = oracle.margins_of(restored_hypothesis(state))
         except UNREADABLE as failure:
             fail(f"a hypothesis of the file cannot be read: {failure}"[:300])
         if column is None:

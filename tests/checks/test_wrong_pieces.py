@@ -280,6 +280,39 @@ class PsiWithMinForMax(Cap):
         return np.minimum(y, 0.0), np.maximum(-y, 0.0)
 
 
+@caught_by("slope")
+class SlopeWithoutOneOverEta(RelativeEntropy):
+    """ln(d / d0) + 1 for a slope of (1/eta) d ln(d / d0)."""
+
+    def derivatives(self, d: Any) -> Any:
+        return self.eta * super().derivatives(d)
+
+
+@caught_by("argmax")
+class MaximizersOfMinusY(BinaryEntropy):
+    """The argmax of -y x - f(x)."""
+
+    def maximizers(self, y: Any) -> Any:
+        return super().maximizers(-y)
+
+
+@caught_by("curvature")
+class CurvatureOfTheSquareRoot(BinaryEntropy):
+    """A second derivative that forgets a factor."""
+
+    def curvatures(self, d: Any) -> Any:
+        return 0.5 * super().curvatures(d)
+
+
+@caught_by("strong_convexity")
+class ModulusTenTimesTooLarge(RelativeEntropy):
+    """The entropy's modulus in the 1-norm is 1 / eta."""
+
+    @property
+    def strong_convexity(self) -> float:
+        return 10.0 * super().strong_convexity
+
+
 @caught_by("stationarity")
 class SlopesWithTheWrongSign(RelativeEntropy):
     """The conditions of a maximum with minus the slope."""

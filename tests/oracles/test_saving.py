@@ -62,7 +62,9 @@ def test_states_name_the_kind_beside_plain_numbers() -> None:
 
 @pytest.mark.parametrize("kind", ["tree", None, 3, ["stump"]])
 def test_another_kind_is_an_error(kind: object) -> None:
-    with pytest.raises(DataError, match=r"one of boostopt's own kinds, feature, .*stump; got .*its `restored`\."):
+    with pytest.raises(
+        DataError, match=r"own kinds, feature, .*stump; got .*Those of your own are read where the file"
+    ):
         from_state({"kind": kind, "feature": 0})
 
 

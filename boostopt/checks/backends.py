@@ -1,0 +1,168 @@
+"""Checks of a backend, one property at a time, on small random programs of every formulation that it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from itertools import islice
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from boostopt.arguments import seed, tolerance
+from boostopt.backends import get_backend
+from boostopt.backends.base import Attempt, Backend, Capability, Deadline, Task
+from boostopt.checks.drawing import draw_instances
+from boostopt.checks.measuring import Measured, Measurements, Remark, ask, held, made, record
+from boostopt.checks.report import CheckReport
+from boostopt.checks.suspects import methods_of, suspected
+from boostopt.programs.catalogue import get_formulation, list_formulations
+from boostopt.programs.program import Program
+
+TOL = 1e-6
+"""Gap that a backend is held to where nothing is said."""
+
+MOST = 20
+"""Attempts at a program that are looked at."""
+
+SECONDS = 20.0
+"""Time that a program is given."""
+
+
+class _Probe:
+    """A backend with small programs, and what it attempted at those that it takes."""
+
+    def __init__(self, backend: Backend, random_state: int, tol: float) -> None:
+        self.backend, self.tol, self._seed = backend, tol, random_state
+
+    @cached_property
+    def programs(self) -> list[Program]:
+        """One small program of each formulation."""
+        pages = [get_formulation(name) for name in list_formulations()]
+        return [draw_instances(page, self._seed, 1, {})[0].program for page in pages]
+
+    @cached_property
+    def able(self) -> list[tuple[Program, Capability]]:
+        """The programs, each with what the backend says of it."""
+        return [(p, record(ask(self.backend.takes, p), Capability, "takes")) for p in self.programs]
+
+    @cached_property
+    def taken(self) -> list[tuple[Program, list[Attempt]]]:
+        """The programs that it takes, with its attempts: as `solve`, no more are asked for once the gap is reached."""
+        return [(program, ask(self._attempts, program)) for program, able in self.able if able]
+
+    def _attempts(self, program: Program) -> list[Attempt]:
+        task, found = Task(program, self.tol, Deadline.after(SECONDS)), list[Attempt]()
+        for attempt in islice(self.backend.attempts(task), MOST):
+            found.append(record(attempt, Attempt, "attempts"))
+            if _gap(program, attempt) <= self.tol:
+                break
+        return found
+
+
+def check_backend(which: object, random_state: int = 0, tol: float = TOL) -> CheckReport:
+    """Check a backend on a small random program of every formulation that it takes.
+
+    Parameters
+    ----------
+    which
+        A name from `list_backends()`, a backend, or the path of a Python file that defines one class of them.
+    random_state
+        Seed of the programs.
+    tol
+        The scaled gap that it is held to, in (0, 1).
+
+    Returns
+    -------
+    One check for each property, in the order of `BACKEND_CHECKS`.
+
+    Raises
+    ------
+    OptionError
+        There is no such backend, the file does not define one, or the gap is out of range.
+    SolverNotFound
+        Its solver is not installed.
+    """
+    backend = get_backend(str(which) if isinstance(which, PathLike) else which)
+    probe = _Probe(backend, seed("random_state", random_state), tolerance("tol", tol))
+    checks = [made(name, check(probe)) for name, check in BACKEND_CHECKS.items()]
+    return CheckReport(str(backend.name), suspected(checks, methods_of([type(backend)], ASKED)))
+
+
+def _named(probe: _Probe) -> Measurements:
+    """It has a name and a version."""
+    for what in ("name", "version"):
+        told = ask(lambda what=what: getattr(probe.backend, what))
+        yield held(type(told) is str, f"{what} must be a text; it is {told!r}")
+
+
+def _takes(probe: _Probe) -> Measurements:
+    """It says of each program whether it takes it, and if not why; it takes one at least."""
+    for program, able in probe.able:
+        told = bool(able) or bool(able.reason.strip())
+        yield held(told, f"takes must give the reason why it does not take {program.formulation.name}")
+    yield held(any(able for _, able in probe.able), "no program of any formulation is taken")
+
+
+def _answers(probe: _Probe) -> Measurements:
+    """Attempts leave d of N numbers, w of t numbers, or both."""
+    for program, attempts in probe.taken:
+        N, t = program.margins.N, program.margins.t
+        name = program.formulation.name
+        yield held(len(attempts) > 0, f"attempts must yield at least one attempt; there is none at {name}")
+        for attempt in attempts:
+            for what, array, n in (("d", attempt.d, N), ("w", attempt.w, t)):
+                shape = None if array is None else np.shape(array)
+                yield held(shape in (None, (n,)), f"{what} must have shape ({n},); it has {shape} at {name}")
+            yield held(type(attempt.status) is str, "status must be a text, the words of the solver")
+        yield held(any(attempt.answered for attempt in attempts), f"no attempt at {name} leaves an iterate")
+
+
+def _claims(probe: _Probe) -> Measurements:
+    """What claims an optimum is one, by its certificate."""
+    claimed = 0
+    for program, attempts in probe.taken:
+        for attempt in (attempt for attempt in attempts if attempt.claims):
+            claimed += 1
+            what = (
+                f"an attempt claims an optimum of {program.formulation.name} ({attempt.status!r}); its certified gap is"
+            )
+            yield Measured(_gap(program, attempt), probe.tol, what)
+    if not claimed:
+        yield Remark("no attempt claims an optimum")
+        yield held(True, "nothing is claimed")
+
+
+def _accuracy(probe: _Probe) -> Measurements:
+    """The narrowest interval that its attempts prove is as narrow as asked."""
+    for program, attempts in probe.taken:
+        best = min((_gap(program, attempt) for attempt in attempts), default=np.inf)
+        yield Measured(best, probe.tol, f"the narrowest certified gap at {program.formulation.name}")
+
+
+def _gap(program: Program, attempt: Attempt) -> float:
+    """Return the scaled gap that an attempt proves; inf where it left nothing, or what has other sizes."""
+    shapes = [(attempt.d, (program.margins.N,)), (attempt.w, (program.margins.t,))]
+    if not attempt.answered or any(array is not None and np.shape(array) != shape for array, shape in shapes):
+        return np.inf
+    return float(program.certify(attempt.d, attempt.w).scaled_gap)
+
+
+BACKEND_CHECKS: dict[str, Callable[[_Probe], Measurements]] = {
+    "named": _named,
+    "takes": _takes,
+    "answers": _answers,
+    "claims": _claims,
+    "accuracy": _accuracy,
+}
+"""The checks by name, in the order of a report."""
+
+ASKED: dict[str, tuple[Any, ...]] = {
+    "named": ("name", "version"),
+    "takes": ("takes",),
+    "answers": ("attempts",),
+    "claims": ("attempts",),
+    "accuracy": ("attempts", "takes"),
+}
+"""Methods of a backend that a check asks."""

@@ -1,0 +1,130 @@
+"""Checks of the closed forms of a sum over the examples, each against `values` alone, and of its modulus.
+
+The other checks see F* and what follows from it; these say which of the few lines that an author writes is wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from boostopt.checks.measuring import ROUNDING, Measured, Measurements, NotAsked, ask, number, scale_of, vector
+from boostopt.checks.points import RegularizerProbe
+from boostopt.regularizers.separable import Separable
+from boostopt.shapes import Array, Float
+
+POINTS = 6
+"""Points of the box at which slopes are taken."""
+
+STEP = 1e-5
+"""Step of the differences, as a share of the width of the box."""
+
+GRID = 41
+"""Points of the box that the maximizer is held against."""
+
+BENT = 1e-3
+"""By how much a second derivative may miss differences of the first, relative to it."""
+
+NO_SUM = "it is no sum over the examples in closed form (Separable)"
+
+
+def slope(probe: RegularizerProbe) -> Measurements:
+    """`derivatives` lie between the differences of `values` on both sides, as the slopes of a convex function do."""
+    F = probe.F
+    if not isinstance(F, Separable):
+        yield NotAsked(NO_SUM)
+        return
+    for x, h in _inside(F, probe.rng(21)):
+        f = [vector(ask(F.values, x + k * h), F.N, "values") for k in (-1, 0, 1)]
+        told = vector(ask(F.derivatives, x), F.N, "derivatives")
+        wide = h > 0
+        width, sizes = np.where(wide, h, 1.0), np.abs(f).max(axis=0)
+        outside = np.maximum((f[1] - f[0]) / width - told, told - (f[2] - f[1]) / width)[wide]
+        rounding = (ROUNDING * (1.0 + np.abs(told)) + 1e-14 * (1.0 + sizes) / width)[wide]
+        yield from _worst(outside, rounding, "derivatives is no slope of values: it misses differences by", x[wide])
+
+
+def argmax(probe: RegularizerProbe) -> Measurements:
+    """`maximizers` attain the largest y x - f(x) of all points of the box that are tried."""
+    F = probe.F
+    if not isinstance(F, Separable):
+        yield NotAsked(NO_SUM)
+        return
+    lower, upper = _ends(F)
+    width = upper - lower
+    for y in (
+        *probe.directions,
+        *(at.multipliers["beta"] * np.ones(F.N) for at in probe.at if "beta" in at.multipliers),
+    ):
+        best = vector(ask(F.maximizers, y), F.N, "maximizers")
+        beyond = np.maximum(lower - best, best - upper)
+        yield Measured(
+            float(beyond.max()), ROUNDING * scale_of(float(width.max())), "maximizers leave the box", {"y": y}
+        )
+        reached = y * best - vector(ask(F.values, best), F.N, "values")
+        for share in np.linspace(0.0, 1.0, GRID):
+            x = lower + share * width
+            f = vector(ask(F.values, x), F.N, "values")
+            sizes = np.abs(reached) + np.abs(y * x) + np.where(np.isfinite(f), np.abs(f), 0.0)
+            what = "y x - values(x) is larger at another x than at maximizers(y), by"
+            yield from _worst(y * x - f - reached, ROUNDING * (1.0 + sizes), what, y)
+
+
+def curvature(probe: RegularizerProbe) -> Measurements:
+    """`curvatures` are the slopes of `derivatives`."""
+    F = probe.F
+    if not isinstance(F, Separable):
+        yield NotAsked(NO_SUM)
+        return
+    for x, h in _inside(F, probe.rng(22)):
+        ends = [vector(ask(F.derivatives, x + k * h), F.N, "derivatives") for k in (-1, 1)]
+        told = vector(ask(F.curvatures, x), F.N, "curvatures")
+        wide = h > 0
+        risen = (ends[1] - ends[0])[wide] / (2.0 * h[wide])
+        rounding = 1e-14 * np.abs(ends).max(axis=0)[wide] / h[wide]
+        tolerance = BENT * (1.0 + np.abs(risen)) + rounding
+        what = "curvatures is no slope of derivatives: it misses differences by"
+        yield from _worst(np.abs(told[wide] - risen), tolerance, what, x[wide])
+
+
+def strong_convexity(probe: RegularizerProbe) -> Measurements:
+    """F falls below its chords as much as the modulus in the 1-norm says."""
+    F = probe.F
+    modulus = number(ask(lambda: F.strong_convexity), "strong_convexity")
+    if modulus == 0.0:
+        yield NotAsked("there is none")
+        return
+    rng = probe.rng(23)
+    for _ in range(4 * len(probe.weights)):
+        i, j = rng.integers(len(probe.weights), size=2)
+        d, other = probe.weights[i], probe.weights[j]
+        share = rng.choice([1.0, 0.1])
+        other = d + share * (other - d)
+        ends = probe.value(d), probe.value(other)
+        apart = float(np.abs(d - other).sum())
+        above = probe.value(0.5 * (d + other)) + 0.125 * modulus * apart**2 - 0.5 * sum(ends)
+        what = "F(middle) + strong_convexity |d - d'|^2 / 8 exceeds the mean of F at the ends by"
+        yield Measured(above, ROUNDING * scale_of(*ends), what, {"d": d, "d'": other})
+
+
+def _ends(F: Separable) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    """The ends of the box."""
+    return (vector(ask(lambda: F.lower), F.N, "lower"), vector(ask(lambda: F.upper), F.N, "upper"))
+
+
+def _inside(F: Separable, rng: np.random.Generator) -> Iterator[tuple[Float[Array, " N"], Float[Array, " N"]]]:
+    """Yield points well inside of the box, each with a step for every weight."""
+    lower, upper = _ends(F)
+    width = upper - lower
+    for _ in range(POINTS):
+        yield lower + rng.uniform(0.05, 0.95, F.N) * width, STEP * width
+
+
+def _worst(
+    values: Float[Array, " n"], tolerances: Float[Array, " n"], what: str, at: Float[Array, " n"]
+) -> Iterator[Measured]:
+    """Yield the value that is worst in proportion to its tolerance; one that is no number is worst of all."""
+    if len(values):
+        n = int(np.argmax(np.where(np.isnan(values), np.inf, values / tolerances)))
+        yield Measured(float(values[n]), float(tolerances[n]), what, {"n": n, "argument": float(at[n])})

@@ -1,0 +1,92 @@
+r"""new_name: a formulation with its problems as printed.
+
+Primal   min_{d, gamma}         gamma + (mu/2) sum_n d_n^2 / c_n
+         s.t.  Uᵀd <= gamma : w,   sum d = 1 : beta,   0 <= d <= c / nu : psi
+
+Dual     max_{w, rho, psi, s}   rho - (1/nu) sum_n c_n psi_n - (1/(2 mu)) sum_n c_n s_n^2
+         s.t.  s >= rho - U w - psi : d,   sum w = 1 : gamma,   w >= 0,   psi >= 0,   s >= 0
+
+Multipliers are named after the colon. `U[n, q] = y_n h_q(x_n)` lies in [-1, 1], c are multiplicities.
+
+State F and G in `regularizer` and `edge_function`: they are what is solved and certified. `primal` and `dual` are the
+problems as a paper prints them; `boostopt check` holds them against F and G, and without them it derives its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+
+from boostopt import check_formulation
+from boostopt.authoring import (
+    COUNT,
+    POSITIVE,
+    Array,
+    Cap,
+    CappedSimplex,
+    EdgeFunction,
+    Examples,
+    Float,
+    Formulation,
+    MaximumEdge,
+    Regularizer,
+    Squares,
+    maximize,
+    minimize,
+    parameter,
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Parameters:
+    """The parameters: meaning, domain, default."""
+
+    nu: float = parameter("the number of examples that must at least share the weight: the cap is c / nu", COUNT)
+    mu: float = parameter("the strength of the squares", POSITIVE, 1.0)
+
+
+class NewName(Formulation[Parameters]):
+    """F = the cap and the squares, G = max."""
+
+    name = "new_name"
+    title = "NewName"
+    Parameters = Parameters
+    stopping_rules = ("direct", "regularized")
+
+    def regularizer(self, p: Parameters, examples: Examples) -> Regularizer:
+        return Cap(CappedSimplex(examples.c, p.nu)) + Squares(examples.c, p.mu)
+
+    def edge_function(self, p: Parameters) -> EdgeFunction:
+        return MaximumEdge()
+
+    def primal(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
+        d, gamma = cp.Variable(examples.N, name="d"), cp.Variable(name="gamma")
+        return minimize(
+            gamma + (p.mu / 2) * cp.sum(cp.multiply(1 / examples.c, cp.square(d))),
+            subject_to={
+                "w": U.T @ d <= gamma,
+                "beta": cp.sum(d) == 1,
+                "psi": d <= examples.c / p.nu,
+                "d >= 0": d >= 0,
+            },
+        )
+
+    def dual(self, U: Float[Array, "N t"], p: Parameters, examples: Examples) -> Any:
+        w, rho = cp.Variable(U.shape[1], name="w"), cp.Variable(name="rho")
+        psi, s = cp.Variable(examples.N, name="psi"), cp.Variable(examples.N, name="s")
+        return maximize(
+            rho - (1 / p.nu) * (examples.c @ psi) - (1 / (2 * p.mu)) * (examples.c @ cp.square(s)),
+            subject_to={
+                "d": s >= rho - U @ w - psi,
+                "gamma": cp.sum(w) == 1,
+                "w >= 0": w >= 0,
+                "psi >= 0": psi >= 0,
+                "s >= 0": s >= 0,
+            },
+        )
+
+
+def test_new_name() -> None:
+    check_formulation(NewName()).raise_if_failed()

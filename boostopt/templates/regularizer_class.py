@@ -1,0 +1,112 @@
+r"""new_name: the largest edge plus a regularizer in closed form.
+
+    F(d) = sum_n f_n(d_n),   f_n(d) = (d - a_n)^2 / (2 eta a_n),   a = c / sum c,   on 0 <= d <= c / nu, sum d = 1
+
+Edit `described`, then `values`, `derivatives` and `maximizers`; what follows them is worth its lines but may go.
+`boostopt check` holds each against the others, `pytest` runs the test at the end.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+
+from boostopt import check_formulation
+from boostopt.authoring import (
+    COUNT,
+    POSITIVE,
+    Array,
+    Cap,
+    CappedSimplex,
+    DescribedRegularizer,
+    Examples,
+    Float,
+    Regularizer,
+    Separable,
+    parameter,
+    prototype,
+)
+
+
+def described(d: Any, a: Float[Array, " N"], eta: float) -> Any:
+    """Return F(d) as CVXPY has it: the closed forms below are held against it."""
+    return cp.sum(cp.multiply(1 / a, cp.square(d - a))) / (2 * eta)
+
+
+@dataclass(frozen=True, eq=False)
+class NewName(Separable, DescribedRegularizer):
+    """F with its conjugate in closed form: exact certificates, and rounds that need no solver for it."""
+
+    eta: float = 1.0
+    exact = True  # F* is known
+
+    @property
+    def a(self) -> Float[Array, " N"]:
+        """The share of each example."""
+        return self.domain.c / self.domain.c.sum()
+
+    @property
+    def lower(self) -> Float[Array, " N"]:
+        return np.zeros(self.N)
+
+    @property
+    def upper(self) -> Float[Array, " N"]:
+        return self.domain.upper
+
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return (d - self.a) ** 2 / (2 * self.eta * self.a)
+
+    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return (d - self.a) / (self.eta * self.a)
+
+    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return where y x - f_n(x) is largest over the box: f_n'(x) = y, cut off at its ends."""
+        return np.clip(self.a * (1 + self.eta * y), self.lower, self.upper)
+
+    @property
+    def value_bound(self) -> float:
+        """No less than the largest F: d_n / a_n is at most sum c / nu."""
+        return (self.domain.c.sum() / self.domain.nu - 1) / (2 * self.eta)
+
+    @property
+    def strong_convexity(self) -> float:
+        """In the 1-norm: sum h^2 / (eta a) >= (sum |h|)^2 / eta by Cauchy and Schwarz."""
+        return 1 / self.eta
+
+    @property
+    def unsmoothed(self) -> Regularizer:
+        """F without what smooths it: the soft margin that boosting is after."""
+        return Cap(self.domain)
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        """Return F*(z) as a minimum over beta and psi >= 0: it opens the dual to solvers."""
+        beta, psi = cp.Variable(), cp.Variable(self.N, nonneg=True)
+        root = cp.pos(1 + self.eta * (z - beta - psi))
+        return beta + self.upper @ psi + (self.a / (2 * self.eta)) @ (cp.square(root) - 1), []
+
+
+def regularizer(p: Any, examples: Examples) -> NewName:
+    """Return F on its domain."""
+    a = examples.c / examples.total
+    return NewName(
+        domain=CappedSimplex(examples.c, p.nu),
+        f=lambda d: described(d, a, p.eta),
+        inside=a,  # where F is smallest: boosting begins here
+        objective_scale=p.eta,
+        eta=p.eta,
+    )
+
+
+page = prototype(
+    "new_name",
+    regularizer,
+    nu=parameter("the number of examples that must at least share the weight", COUNT),
+    eta=parameter("the inverse strength of the regularizer", POSITIVE),
+)
+
+
+def test_new_name() -> None:
+    check_formulation(page).raise_if_failed()

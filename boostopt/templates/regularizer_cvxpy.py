@@ -1,0 +1,53 @@
+r"""new_name: the largest edge plus a regularizer that CVXPY can state.
+
+    F(d) = sum_n (d_n - a_n)^2 / (2 eta a_n),   a = c / sum c,   on 0 <= d <= c / nu, sum d = 1
+
+Edit `value` first, then the parameters below. `boostopt check` says whether what stands here is right, `pytest` runs
+the test at the end.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy as cp
+
+from boostopt import check_formulation
+from boostopt.authoring import (
+    COUNT,
+    POSITIVE,
+    CappedSimplex,
+    DescribedRegularizer,
+    Examples,
+    Regularizer,
+    parameter,
+    prototype,
+)
+
+
+def value(d: Any, p: Any, examples: Examples) -> Any:
+    """Return F(d) as CVXPY has it, convex by its rules; an example with c_n = k must count as k copies."""
+    a = examples.c / examples.total
+    return cp.sum(cp.multiply(1 / a, cp.square(d - a))) / (2 * p.eta)
+
+
+def regularizer(p: Any, examples: Examples) -> Regularizer:
+    """Return F on its domain."""
+    return DescribedRegularizer(
+        domain=CappedSimplex(examples.c, p.nu),
+        f=lambda d: value(d, p, examples),
+        inside=examples.c / examples.total,  # strictly inside every constraint; boosting begins here
+        objective_scale=p.eta,
+    )
+
+
+page = prototype(
+    "new_name",
+    regularizer,
+    nu=parameter("the number of examples that must at least share the weight", COUNT),
+    eta=parameter("the inverse strength of the regularizer", POSITIVE),
+)
+
+
+def test_new_name() -> None:
+    check_formulation(page).raise_if_failed()

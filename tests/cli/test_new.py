@@ -1,0 +1,320 @@
+"""`boostopt new`: what it writes runs, passes, is taken by every command, and a line that is broken is named."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from invoked import document, refused, run, write_examples
+
+import boostopt
+from boostopt.checks import check_backend, check_formulation, check_oracle, check_regularizer
+from boostopt.checks.backends import BACKEND_CHECKS
+from boostopt.checks.oracles import ORACLE_CHECKS
+from boostopt.cli.new import FORMS
+from boostopt.sources import loaded
+
+FORMULA = pytest.mark.skipif(not hasattr(boostopt.authoring, "formula"), reason="formula is not there yet")
+PAGE = Path(__file__).parents[2] / "docs" / "howto" / "idea_to_boosted.md"
+KINDS = {
+    "cvxpy": ("regularizer", "--as", "cvxpy"),
+    "class": ("regularizer", "--as", "class"),
+    "formula": ("regularizer", "--as", "formula"),
+    "formulation": ("formulation",),
+    "oracle": ("oracle",),
+    "backend": ("backend",),
+}
+PARAMETERS = {"cvxpy": ("--eta", 20), "class": ("--eta", 20), "formulation": ("--set", "mu=0.2")}
+each = pytest.mark.parametrize("kind", [pytest.param(k, marks=FORMULA if k == "formula" else ()) for k in KINDS])
+each_page = pytest.mark.parametrize("kind", PARAMETERS)
+slow = pytest.mark.thorough
+
+
+@pytest.fixture(autouse=True)
+def one_instance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Gross mistakes show on one instance."""
+    monkeypatch.setattr("boostopt.checks.pages.INSTANCES", 1)
+
+
+def written(folder: Path, kind: str, name: str = "mine") -> Path:
+    result = run("new", KINDS[kind][0], name, *KINDS[kind][1:], "--to", folder)
+    assert result.exit_code == 0, result.stderr
+    path = folder / f"{name}.py"
+    assert result.stdout.splitlines()[0] == f"written: {path}"
+    return path
+
+
+def broken(path: Path, line: str, change: str) -> Path:
+    text = path.read_text()
+    assert text.count(line) == 1
+    path.write_text(text.replace(line, change))
+    return path
+
+
+def named(place: str, path: Path, function: str) -> bool:
+    """Whether a place is the line of a function."""
+    name = function.rpartition(".")[2]
+    lines = path.read_text().splitlines()
+    heads = [k + 1 for k, line in enumerate(lines) if line.lstrip().startswith(f"def {name}(")]
+    return place in [f"{path.name}:{head} in {function}" for head in heads]
+
+
+@slow
+@each
+def test_its_own_test_passes(tmp_path: Path, kind: str) -> None:
+    module = loaded(written(tmp_path, kind), "a piece")
+    vars(module)["test_mine"]()
+
+
+@pytest.mark.parametrize("kind", [pytest.param("class", marks=slow), "oracle", pytest.param("backend", marks=slow)])
+def test_check_takes_it(tmp_path: Path, kind: str) -> None:
+    result = run("check", written(tmp_path, kind))
+    assert result.exit_code == 0, result.stdout
+    assert re.match(r"(mine|Mine): all \d+ checks passed", result.stdout)
+
+
+@each
+def test_no_placeholder_is_left(tmp_path: Path, kind: str) -> None:
+    text = written(tmp_path, kind, "my_own").read_text()
+    assert "new_name" not in text and "NewName" not in text
+    assert "my_own" in text and "def test_my_own(" in text
+
+
+WRONG = [
+    ("self.a * (1 + self.eta * y)", "self.a * (1 - self.eta * y)", "argmax", "Mine.maximizers"),
+    ("(d - self.a) ** 2", "(d + self.a) ** 2", "cvxpy-value", "Mine.values"),
+    ("return 1 / self.eta", "return 10 / self.eta", "strong_convexity", "Mine.strong_convexity"),
+    ("/ self.domain.nu - 1)", "/ self.domain.nu - 1) / 10", "value_bound", "Mine.value_bound"),
+    ("beta + self.upper @ psi", "beta - self.upper @ psi", "cvxpy-conjugate", "Mine.cvxpy_conjugate"),
+]
+
+
+QUICK = ("return (d - self.a) / (self.eta * self.a)", "return (d - self.a) / self.a", "slope", "Mine.derivatives")
+
+
+@pytest.mark.parametrize(
+    ("line", "change", "check", "function"),
+    [QUICK, *(pytest.param(*wrong, marks=slow, id=wrong[3]) for wrong in WRONG)],
+)
+def test_a_broken_closed_form_is_named_by_its_line(
+    tmp_path: Path, line: str, change: str, check: str, function: str
+) -> None:
+    path = broken(written(tmp_path, "class"), line, change)
+    rng = np.random.default_rng(0)
+    program = boostopt.get_formulation(path).bind(rng.uniform(-1, 1, (8, 2)), nu=3, eta=2.0)
+    report = check_regularizer(program.regularizer)
+    assert check in [failed.name for failed in report.failures]
+    assert named(report.suspect, path, function), report
+    assert all(failed.places for failed in report.failures)
+
+
+@slow
+@pytest.mark.parametrize(
+    ("kind", "line", "change", "check", "function"),
+    [
+        ("cvxpy", "cp.square(d - a)", "-cp.square(d - a)", "binds", "value"),
+        ("cvxpy", "cp.multiply(1 / a, cp.square(d - a))", "cp.square(d - a)", "copies", "value"),
+        ("formulation", "rho - U @ w - psi", "rho + U @ w - psi", "literal-dual", "Mine.dual"),
+    ],
+)
+def test_a_broken_page_is_named_by_its_line(
+    tmp_path: Path, kind: str, line: str, change: str, check: str, function: str
+) -> None:
+    path = broken(written(tmp_path, kind), line, change)
+    report = check_formulation(path)
+    assert check in [failed.name for failed in report.failures]
+    assert named(report.suspect, path, function), report
+
+
+def test_a_line_that_raises_is_named(tmp_path: Path) -> None:
+    path = broken(written(tmp_path, "cvxpy"), "cp.square(d - a)", "cp.squar(d - a)")
+    line = path.read_text()[: path.read_text().index("cp.squar(")].count("\n") + 1
+    result = run("check", path)
+    assert result.exit_code == 1
+    assert f"look first at mine.py:{line} in value" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "change", "check", "function"),
+    [
+        ("h = max(self", "h = min(self", "best", "Mine.best"),
+        ("edge + rounding", "0.9 * edge", "largest", "Mine.best"),
+        ("self.X.tobytes() + self._y.tobytes()", "self.X.tobytes()", "digest", "Mine.digest"),
+        ('int(state["sign"])', '-int(state["sign"])', "state", "MineHypothesis.restored"),
+        ("for sign in (1, -1)", "for sign in (1, 1)", "members", "Mine.members"),
+        ("(self._y * hypothesis(self.X))", "hypothesis(self.X)", "columns", "Mine.margins_of"),
+    ],
+)
+def test_a_broken_oracle_is_named_by_its_line(
+    tmp_path: Path, line: str, change: str, check: str, function: str
+) -> None:
+    path = broken(written(tmp_path, "oracle"), line, change)
+    report = check_oracle(path)
+    assert check in [failed.name for failed in report.failures]
+    assert named(report[check].places[0], path, function), report
+
+
+@slow
+@pytest.mark.parametrize(
+    ("line", "change", "check"),
+    [
+        ("[-1.0], F.upper", "[-1.0], 3 * F.upper", "accuracy"),
+        ("A_ub=np.hstack([-U,", "A_ub=np.hstack([U,", "claims"),
+        ("answer.x[:t]", "answer.x[: t - 1]", "answers"),
+        ("N, t = U.shape", "N, t = U.shapes", "answers"),
+    ],
+)
+def test_a_broken_backend_is_named_by_its_line(
+    tmp_path: Path, line: str, change: str, check: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("boostopt.checks.backends.list_formulations", lambda: ["lpboost", "erlpboost"])
+    path = broken(written(tmp_path, "backend"), line, change)
+    report = check_backend(path)
+    assert check in [failed.name for failed in report.failures]
+    assert report.suspect.startswith("mine.py:") and report.suspect.endswith(" in Mine.attempts")
+
+
+def test_backends_are_held_to_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("boostopt.checks.backends.list_formulations", lambda: ["lpboost", "erlpboost"])
+    assert check_backend("interior").passed
+    report = check_backend("interior", tol=1e-15)
+    assert [check.name for check in report.failures] == ["claims", "accuracy"] and report.suspect == ""
+
+
+@slow
+@each_page
+def test_every_command_takes_a_page(tmp_path: Path, kind: str) -> None:
+    page, data = written(tmp_path, kind), write_examples(tmp_path / "data.npz")
+    how = ("--data", data, "--nu", 8, *PARAMETERS[kind])
+    rough = (*how, "--epsilon", 0.9)
+    assert document("boost", page, *rough)["formulation"] == "mine"
+    assert run("compare", page, *how, "--columns", 6, "--backends", "cvxpy:clarabel", "--tol", 1e-4).exit_code == 0
+    assert run("export", page, *how, "--columns", 6, "--out", tmp_path / "instance.npz").exit_code == 0
+    model = tmp_path / "model.npz"
+    assert run("fit", "--formulation", page, *rough, "--out", model).exit_code == 0
+    page.unlink()  # a model is plain numbers
+    assert run("predict", model, "--data", data).exit_code == 0
+
+
+@slow
+def test_a_path_and_a_report_take_a_page(tmp_path: Path) -> None:
+    page, data = written(tmp_path, "class"), write_examples(tmp_path / "data.npz")
+    values = ("--nu", "8,16", "--eta", 20, "--epsilon", 0.9)
+    assert len(document("path", page, "--data", data, *values)["runs"]) == 2
+    out = tmp_path / "comparison.json"
+    how = ("--nu", 8, "--eta", 20, "--columns", 6, "--backends", "interior", "--tol", 1e-6, "--json")
+    out.write_text(run("compare", page, "--data", data, *how).stdout)
+    assert "mine" in run("report", out).stdout
+
+
+@slow
+def test_a_certificate_over_the_class_is_verified_with_the_page(tmp_path: Path) -> None:
+    page, data, proof = written(tmp_path, "class"), write_examples(tmp_path / "data.npz"), tmp_path / "proof.json"
+    how = ("--nu", 8, "--eta", 20, "--epsilon", 0.9, "--certificate", proof)
+    assert run("boost", page, "--data", data, *how).exit_code == 0
+    assert run("verify", proof, "--data", data, "--page", page).exit_code == 0
+    without = run("verify", proof, "--data", data)
+    assert without.exit_code == 1 and "--page FILE.py" in " ".join(without.stdout.split())
+
+
+def test_a_run_says_which_page_it_needs_and_whether_that_has_changed(tmp_path: Path) -> None:
+    page, data = written(tmp_path, "class"), write_examples(tmp_path / "data.npz")
+    saved, checkpoint = tmp_path / "run.npz", tmp_path / "checkpoint.npz"
+    how = ("boost", page, "--data", data, "--nu", 8, "--eta", 20, "--epsilon", 0.9)
+    assert run(*how, "--out", saved, "--checkpoint", checkpoint).exit_code == 0
+    with pytest.raises(boostopt.DataError, match=r"a run of mine, which a file mine\.py stated: pass the path"):
+        boostopt.Run.load(saved)
+    with pytest.raises(boostopt.DataError, match=r"there is no file .*moved\.py"):
+        boostopt.Run.load(saved, formulation=tmp_path / "moved.py")
+    assert boostopt.Run.load(saved, formulation=page).rounds > 0
+    broken(page, "return 1 / self.eta", "return 0.5 / self.eta")
+    with pytest.warns(UserWarning, match=r"mine\.py has changed since this run was made"):
+        boostopt.Run.load(saved, formulation=page)
+    refused(
+        "expected a checkpoint of this run in .*, with the text of the formulation", *how, "--checkpoint", checkpoint
+    )
+
+
+def test_a_resumed_comparison_solves_a_changed_page_anew(tmp_path: Path) -> None:
+    from boostopt.comparison.records import program_digest
+
+    page, U = written(tmp_path, "cvxpy"), np.array([[1.0], [-1.0], [1.0]])
+    before = program_digest(boostopt.get_formulation(page).bind(U, nu=2, eta=1.0))
+    broken(page, "(2 * p.eta)", "(3 * p.eta)")
+    assert program_digest(boostopt.get_formulation(page).bind(U, nu=2, eta=1.0)) != before
+
+
+@slow
+def test_an_oracle_and_a_backend_are_named_by_their_files(tmp_path: Path) -> None:
+    oracle, backend = written(tmp_path, "oracle", "medians"), written(tmp_path, "backend", "linear")
+    data, proof, model = write_examples(tmp_path / "data.npz"), tmp_path / "proof.json", tmp_path / "model.npz"
+    how = ("--data", data, "--nu", 16, "--epsilon", 0.9)
+    boosted = ("boost", "lpboost", *how, "--oracle", oracle, "--backend", backend, "--certificate", proof)
+    assert document(*boosted)["oracle"] == "medians of 4 features, both directions"
+    assert run("verify", proof, "--data", data, "--oracle", oracle).exit_code == 0
+    assert run("fit", *how, "--base", oracle, "--out", model).exit_code == 0
+    assert run("predict", model, "--data", data, "--base", oracle).exit_code == 0
+    columns = ("--columns", 6, "--nu", 8, "--tol", 1e-8)
+    found = document("compare", "lpboost", "--data", data, *columns, "--backends", f"{backend},interior")
+    assert found["overlap"] is True
+    refused(r".* does not take these: .*depth", "boost", "lpboost", *how, "--oracle", oracle, "--option", "depth=2")
+    refused("expected the file of a backend, which defines exactly", *boosted[:-3], oracle)
+
+
+@slow
+def test_what_the_page_shows_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    blocks = re.findall(r"^ *```sh\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE)
+    lines = [line.split()[1:] for block in blocks for line in block.splitlines() if line.strip()]
+    assert len(lines) >= 17
+    for words in lines:
+        result = run(*words)
+        assert result.exit_code == 0, (words, result.stdout, result.stderr)
+    (said,) = re.findall(r"```text\n.*\n(look first at .*)\n```", PAGE.read_text(encoding="utf-8"))
+    broken(Path("chi.py"), *QUICK[:2])
+    assert said in run("check", "chi.py").stdout
+
+
+def test_every_check_is_explained_on_the_page() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    tables = [
+        re.findall(r"^\| `([^`]+)` \|", page.split(f"| {head} | what must hold |")[1].split("\n\n")[0], re.MULTILINE)
+        for head in ("of an oracle", "of a backend")
+    ]
+    assert tables == [list(ORACLE_CHECKS), list(BACKEND_CHECKS)]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("two words", "expected a name in Python, of letters, digits and _; got 'two words', which is none"),
+        ("lambda", "expected a name in Python, .* got 'lambda', which is a word of Python"),
+        ("lpboost", "expected a name of your own; boostopt itself has 'lpboost'"),
+        ("AdaBoost", "expected a name of your own; boostopt itself has 'adaboost'"),
+        ("stump", "expected a name of your own; boostopt itself has 'stump'"),
+        ("numpy", r"expected a name that no module has; numpy\.py would hide the module numpy"),
+        ("regularizer", "expected a name that the file has no other use for; got 'regularizer'"),
+    ],
+)
+def test_names_that_will_not_do_are_refused(tmp_path: Path, name: str, message: str) -> None:
+    refused(message, "new", "regularizer", name, "--to", tmp_path)
+    assert not list(tmp_path.iterdir())
+
+
+def test_nothing_is_overwritten(tmp_path: Path) -> None:
+    path = written(tmp_path, "cvxpy")
+    path.write_text("mine")
+    refused(r"expected a new file; .*mine\.py exists and is left as it is", "new", "oracle", "mine", "--to", tmp_path)
+    assert path.read_text() == "mine"
+    refused("expected a folder to write mine.py into", "new", "oracle", "mine", "--to", tmp_path / "nowhere")
+    refused("unknown way to state a regularizer 'text'", "new", "regularizer", "other", "--as", "text")
+
+
+def test_every_template_has_a_command() -> None:
+    found = importlib.util.find_spec("boostopt.templates")
+    assert found is not None and found.origin is not None
+    files = {path.stem for path in Path(found.origin).parent.glob("*.py")} - {"__init__"}
+    assert files == {*(f"regularizer_{form}" for form in FORMS), "formulation", "oracle", "backend"}
