@@ -35,6 +35,7 @@ from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.regularizers.described import DescribedRegularizer
 from boostopt.regularizers.hinge import Hinge
 from boostopt.regularizers.norms import NormBall, NormPenalty, simplex
+from boostopt.regularizers.power_divergence import PowerDivergence
 from boostopt.regularizers.relative_entropy import RelativeEntropy, UnnormalizedRelativeEntropy
 from boostopt.regularizers.separable import Separable, SeparableSum
 from boostopt.regularizers.squares import Squares
@@ -82,6 +83,7 @@ __all__ = [
     "NormPenalty",
     "Pointwise",
     "Polyhedron",
+    "PowerDivergence",
     "Profile",
     "Progress",
     "Regularizer",

@@ -104,6 +104,8 @@ def slopes(expression: Any, variables: Sequence[Any]) -> list[Any] | None:
             gradients = expression.grad
     except NotImplementedError:  # a few atoms, norm_inf among them, have none in CVXPY
         return None
+    except TypeError:  # where one argument of an atom has none and another one has, CVXPY adds them up
+        return None
     found = list[Any]()
     for variable in variables:
         columns = gradients.get(variable, scipy.sparse.csr_array((variable.size, expression.size)))

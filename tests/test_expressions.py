@@ -52,7 +52,16 @@ def test_of_several_variables() -> None:
         np.testing.assert_allclose(rows.toarray(), expected)
 
 
-@pytest.mark.parametrize("expression", [cp.norm_inf, lambda x: -cp.sum(cp.entr(x)), lambda x: cp.sum(cp.inv_pos(x))])
+@pytest.mark.parametrize(
+    "expression",
+    [
+        cp.norm_inf,
+        lambda x: -cp.sum(cp.entr(x)),
+        lambda x: cp.sum(cp.inv_pos(x)),
+        lambda x: -cp.sum(cp.entr(x)) + cp.sum_squares(x),
+    ],
+    ids=["largest", "entropy", "inverse", "entropy and squares"],
+)
 def test_where_there_are_no_slopes_there_are_none(expression: Callable[[Any], Any]) -> None:
     """CVXPY knows none of the norm, and there is none at the end of a domain."""
     x = cp.Variable(3)

@@ -85,8 +85,12 @@ def value_bound(probe: RegularizerProbe) -> Measurements:
         return
     # At large arguments the maximizers are vertices.
     vertices = [probe.conjugate_at(FAR * z).d for z in probe.directions] if F.exact else []
-    for d in (*probe.weights, *vertices, *(vertex for _, vertex, _ in _extremes(probe))):
-        value = probe.value(d)
+    points = [*probe.weights, *vertices, *(vertex for _, vertex, _ in _extremes(probe))]
+    values = [probe.value(d) for d in points]
+    if bound != bound and np.inf in values:
+        yield NotAsked("there is no bound: F is infinite at an end of the domain")
+        return
+    for d, value in zip(points, values, strict=True):
         yield Measured(value - bound, ROUNDING * scale_of(value), f"F(d) exceeds value_bound {bound:.9g}", {"d": d})
 
 

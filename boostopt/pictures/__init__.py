@@ -6,6 +6,10 @@ margin_distributions
     Margins of classifiers as cumulative distributions, with rho and the share of nu.
 example_weights
     Weights d of the examples, by size beside their caps, or example by example.
+weights_by_margin
+    Weights d of the examples against their margins, some of them marked.
+weights_on_triangle
+    What a regularizer makes of the margins of three examples, on their simplex.
 decision_regions
     f(x) over two features, its zero line, and the examples with their weights as sizes.
 triangle, cycles

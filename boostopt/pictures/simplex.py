@@ -56,7 +56,7 @@ def triangle(trajectory: Any, cycle: Cycle | Any | None = None, axes: Where = No
     closed = None if cycle is None else _distributions("cycle", _points_of(cycle), 3)
     on = panels(axes, height=5.0)
     axis = on.axes[0]
-    _empty(axis)
+    empty_triangle(axis, inner=True)
     for k, (label, d) in enumerate(named.items()):
         _orbit(axis, label, d, Look(BLUE, "-", "o") if len(named) == 1 else look(k))
     if closed is not None:
@@ -123,10 +123,11 @@ def _distributions(name: str, trajectory: Any, N: int | None = None) -> Float[Ar
     return d
 
 
-def _empty(axis: Axes) -> None:
-    """Draw the simplex of three examples with its inner triangle."""
+def empty_triangle(axis: Axes, inner: bool) -> None:
+    """Draw the simplex of three examples, also the triangle between the middles of its sides."""
     axis.plot(*CORNERS[[0, 1, 2, 0]].T, color=BLACK, lw=1)
-    axis.plot(*MIDDLES[[0, 1, 2, 0]].T, color=GREY, lw=0.8, ls=":")
+    if inner:
+        axis.plot(*MIDDLES[[0, 1, 2, 0]].T, color=GREY, lw=0.8, ls=":")
     for n, (x, y) in enumerate(CORNERS):
         top = n == 2
         axis.text(x, y + (0.03 if top else -0.03), f"$d_{n} = 1$", ha="center", va="bottom" if top else "top")

@@ -17,6 +17,7 @@ from boostopt.authoring import (
     DescribedRegularizer,
     Domain,
     MaximumEdge,
+    PowerDivergence,
     parameter,
     prototype,
 )
@@ -68,6 +69,12 @@ def edges(**given: Any) -> float:
 AUTHORING = (
     Attack("CappedSimplex", CappedSimplex, lambda: {"c": np.ones(3), "nu": 2.0}, {"c": NUMBERS, "nu": NUMBER}),
     Attack("Cap", Cap, lambda: {"domain": DOMAIN}, {"domain": NOTHING}),
+    Attack(
+        "PowerDivergence",
+        PowerDivergence,
+        lambda: {"domain": DOMAIN, "q": 0.5, "eta": 2.0},
+        {"domain": NOTHING, "q": NUMBER, "eta": NUMBER},
+    ),
     Attack(
         "parameter",
         parameter,

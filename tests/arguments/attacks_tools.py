@@ -29,6 +29,7 @@ from wrong_values import (
 
 import boostopt
 from boostopt import exporting, instances, pictures, reporting, verification
+from boostopt.authoring import Cap, CappedSimplex
 from boostopt.boosting import Schedule, Stabilization, boosters, dynamics
 from boostopt.ensembles import members_of
 from boostopt.estimators import MarginBoostClassifier, RBFNetworkClassifier
@@ -419,6 +420,18 @@ PICTURES = (
         pictures.example_weights,
         lambda: {"weights": [0.5, 0.5]},
         {"weights": NUMBERS, "nu": LIMIT, "c": NONE | {"series"}, "ordered": FLAG, **AXES},
+    ),
+    Attack(
+        "weights_by_margin",
+        pictures.weights_by_margin,
+        lambda: {"weights": [0.5, 0.5], "margins": [0.5, 0.25]},
+        {"weights": NUMBERS, "margins": NUMBERS, "marked": NONE, "c": NONE | {"series"}, **AXES},
+    ),
+    Attack(
+        "weights_on_triangle",
+        pictures.weights_on_triangle,
+        lambda: {"regularizer": Cap(CappedSimplex(np.ones(3), 2.0))},
+        {"regularizer": NOTHING, "reach": NUMBER, **AXES},
     ),
     Attack(
         "margin_distributions",

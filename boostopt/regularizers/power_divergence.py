@@ -1,0 +1,212 @@
+"""Power divergences from equal shares: F(d) = (1/eta) sum_n a_n phi(d_n / a_n) + I[d in C_nu], a = c / sum c.
+
+    phi(r) = (r^q - 1 - q (r - 1)) / (q (q - 1)),   phi'(r) = (r^(q-1) - 1) / (q - 1),   phi''(r) = r^(q-2)
+
+is convex for every real q, with phi(1) = phi'(1) = 0 and phi''(1) = 1: q changes nothing near equal weights. Many
+divergences in use are of this family:
+
+    q = 2      half of Pearson's chi-square, (mu/2) sum d^2 / c up to a constant
+    q = 3/2    a Tsallis entropy, as every q > 0 is: weights end in exact zeros for q > 1
+    q = 1      the relative entropy, r ln r - r + 1
+    q = 1/2    twice the sum of (sqrt d - sqrt a)^2, Hellinger's distance
+    q = 0      Burg's entropy, a logarithmic barrier, r - 1 - ln r
+    q = -1     half of Neyman's chi-square, sum (d - a)^2 / d
+
+For q <= 0 the value at weight 0 is infinite. The maximizer of y r - phi(r) is r = (1 + (q - 1) y)^(1 / (q - 1)), whose
+logarithm is log1p((q - 1) y) / (q - 1): near q = 1 nothing cancels.
+
+References: Cressie and Read 1984, for the divergences; the caps are ours.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import xlogy
+
+from boostopt.arguments import instance, number, positive
+from boostopt.errors import ProblemError
+from boostopt.expressions import cp
+from boostopt.regularizers.cap import Cap
+from boostopt.regularizers.capped_simplex import CappedSimplex
+from boostopt.regularizers.capped_softmax import logarithm
+from boostopt.regularizers.roots import root
+from boostopt.regularizers.separable import Separable
+from boostopt.shapes import Array, Float
+
+
+@dataclass(frozen=True, eq=False)
+class PowerDivergence(Separable):
+    """(1/eta) times the power divergence of order q from equal shares, on the capped simplex.
+
+    Parameters
+    ----------
+    domain
+        The capped simplex, all c_n positive.
+    q
+        The order, any real number; at 1 the relative entropy, whose own class is faster and exact at extremes.
+    eta
+        Positive number; the larger, the less regularization.
+
+    Raises
+    ------
+    ProblemError
+        The domain is no capped simplex with positive c, q is not finite, or eta not positive.
+    """
+
+    domain: CappedSimplex
+    q: float
+    eta: float
+
+    def __post_init__(self) -> None:
+        instance(
+            "domain", self.domain, CappedSimplex, "a CappedSimplex", "Make one: CappedSimplex(c, nu).", ProblemError
+        )
+        if not (self.domain.c > 0).all():
+            raise ProblemError(
+                f"c must be positive; got {float(self.domain.c.min()):.6g}. Leave examples that do not count out."
+            )
+        number("q", self.q, error=ProblemError)
+        positive("eta", self.eta, error=ProblemError)
+
+    @property
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return frozenset({"linear", {0.0: "exponential", 1.0: "exponential", 2.0: "quadratic"}.get(self.q, "power")})
+
+    @property
+    def N(self) -> int:
+        return len(self.domain.c)
+
+    @property
+    def unsmoothed(self) -> Cap:
+        return Cap(self.domain)
+
+    @cached_property
+    def share(self) -> Float[Array, " N"]:
+        """Equal shares a = c / sum c, at which F is 0 and smallest."""
+        return self.domain.c / self.domain.c.sum()
+
+    @cached_property
+    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.domain.upper
+
+    @property
+    def strong_convexity(self) -> float:
+        """The least 1 / (eta sum_n a_n r_n^(2-q)), by Cauchy and Schwarz; the mean of r is 1.
+
+        The sum is concave in r and at most 1 for 1 <= q <= 2, below its chord for q < 1, unbounded for q > 2.
+        """
+        if self.q > 2.0:
+            return 0.0
+        return (1.0 if self.q >= 1.0 else self._largest ** (self.q - 1.0)) / self.eta
+
+    @property
+    def value_bound(self) -> float:
+        """The chord of phi from weight 0 to the cap, at the mean of r, 1; none (nan) for q <= 0."""
+        if self.domain.single:
+            return 0.0
+        if self.q <= 0.0:
+            return float("nan")
+        at_cap = 1.0 / self._largest
+        return float((1.0 - at_cap) * self._phi(-np.inf) + at_cap * self._phi(self._log_largest)) / self.eta
+
+    @property
+    def magnitude(self) -> float:
+        return max(1.0, float(self._phi(self._log_largest)), float(self._slope(self._log_largest))) / self.eta
+
+    @property
+    def weight_scale(self) -> Float[Array, " N"]:
+        return self.share
+
+    @property
+    def objective_scale(self) -> float:
+        return self.eta
+
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return self.share * self._phi(self._log_ratio(d)) / self.eta
+
+    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return self._slope(self._log_ratio(d)) / self.eta
+
+    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.exp((self.q - 2.0) * self._log_ratio(d)) / (self.share * self.eta)
+
+    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        k, x = self.q - 1.0, self.eta * y
+        # Where 1 + k x is not positive the logarithm is -inf: the weight is 0 for q > 1, and at the cap for q < 1.
+        with np.errstate(divide="ignore"):
+            log_ratio = x if k == 0.0 else np.log1p(np.maximum(k * x, -1.0)) / k
+        return self.share * np.exp(np.minimum(log_ratio, self._log_largest))
+
+    def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+        # All y have one sign at either end, and so have all r - 1.
+        beta = root(lambda beta: 1.0 - float(self.maximizers(z - beta).sum()), float(z.min()), float(z.max()))
+        return beta, self.maximizers(z - beta)
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        return self.domain.repair(self.share if d is None else d, self.share)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        q, a = self.q, self.share
+        ratio = cp.multiply(1.0 / a, d)
+        if q == 1.0:
+            total = cp.sum(cp.rel_entr(d, a))
+        elif q == 0.0:
+            total = -(a @ cp.log(ratio))
+        else:
+            total = (a @ self._power(ratio, q) - 1.0) / (q * (q - 1.0))
+        return total / self.eta, Cap(self.domain).cvxpy_value(d)[1]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        q, a = self.q, self.share
+        beta, psi = cp.Variable(name="beta"), cp.Variable(self.N, nonneg=True, name="psi")
+        y, constraints = self.eta * (z - beta - psi), list[Any]()
+        if q == 1.0:
+            total = a @ cp.exp(y) - 1.0
+        elif q == 0.0:
+            total = -(a @ cp.log(1.0 - y))
+        else:
+            # For q > 1 the inner number may be negative: its power counts as 0.
+            root = cp.Variable(self.N, nonneg=q > 1.0)
+            total = (a @ self._power(root, q / (q - 1.0)) - 1.0) / q
+            inner = 1.0 + (q - 1.0) * y
+            constraints = [root >= inner] if q > 1.0 else [root <= inner]
+        return beta + self.upper @ psi + total / self.eta, constraints
+
+    @staticmethod
+    def _power(x: Any, exponent: float) -> Any:
+        """Return x^exponent, exactly: CVXPY would take a rational number near the exponent."""
+        return cp.square(x) if exponent == 2.0 else cp.power(x, exponent, approx=False)
+
+    @cached_property
+    def _largest(self) -> float:
+        """The cap over the share, the same for all examples."""
+        return float(self.domain.c.sum()) / self.domain.nu
+
+    @cached_property
+    def _log_largest(self) -> float:
+        return math.log(self._largest)
+
+    @cached_property
+    def _log_share(self) -> Float[Array, " N"]:
+        return np.log(self.share)
+
+    def _log_ratio(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return logarithm(d) - self._log_share
+
+    def _phi(self, log_ratio: Any) -> Any:
+        """Return phi(r) from ln r, -inf at weight 0."""
+        q, r = self.q, np.exp(log_ratio)
+        if q == 0.0:
+            return r - 1.0 - log_ratio
+        if q == 1.0:
+            return xlogy(r, r) - r + 1.0
+        return (np.expm1(q * log_ratio) - q * np.expm1(log_ratio)) / (q * (q - 1.0))
+
+    def _slope(self, log_ratio: Any) -> Any:
+        """Return phi'(r) from ln r."""
+        return log_ratio if self.q == 1.0 else np.expm1((self.q - 1.0) * log_ratio) / (self.q - 1.0)

@@ -1,0 +1,109 @@
+"""Power divergences: the members that have names, the modulus, numbers by hand, and what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostopt.authoring import Cap, CappedSimplex, PowerDivergence, Regularizer, RelativeEntropy, Squares
+from boostopt.checks import check_regularizer
+from boostopt.errors import ProblemError
+
+C = np.array([1.0, 2.0, 0.5, 1.5, 1.0])
+SHARE = C / C.sum()
+NU, ETA = 2.5, 3.0
+DOMAIN = CappedSimplex(C, NU)
+ORDERS = (3.0, 2.0, 1.5, 1.0, 0.5, 0.0, -1.0)
+
+
+def some_weights(seed: int) -> np.ndarray:
+    return DOMAIN.repair(np.random.default_rng(seed).exponential(size=5), SHARE)
+
+
+NAMED: dict[str, tuple[float, Any]] = {
+    "half of Pearson's": (2.0, lambda d: ((d - SHARE) ** 2 / SHARE).sum() / 2),
+    "relative entropy": (1.0, lambda d: (d * np.log(d / SHARE)).sum()),
+    "twice Hellinger's": (0.5, lambda d: 2 * ((np.sqrt(d) - np.sqrt(SHARE)) ** 2).sum()),
+    "Burg's": (0.0, lambda d: -(SHARE * np.log(d / SHARE)).sum()),
+    "half of Neyman's": (-1.0, lambda d: ((d - SHARE) ** 2 / d).sum() / 2),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_the_named_members_have_their_textbook_values(name: str) -> None:
+    q, by_hand = NAMED[name]
+    for seed in range(5):
+        d = some_weights(seed)
+        assert PowerDivergence(DOMAIN, q, ETA).value(d) == pytest.approx(by_hand(d) / ETA, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("q", "twin"),
+    [
+        (1.0, RelativeEntropy.capped(C, NU, ETA, SHARE)),
+        (2.0, Cap(DOMAIN) + Squares(C, float(C.sum()) / ETA)),
+    ],
+    ids=["relative entropy", "squares"],
+)
+def test_weights_are_those_of_the_classes_that_exist(q: float, twin: Regularizer) -> None:
+    for z in np.random.default_rng(0).uniform(-1, 1, (5, 5)):
+        np.testing.assert_allclose(PowerDivergence(DOMAIN, q, ETA).conjugate_at(z).d, twin.conjugate_at(z).d, atol=1e-9)
+
+
+def test_the_order_is_continuous_at_one_and_at_zero() -> None:
+    z = np.linspace(-1, 1, 5)
+    for q in (0.0, 1.0):
+        at = PowerDivergence(DOMAIN, q, ETA).conjugate_at(z)
+        near = PowerDivergence(DOMAIN, q + 1e-9, ETA).conjugate_at(z)
+        assert near.value == pytest.approx(at.value, abs=1e-8)
+        np.testing.assert_allclose(near.d, at.d, atol=1e-8)
+
+
+def test_orders_above_one_end_in_exact_zeros_and_others_do_not() -> None:
+    z = np.array([1.0, 0.5, 0.0, -0.5, -1.0])
+    weights = {q: PowerDivergence(CappedSimplex(np.ones(5), 1.5), q, 5.0).conjugate_at(z).d for q in ORDERS}
+    assert all((d[-1] == 0.0) == (q > 1.0) for q, d in weights.items())
+    # The smaller the order, the more is left to those that are of no use.
+    smallest = [weights[q][-1] for q in ORDERS if q <= 1.0]
+    assert (np.diff(smallest) > 0).all()
+
+
+@pytest.mark.parametrize("q", ORDERS)
+def test_the_modulus_holds_on_segments(q: float) -> None:
+    """F(middle) <= mean of F at the ends - modulus |d - d'|_1^2 / 8."""
+    F = PowerDivergence(DOMAIN, q, ETA)
+    assert (F.strong_convexity > 0) == (q <= 2)
+    for seed in range(20):
+        d, other = some_weights(seed), some_weights(seed + 100)
+        mean = 0.5 * (F.value(d) + F.value(other))
+        gain = F.strong_convexity * np.abs(d - other).sum() ** 2 / 8
+        assert F.value(0.5 * (d + other)) <= mean - gain + 1e-14
+
+
+@pytest.mark.parametrize("q", [1.5, -1.0])
+def test_every_check_passes(q: float) -> None:
+    check_regularizer(PowerDivergence(DOMAIN, q, ETA)).raise_if_failed()
+
+
+def test_the_bound_of_the_values_is_that_of_a_vertex() -> None:
+    """Of 4 equal examples 2 share the weight: r is 2 on half of the shares, 0 on the others."""
+    F = PowerDivergence(CappedSimplex(np.ones(4), 2.0), 2.0, 1.0)
+    assert F.value_bound == pytest.approx(F.value(np.array([0.5, 0.5, 0.0, 0.0]))) == pytest.approx(0.5)
+    assert np.isnan(PowerDivergence(CappedSimplex(np.ones(4), 2.0), 0.0, 1.0).value_bound)
+    assert PowerDivergence(CappedSimplex(np.ones(4), 4.0), 0.0, 1.0).value_bound == 0.0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((C, 1.0, 1.0), "domain must be a CappedSimplex"),
+        ((CappedSimplex(np.array([1.0, 0.0]), 1.0), 1.0, 1.0), "c must be positive; got 0"),
+        ((DOMAIN, np.inf, 1.0), "q must be a finite number; got inf"),
+        ((DOMAIN, 1.0, 0.0), "eta must be a positive number; got 0.0"),
+    ],
+)
+def test_bad_arguments_are_named(arguments: tuple[Any, ...], words: str) -> None:
+    with pytest.raises(ProblemError, match=words):
+        PowerDivergence(*arguments)
