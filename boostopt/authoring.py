@@ -5,6 +5,7 @@ from boostopt.backends.profiles import Profile
 from boostopt.edges.base import Active, EdgeFunction, Epigraph, Polyhedron
 from boostopt.edges.bounded import BoundedEdges, FixedEdges
 from boostopt.edges.described import DescribedEdges
+from boostopt.edges.formula import FormulaEdges, edge_formula
 from boostopt.edges.linear import LinearEdges
 from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.edges.squared import SquaredEdges, SquaredPositiveEdges
@@ -33,6 +34,7 @@ from boostopt.regularizers.binary_entropy import BinaryEntropy, LogarithmicLoss
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.regularizers.described import DescribedRegularizer
+from boostopt.regularizers.formula import FormulaRegularizer, formula
 from boostopt.regularizers.hinge import Hinge
 from boostopt.regularizers.norms import NormBall, NormPenalty, simplex
 from boostopt.regularizers.power_divergence import PowerDivergence
@@ -74,6 +76,8 @@ __all__ = [
     "Examples",
     "FixedEdges",
     "Float",
+    "FormulaEdges",
+    "FormulaRegularizer",
     "Formulation",
     "Hinge",
     "LinearEdges",
@@ -98,6 +102,8 @@ __all__ = [
     "Tilted",
     "UnnormalizedRelativeEntropy",
     "WarmStart",
+    "edge_formula",
+    "formula",
     "maximize",
     "minimize",
     "parameter",

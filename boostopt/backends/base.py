@@ -24,6 +24,7 @@ CONES = {
     "exponential": "exponential cones",
     "power": "power cones",
     "semidefinite": "semidefinite cones",
+    "interior": "a formula that no rule turns into atoms of CVXPY, which only interior takes",
 }
 """Needs of a regularizer or an edge function that a solver must meet, each with its name in a sentence."""
 

@@ -25,9 +25,9 @@ NAME, CLASS = "new_name", "NewName"
 """What stands for the name in a template, as it is and as the name of a class."""
 
 FORMS = {
+    "formula": "a sum over the examples from a text",
     "cvxpy": "an expression that CVXPY can state",
     "class": "closed forms: values, slopes, maximizers",
-    "formula": "a sum over the examples from a text",
 }
 """Ways to state a regularizer."""
 
@@ -54,12 +54,12 @@ app.add_typer(new, name="new")
 @command("regularizer", new)
 def new_regularizer(
     name: Name,
-    form: Annotated[str, typer.Option("--as", help=f"How it is stated: {', '.join(FORMS)}.")] = "cvxpy",
+    form: Annotated[str, typer.Option("--as", help=f"How it is stated: {', '.join(FORMS)}.")] = "formula",
     folder: Folder = ".",
 ) -> None:
     """Write NAME.py, a function F of the example weights, as a formulation that every command takes.
 
-    --as cvxpy: from an expression that CVXPY can state; class: from closed forms, faster; formula: from a text.
+    --as formula: from a text; cvxpy: from an expression that CVXPY can state; class: from closed forms.
 
     Example: boostopt new regularizer my_entropy --as class
     """

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from boostopt.verification.arithmetic import BLOCK, ZERO, Numbers, dense
+from boostopt.verification.formulas import StatedFormula
 from boostopt.verification.pairs import Box, Edge, Norm, Vector, binary, cap, edge, entropy, hinge
 from boostopt.verification.parsing import fail
 from boostopt.verification.points import (
@@ -101,7 +102,8 @@ def recompute(document: Document, U: Any, A: Numbers) -> ProvedBounds:
     for name, stated in (("c", document.digest_c), ("d0", document.digest_d0)):
         if vector_digest(getattr(document, name)) != stated:
             fail(f"the certificate is for other {name} than those that it holds: the digest differs")
-    F, G = regularizer(document, A), edge(A, document.G)
+    F = regularizer(document, A)
+    G = _edge_formula(document, U, A, F) if document.G["kind"] == "formula" else edge(A, document.G)
     if G.weights == "tied" and document.t != 2:
         fail(f"an edge function that ties two edges has t = 2; the certificate says {document.t}")
     if document.outcome == "infeasible":
@@ -118,6 +120,14 @@ def recompute(document: Document, U: Any, A: Numbers) -> ProvedBounds:
     if above is None:
         return ProvedBounds(lower, math.inf, lost=(lost, 0.0))
     return ProvedBounds(lower, 0.0 - _end(-A.high(above)), lost=(lost, _width(A, above)))
+
+
+def _edge_formula(document: Document, U: Any, A: Numbers, F: StatedRegularizer) -> Edge:
+    """Return the edge function of a formula; Rejected where edges may leave [-1, 1], on which it counts."""
+    blocks = (dense(U, slice(start, start + BLOCK)) for start in range(0, document.N, BLOCK))
+    if not (F.box.on_simplex and all(bool((np.abs(block) <= 1.0).all()) for block in blocks)):
+        fail("a formula of the edges needs weights that sum to 1 and margins in [-1, 1]")
+    return StatedFormula.of(document.G["text"], document.G["parameters"], "e").edge(A, document.t)
 
 
 def regularizer(document: Document, A: Numbers) -> StatedRegularizer:
@@ -144,7 +154,8 @@ def _box(document: Document, A: Numbers, F: Any, c: np.ndarray, d0: np.ndarray) 
         return binary(A, A.vector(c), F["eta"], 0.5 * c, half, np.ones(len(c), dtype=bool), simplex=False)
     counts = np.ones(len(c)) if F["caps"] == "1 / nu" else c
     of, nu = (document.arrays["caps"], 1.0) if F["caps"] == "given" else (counts, F["nu"])
-    plain, live = of / nu, d0 > 0
+    stated = _formula(document, F) if F["kind"] == "formula" else None
+    plain, live = of / nu, d0 > 0 if stated is None or stated.read.has("d0") else np.ones(len(c), dtype=bool)
     counted = of if F["kind"] == "cap" else of[live]
     total = math.fsum(counted.tolist()) / nu
     if total < 1.0 - 1e-12:
@@ -157,6 +168,8 @@ def _box(document: Document, A: Numbers, F: Any, c: np.ndarray, d0: np.ndarray) 
     if F["kind"] == "cap":
         # Weights that sum to 1 never reach 2: a huge cap says no more, and would multiply the rounding beside it.
         return cap(A, A.choose((plain > HUGE) & (not short), A.vector(np.full(len(c), 2.0)), u))
+    if stated is not None:
+        return stated.box(A, A.choose(live, u, A.vector(np.zeros(len(c)))), c, d0)
     if F["kind"] in ("relative entropy", "unnormalized relative entropy"):
         return entropy(A, u, F["eta"], d0, F["kind"] != "relative entropy")
     if F["kind"] != "binary entropy":
@@ -165,6 +178,15 @@ def _box(document: Document, A: Numbers, F: Any, c: np.ndarray, d0: np.ndarray) 
         fail("the binary entropy needs a reference distribution within the caps")
     rest = u - A.vector(d0) if short else A.residue(of, nu, d0) / by
     return binary(A, u, F["eta"], d0, rest, free, simplex=True)
+
+
+def _formula(document: Document, F: Any) -> StatedFormula:
+    """Return the formula that is stated, as far as it can be read."""
+    parameters = {
+        name: document.arrays[f"formula {name}"] if value == "array" else value
+        for name, value in F["parameters"].items()
+    }
+    return StatedFormula.of(F["text"], parameters)
 
 
 def _check_inhabited(A: Numbers, box: Box, norm: Norm | None) -> None:

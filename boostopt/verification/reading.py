@@ -59,6 +59,7 @@ REGULARIZERS: Mapping[str, tuple[str, ...]] = {
     "norm ball": ("p", "r", "base"),
     "norm penalty": ("p", "r", "base"),
     "tilted": ("base",),
+    "formula": ("caps", "text", "parameters"),
 }
 """The kinds of F, each with what it is stated by."""
 
@@ -74,6 +75,7 @@ EDGES: Mapping[str, tuple[str, ...]] = {
     "squared positive": (),
     "linear": ("slope",),
     "tied": (),
+    "formula": ("text", "parameters"),
 }
 """The kinds of G, each with its numbers."""
 
@@ -117,7 +119,8 @@ class Document:
     beta
         The multiplier of sum d = 1 in the proof of the lower end.
     arrays
-        "w", and where they are needed "d", "c", "d0", "s", "caps", "tilt" and parameters by their name.
+        "w", and where they are needed "d", "c", "d0", "s", "caps", "tilt", parameters by their name, and those of a
+        formula that are arrays.
     made
         How the answer came about: for reading only, nothing depends on it.
     """
@@ -256,6 +259,11 @@ def _regularizer(value: Any, depth: int) -> tuple[dict[str, Any], set[str]]:
     with_keys(stated, keys, "F")
     if kind in ("norm ball", "norm penalty"):
         needed |= {"s"}
+    if kind == "formula":
+        read = _numbers(stated, keys - {"kind", "caps", "text", "parameters"})
+        return {**read, **_formula(stated, "F")}, needed | {
+            f"formula {name}" for name, value in stated["parameters"].items() if value == "array"
+        }
     if "base" in keys:
         if depth:
             fail("the base of F must have no base of its own")
@@ -268,11 +276,29 @@ def _regularizer(value: Any, depth: int) -> tuple[dict[str, Any], set[str]]:
     return _numbers(stated, keys - {"kind", "caps"}), needed
 
 
+def _formula(stated: dict[str, Any], what: str) -> dict[str, Any]:
+    """Return the text of a formula and its parameters, numbers or names of arrays."""
+    parameters = mapping(stated["parameters"], f"the parameters of {what}")
+    read = {
+        text(name, "the name of a parameter"): value
+        if value == "array"
+        else number(value, f"the parameter {name}"[:100])
+        for name, value in parameters.items()
+    }
+    return {"text": text(stated["text"], f"the formula of {what}"), "parameters": read}
+
+
 def _edge(value: Any) -> dict[str, Any]:
     """Return a statement of G."""
     stated = mapping(value, "G")
     kind = word(stated.get("kind"), set(EDGES), "the kind of G")
-    return _numbers(with_keys(stated, {"kind", *EDGES[kind]}, "G"), set(EDGES[kind]))
+    with_keys(stated, {"kind", *EDGES[kind]}, "G")
+    if kind == "formula":
+        read = _formula(stated, "G")
+        return (
+            {**stated, **read} if "array" not in read["parameters"].values() else fail("a formula of G has no arrays")
+        )
+    return _numbers(stated, set(EDGES[kind]))
 
 
 def _numbers(stated: dict[str, Any], names: set[str]) -> dict[str, Any]:

@@ -126,7 +126,13 @@ def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulatio
 def _computed(document: Document) -> str:
     """Return in words which numbers of the pair are none of the parameters: a page has computed them, in floats."""
     stated = {1.0, *(value for value in document.parameters.values() if isinstance(value, float))}
-    parts: list[Mapping[str, Any]] = [document.F, document.F.get("base", {}), document.G]
+    parts: list[Mapping[str, Any]] = [
+        document.F,
+        document.F.get("base", {}),
+        document.F.get("parameters", {}),
+        document.G,
+        document.G.get("parameters", {}),
+    ]
     numbers = {name: value for part in parts for name, value in part.items() if isinstance(value, float)}
     computed = [f"{name} = {value!r}" for name, value in numbers.items() if value not in stated]
     computed += [f"the {name} of each example" for name in ("caps", "tilt") if name in document.arrays]

@@ -40,6 +40,8 @@ from boostopt.authoring import (
     TiedEdges,
     Tilted,
     UnnormalizedRelativeEntropy,
+    edge_formula,
+    formula,
     simplex,
 )
 from boostopt.checks import check_edge, check_formulation, check_regularizer
@@ -88,6 +90,7 @@ REGULARIZERS: dict[str, Regularizer] = {
     "penalty, p = inf": NormPenalty(simplex(C), C, math.inf, 0.45),
     "penalty with entropy": NormPenalty(on_simplex(), C, 2.0, 0.5),
     "penalty with entropy, p = inf": NormPenalty(on_simplex(), C, math.inf, 0.5),
+    "formula": formula("d*log(d/d0)/eta + max(d - u/2, 0)**2/c", CappedSimplex(C, 3.0), D0, eta=4.0),
     "described squares": DescribedRegularizer(CappedSimplex(C, 3.0), cp.sum_squares, C / C.sum()),
     "described entropy in a ball": DescribedRegularizer(
         CappedSimplex(C, 3.0),
@@ -111,6 +114,7 @@ EDGES: dict[str, tuple[EdgeFunction, int]] = {
     "positive squares": (SquaredPositiveEdges(), 3),
     "linear": (LinearEdges(0.7), 2),
     "described": (DescribedEdges(cp.log_sum_exp), 3),
+    "formula": (edge_formula("exp(a*e) + max(e, 0)**2", a=2.0), 3),
 }
 
 

@@ -1,0 +1,164 @@
+"""An edge function written as one formula: G(e) = sum_q g(e_q) on [-1, 1].
+
+There the edges of weights on the simplex lie. As for a regularizer the formula is read, differentiated and proved
+convex. For ANY x in [-1, 1],
+
+    g*(w) <= w x - g(x) + max(w - g'(x), 0) (1 - x) + max(g'(x) - w, 0) (1 + x),
+
+and x is the maximizer as far as Newton's method finds it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt.edges.base import EdgeFunction, Epigraph, finite, violations
+from boostopt.errors import ProblemError
+from boostopt.expressions import cones_of, cp
+from boostopt.formulas.algebra import FormulaFault, constant
+from boostopt.formulas.compiled import Compiler, Function
+from boostopt.formulas.convexity import Formula, Range, convex
+from boostopt.formulas.modelling import modelled
+from boostopt.formulas.parsing import parsed
+from boostopt.formulas.reading import INTERIOR_ONLY, as_numbers, latex_of, no_parameters, text_of
+from boostopt.formulas.solving import Slope
+from boostopt.shapes import Array, Float
+
+ENDS = np.array([-1.0]), np.array([1.0])
+"""The box of one edge."""
+
+
+@dataclass(frozen=True, eq=False)
+class FormulaEdges(EdgeFunction):
+    """The sum over the edges of one formula, on [-1, 1]^t; made by `edge_formula`.
+
+    For regularizers whose weights sum to at most 1.
+
+    Parameters
+    ----------
+    text
+        The formula, in e and the parameters.
+    parameters
+        Numbers by name.
+
+    Raises
+    ------
+    ProblemError
+        The text is no formula, or g is not convex on [-1, 1].
+    """
+
+    text: str
+    parameters: Mapping[str, float] = field(default_factory=no_parameters)
+
+    kind: ClassVar[str] = "formula"
+    exact: ClassVar[bool] = False
+    """G* is known on [-1, 1], but not as an expression of CVXPY."""
+
+    _formula: Formula = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", as_numbers(self.parameters))
+        try:
+            read = parsed(self.text, self.parameters, (), ("e",), "e")
+            formula = convex(read, Range("e", *ENDS, {}, (constant(-1), constant(1))))
+        except FormulaFault as fault:
+            raise ProblemError(f"the formula {self.text!r} of an edge cannot be taken: {fault}.") from fault
+        object.__setattr__(self, "_formula", formula)
+
+    @cached_property
+    def _functions(self) -> tuple[Function, Function, Function]:
+        compiler = Compiler("e", {})
+        parts = self._formula.value, self._formula.slope, self._formula.curvature
+        g, slope, bend = (compiler.function(part) for part in parts)
+        return g, slope, bend
+
+    def _slope(self, t: int) -> Slope:
+        return Slope.between(self._functions[1], self._functions[2], np.full(t, -1.0), np.full(t, 1.0))
+
+    @cached_property
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        e = cp.Variable(2)
+        value = modelled(self._formula.value, e, "e", {})
+        if value is None:
+            return frozenset({"linear", INTERIOR_ONLY})
+        return cones_of(cp.Problem(cp.Minimize(value), [e <= 1, e >= -1]))
+
+    def statement(self) -> dict[str, Any]:
+        return {"kind": self.kind, "text": self.text, "parameters": dict(self.parameters)}
+
+    def value(self, e: Float[Array, " t"]) -> float:
+        values = self._functions[0](np.clip(e, -1.0, 1.0))
+        return float(np.where(np.isnan(values), np.inf, values).sum())
+
+    def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
+        return float(self._slope(len(w)).bounds(self._functions[0], w).sum())
+
+    def subgradient(self, e: Float[Array, " t"]) -> Float[Array, " t"]:
+        # At an end where the slope is infinite, that of a point next to it.
+        inner = self._slope(len(e))
+        return self._functions[1](np.clip(e, inner.low, inner.high))
+
+    def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
+        return finite(w)
+
+    def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
+        return violations(w, {"w finite": 0.0})
+
+    def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
+        terms = self._functions[0](np.clip(e, -1.0, 1.0)) + self._slope(len(w)).bounds(self._functions[0], w)
+        return np.maximum(terms - w * e, 0.0)
+
+    def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
+        compiler = Compiler("e", {})
+        sizes, slopes = compiler.sizes(self._formula.value), compiler.sizes(self._formula.slope)
+        inner = self._slope(len(e))
+        x = np.stack([np.clip(e, inner.low, inner.high), inner.inverse(w), np.zeros(len(e))])
+        return float((np.nan_to_num(sizes(x) + mass * slopes(x)).max(axis=0) + np.abs(w)).sum())
+
+    def epigraph(self, t: int) -> Epigraph | None:
+        """Return rows e - p = 0 with a multiple of the squares of p: None where g is no convex quadratic function."""
+        bend = self._formula.curvature.number
+        if bend is None or bend <= 0:
+            return None
+        none, slope = np.zeros(t), self._functions[1](np.zeros(t))
+        return Epigraph(None, -np.eye(t), none, np.full(t, True), none, float(bend) * np.eye(t), slope)
+
+    def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
+        value = modelled(self._formula.value, e, "e", {})
+        if value is None:
+            raise ProblemError(
+                f"the formula {self.text!r} of an edge must be a sum of atoms of CVXPY to be modelled; no rule makes "
+                "one of it. Write it as such a sum."
+            )
+        return value, []
+
+    def cvxpy_conjugate(self, w: Any) -> tuple[Any, list[Any]]:
+        raise ProblemError("the conjugate of a formula is not known as an expression of CVXPY. Use the primal.")
+
+    @cached_property
+    def latex(self) -> str:
+        """The formula as LaTeX, by SymPy."""
+        return latex_of(self.text)
+
+
+def edge_formula(text: Any, **parameters: Any) -> FormulaEdges:
+    """Return the edge function G(e) = sum_q g(e_q) on [-1, 1] that a formula states.
+
+    Parameters
+    ----------
+    text
+        g as a text, or as an expression of SymPy: of the edge e and the parameters, in the grammar of `formula`.
+    **parameters
+        The other names: numbers.
+
+    Raises
+    ------
+    ProblemError
+        It is no formula, or it is not proved to be convex on [-1, 1], or has no slope there.
+    """
+    return FormulaEdges(text_of(text), parameters)

@@ -1,0 +1,90 @@
+"""How large a convex formula and its terms may be, and how strongly it bends: bounds over all rows of a box."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from boostopt.formulas.algebra import Base, FormulaFault, Sum, of_base, total
+from boostopt.formulas.calculus import expanded
+from boostopt.formulas.compiled import Function
+from boostopt.formulas.convexity import Formula, Range
+from boostopt.formulas.intervals import Interval, enclosure
+
+SHARES = np.concatenate([np.geomspace(2.0**-60, 0.5, 30), [1.0]])
+"""Places in a box, as shares of it, at which sizes are taken."""
+
+PIECES = 16
+"""Pieces of a box on which a bend is bounded, each half as long as the next."""
+
+LEVELS = np.geomspace(1e-6, 1.0, 25)
+"""Multiples of the mean of the steepest chords that are tried as the multiplier of the sum of the weights."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bends:
+    """Lower bounds of f'' and of x f'' over the boxes, shape (n,), at least 0; each box counts so many times."""
+
+    formula: Formula
+    box: Range
+    counts: np.ndarray
+
+    @cached_property
+    def plain(self) -> np.ndarray:
+        """Lower bounds of f''."""
+        return self._least(self.formula.curvature)
+
+    @cached_property
+    def relative(self) -> np.ndarray:
+        """Lower bounds of x f''."""
+        x = of_base(Base("name", name=self.box.variable))
+        return self._least(total(term for each in self.formula.curvature.terms for term in (Sum((each,)) * x).terms))
+
+    @property
+    def modulus(self) -> float:
+        """A modulus of strong convexity in the 1-norm for non-negative x of sum at most 1.
+
+        By Cauchy and Schwarz sum h^2 f'' >= ||h||_1^2 / sum 1/f''. The last sum is at most that of 1 / inf f'', and
+        that of x / inf x f'', where the x sum to at most 1.
+        """
+        with np.errstate(divide="ignore"):
+            of_each = 1.0 / float((self.counts / self.plain).sum())
+        return max(of_each, float(self.relative.min(initial=np.inf)), 0.0) * (1.0 - 1e-12)
+
+    def _least(self, of: Sum) -> np.ndarray:
+        """Return a lower bound of a sum over each box, from its pieces."""
+        cuts = np.concatenate([[0.0], 2.0 ** np.arange(1.0 - PIECES, 1.0)])
+        names = {name: Interval(x.low[:, np.newaxis], x.high[:, np.newaxis]) for name, x in self.box.names.items()}
+        # The last end by itself: a product with a share may miss it.
+        ends = np.column_stack([np.multiply.outer(self.box.high, cuts[:-1]), self.box.high])
+        names[self.box.variable] = Interval(ends[:, :-1], ends[:, 1:])
+        least = np.zeros(ends[:, 1:].shape)
+        for each in (of, _expanded(of)):
+            least = np.maximum(least, enclosure(each, names, self.formula.known).low)
+        return least.min(axis=1)
+
+
+def _expanded(of: Sum) -> Sum:
+    """Return a sum multiplied out, or as it is where that is too long."""
+    try:
+        return expanded(of)
+    except FormulaFault:
+        return of
+
+
+def largest_total(sizes: Function, high: np.ndarray, on_simplex: bool) -> float:
+    """Return about the largest sum of non-negative functions over the boxes, on the simplex if it is asked for.
+
+    At the points of a grid; for any level >= 0 the sum is at most level + sum of the largest size - level x.
+    """
+    x = np.multiply.outer(SHARES, high)
+    size = np.array([sizes(row) for row in x])
+    size = np.where(np.isfinite(size), size, 0.0)
+    if not on_simplex:
+        return float(size.max(axis=0).sum())
+    least, size = size[0], np.maximum(size - size[0], 0.0)
+    mean = float((size / x).max(axis=0).mean())
+    totals = [level + np.maximum(size - level * x, 0.0).max(axis=0).sum() for level in LEVELS * mean]
+    return float(least.sum()) + float(min(totals))

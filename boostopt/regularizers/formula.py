@@ -1,0 +1,313 @@
+"""A regularizer written as one formula: F(d) = sum_n f(d_n; d0_n, c_n, u_n) on the capped simplex.
+
+The formula is read and differentiated exactly, and it is proved that f is convex on every box. The maximizer of
+y x - f(x) is found by Newton's method; the bound of the conjugate holds for ANY x of the box,
+
+    f*(y) <= y x - f(x) + max(y - f'(x), 0) (u - x) + max(f'(x) - y, 0) x,
+
+by the convexity of f: a maximizer that is slightly wrong makes it larger, never smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from boostopt.arguments import instance
+from boostopt.errors import ProblemError
+from boostopt.expressions import cones_of, cp
+from boostopt.formulas.algebra import Base, FormulaFault, Sum, of_base
+from boostopt.formulas.compiled import Compiler, Function
+from boostopt.formulas.convexity import Formula, Range, convex
+from boostopt.formulas.intervals import point
+from boostopt.formulas.modelling import modelled
+from boostopt.formulas.reading import INTERIOR_ONLY, latex_of, no_parameters, text_of
+from boostopt.formulas.sizes import Bends, largest_total
+from boostopt.formulas.solving import Slope
+from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
+from boostopt.regularizers.cap import Cap
+from boostopt.regularizers.capped_simplex import CappedSimplex, normalized
+from boostopt.regularizers.formula_reading import copies_fault, read_formula, read_parameters, read_reference
+from boostopt.regularizers.separable import Separable, mixed
+from boostopt.regularizers.statements import Statement, with_caps
+from boostopt.shapes import Array, Bool, Float
+
+SUMMED = 1e-12
+"""By how much the weights at a multiplier may miss 1: any multiplier gives a bound, which loses the square of that."""
+
+
+@dataclass(frozen=True, eq=False)
+class FormulaRegularizer(Separable):
+    """The sum over the examples of one formula, on the capped simplex; made by `formula`.
+
+    Parameters
+    ----------
+    text
+        The formula, in d, d0, c, u (the caps c / nu) and the parameters.
+    domain
+        The capped simplex.
+    d0
+        Reference distribution, shape (N,); None for c / sum c. Where it is 0 and occurs, the weight is 0.
+    parameters
+        Numbers, or arrays of shape (N,), by name.
+
+    Raises
+    ------
+    ProblemError
+        The text is no formula, or f is not convex on the boxes, or copies of an example do not count as copies.
+    """
+
+    text: str
+    domain: CappedSimplex
+    d0: Float[Array, " N"] | None = None
+    parameters: Mapping[str, float | Array] = field(default_factory=no_parameters)
+
+    kind: ClassVar[str] = "formula"
+    exact: ClassVar[bool] = False
+    """F* is known, but not as an expression of CVXPY."""
+
+    _read: Sum = field(init=False, repr=False)
+    _formula: Formula = field(init=False, repr=False)
+    _counts: Float[Array, " N"] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        instance(
+            "domain", self.domain, CappedSimplex, "a CappedSimplex", "Make one: CappedSimplex(c, nu).", ProblemError
+        )
+        object.__setattr__(self, "_counts", self.domain.c)
+        object.__setattr__(self, "parameters", read_parameters(self.parameters, self.N))
+        read = read_formula(self.text, self.parameters)
+        object.__setattr__(self, "_read", read)
+        d0 = read_reference(self.d0, self.domain.c)
+        object.__setattr__(self, "d0", d0)
+        if read.has("d0") and (d0 == 0).any():
+            object.__setattr__(self, "domain", CappedSimplex(np.where(d0 > 0, self.domain.c, 0.0), self.domain.nu))
+        try:
+            object.__setattr__(self, "_formula", convex(read, self.box))
+        except FormulaFault as fault:
+            raise ProblemError(f"the formula {self.text!r} cannot be taken: {fault}.") from fault
+        if fault := copies_fault(self.text, read, self.names, self.live_upper, self._counts[self.live]):
+            raise ProblemError(fault)
+
+    @property
+    def N(self) -> int:
+        return len(self.domain.c)
+
+    @cached_property
+    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.domain.upper
+
+    @cached_property
+    def live(self) -> Bool[Array, " N"]:
+        """The examples that may have weight, as a mask."""
+        return self.upper > 0
+
+    @cached_property
+    def live_upper(self) -> Float[Array, " n"]:
+        """Their caps."""
+        return self.upper[self.live]
+
+    @cached_property
+    def names(self) -> dict[str, Any]:
+        """What the names of the formula stand for at the examples that may have weight."""
+        own = {"d0": self.d0, "c": self.domain.c, "u": self.upper, **self.parameters}
+        return {
+            name: np.asarray(value)[self.live]
+            for name, value in own.items()
+            if isinstance(value, np.ndarray) and self._read.has(name)
+        }
+
+    @cached_property
+    def _kinds(self) -> tuple[Array, Array]:
+        """The different columns (u, names...) of the examples, and how often each occurs."""
+        columns = np.column_stack([self.live_upper, *self.names.values()])
+        return np.unique(columns, axis=0, return_counts=True)
+
+    @cached_property
+    def box(self) -> Range:
+        """The boxes on which f must be convex, one of each kind."""
+        kinds = self._kinds[0].T
+        names = {name: point(column) for name, column in zip(("u", *self.names), kinds, strict=True)}
+        ends = Sum(()), of_base(Base("name", name="u"))
+        return Range("d", np.zeros(kinds.shape[1]), kinds[0], names, ends)
+
+    @cached_property
+    def _functions(self) -> tuple[Function, Function, Function]:
+        compiler = Compiler("d", self.names)
+        parts = self._formula.value, self._formula.slope, self._formula.curvature
+        f, slope, bend = (compiler.function(part) for part in parts)
+        return f, slope, bend
+
+    @cached_property
+    def _slope(self) -> Slope:
+        return Slope.between(self._functions[1], self._functions[2], np.zeros(len(self.live_upper)), self.live_upper)
+
+    @cached_property
+    def _ends(self) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        """F' at both ends of the box, infinite where it has no limit."""
+        slope, high = self._functions[1], self.live_upper
+        low = np.nan_to_num(slope(np.zeros(len(high))), nan=-np.inf, posinf=np.inf, neginf=-np.inf)
+        return self._spread(low), self._spread(np.nan_to_num(slope(high), nan=np.inf, posinf=np.inf, neginf=-np.inf))
+
+    @property
+    def unsmoothed(self) -> Regularizer:
+        return Cap(self.domain)
+
+    @cached_property
+    def strong_convexity(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return Bends(self._formula, self.box, self._kinds[1]).modulus
+
+    @cached_property
+    def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """The largest sum of the chords from 0 to the caps; nan where f is infinite at an end."""
+        at_zero, at_cap = self.values(np.zeros(self.N)), self.values(self.upper)
+        if not (np.isfinite(at_zero).all() and np.isfinite(at_cap).all()):
+            return np.nan
+        rise = np.divide(at_cap - at_zero, self.upper, out=np.zeros(self.N), where=self.live)
+        return float(at_zero.sum()) + self.support(rise)
+
+    @cached_property
+    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        compiler = Compiler("d", self.names)
+        f, slope = compiler.sizes(self._formula.value), compiler.sizes(self._formula.slope)
+        return largest_total(lambda x: f(x) + x * slope(x), self.live_upper, on_simplex=True)
+
+    @cached_property
+    def weight_scale(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        scale = self.d0 if self._read.has("d0") and self.d0 is not None else self.domain.c / self.domain.c.sum()
+        return np.where(self.live, scale, 1.0 / self.N)
+
+    @cached_property
+    def objective_scale(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """One over the second derivative of F along its own point, eta for an entropy; 1 where that is 0."""
+        d = self.domain.normalized(self.upper / self.upper.sum())
+        bend = float((d**2 * self.curvatures(d)).sum())
+        return 1.0 / bend if 0.0 < bend < np.inf else 1.0
+
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        values = self._functions[0](np.clip(d, 0.0, self.upper)[self.live])
+        return self._spread(np.where(np.isnan(values), np.inf, values))
+
+    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        slopes = self._functions[1](np.clip(d, 0.0, self.upper)[self.live])
+        return self._spread(np.where(np.isnan(slopes), np.where(d[self.live] > 0, np.inf, -np.inf), slopes))
+
+    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return self._spread(self._functions[2](d[self.live]))
+
+    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        return self._spread(self._slope.inverse(y[self.live]))
+
+    def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return f_n*(y_n), or a number above it."""
+        return self._spread(self._slope.bounds(self._functions[0], y[self.live]))
+
+    def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
+        beta, below, above = self._slope.level(z[self.live], SUMMED)
+        y = z - beta
+        at = y[self.live]
+        value = beta + float(self._slope.bounds(self._functions[0], at, below).sum())
+        psi, zeta = self._box_multipliers(y)
+        d = normalized(self._spread(mixed(below, above)), self.lower, self.upper)
+        return ConjugatePoint(value, d, {"beta": beta, "psi": psi, "zeta": zeta})
+
+    def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
+        beta, below, above = self._slope.level(z[self.live], SUMMED)
+        return beta, self._spread(mixed(below, above))
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        return self._minimizer.copy() if d is None else self.domain.repair(d, self.weight_scale)
+
+    @cached_property
+    def _minimizer(self) -> Float[Array, " N"]:
+        return self.conjugate_at(np.zeros(self.N)).d
+
+    def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
+        # Where the slope is infinite at the cap, a solver's weights are noise there.
+        infinite = np.isinf(self._ends[1])
+        return super().stationarity(np.where(infinite, np.minimum(d, (1.0 - floor) * self.upper), d), floor)
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        if self._read.has("d0") and not np.array_equal(np.asarray(self.d0), d0):
+            return None
+        if self._read.has("c") and not np.array_equal(self._counts, c):
+            return None
+        arrays = {f"formula {name}": value for name, value in self.parameters.items() if isinstance(value, np.ndarray)}
+        numbers = {k: "array" if isinstance(v, np.ndarray) else v for k, v in self.parameters.items()}
+        live = d0 > 0 if self._read.has("d0") else None
+        about = {"kind": self.kind, "text": self.text, "parameters": numbers}
+        stated = with_caps(about, self.upper, c, (self.domain.nu, *nus), live)
+        return Statement(stated.numbers, {**stated.arrays, **arrays})
+
+    @cached_property
+    def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
+        d = cp.Variable(self.N)
+        value = self._modelled(d)
+        if value is None:
+            return frozenset({"linear", INTERIOR_ONLY})
+        return cones_of(cp.Problem(cp.Minimize(value), Cap(self.domain).cvxpy_value(d)[1]))
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        value = self._modelled(d)
+        if value is None:
+            raise ProblemError(
+                f"the formula {self.text!r} must be a sum of atoms of CVXPY to be modelled; no rule makes one of it. "
+                'Solve by the backend "interior", which takes any formula.'
+            )
+        return value, Cap(self.domain).cvxpy_value(d)[1]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        raise ProblemError("the conjugate of a formula is not known as an expression of CVXPY. Use the primal.")
+
+    @cached_property
+    def latex(self) -> str:
+        """The formula as LaTeX, by SymPy."""
+        return latex_of(self.text)
+
+    def _modelled(self, d: Any) -> Any:
+        return modelled(self._formula.value, d if self.live.all() else d[np.flatnonzero(self.live)], "d", self.names)
+
+    def _spread(self, of_live: Float[Array, " n"]) -> Float[Array, " N"]:
+        """Return an array over all examples, 0 for those that can have no weight."""
+        if self.live.all():
+            return of_live
+        full = np.zeros(self.N)
+        full[self.live] = of_live
+        return full
+
+    def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        at_low, at_high = self._ends
+        psi, zeta = np.maximum(y - at_high, 0.0), np.maximum(at_low - y, 0.0)
+        return np.where(self.live, psi, 0.0), np.where(self.live, zeta, 0.0)
+
+
+def formula(text: Any, domain: CappedSimplex, d0: Any = None, **parameters: Any) -> FormulaRegularizer:
+    """Return the regularizer F(d) = sum_n f(d_n) that a formula states, on the capped simplex.
+
+    Parameters
+    ----------
+    text
+        f as a text, or as an expression of SymPy: of the weight d, the reference weight d0, the multiplicity c, the cap
+        u = c / nu and the parameters, with + - * / **, numbers, log, exp, sqrt, max, min and huber(x, M).
+    domain
+        The capped simplex: CappedSimplex(c, nu).
+    d0
+        Reference distribution, shape (N,); c / sum c by default.
+    **parameters
+        The other names: numbers, or arrays of shape (N,).
+
+    Returns
+    -------
+    A regularizer with exact certificates, `interior`, multiplicities, merging and files that verify.
+
+    Raises
+    ------
+    ProblemError
+        It is no formula; it is not proved to be convex on every box, or has no slope there; or an example with c_n = k
+        would not count as k copies.
+    """
+    return FormulaRegularizer(text_of(text), domain, d0, parameters)

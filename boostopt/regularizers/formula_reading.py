@@ -1,0 +1,95 @@
+"""What the formula of a regularizer is made of: d0, the parameters, and the law of copies that it must obey."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from boostopt.arguments import is_number, number
+from boostopt.arrays import real_numbers
+from boostopt.errors import ProblemError, shown
+from boostopt.formulas.algebra import FormulaFault, Sum, constant
+from boostopt.formulas.calculus import replaced
+from boostopt.formulas.compiled import Compiler
+from boostopt.formulas.parsing import parsed
+from boostopt.formulas.reading import check_name
+from boostopt.shapes import Array, Float
+
+COPIED = 1e-9
+"""Relative agreement of f of k copies with k times f."""
+
+SHARES = (0.137, 0.411, 0.73, 0.94)
+"""Places in the box at which copies are counted."""
+
+
+def read_parameters(parameters: Mapping[str, object], N: int) -> dict[str, float | Array]:
+    """Return the parameters: finite floats, or finite arrays of one number for each example."""
+    read = dict[str, float | Array]()
+    for name, value in parameters.items():
+        check_name(name)
+        if is_number(value):
+            read[name] = number(name, value, error=ProblemError)
+            continue
+        expected = f"a finite number, or {N} of them, shape (N,)"
+        array = real_numbers(name, value, expected, "Pass such a parameter.", lambda shape: shape == (N,))
+        if not np.isfinite(array).all():
+            raise ProblemError(f"{name} must be {expected}; it is not finite. Pass such a parameter.")
+        read[name] = array
+    return read
+
+
+def read_reference(d0: object, c: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return the reference distribution, c / sum c where none is given."""
+    if d0 is None:
+        return c / c.sum()
+    expected = f"{len(c)} non-negative numbers with sum 1, shape (N,)"
+    read = real_numbers("d0", d0, expected, "Pass a distribution.", lambda shape: shape == c.shape)
+    if not (np.isfinite(read).all() and (read >= 0).all() and abs(float(read.sum()) - 1.0) <= 1e-8):
+        raise ProblemError(f"d0 must be {expected}; its sum is {float(read.sum()):.6g}. Pass a distribution.")
+    return read
+
+
+def read_formula(text: object, parameters: Mapping[str, float | Array]) -> Sum:
+    """Return the formula of one weight.
+
+    Raises
+    ------
+    ProblemError
+        It is no formula in d, d0, c, u and the parameters.
+    """
+    if not isinstance(text, str):
+        raise ProblemError(f"a formula must be a text; got {shown(text)}. Put it in quotes.")
+    numbers = {name: value for name, value in parameters.items() if isinstance(value, float)}
+    arrays = {name for name, value in parameters.items() if isinstance(value, np.ndarray)}
+    try:
+        return parsed(text, numbers, ("d", "d0", "c", "u"), arrays)
+    except FormulaFault as fault:
+        raise ProblemError(f"the formula {shown(text)} cannot be read: {fault}.") from fault
+
+
+def copies_fault(
+    text: str, read: Sum, names: Mapping[str, Any], upper: Float[Array, " n"], c: Float[Array, " n"]
+) -> str:
+    """Return why an example with c_n = k does not count as k copies, "" where it does or where every c_n is 1.
+
+    k copies with a k-th of the weight each have k f(d / k): f(k d; k d0, k c, k u) must be k f(d; d0, c, u).
+    """
+    if (c == 1.0).all():
+        return ""
+    own = Compiler("d", names)
+    for k in (2, 3):
+        grown = {name: constant(Fraction(k)) * parsed(name, {}, (name,)) for name in ("d", "d0", "c", "u")}
+        several = own.function(replaced(read, grown))
+        for share in SHARES:
+            d = share * upper
+            apart = np.abs(several(d) - k * own.function(read)(d))
+            size = COPIED * (k * own.sizes(read)(d) + 1e-300)
+            if not (apart <= size).all():
+                return (
+                    f"the formula {text!r} must count an example with c = {k} as {k} copies, f({k} d; {k} d0, {k} c) = "
+                    f"{k} f(d; d0, c); it does not. Write c * f(d / c) for f(d): d**2/c and not d**2."
+                )
+    return ""

@@ -1,0 +1,192 @@
+"""Certificate files that state a formula and are forged: refused, in words."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import typechecker
+
+from boostopt.authoring import POSITIVE, CappedSimplex, Formulation, formula, parameter, prototype
+from boostopt.programs.program import Program
+from boostopt.verification import Verification, save, verify
+from boostopt.verification.arithmetic import Floats
+from boostopt.verification.exact import Arbs
+from boostopt.verification.formulas import StatedFormula
+from boostopt.verification.parsing import Rejected
+
+TEXT = "d*log(d/d0)/eta + tilt*d"
+TILT = np.linspace(-1.0, 1.0, 12)
+
+
+def page(text: str = TEXT) -> Formulation[Any]:
+    def make(p: Any, e: Any) -> Any:
+        used = {"eta": p.eta, "tilt": TILT}
+        return formula(text, CappedSimplex(e.c, 3.0), e.d0, **{k: v for k, v in used.items() if k in text})
+
+    return prototype("stated", make, eta=parameter("the inverse strength", POSITIVE))
+
+
+@cache
+def program() -> Program:
+    rng = np.random.default_rng(0)
+    c, d0 = rng.uniform(0.5, 2.0, 12), rng.dirichlet(np.ones(12))
+    return page().bind(np.round(rng.uniform(-1, 1, (12, 3)), 3), c=c, d0=d0, eta=7.0)
+
+
+@cache
+def text(folder: Path) -> str:
+    path = folder / "true.json"
+    save(program().solve("interior", tol=1e-10), path)
+    return path.read_text()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("formulas")
+
+
+def judged(said: Any, folder: Path, formulation: Any = None, **more: Any) -> Verification:
+    path = folder / "changed.json"
+    path.write_text(json.dumps(said))
+    return verify(path, program(), formulation=formulation or page(), **more)
+
+
+def test_the_file_as_it_was_saved_is_accepted(folder: Path) -> None:
+    said = json.loads(text(folder))
+    assert said["F"]["text"] == TEXT and said["F"]["parameters"] == {"eta": 7.0, "tilt": "array"}
+    for exact in (False, True):
+        assert judged(said, folder, exact=exact)
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize("end", ["lower", "upper"])
+def test_a_claim_of_more_is_refused(end: str, exact: bool, folder: Path) -> None:
+    said = json.loads(text(folder))
+    said["claim"][end] += 1e-6 if end == "lower" else -1e-6
+    assert "it claims that the optimum" in judged(said, folder, exact=exact).reason
+
+
+def test_a_better_claim_by_another_beta_or_another_tilt_is_refused(folder: Path) -> None:
+    for change in (0.5, -1e6, 1e200):
+        said = json.loads(text(folder))
+        said["proof"]["beta"] += change
+        said["claim"]["lower"] = said["claim"]["upper"]
+        assert not judged(said, folder)
+    said = json.loads(text(folder))
+    said["arrays"]["formula tilt"][0] += 1e-9
+    assert "means other formula tilt" in judged(said, folder).reason
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"text": "d*log(d/d0)/eta + tilt*d - d/1000000"}, "means F"),
+        ({"derivative": "log(d/d0)/eta"}, "missing or too many: derivative"),
+        ({"parameters": {"eta": 7.0}}, "it must hold the arrays"),
+        ({"parameters": {"eta": True, "tilt": "array"}}, "must be a number"),
+        ({"parameters": [7.0]}, "must be an object with names"),
+        ({"text": 7}, "must be a text"),
+        ({"text": "d" * 1001}, "at most 1000 characters"),
+        ({"nu": 3.5}, "means F"),
+    ],
+)
+def test_another_formula_and_a_stored_derivative_are_refused(change: Any, reason: str, folder: Path) -> None:
+    said = json.loads(text(folder))
+    said["F"] |= change
+    assert reason in judged(said, folder).reason
+
+
+def recomputed(text: str, parameters: dict[str, Any], exact: bool = False) -> Any:
+    """What the checker itself says of a formula, no page being asked."""
+    A, n = (Arbs() if exact else Floats()), 12
+    with A.working():
+        u = A.vector(np.full(n, 0.3))
+        return StatedFormula.of(text, parameters).box(A, u, np.ones(n), np.full(n, 1.0 / n))
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("d*log(d/d0) - 40*d**2", "its second derivative is"),
+        ("d**3 - d**2/5", "its second derivative is"),
+        ("-max(d - 1/10, 0)**2", "its second derivative is"),
+        ("huber(d, 1/10) - d**2/2", "its second derivative is"),
+        ("1/(d - 1/10)**2", "must be defined within the box"),
+        ("log(d - 1/10)", "must be defined within the box"),
+        ("max(d - 1/10, 0)", "its slope jumps"),
+        ("sqrt(d - u)", "must be defined within the box"),
+    ],
+)
+def test_a_formula_that_is_not_convex_on_part_of_the_box_is_refused(text: str, reason: str, exact: bool) -> None:
+    with typechecker.unchecked(), pytest.raises(Rejected, match=reason):
+        recomputed(text, {}, exact)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("__import__('os').system('true')", "is no function of a formula|is not part of a formula"),
+        ("d.__class__", "is not part of a formula"),
+        ("(lambda: d)()", "is not part of a formula"),
+        ("[d for d in d]", "is not part of a formula"),
+        ("9**9**9**9**9", "too many digits"),
+        ("2**(2**(2**(2**(2**2))))*d", "too many digits"),
+        ("d*1e400", "must be a number of at most 1e100"),
+        ("(" * 300 + "d" + ")" * 300, "is no formula"),
+        ("-" * 900 + "d", "at most 300 names"),
+        ("*".join(["(d + d0 + c + 1)"] * 60), "."),
+        ("exp(" * 14 + "d" + ")" * 14, "too long"),
+        ("*".join(f"(1 + exp({k}*d))**-1" for k in range(1, 20)), "too long"),
+        ("+".join(f"log(exp({k}*d) + d)**3" for k in range(1, 20)), "too long"),
+        ("d/0", "is no number"),
+        ("d +", "is no formula"),
+        ("eta*d", "unknown name 'eta'"),
+        ("d % 2", "is no operation"),
+        ("d if d else c", "is not part of a formula"),
+        ("", "is no formula"),
+    ],
+)
+def test_what_a_stranger_may_write_is_refused_at_once(text: str, reason: str) -> None:
+    with typechecker.unchecked(), pytest.raises(Rejected, match=reason):
+        recomputed(text, {})
+
+
+def test_a_parameter_cannot_take_the_place_of_a_weight() -> None:
+    with typechecker.unchecked(), pytest.raises(Rejected, match="must not be called"):
+        recomputed("d**2", {"d": 1.0})
+
+
+def test_bounds_hold_wherever_the_tangent_touches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The points that floats find are hearsay: any others give a bound that is not below."""
+    from boostopt.formulas.solving import Slope
+
+    A, rng = Floats(), np.random.default_rng(0)
+    y = A.vector(rng.normal(size=12))
+    best = recomputed("d*log(d/d0)/2", {}).conjugates(y)
+    for _ in range(20):
+        monkeypatch.setattr(Slope, "touching", lambda self, y: rng.uniform(-0.5, 1.0, 12))
+        other = recomputed("d*log(d/d0)/2", {}).conjugates(y)
+        assert (A.high(other) >= A.low(best)).all()
+
+
+def test_the_checker_needs_no_sympy(folder: Path) -> None:
+    text(folder)
+    code = (
+        "import sys; sys.modules['sympy'] = None\n"
+        "import numpy as np\n"
+        "from boostopt.verification.arithmetic import Floats\n"
+        "from boostopt.verification.formulas import StatedFormula\n"
+        "A = Floats(); u = A.vector(np.full(3, 0.5))\n"
+        "box = StatedFormula.of('d*log(d/d0)/eta', {'eta': 2.0}).box(A, u, np.ones(3), np.full(3, 1/3))\n"
+        "print(float(A.high(A.total(box.conjugates(A.vector(np.zeros(3)))))))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert float(done.stdout) == pytest.approx(0.5 * np.exp(-1.0), abs=1e-12)

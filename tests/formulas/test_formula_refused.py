@@ -1,0 +1,145 @@
+"""What `formula` refuses, in words, and what SymPy and CVXPY have to do with it."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+import sympy
+import typechecker
+
+from boostopt import OptionError, ProblemError, SolverNotFound, solve
+from boostopt.authoring import CappedSimplex, formula, prototype
+from boostopt.formulas.calculus import derivative
+from boostopt.formulas.compiled import Compiler
+from boostopt.formulas.intervals import enclosure, point
+from boostopt.formulas.parsing import parsed
+
+SIX = CappedSimplex(np.ones(6), 2.0)
+UNEVEN = CappedSimplex(np.array([1.0, 2.0, 1.0, 3.0]), 2.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers", "message"),
+    [
+        ("d*log(d/d1)", {}, "unknown name 'd1'. Known: c, d, d0, u"),
+        ("sin(d)", {}, "calls 'sin'"),
+        ("__import__('os')", {}, "calls '__import__'"),
+        ("d.real", {}, "'d.real' is not part of a formula"),
+        ("d +", {}, "is no formula"),
+        ("log(d, 2)", {}, "log takes 1 argument; got 2"),
+        ("huber(d**2, 1)", {}, "must be of something that is linear in d"),
+        ("huber(d, -1)", {}, "must have a positive M"),
+        ("d**3 - d**2", {}, r"its second derivative is -.* at d = .* \(example 0\)"),
+        ("d*log(d) + 3*sqrt(d)", {}, "its second derivative is"),
+        ("max(d, 1/10)", {}, "its slope jumps"),
+        ("1/(d - 1/10)", {}, "to the power -1 must be defined within the box"),
+        ("log(1/10 - d)", {}, "the logarithm of .* must be defined within the box"),
+        ("max(d - 1/10, 0)**(1/2)", {}, "at least 1"),
+        (7, {}, "a formula must be a text or an expression of SymPy; got 7"),
+        ("d/eta", {"eta": np.inf}, "eta must be a finite number"),
+        ("d/eta", {"eta": np.ones(5)}, "6 of them"),
+        ("d/eta", {"eta": np.full(6, np.nan)}, "is not finite"),
+        ("d*e", {"e": 2.0}, "must have a name of its own; got 'e'"),
+        ("d*log(d/d0)", {"d0": np.ones(5) / 5}, "6 non-negative numbers with sum 1"),
+        ("d*log(d/d0)", {"d0": np.ones(6)}, "its sum is 6"),
+        ("d/eta", {"eta": 1e-320}, "too many digits, or are too large or too small"),
+    ],
+)
+def test_what_is_no_convex_formula_is_refused_in_words(text: Any, numbers: Any, message: str) -> None:
+    with typechecker.unchecked(), pytest.raises(ProblemError, match=message):
+        formula(text, SIX, **numbers)
+
+
+def test_a_domain_must_be_a_capped_simplex() -> None:
+    wrong: Any = np.ones(6)
+    with typechecker.unchecked(), pytest.raises(ProblemError, match="domain must be a CappedSimplex"):
+        formula("d**2", wrong)
+
+
+@pytest.mark.parametrize("text", ["d**2", "-log(d)", "(d - d0)**2", "huber(d - d0, 1/10)", "d*log(d)", "c*d**2"])
+def test_what_does_not_count_copies_as_copies_is_refused(text: str) -> None:
+    with pytest.raises(ProblemError, match=r"must count an example with c = 2 as 2 copies.*d\*\*2/c and not d\*\*2"):
+        formula(text, UNEVEN)
+    assert formula(text, SIX).N == 6
+
+
+@pytest.mark.parametrize("text", ["d**2/c", "-c*log(d/c)", "d*log(d/c)", "c*huber((d - d0)/c, 1/10)", "-sqrt(d*u)"])
+def test_what_counts_copies_as_copies_is_taken(text: str) -> None:
+    assert formula(text, UNEVEN).N == 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "d*log(d/d0)/eta",
+        "(1 + d)**q/(d + u) + exp(-d/d0)*d",
+        "log(1 + exp(d/d0))**2/eta",
+        "d**d",
+        "sqrt(d*d0) + (u - d)**(-1/2)",
+    ],
+)
+def test_derivatives_are_those_of_sympy_and_lie_in_the_enclosures(text: str) -> None:
+    names = {"d0": 0.2, "c": 1.0, "u": 0.5}
+    of = parsed(text, {"eta": 3.7, "q": 1.3}, ("d", "d0", "c", "u"))
+    slope = derivative(of)
+    d, d0, u = sympy.symbols("d d0 u", positive=True)
+    known = {"d": d, "d0": d0, "u": u, "eta": 3.7, "q": 1.3, "log": sympy.log, "exp": sympy.exp, "sqrt": sympy.sqrt}
+    expression: Any = eval(text, known)
+    for share in (0.11, 0.37, 0.62, 0.93):
+        x = share * 0.5
+        at = {d: x, d0: 0.2, u: 0.5}
+        for k, part in enumerate((of, slope, derivative(slope))):
+            theirs = float(sympy.diff(expression, d, k).subs(at))
+            ours = float(Compiler("d", names).function(part)(np.array([x]))[0])
+            assert ours == pytest.approx(theirs, rel=1e-11)
+            given = {name: point(np.array([value])) for name, value in {**names, "d": x}.items()}
+            inside = enclosure(part, given)
+            size = max(1.0, abs(theirs))
+            assert inside.low[0] - 1e-13 * size <= theirs <= inside.high[0] + 1e-13 * size
+            assert inside.high[0] - inside.low[0] <= 1e-11 * size
+
+
+def test_wide_enclosures_hold_every_value_in_them() -> None:
+    rng = np.random.default_rng(0)
+    for text in ("d*log(d/d0)", "(d - d0)**3/(d + d0)", "exp(d)*(d - u)**2 - d**2", "max(d - d0, 0)**2 - huber(d, u)"):
+        of = parsed(text, {}, ("d", "d0", "c", "u"))
+        function = Compiler("d", {"d0": np.array([0.2]), "u": np.array([0.5])}).function(of)
+        for _ in range(15):
+            low, high = np.sort(rng.uniform(0.0, 0.5, 2))
+            names = {"d0": point(np.array([0.2])), "u": point(np.array([0.5]))}
+            wide = enclosure(of, {**names, "d": type(names["u"])(np.array([low]), np.array([high]))})
+            values = function(np.linspace(max(low, 1e-300), high, 40))
+            assert (values >= wide.low - 1e-15).all() and (values <= wide.high + 1e-15).all()
+
+
+def test_expressions_of_sympy_are_taken_with_all_digits() -> None:
+    d, c, eta = sympy.symbols("d c eta", positive=True)
+    F = formula(d**2 / c / eta + sympy.Float(0.1234567890123456) * d, SIX, eta=3.0)
+    twin = formula("d**2/c/eta + 0.1234567890123456*d", SIX, eta=3.0)
+    at = np.full(6, 1 / 6)
+    assert F.value(at) == twin.value(at) and F.derivatives(at)[0] == twin.derivatives(at)[0]
+    hinge = formula(sympy.Max(d - sympy.Rational(1, 10), 0) ** 2, SIX)
+    assert hinge.value(at) == pytest.approx(6 * (1 / 6 - 0.1) ** 2)
+
+
+def test_a_formula_is_written_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert formula("d*log(d/d0)/eta", SIX, eta=2.0).latex == r"\frac{d_n \log{\left(\frac{d_n}{d^0_n} \right)}}{\eta}"
+    reading = importlib.import_module("boostopt.formulas.reading")
+    monkeypatch.setattr(reading, "find_spec", lambda name: None)
+    with pytest.raises(OptionError, match="expected SymPy"):
+        _ = formula("d**2", SIX).latex
+
+
+def test_a_formula_without_atoms_is_for_interior_alone() -> None:
+    text = "c*log(1 + exp(d/c)) + d**2/(d + d0)"
+    page = prototype("no atoms", lambda p, e: formula(text, CappedSimplex(e.c, 2.0), e.d0))
+    program = page.bind(np.random.default_rng(0).uniform(-1, 1, (8, 3)))
+    assert "interior" in program.cones
+    assert solve(program, "interior", tol=1e-9).certificate.scaled_gap <= 1e-9
+    with pytest.raises(SolverNotFound, match="which only interior takes"):
+        solve(program, "cvxpy:clarabel")
+    with pytest.raises(ProblemError, match='Solve by the backend "interior"'):
+        program.cvxpy("primal")
