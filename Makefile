@@ -15,8 +15,8 @@ OLDEST_TESTS := $(addprefix tests/, \
   checks/test_check_command.py classifiers/test_ensembles_found.py classifiers/test_margin_boost_found.py \
   cli/test_fit_command.py \
   comparison/test_printing.py comparison/test_tables.py data/test_answers.py edges/test_described_edges.py \
-  errata/test_errata_dynamics.py exporting/test_programs_exported.py formulations/test_lpboost.py \
-  instances/test_drawn.py oracles/test_rbf.py oracles/test_stumps.py pictures/test_margins_drawn.py programs/test_formulation.py \
+  errata/test_errata_dynamics.py exporting/test_programs_exported.py formulas/test_formula_twins.py \
+  formulations/test_lpboost.py instances/test_drawn.py minorants/test_trees.py oracles/test_rbf.py oracles/test_stumps.py pictures/test_margins_drawn.py programs/test_formulation.py \
   regularizers/test_described.py reporting/test_report_pages.py solving/test_solving.py \
   typesetting/test_typesetting.py verification/test_exact.py)
 
@@ -88,7 +88,7 @@ $(OLDEST)/.made: pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear $(OLDEST)
 	$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt uv
 	$(OLDEST_UV) compile --quiet --python $(OLDEST)/bin/python --only-binary :all: --resolution lowest-direct \
-	  --no-header --no-annotate --extra exact --extra report pyproject.toml > build/oldest.txt
+	  --no-header --no-annotate --extra exact --extra formulas --extra report pyproject.toml > build/oldest.txt
 	$(OLDEST_UV) install --quiet --python $(OLDEST)/bin/python --requirement build/oldest.txt \
 	  $$(grep -E '^($(OLDEST_TOOLS))==' constraints.txt)
 	$(OLDEST_UV) install --quiet --python $(OLDEST)/bin/python --no-deps --editable .

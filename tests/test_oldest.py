@@ -31,5 +31,5 @@ def test_every_package_has_a_file_that_is_there(tried: list[str]) -> None:
 def test_everything_that_users_install_has_a_bound() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
     extras = project["optional-dependencies"]
-    for requirement in (*project["dependencies"], *extras["exact"], *extras["report"]):
+    for requirement in (*project["dependencies"], *extras["exact"], *extras["formulas"], *extras["report"]):
         assert re.fullmatch(r"[\w-]+>=[\d.]+", requirement), requirement

@@ -215,6 +215,19 @@ ENTRANCES = (
         {"F": {"the class": lambda: Cap}},
     ),
     Attack(
+        "check_oracle",
+        boostopt.check_oracle,
+        lambda: {"which": DecisionStumps},
+        {"which": PATH | {"class", "function"}, "random_state": WHOLE},
+        {"which": {"one of them": lambda: DecisionStumps([[0.0], [1.0]], [1, -1])}},
+    ),
+    Attack(
+        "check_backend",
+        boostopt.check_backend,
+        lambda: {"which": "interior"},
+        {"which": TEXT, "random_state": WHOLE, "tol": NUMBER},
+    ),
+    Attack(
         "check_formulation",
         boostopt.check_formulation,
         lambda: {"which": "lpboost", "nu": -1},

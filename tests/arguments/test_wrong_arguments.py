@@ -29,7 +29,14 @@ ATTACKS: tuple[Attack, ...] = (*ENTRANCES, *TOOLS, *AUTHORING)
 SHARE = 20
 """Wrong calls of each function that a run of the tests makes."""
 
-SLOW = {"check_formulation": 4, "check_regularizer": 4, "check_edge": 6, "report": 4}
+SLOW = {
+    "check_backend": 4,
+    "check_oracle": 4,
+    "check_formulation": 4,
+    "check_regularizer": 4,
+    "check_edge": 6,
+    "report": 4,
+}
 """Fewer of those that take long where nothing is wrong with what came."""
 
 
