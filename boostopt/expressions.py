@@ -41,7 +41,18 @@ def made_of(name: str, make: Callable[[Any], Any], variable: Any) -> Any:
     if not isinstance(made, cp.Expression):
         made = number(f"what {name} makes", made, "a CVXPY expression", advice=NO_EXPRESSION, error=ProblemError)
     expression: Any = cp.Constant(0.0) + made
+    check_variables(name, expression, variable)
     return cp.sum(expression) if expression.size == 1 and expression.ndim else expression
+
+
+def check_variables(name: str, made: Any, variable: Any) -> None:
+    """Raise ProblemError where an expression or a constraint has a variable or a parameter besides one variable."""
+    others = [other for other in (*made.variables(), *made.parameters()) if other.id != variable.id]
+    if others:
+        raise ProblemError(
+            f"{name} must have no variable or parameter but its argument; got {', '.join(map(str, others))} as well. "
+            "Put numbers in their place."
+        )
 
 
 def called_with(name: str, make: Callable[[Any], Any], variable: Any, expected: str) -> Any:
@@ -104,7 +115,7 @@ def slopes(expression: Any, variables: Sequence[Any]) -> list[Any] | None:
             gradients = expression.grad
     except NotImplementedError:  # a few atoms, norm_inf among them, have none in CVXPY
         return None
-    except TypeError:  # where one argument of an atom has none and another one has, CVXPY adds them up
+    except (TypeError, ValueError):  # where one argument of an atom has none and another has one; and of cummax
         return None
     found = list[Any]()
     for variable in variables:

@@ -18,10 +18,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from boostopt.arguments import maker
-from boostopt.edges.base import Active, EdgeFunction, finite, violations
+from boostopt.edges.base import EdgeFunction, finite, violations
 from boostopt.errors import ProblemError
 from boostopt.expressions import cones_of, cp, made_of, solve_roughly
-from boostopt.minorants.choosing import Minorant, Minorants
+from boostopt.minorants.choosing import Minorant, Minorants, check_below
 from boostopt.minorants.linearized import in_words
 from boostopt.minorants.trees import Tree, tree_of
 from boostopt.shapes import Array, Float
@@ -73,12 +73,6 @@ class DescribedEdges(EdgeFunction):
 
     def kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
         return [in_words("e", row) for row in self._minorants_at(e).f.kinks()]
-
-    def active(self, e: Float[Array, " t"], within: float) -> Active:
-        # Where a kink leaves a choice, w may lie to either side of the subgradient.
-        f = self._minorants_at(e).f
-        free = np.reshape(f.kinks(), (-1, len(e)))
-        return Active(free.T, True, None, False, self.subgradient(e))
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
         return finite(w)
@@ -135,10 +129,17 @@ class DescribedEdges(EdgeFunction):
         minorants = self._minorants_at(e)
         tangent = minorants.subgradient
         if not minorants.several or np.array_equal(tangent.g, w):
-            return tangent
+            return self._checked(tangent, w)
         choices = minorants.best(lambda g, alpha: (cp.norm1(w - g) - alpha, []))
         found = [tangent] if choices is None else [tangent, minorants.chosen(choices)]
-        return min(found, key=lambda minorant: self._bound(w, minorant))
+        return self._checked(min(found, key=lambda minorant: self._bound(w, minorant)), w)
+
+    def _checked(self, minorant: Minorant, w: Float[Array, " t"]) -> Minorant:
+        """Return a minorant that does not lie above G where the bound by it is attained, at 0 and between."""
+        end = np.sign(w - minorant.g)
+        for e in (end, 0.5 * end, np.zeros(len(w)), -end):
+            check_below(minorant.of_f, self.value(e), e, 1.0 + abs(minorant.alpha) + float(np.abs(minorant.g).sum()))
+        return minorant
 
     def _bound(self, w: Float[Array, " t"], minorant: Minorant) -> float:
         return float(np.abs(w - minorant.g).sum()) - minorant.alpha

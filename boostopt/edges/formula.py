@@ -26,6 +26,7 @@ from boostopt.formulas.convexity import Formula, Range, convex
 from boostopt.formulas.modelling import modelled
 from boostopt.formulas.parsing import parsed
 from boostopt.formulas.reading import INTERIOR_ONLY, as_numbers, latex_of, no_parameters, text_of
+from boostopt.formulas.rounding import Rounding
 from boostopt.formulas.solving import Slope
 from boostopt.shapes import Array, Float
 
@@ -115,10 +116,11 @@ class FormulaEdges(EdgeFunction):
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
         compiler = Compiler("e", {})
-        sizes, slopes = compiler.sizes(self._formula.value), compiler.sizes(self._formula.slope)
+        sizes, slopes = (Rounding(compiler).lost(part) for part in (self._formula.value, self._formula.slope))
         inner = self._slope(len(e))
         x = np.stack([np.clip(e, inner.low, inner.high), inner.inverse(w), np.zeros(len(e))])
-        return float((np.nan_to_num(sizes(x) + mass * slopes(x)).max(axis=0) + np.abs(w)).sum())
+        lost = np.nan_to_num(sizes(x) + mass * slopes(x), posinf=np.inf)
+        return float((lost.max(axis=0) + np.abs(w)).sum())
 
     def epigraph(self, t: int) -> Epigraph | None:
         """Return rows e - p = 0 with a multiple of the squares of p: None where g is no convex quadratic function."""
@@ -153,7 +155,7 @@ def edge_formula(text: Any, **parameters: Any) -> FormulaEdges:
     ----------
     text
         g as a text, or as an expression of SymPy: of the edge e and the parameters, in the grammar of `formula`.
-    **parameters
+    parameters
         The other names: numbers.
 
     Raises

@@ -69,10 +69,10 @@ class Compiler:
         number = self._constant(own)
         if not moving:
             return lambda x: number
-        factors = [self._power(base, power) for base, power in moving]
+        factors = [self.power(base, power) for base, power in moving]
         has_logarithm = any(base.kind == "log" for base, _ in moving)
         vanishing = [
-            self._power(base, power) for base, power in moving if has_logarithm and base.kind != "log" and power > 0
+            self.power(base, power) for base, power in moving if has_logarithm and base.kind != "log" and power > 0
         ]
 
         def value(x: Any) -> Any:
@@ -89,11 +89,12 @@ class Compiler:
         """Return the value of a term without the variable."""
         made = np.float64(term.coefficient)
         for base, power in term.factors:
-            made = made * self._power(base, power)(np.zeros(1) if base.inner else None)
+            made = made * self.power(base, power)(np.zeros(1) if base.inner else None)
         return made
 
-    def _power(self, base: Base, power: Fraction) -> Function:
-        function, p = self._base(base), float(power)
+    def power(self, base: Base, power: Fraction) -> Function:
+        """Return a power of a base as a function, to be called while warnings are off."""
+        function, p = self.base(base), float(power)
         if p == 1.0:
             return function
         if p == 2.0:
@@ -104,7 +105,8 @@ class Compiler:
             return lambda x: np.where(function(x) > 0, function(x) ** p, 0.0)
         return lambda x: function(x) ** p
 
-    def _base(self, base: Base) -> Function:
+    def base(self, base: Base) -> Function:
+        """Return a base as a function, to be called while warnings are off."""
         if base.kind == "number":
             return lambda x: np.float64(base.number)
         if not base.inner:
@@ -146,9 +148,9 @@ class Compiler:
         own, moving = product.split(self.variable)
         number: Any = np.log(np.float64(own.coefficient))
         for base, power in own.factors:
-            size = np.abs(self._base(base)(np.zeros(1) if base.inner else None))
+            size = np.abs(self.base(base)(np.zeros(1) if base.inner else None))
             number = number + float(power) * np.log(size)
-        parts = [(float(power), self._base(base)) for base, power in moving]
+        parts = [(float(power), self.base(base)) for base, power in moving]
 
         def value(x: Any) -> Any:
             made = number

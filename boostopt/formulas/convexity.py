@@ -121,6 +121,8 @@ def check_finite(f: Sum, box: Range) -> None:
     """Refuse a formula with a logarithm, a quotient or a root of what is not positive within the box."""
     for base, power in bases(f):
         whole = power.denominator == 1
+        if base.kind == "huber" and not _decided(base.inner[1], box):
+            raise FormulaFault(f"M of a huber(x, M) must be positive; that {printed(base.inner[1])} is, is not certain")
         if base.kind == "log":
             _check_positive(base.inner[0], box, f"the logarithm of {printed(base.inner[0])}")
         if base.kind in ("sum", "real", "huber") and not (whole and power > 0):

@@ -81,7 +81,10 @@ def largest_total(sizes: Function, high: np.ndarray, on_simplex: bool) -> float:
     """
     x = np.multiply.outer(SHARES, high)
     size = np.array([sizes(row) for row in x])
-    size = np.where(np.isfinite(size), size, 0.0)
+    size = np.where(np.isnan(size), 0.0, size)
+    size[-1] = np.where(np.isinf(size[-1]), 0.0, size[-1])  # at an end at which the slope may be infinite
+    if np.isinf(size).any():
+        return np.inf
     if not on_simplex:
         return float(size.max(axis=0).sum())
     least, size = size[0], np.maximum(size - size[0], 0.0)

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from boostopt.errors import ProblemError
 from boostopt.expressions import cp, solve_roughly
 from boostopt.minorants.kinks import Kink
 from boostopt.minorants.linearized import Choice, Linearized, attained
@@ -18,6 +19,10 @@ from boostopt.shapes import Array, Float
 
 Bound = Callable[[Any, Any], tuple[Any, list[Any]]]
 """Makes of a minorant's g and alpha, CVXPY expressions, what is to be small and the constraints."""
+
+
+BELOW = 1e-9
+"""By how much of its size f may lie below a tangent and still count as convex."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,6 +67,21 @@ class Minorant:
     def below_f(self, d: Float[Array, " n"], value: float) -> float:
         """Return by how much it lies below f at d, where f has that value."""
         return max(value - float(self.g @ d) - self.alpha, 0.0)
+
+
+def check_below(
+    bounds: Callable[[Float[Array, " n"]], float], value: float, x: Float[Array, " n"], size: float
+) -> None:
+    """Raise ProblemError where what should bound a function from below exceeds its value by more than rounding.
+
+    CVXPY's gradients of a few atoms are wrong, and a function that is declared to be convex need not be.
+    """
+    below = bounds(x) - value
+    if below > BELOW * size:
+        raise ProblemError(
+            f"f must lie above its tangents; it falls below one by {below:.3g}. It is not convex, or CVXPY's gradient "
+            "of one of its atoms is wrong. Write it with other atoms."
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -106,12 +106,25 @@ def tree_of(expression: Any, variable: Any) -> Tree:
         It has eigenvalues or singular values in it, whose kinks no choice of numbers describes.
     """
     for part in _parts(expression):
+        _check_shapes(part)
         if type(part).__name__ in EIGENVALUES:
             raise ProblemError(
                 f"{type(part).__name__} must not stand in a described function: the multipliers of its kinks are "
                 "semidefinite matrices. Write it with norms of vectors."
             )
     return _tree(expression, variable, of_a_kink=False)
+
+
+def _check_shapes(atom: Any) -> None:
+    """Refuse an entropy of a number and a vector that both vary: CVXPY's gradient of it is wrong."""
+    shapes = {argument.shape for argument in atom.args}
+    if type(atom).__name__ in ("kl_div", "rel_entr") and len(shapes) > 1:
+        if any(argument.shape != atom.shape and not argument.is_constant() for argument in atom.args):
+            came = " and ".join(str(argument.shape) for argument in atom.args)
+            raise ProblemError(
+                f"{type(atom).__name__} must be of two arguments of one shape where both vary; got shapes {came}. "
+                "Multiply the number by a vector of ones."
+            )
 
 
 def _tree(expression: Any, variable: Any, of_a_kink: bool) -> Tree:

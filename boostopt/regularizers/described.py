@@ -24,18 +24,15 @@ import numpy as np
 from boostopt.arguments import instance, maker, positive
 from boostopt.arrays import as_array
 from boostopt.errors import ProblemError, about, needed, shown
-from boostopt.expressions import called_with, cones_of, cp, made_of, solve_roughly
-from boostopt.minorants.choosing import Choices, Minorant, Minorants
+from boostopt.expressions import called_with, check_variables, cones_of, cp, made_of, solve_roughly
+from boostopt.minorants.choosing import Choices, Minorant, Minorants, check_below
 from boostopt.minorants.linearized import Linearized, in_words
 from boostopt.minorants.trees import Tree, tree_of
 from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
-from boostopt.regularizers.inequalities import MIXING, Inequalities, left_side, may_fail
+from boostopt.regularizers.inequalities import MIXING, Inequalities, certain, left_side, may_fail
 from boostopt.shapes import Array, Float
-
-BELOW = 1e-9
-"""By how much of its size f may lie below a tangent and still count as convex."""
 
 POLISHING_STEPS = 5
 """Newton steps that improve the tangent point, each as long as the bound gets tighter."""
@@ -104,6 +101,8 @@ class DescribedRegularizer(Regularizer):
         d = cp.Variable(len(self.domain.c), name="d")
         f = made_of("f", self.f, d)
         stated = [left_side(constraint) for constraint in self._constraints_on(d)]
+        for h in stated:
+            check_variables("constraints", h, d)
         if f.size != 1:
             shape = f"f must be a scalar expression; got one of shape {f.shape}. Sum it over the examples."
             raise about(ProblemError(shape), self.f)
@@ -115,7 +114,8 @@ class DescribedRegularizer(Regularizer):
             )
             raise about(ProblemError(not_convex), self.f)
         # Outside its natural domain CVXPY may give f a value: that of 1 / x is negative left of 0.
-        natural = [left_side(constraint) for h in (f, *stated) for constraint in h.domain]
+        domains = [constraint for h in (f, *stated) for constraint in h.domain]
+        natural = [left_side(one) for one in domains if not certain(one)]
         natural = [h for h in natural if may_fail(h, d, Cap(self.domain).weight_scale)]
         object.__setattr__(self, "_d", d)
         object.__setattr__(self, "_f", f)
@@ -260,18 +260,13 @@ class DescribedRegularizer(Regularizer):
         return _Bounded(value, self.project(at), multipliers, at, choices, minorant, y)
 
     def _check_minorant(self, minorant: Minorant, at: Float[Array, " N"], end: Float[Array, " N"]) -> None:
-        """Raise ProblemError where f or h lie below their minorant: CVXPY's gradients of a few atoms are wrong."""
-        start = abs(self.value(at))
+        """Raise ProblemError where f or h lie below their minorant."""
+        start = 1.0 + abs(self.value(at)) + float(np.abs(minorant.g) @ np.abs(at))
         for x in (self.inside, self.project(end), 0.5 * (at + self.inside)):
-            size = 1.0 + start + float(np.abs(minorant.g) @ np.abs(x - at))
-            size_of_h = 1.0 + float(np.abs(minorant.g_of_h) @ np.abs(x))
-            below = minorant.of_f(x) - self.value(x)
-            below_of_h = minorant.of_h(x) - float(minorant.weights @ self._h.values(x)) if self._h else 0.0
-            if below > BELOW * size or below_of_h > BELOW * size_of_h:
-                raise ProblemError(
-                    f"f must lie above its tangents; it falls below one by {max(below, below_of_h):.3g}. It is not "
-                    "convex, or CVXPY's gradient of one of its atoms is wrong. Write it with other atoms."
-                )
+            check_below(minorant.of_f, self.value(x), x, start + float(np.abs(minorant.g) @ np.abs(x)))
+            if self._h:
+                size = 1.0 + abs(minorant.alpha_of_h) + float(np.abs(minorant.g_of_h) @ np.abs(x))
+                check_below(minorant.of_h, float(minorant.weights @ self._h.values(x)), x, size)
 
     def _linearized_at(self, d: Float[Array, " N"]) -> Linearized | None:
         """Return f with its tangents at d, None where it has none."""

@@ -26,6 +26,7 @@ from boostopt.formulas.convexity import Formula, Range, convex
 from boostopt.formulas.intervals import point
 from boostopt.formulas.modelling import modelled
 from boostopt.formulas.reading import INTERIOR_ONLY, latex_of, no_parameters, text_of
+from boostopt.formulas.rounding import Rounding
 from boostopt.formulas.sizes import Bends, largest_total
 from boostopt.formulas.solving import Slope
 from boostopt.regularizers.base import ConjugatePoint, Regularizer, Stationarity
@@ -87,7 +88,7 @@ class FormulaRegularizer(Separable):
         if read.has("d0") and (d0 == 0).any():
             object.__setattr__(self, "domain", CappedSimplex(np.where(d0 > 0, self.domain.c, 0.0), self.domain.nu))
         try:
-            object.__setattr__(self, "_formula", convex(read, self.box))
+            object.__setattr__(self, "_formula", convex(read, self._box))
         except FormulaFault as fault:
             raise ProblemError(f"the formula {self.text!r} cannot be taken: {fault}.") from fault
         if fault := copies_fault(self.text, read, self.names, self.live_upper, self._counts[self.live]):
@@ -128,7 +129,7 @@ class FormulaRegularizer(Separable):
         return np.unique(columns, axis=0, return_counts=True)
 
     @cached_property
-    def box(self) -> Range:
+    def _box(self) -> Range:
         """The boxes on which f must be convex, one of each kind."""
         kinds = self._kinds[0].T
         names = {name: point(column) for name, column in zip(("u", *self.names), kinds, strict=True)}
@@ -159,7 +160,7 @@ class FormulaRegularizer(Separable):
 
     @cached_property
     def strong_convexity(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return Bends(self._formula, self.box, self._kinds[1]).modulus
+        return Bends(self._formula, self._box, self._kinds[1]).modulus
 
     @cached_property
     def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -173,7 +174,7 @@ class FormulaRegularizer(Separable):
     @cached_property
     def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         compiler = Compiler("d", self.names)
-        f, slope = compiler.sizes(self._formula.value), compiler.sizes(self._formula.slope)
+        f, slope = (Rounding(compiler).lost(part) for part in (self._formula.value, self._formula.slope))
         return largest_total(lambda x: f(x) + x * slope(x), self.live_upper, on_simplex=True)
 
     @cached_property
@@ -292,12 +293,12 @@ def formula(text: Any, domain: CappedSimplex, d0: Any = None, **parameters: Any)
     ----------
     text
         f as a text, or as an expression of SymPy: of the weight d, the reference weight d0, the multiplicity c, the cap
-        u = c / nu and the parameters, with + - * / **, numbers, log, exp, sqrt, max, min and huber(x, M).
+        u = c / nu and the parameters, with ``+ - * / **``, numbers, log, exp, sqrt, max, min and huber(x, M).
     domain
         The capped simplex: CappedSimplex(c, nu).
     d0
         Reference distribution, shape (N,); c / sum c by default.
-    **parameters
+    parameters
         The other names: numbers, or arrays of shape (N,).
 
     Returns

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ import numpy as np
 from boostopt.arguments import is_number, number
 from boostopt.arrays import real_numbers
 from boostopt.errors import ProblemError, shown
-from boostopt.formulas.algebra import FormulaFault, Sum, constant
+from boostopt.formulas.algebra import FormulaFault, Sum
 from boostopt.formulas.calculus import replaced
 from boostopt.formulas.compiled import Compiler
 from boostopt.formulas.parsing import parsed
@@ -79,17 +78,18 @@ def copies_fault(
     """
     if (c == 1.0).all():
         return ""
-    own = Compiler("d", names)
-    for k in (2, 3):
-        grown = {name: constant(Fraction(k)) * parsed(name, {}, (name,)) for name in ("d", "d0", "c", "u")}
-        several = own.function(replaced(read, grown))
+    own, positive = Compiler("d", {**names, "c": c, "u": upper}), ("d", "d0", "c", "u")
+    for copies in ("2", "3", "1/c"):  # the last one leaves one of each
+        k = parsed(copies, {}, positive)
+        several = own.function(replaced(read, {name: k * parsed(name, {}, positive) for name in positive}))
+        number = own.function(k)(upper)
         for share in SHARES:
             d = share * upper
-            apart = np.abs(several(d) - k * own.function(read)(d))
-            size = COPIED * (k * own.sizes(read)(d) + 1e-300)
+            apart = np.abs(several(d) - number * own.function(read)(d))
+            size = COPIED * (number * own.sizes(read)(d) + 1e-300)
             if not (apart <= size).all():
                 return (
-                    f"the formula {text!r} must count an example with c = {k} as {k} copies, f({k} d; {k} d0, {k} c) = "
-                    f"{k} f(d; d0, c); it does not. Write c * f(d / c) for f(d): d**2/c and not d**2."
+                    f"the formula {text!r} must count an example with c = k as k copies, f(k d; k d0, k c) = "
+                    "k f(d; d0, c); it does not. Write c * f(d / c) for f(d): d**2/c and not d**2."
                 )
     return ""

@@ -80,6 +80,13 @@ def left_side(constraint: Any) -> Any:
     return constraint.expr
 
 
+def certain(constraint: Any) -> bool:
+    """Return whether the signs that CVXPY knows are enough for an inequality to hold, as of 0 <= abs(d)."""
+    from cvxpy.constraints.nonpos import Inequality
+
+    return isinstance(constraint, Inequality) and constraint.expr.is_nonpos()
+
+
 def may_fail(h: Any, variable: Any, center: Float[Array, " N"]) -> bool:
     """Whether h(d) <= 0 may fail on a capped simplex around `center`; d >= 0 and the like cannot."""
     variable.value = center

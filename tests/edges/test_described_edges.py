@@ -107,3 +107,9 @@ def test_eigenvalues_are_refused_by_name() -> None:
 def test_the_conjugate_has_no_model() -> None:
     with pytest.raises(ProblemError, match="conjugate of a described edge function is not known in closed form"):
         DescribedEdges(FUNCTIONS["maximum"]).cvxpy_conjugate(cp.Variable(2))
+
+
+def test_what_is_declared_convex_and_is_not_is_noticed() -> None:
+    G = DescribedEdges(lambda e: cp.quad_form(e, cp.psd_wrap(np.diag([1.0, -2.0, 1.0]))))
+    with pytest.raises(ProblemError, match="f must lie above its tangents; it falls below one by"):
+        G.conjugate(np.zeros(3), np.array([0.1, 0.2, 0.3]))

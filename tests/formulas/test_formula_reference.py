@@ -7,8 +7,10 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
+from twins import program
 
 from boostopt.authoring import CappedSimplex, FormulaRegularizer, formula, prototype
+from boostopt.edges.maximum import MaximumEdge
 from boostopt.errors import ProblemError
 from boostopt.programs.program import Program
 
@@ -162,3 +164,24 @@ def test_noise_proves_no_false_bound() -> None:
 @pytest.mark.parametrize("seed", range(1, 21))
 def test_noise_on_two_thousand_programs_proves_no_false_bound(seed: int) -> None:
     check_many(seed, 100)
+
+
+LARGE_INSIDE = {
+    "1e8*log(1+d*d/1e8)": lambda x: 10**8 * mpmath.log(1 + x * x / 10**8),
+    "1e6*log(1+d*d/1e6)": lambda x: 10**6 * mpmath.log(1 + x * x / 10**6),
+    "(1+d/1e9)**1e10/1000": lambda x: (1 + x / 10**9) ** (10**10) / 1000,
+    "(1+d/1e6)**1e7/1000": lambda x: (1 + x / 10**6) ** (10**7) / 1000,
+}
+
+
+@pytest.mark.parametrize("text", LARGE_INSIDE)
+def test_what_is_lost_inside_of_a_sum_is_in_the_slack(text: str) -> None:
+    """The rounding of a sum within a logarithm or a power is large, and its terms are not."""
+    U = np.array([[0.3], [-0.2], [0.1]])
+    F = formula(text, CappedSimplex(np.ones(3), 1.5))
+    certificate = program(U, F, MaximumEdge()).solve("interior", tol=1e-6).certificate
+    with mpmath.workdps(40):
+        d = [mpmath.mpf(x) for x in certificate.d.tolist()]
+        value = sum(LARGE_INSIDE[text](x) + x * mpmath.mpf(u) for x, u in zip(d, U[:, 0].tolist(), strict=True))
+    assert certificate.lower <= value <= certificate.upper
+    assert certificate.slack > 1e-10

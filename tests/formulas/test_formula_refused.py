@@ -32,6 +32,8 @@ UNEVEN = CappedSimplex(np.array([1.0, 2.0, 1.0, 3.0]), 2.0)
         ("log(d, 2)", {}, "log takes 1 argument; got 2"),
         ("huber(d**2, 1)", {}, "must be of something that is linear in d"),
         ("huber(d, -1)", {}, "must have a positive M"),
+        ("d**2 + huber(d - d0, u - 1)", {}, "M of a huber"),
+        ("huber(d - d0, m)", {"m": np.array([0.1] * 5 + [-0.3])}, "M of a huber"),
         ("d**3 - d**2", {}, r"its second derivative is -.* at d = .* \(example 0\)"),
         ("d*log(d) + 3*sqrt(d)", {}, "its second derivative is"),
         ("max(d, 1/10)", {}, "its slope jumps"),
@@ -59,9 +61,12 @@ def test_a_domain_must_be_a_capped_simplex() -> None:
         formula("d**2", wrong)
 
 
-@pytest.mark.parametrize("text", ["d**2", "-log(d)", "(d - d0)**2", "huber(d - d0, 1/10)", "d*log(d)", "c*d**2"])
+@pytest.mark.parametrize(
+    "text",
+    ["d**2", "-log(d)", "(d - d0)**2", "huber(d - d0, 1/10)", "d*log(d)", "c*d**2", "d**2/c*(1 + max(c - 2, 0))"],
+)
 def test_what_does_not_count_copies_as_copies_is_refused(text: str) -> None:
-    with pytest.raises(ProblemError, match=r"must count an example with c = 2 as 2 copies.*d\*\*2/c and not d\*\*2"):
+    with pytest.raises(ProblemError, match=r"must count an example with c = k as k copies.*d\*\*2/c and not d\*\*2"):
         formula(text, UNEVEN)
     assert formula(text, SIX).N == 6
 

@@ -140,3 +140,13 @@ def test_kinks_are_named() -> None:
     assert named == ["d_0", "d_1", "d_3", "d_5"]
     assert in_words("d", linearized("steps", np.full(N, 1 / N))[2].kinks()[0]) == "d_0 with d_1"
     assert in_words("d", np.ones(N)) == "a sum of 6 of d"
+
+
+@pytest.mark.parametrize(
+    "f", [lambda d: cp.sum(cp.kl_div(d + 1, cp.sum(d) + 1)), lambda d: cp.sum(cp.rel_entr(d[0] + 1, d + 1))]
+)
+def test_an_entropy_of_a_number_and_a_vector_is_refused(f: Callable[[Any], Any]) -> None:
+    """CVXPY's gradient of it is wrong: it once gave a lower bound above the optimum."""
+    d = cp.Variable(N)
+    with pytest.raises(ProblemError, match=r"must be of two arguments of one shape.*got shapes.*a vector of ones"):
+        tree_of(f(d), d)

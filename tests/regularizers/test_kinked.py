@@ -14,6 +14,7 @@ import pytest
 from kinked import KINKED, kinked_program
 from twins import program
 
+from boostopt import ProblemError
 from boostopt.edges.maximum import MaximumEdge
 from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.regularizers.described import DescribedRegularizer
@@ -138,3 +139,27 @@ def test_noise_gives_no_false_bound(seed: int) -> None:
 def test_noise_gives_no_false_bound_in_many_programs(block: int) -> None:
     for seed in range(1000 + 30 * block, 1030 + 30 * block):
         no_false_bound(seed)
+
+
+def of_six(f: Callable[[Any], Any], inside: np.ndarray | None = None) -> DescribedRegularizer:
+    a = np.full(6, 1 / 6)
+    return DescribedRegularizer(CappedSimplex(np.ones(6), 2.0), f, a if inside is None else inside)
+
+
+@pytest.mark.parametrize("scale", (1e-9, 1e7))
+def test_a_kink_of_any_scale_is_taken(scale: float) -> None:
+    F = of_six(lambda d: cp.norm1(scale * (d - 1 / 6)))
+    z = np.linspace(-1, 1, 6)
+    assert F.conjugate_at(z).value >= z @ np.full(6, 1 / 6)
+
+
+def test_a_domain_that_holds_anyway_is_no_constraint() -> None:
+    """CVXPY states 0 <= abs(d) for the power of it."""
+    F = of_six(lambda d: cp.sum(cp.power(cp.abs(d - 1 / 6), 3)), np.linspace(0.1, 0.2, 6) / 0.9)
+    assert F.conjugate_at(np.zeros(6)).value >= 0.0
+
+
+@pytest.mark.parametrize("other", [cp.Variable(6, name="x"), cp.Parameter(6, name="x")])
+def test_another_variable_is_refused_by_name(other: Any) -> None:
+    with pytest.raises(ProblemError, match="f must have no variable or parameter but its argument; got x as well"):
+        of_six(lambda d: cp.norm1(d - other))
