@@ -68,7 +68,8 @@ class FormulaEdges(EdgeFunction):
             read = parsed(self.text, self.parameters, (), ("e",), "e")
             formula = convex(read, Range("e", *ENDS, {}, (constant(-1), constant(1))))
         except FormulaFault as fault:
-            raise ProblemError(f"the formula {self.text!r} of an edge cannot be taken: {fault}.") from fault
+            why = str(fault).rstrip(".")
+            raise ProblemError(f"the formula {self.text!r} of an edge cannot be taken: {why}.") from fault
         object.__setattr__(self, "_formula", formula)
 
     @cached_property

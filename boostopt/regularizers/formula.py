@@ -90,7 +90,7 @@ class FormulaRegularizer(Separable):
         try:
             object.__setattr__(self, "_formula", convex(read, self._box))
         except FormulaFault as fault:
-            raise ProblemError(f"the formula {self.text!r} cannot be taken: {fault}.") from fault
+            raise ProblemError(f"the formula {self.text!r} cannot be taken: {str(fault).rstrip('.')}.") from fault
         if fault := copies_fault(self.text, read, self.names, self.live_upper, self._counts[self.live]):
             raise ProblemError(fault)
 

@@ -66,7 +66,7 @@ def read_formula(text: object, parameters: Mapping[str, float | Array]) -> Sum:
     try:
         return parsed(text, numbers, ("d", "d0", "c", "u"), arrays)
     except FormulaFault as fault:
-        raise ProblemError(f"the formula {shown(text)} cannot be read: {fault}.") from fault
+        raise ProblemError(f"the formula {shown(text)} cannot be read: {str(fault).rstrip('.')}.") from fault
 
 
 def copies_fault(

@@ -41,7 +41,7 @@ class NewName(Separable, DescribedRegularizer):
     """F with its conjugate in closed form: exact certificates, and rounds that need no solver for it."""
 
     eta: float = 1.0
-    exact = True  # F* is known
+    exact = True  # F* is known, also to CVXPY: False where `cvxpy_conjugate` is deleted
 
     @property
     def a(self) -> Float[Array, " N"]:
