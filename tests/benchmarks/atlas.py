@@ -69,7 +69,8 @@ def main() -> int:
         for kind in KINDS:
             (given.keep / kind).mkdir(parents=True, exist_ok=True)
         until, missing = time.monotonic() + given.budget, dict[str, int]()
-        for label in sorted(programs, key=lambda label: entries(programs[label]), reverse=given.reverse):
+        by_size = sorted(programs, key=lambda label: entries(programs[label]))
+        for label in reversed(by_size) if given.reverse else by_size:  # also those of one size in another order
             missing[label] = finish(label, programs[label], given.keep, until)
         store(given.keep, given.store, [label for label, count in missing.items() if not count])
         if given.page is not None:
