@@ -1,6 +1,8 @@
-"""Refuse runs in which a default backend is missing, and tell the fast suite from the thorough one."""
+"""Refuse runs in which a default backend is missing, tell the fast suite from the thorough one, take Ctrl-C."""
 
 from __future__ import annotations
+
+import signal
 
 import pytest
 from speeds import SEEDS
@@ -14,6 +16,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         seed = parameters.get("seed", 0)
         if isinstance(seed, int) and seed >= SEEDS:
             item.add_marker(pytest.mark.thorough)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c_is_not_ignored() -> None:
+    """A shell starts what runs in its background with Ctrl-C ignored, and the tests of it would see nothing of it."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(scope="session", autouse=True)
