@@ -96,7 +96,7 @@ def solve_roughly(problem: Any) -> bool:
             problem.solve("CLARABEL", ignore_dpp=True)
     except SolverError:
         return False
-    return problem.value is not None and np.isfinite(problem.value)
+    return problem.value is not None and bool(np.isfinite(problem.value))
 
 
 def _forget_values(problem: Any) -> None:

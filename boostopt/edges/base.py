@@ -196,6 +196,11 @@ class EdgeFunction(ABC):
         """Return the edges, or sums of them, at which G has a kink at e, by their names; none by default."""
         return ()
 
+    @property
+    def latex(self) -> str | None:
+        """The term of each edge as LaTeX; None where G is not made by a formula."""
+        return None
+
     def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
         """Return the multipliers and epigraph variables at e by their name in the papers; none by default."""
         return {}

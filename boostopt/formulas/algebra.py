@@ -31,6 +31,10 @@ TOO_LONG = "its numbers have too many digits, or are too large or too small"
 ZERO, ONE = Fraction(0), Fraction(1)
 
 
+KINKED = "DescribedRegularizer, or DescribedEdges for edges"
+"""What takes functions that no formula can be."""
+
+
 class FormulaFault(ValueError):
     """A formula cannot be read, or is not what it must be, for a reason in words."""
 

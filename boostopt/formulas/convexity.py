@@ -12,7 +12,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from boostopt.formulas.algebra import Base, FormulaFault, Sum, bases, of_base, total
+from boostopt.formulas.algebra import KINKED, Base, FormulaFault, Sum, bases, of_base, total
 from boostopt.formulas.calculus import derivative, expanded, replaced
 from boostopt.formulas.intervals import Interval, enclosure, point
 
@@ -97,10 +97,15 @@ def convex(f: Sum, box: Range) -> Formula:
         undecided = _undecided(_candidates(curvature, box), box)
         if undecided is not None:
             raise FormulaFault(
-                f"that it is convex could not be proved near {box.variable} = {undecided[0]:.6g} (example "
-                f"{undecided[1]}). Write it as a sum of convex terms"
+                f"that it is convex could not be proved near {box.variable} = {undecided[0]:.6g}"
+                f"{_whose(box, undecided[1])}. Write it as a sum of convex terms, or state it by CVXPY: {KINKED}"
             )
     return Formula(f, slope, curvature, box.known)
+
+
+def _whose(box: Range, n: int) -> str:
+    """Return which example a fault is in, as the end of a clause; all edges have one box."""
+    return f" (example {n})" if box.variable == "d" else ""
 
 
 def check_length(derived: Sum) -> None:
@@ -113,7 +118,8 @@ def check_slope(slope: Sum) -> None:
     """Refuse a slope that jumps."""
     if any(base.kind == "step" for base, _ in bases(slope)):
         raise FormulaFault(
-            "its slope jumps where max(x, 0) begins. Write a function that has a slope: max(x, 0)**2 or huber(x, M)"
+            "its slope jumps where max(x, 0) begins. Write a function that has a slope, max(x, 0)**2 or huber(x, M); "
+            f"or state it by CVXPY, which may have kinks: {KINKED}"
         )
 
 
@@ -226,8 +232,8 @@ def _check_points(curvature: Sum, box: Range) -> None:
         if (high < 0).any():
             n = int(np.argmin(high))
             raise FormulaFault(
-                f"it must be convex; its second derivative is {high[n]:.6g} at {box.variable} = {x[n]:.6g} (example "
-                f"{n}). Mend it, or make the box smaller"
+                f"it must be convex; its second derivative is {high[n]:.6g} at {box.variable} = {x[n]:.6g}"
+                f"{_whose(box, n)}"
             )
 
 

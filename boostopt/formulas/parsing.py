@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
 
-from boostopt.formulas.algebra import Base, FormulaFault, Sum, called, constant, of_base
+from boostopt.formulas.algebra import KINKED, Base, FormulaFault, Sum, called, constant, of_base
 from boostopt.formulas.calculus import derivative
 
 LONGEST_TEXT = 1000
@@ -54,7 +54,8 @@ def parsed(
     try:
         tree = ast.parse(text.strip(), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as failure:
-        raise FormulaFault(f"it is no formula: {failure}. {GRAMMAR}") from None
+        why = failure.msg if isinstance(failure, SyntaxError) else failure  # without the place in a file that is none
+        raise FormulaFault(f"it is no formula: {why}. {GRAMMAR}") from None
     if sum(1 for _ in ast.walk(tree)) > 2 * MOST_NODES:
         raise FormulaFault(f"it must have at most {MOST_NODES} names, numbers and operations")
     return _Reader(numbers, positive, real, variable).read(tree)
@@ -92,7 +93,9 @@ class _Reader:
             return constant(_exact(self.numbers[name]))
         if name not in self.positive and name not in self.real:
             known = ", ".join(sorted({*self.numbers, *self.positive, *self.real}))
-            raise FormulaFault(f"it has the unknown name {name!r}. Known: {known}. Pass a parameter by its name.")
+            raise FormulaFault(
+                f"it has the unknown name {name!r}. Known: {known}. Pass a parameter by its name: {name}=0.1."
+            )
         return of_base(Base("name" if name in self.positive else "real", name=name))
 
     def _operation(self, op: ast.operator, a: Sum, b: Sum) -> Sum:
@@ -107,6 +110,8 @@ class _Reader:
                 return a * b.power(Fraction(-1))
             case ast.Pow():
                 return a.power(b.number) if b.number is not None else called("exp", b * called("log", a))
+            case ast.BitXor():
+                raise FormulaFault("^ is no operation of a formula. Write a power as x**2")
             case _:
                 raise FormulaFault(f"{type(op).__name__} is no operation of a formula. {GRAMMAR}")
 
@@ -119,6 +124,11 @@ class _Reader:
             "min": (2, lambda x, y: -self._largest(-x, -y)),
             "huber": (2, self._huber),
         }
+        if name in {"abs", "Abs"}:
+            raise FormulaFault(
+                "abs(x) has a kink, and a formula has none. Write huber(x, M) or sqrt(x**2 + a); or state it by CVXPY: "
+                f"{KINKED}"
+            )
         if name not in makers:
             raise FormulaFault(f"it calls {name!r}, which is no function of a formula. {GRAMMAR}")
         count, make = makers[name]

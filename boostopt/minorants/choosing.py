@@ -37,8 +37,8 @@ class Choices:
         One array for each inequality, its multipliers.
     """
 
-    deltas: Sequence[Float[Array, "k m"]]
-    weights: Sequence[Float[Array, " k"]]
+    deltas: Sequence[Float[Array, "_ _"]]
+    weights: Sequence[Float[Array, " _"]]
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_checkable
 
 import numpy.typing as npt
@@ -23,6 +24,7 @@ from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
 from boostopt.text import parameters_in_words
 from boostopt.threads import one_thread
+from boostopt.typesetting.layout import latex_of_formulas
 
 if TYPE_CHECKING:
     from boostopt.solving.solution import Solution
@@ -101,7 +103,10 @@ class Program:
         return f"Program({self.formulation.name}, {self.margins!r}, {self.parameters!r})"
 
     def _repr_latex_(self) -> str | None:
-        return self.formulation._repr_latex_()  # pyright: ignore[reportPrivateUsage]
+        page = self.formulation._repr_latex_()  # pyright: ignore[reportPrivateUsage]
+        if page is None and find_spec("sympy") is not None:
+            return latex_of_formulas(self.regularizer.latex, self.edge_function.latex)
+        return page
 
     @property
     def headline(self) -> str:

@@ -213,6 +213,11 @@ class Regularizer(ABC):
         """Return the weights, or sums of them, at which F has a kink at d, by their names; none by default."""
         return ()
 
+    @property
+    def latex(self) -> str | None:
+        """The term of each example as LaTeX; None where F is not made by a formula."""
+        return None
+
     def pointwise(self) -> Pointwise | None:
         """Return F as a sum of functions of one weight each, None if it is none."""
         return None

@@ -265,7 +265,7 @@ class FormulaRegularizer(Separable):
         raise ProblemError("the conjugate of a formula is not known as an expression of CVXPY. Use the primal.")
 
     @cached_property
-    def latex(self) -> str:
+    def latex(self) -> str:  # pyright: ignore[reportIncompatibleMethodOverride]
         """The formula as LaTeX, by SymPy."""
         return latex_of(self.text)
 

@@ -144,8 +144,15 @@ class PowerDivergence(Separable):
 
     def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
         # All y have one sign at either end, and so have all r - 1.
-        beta = root(lambda beta: 1.0 - float(self.maximizers(z - beta).sum()), float(z.min()), float(z.max()))
-        return beta, self.maximizers(z - beta)
+        beta = self._balance(z)
+        # Of a large beta the last digit may move weights: once more from the z next to it, where beta is small.
+        nearest = float(z[np.abs(z - beta).argmin()])
+        rest = self._balance(z - nearest)
+        return nearest + rest, self.maximizers(z - nearest - rest)
+
+    def _balance(self, z: Float[Array, " N"]) -> float:
+        """Return the beta at which the maximizers of (z_n - beta) d_n - f_n(d_n) sum to 1."""
+        return root(lambda beta: 1.0 - float(self.maximizers(z - beta).sum()), float(z.min()), float(z.max()))
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         return self.domain.repair(self.share if d is None else d, self.share)

@@ -1,7 +1,7 @@
 """A page's docstring as LaTeX and Markdown: it is the only source of the mathematics in notebooks and documentation."""
 
 from boostopt.typesetting.expressions import latex
-from boostopt.typesetting.layout import latex_display, latex_kkt, latex_side_by_side, markdown_page
+from boostopt.typesetting.layout import latex_display, latex_kkt, latex_of_formulas, latex_side_by_side, markdown_page
 from boostopt.typesetting.pages import PageText, PrintedProblem, Statements, parse_page
 from boostopt.typesetting.symbols import ELSEWHERE, STANDARD, symbol_table, symbols
 
@@ -14,6 +14,7 @@ __all__ = [
     "latex",
     "latex_display",
     "latex_kkt",
+    "latex_of_formulas",
     "latex_side_by_side",
     "markdown_page",
     "parse_page",

@@ -131,6 +131,25 @@ def _escaped(text: str) -> str:
     return "".join(piece if k % 2 else re.sub(r"([\\*_\[\]<>$|~])", r"\\\1", piece) for k, piece in enumerate(pieces))
 
 
+def latex_of_formulas(F: str | None, G: str | None) -> str | None:
+    """Return a program whose F or G are sums of one formula, for a notebook; None if neither is.
+
+    Parameters
+    ----------
+    F, G
+        The term of each example and of each edge as LaTeX, None for what is no such sum.
+    """
+    if F is None and G is None:
+        return None
+    lines = [r"\min_{d} \quad & F(d) + G(e), \quad e = U^{\top} d"]
+    if F is not None:
+        lines.append(rf"& F(d) = \sum_{{n}} \left( {F} \right), \quad 0 \le d_n \le u_n, \; \textstyle\sum_n d_n = 1")
+    if G is not None:
+        lines.append(rf"& G(e) = \sum_{{q}} \left( {G} \right)")
+    body = " \\\\[0.5ex]\n".join(lines)
+    return _display(f"\\begin{{aligned}}\n{body}\n\\end{{aligned}}")
+
+
 def latex_display(docstring: str, meanings: Mapping[str, str]) -> str | None:
     """Return primal and dual side by side with the table of their symbols, for a notebook; None without problems.
 

@@ -11,7 +11,17 @@ import sympy
 import typechecker
 
 from boostopt import OptionError, ProblemError, SolverNotFound, solve
-from boostopt.authoring import CappedSimplex, formula, prototype
+from boostopt.authoring import (
+    COUNT,
+    POSITIVE,
+    CappedSimplex,
+    EdgeFunction,
+    MaximumEdge,
+    edge_formula,
+    formula,
+    parameter,
+    prototype,
+)
 from boostopt.formulas.calculus import derivative
 from boostopt.formulas.compiled import Compiler
 from boostopt.formulas.intervals import enclosure, point
@@ -118,6 +128,22 @@ def test_wide_enclosures_hold_every_value_in_them() -> None:
             wide = enclosure(of, {**names, "d": type(names["u"])(np.array([low]), np.array([high]))})
             values = function(np.linspace(max(low, 1e-300), high, 40))
             assert (values >= wide.low - 1e-15).all() and (values <= wide.high + 1e-15).all()
+
+
+def test_a_program_of_formulas_is_its_formulas_in_a_notebook() -> None:
+    def page(G: EdgeFunction) -> Any:
+        return prototype(
+            "mine",
+            lambda p, examples: formula("d*log(d/d0)/eta + 1", CappedSimplex(examples.c, p.nu), eta=p.eta),
+            lambda p: G,
+            nu=parameter("the least number of examples", COUNT),
+            eta=parameter("the inverse strength", POSITIVE),
+        ).bind(np.ones((6, 2)), nu=2.0, eta=3.0)
+
+    both = page(edge_formula("(e + 1)**2"))._repr_latex_()
+    assert r"F(d) = \sum_{n} \left( \frac{d_n \log{\left(\frac{d_n}{d^0_n} \right)}}{\eta} + 1 \right)" in both
+    assert r"G(e) = \sum_{q} \left( \left(e_q + 1\right)^{2} \right)" in both
+    assert "G(e) =" not in page(MaximumEdge())._repr_latex_()
 
 
 def test_expressions_of_sympy_are_taken_with_all_digits() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
+import typechecker
 from rendered import counted, labels, legend_of, line, points, rendered, run, size, xy
 
 from boostopt.authoring import (
@@ -94,7 +95,7 @@ def test_a_description_is_drawn_as_its_closed_form() -> None:
     ],
 )
 def test_what_cannot_be_drawn_is_named(arguments: tuple[Any, ...], error: type[Exception], words: str) -> None:
-    with pytest.raises(error, match=words):
+    with typechecker.unchecked(), pytest.raises(error, match=words):
         weights_on_triangle(*arguments)
 
 
