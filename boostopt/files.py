@@ -78,7 +78,7 @@ def replace_file(target: Path, write: Callable[[IO[bytes]], object]) -> None:
     target = written(target)
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(TOKEN)}.partial")
     try:
-        with temporary.open("xb") as file:
+        with temporary.open("x+b") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())

@@ -22,7 +22,7 @@ ROOT = Path(boostopt.__file__).parent
 LEVELS = (
     {"errors", "shapes", "streams", "text", "threads", "lazy", "live"},
     {"arguments", "arrays", "frames"},
-    {"margins", "files", "expressions", "formulas", "sources"},
+    {"margins", "files", "expressions", "formulas", "sources", "rows"},
     {"minorants"},
     {"regularizers", "edges", "typesetting"},
     {"certificates"},

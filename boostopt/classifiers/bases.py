@@ -17,6 +17,7 @@ from boostopt.sources import is_path, one_class
 
 BASES: Mapping[str, str] = {
     "stump": "DecisionStumps",
+    "binned": "BinnedStumps",
     "feature": "RawFeatures",
     "kernel": "KernelColumns",
     "rbf": "RBFNetworks",

@@ -52,10 +52,10 @@ class MarginBoostClassifier(BoostedClassifier):
         The inverse strength of the entropy, positive; None for the value that gives the accuracy. Of no meaning for
         formulations without this parameter.
     base
-        The class of hypotheses: "stump" decision stumps, "feature" the features themselves, "kernel" kernel values with
-        a training example, "rbf" RBF networks with adaptive centres; a classifier of scikit-learn's kind that is not
-        fitted; a function of (X, y, c), features, labels -1 and 1 and multiplicities, that returns an oracle; or the
-        path of a Python file that defines one class of oracles made so.
+        The class of hypotheses: "stump" decision stumps, "binned" stumps at few thresholds, "feature" the features
+        themselves, "kernel" kernel values with a training example, "rbf" RBF networks with adaptive centres; a
+        classifier of scikit-learn's kind that is not fitted; a function of (X, y, c), features, labels -1 and 1 and
+        multiplicities, that returns an oracle; or the path of a Python file that defines one class of oracles made so.
     reflexive
         Whether the negation of each hypothesis belongs to the class. A function as base has said that itself.
     final_weights

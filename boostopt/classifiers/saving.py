@@ -55,8 +55,8 @@ NOT_KEPT: Mapping[str, Any] = {
 
 WITHOUT_FUNCTION = (
     "{what} cannot be written as plain numbers and read again, and a model file holds nothing else. Fit a base of "
-    'boostopt\'s own, "stump", "feature", "kernel" or "rbf"; or pickle the classifier for yourself, and load no pickle '
-    "of others."
+    'boostopt\'s own, "stump", "binned", "feature", "kernel" or "rbf"; or pickle the classifier for yourself, and '
+    "load no pickle of others."
 )
 
 

@@ -49,7 +49,7 @@ MOST_IMPORTANT = 5
 
 DEFAULT_ITERATIONS = 1000
 
-BASES_IN_FILES = ("stump", "feature", "kernel", "rbf")
+BASES_IN_FILES = ("stump", "binned", "feature", "kernel", "rbf")
 """Classes of hypotheses that are plain numbers."""
 
 FITTED = ("tree", "estimator")
@@ -74,7 +74,7 @@ def fit_command(
     eta: Eta = None,
     set: Set = None,
     base: Annotated[
-        str, typer.Option(help="Class of hypotheses: stump, feature, kernel, rbf or the file of an oracle.")
+        str, typer.Option(help="Class of hypotheses: stump, binned, feature, kernel, rbf or the file of an oracle.")
     ] = "stump",
     option: Annotated[
         list[str] | None, typer.Option(help="An option of that class, as name=value: kernel=rbf, gamma=0.5, K=10, ...")
@@ -279,7 +279,7 @@ def _record(model: Any, table: Table) -> dict[str, Any]:
             for label, run, certificate in zip(labelled, model.runs_, certificates, strict=True)
         ],
     }
-    if model.base in ("stump", "feature"):
+    if model.base in ("stump", "binned", "feature"):
         names = table.features or [f"feature {j}" for j in range(table.X.shape[1])]
         shares = model.feature_importances_
         order = np.argsort(-shares, kind="stable").tolist()

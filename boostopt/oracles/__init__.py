@@ -4,6 +4,8 @@ Exact, so that the whole class is bounded and not only what was collected:
 
 DecisionStumps
     Every threshold of every feature, in both directions; `Stump`.
+BinnedStumps
+    The same at few thresholds of each feature, a byte an entry: for many examples; `Stump`.
 RawFeatures
     The features as they are, scaled into [-1, 1]; `Feature`.
 KernelColumns

@@ -3,8 +3,8 @@ from .base import Column as Column
 from .base import Hypothesis as Hypothesis
 from .base import Oracle as Oracle
 from .base import Query as Query
+from .binned_stumps import BinnedStumps as BinnedStumps
 from .decision_stumps import DecisionStumps as DecisionStumps
-from .decision_stumps import Stump as Stump
 from .estimators import Estimators as Estimators
 from .estimators import Resampled as Resampled
 from .features import evaluate as evaluate
@@ -18,5 +18,6 @@ from .raw_features import RawFeatures as RawFeatures
 from .rbf.fitting import RBFSettings as RBFSettings
 from .rbf_networks import RBFHypothesis as RBFHypothesis
 from .rbf_networks import RBFNetworks as RBFNetworks
+from .stump import Stump as Stump
 
 __all__: list[str]

@@ -2,78 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass
-from operator import index
-from typing import Any, ClassVar
+from typing import Any
 
-import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import flag
-from boostopt.errors import ProblemError
-from boostopt.oracles.base import Answer, Column, Hypothesis, Query, State
+from boostopt.oracles.base import Answer, Hypothesis, Query
+from boostopt.oracles.best_stumps import best_stumps
 from boostopt.oracles.examples import OracleOfExamples, labelled
-from boostopt.oracles.features import Features, HypothesisOfFeatures
 from boostopt.oracles.presorted import presorted
-from boostopt.oracles.ranking import leading
-from boostopt.oracles.weights import scaled_weights
-from boostopt.shapes import Array, Float, Int, Int8
-
-BITS = 62
-"""Binary places to which weights of a sum in [1/2, 1) are rounded: no edge then reaches 2^63, where int64 ends."""
-
-
-@dataclass(frozen=True)
-class Stump(HypothesisOfFeatures):
-    """h(x) = sign where x[feature] > threshold, -sign elsewhere.
-
-    Attributes
-    ----------
-    feature
-        Counted from 0.
-    threshold
-        Minus infinity for the constant hypothesis h = sign.
-    sign
-        1 or -1.
-    features
-        Number of features that x has.
-
-    Raises
-    ------
-    ProblemError
-        There is no such feature, the sign is neither 1 nor -1, the threshold is NaN.
-    """
-
-    kind: ClassVar[str] = "stump"
-
-    feature: int
-    threshold: float
-    sign: int
-    features: int
-
-    def __post_init__(self) -> None:
-        if not 0 <= self.feature < self.features or self.sign not in (-1, 1) or math.isnan(self.threshold):
-            raise ProblemError(
-                f"a stump has a feature from 0 to features - 1, a threshold and the sign 1 or -1; got feature "
-                f"{self.feature} of {self.features}, threshold {self.threshold}, sign {self.sign}. Correct that one."
-            )
-
-    def on(self, features: Features) -> Float[Array, " n"]:
-        above = features.column(self.feature, self.features) > self.threshold
-        return np.where(above, float(self.sign), -float(self.sign))
-
-    def __str__(self) -> str:
-        if self.threshold == -math.inf:
-            return f"always {self.sign:+d}"
-        return f"feature {self.feature} {'>' if self.sign == 1 else '<='} {self.threshold:.6g}"
-
-    def state(self) -> State:
-        return {"feature": self.feature, "threshold": self.threshold, "sign": self.sign, "features": self.features}
-
-    @classmethod
-    def restored(cls, state: State) -> Stump:
-        return cls(index(state["feature"]), float(state["threshold"]), index(state["sign"]), index(state["features"]))
+from boostopt.oracles.stump import Stump
+from boostopt.shapes import Array, Float
 
 
 class DecisionStumps(OracleOfExamples):
@@ -128,50 +67,10 @@ class DecisionStumps(OracleOfExamples):
         ProblemError
             The weights have another shape than (N,), or they are not finite.
         """
-        weights, exponent = scaled_weights(query.d, self.N)
-        s = np.rint(np.ldexp(weights * self.y, BITS)).astype(np.int64)
-        unit = exponent - BITS
-        stumps = self._leading(s, query.count)
-        columns = tuple(Column(stump, margins, math.ldexp(edge, unit)) for stump, margins, edge in stumps)
-        most = math.nextafter(float(stumps[0][2] + self.N // 2 + 1), math.inf)
-        return Answer(columns, math.ldexp(most, unit))
+        return best_stumps(self._sorted, query, self.y, self._features, self.reflexive)
 
     def _holds(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
         """Any threshold that parts the examples does so as one of the class; constants are no stumps beside others."""
         constant, others = bool((h == h[0]).all()), len(self._sorted.thresholds) > 0
         upward = h[0] == 1 if constant else isinstance(hypothesis, Stump) and hypothesis.sign == 1
         return isinstance(hypothesis, Stump) and constant != others and bool(upward or self.reflexive)
-
-    def _leading(self, s: Int[Array, " N"], count: int) -> list[tuple[Stump, Int8[Array, " N"], int]]:
-        """Return the best stumps with their margins and their edges under s, different margins only."""
-        if len(self._sorted.thresholds) == 0:
-            edge = int(s.sum())
-            sign = -1 if self.reflexive and edge < 0 else 1
-            return [(Stump(0, -math.inf, sign, self._features), (sign * self.y).astype(np.int8), sign * edge)]
-        edges = self._sorted.edges(s)
-        signs_free = np.abs(edges) if self.reflexive else edges
-        stumps: list[tuple[Stump, Int8[Array, " N"], int]] = []
-        largest = np.maximum.reduceat(signs_free, self._sorted.starts)
-        starts, stops = self._sorted.starts, np.append(self._sorted.starts[1:], len(edges))
-        if count <= len(largest):
-            best = leading(largest, count)
-            places = [int(starts[k] + np.argmax(signs_free[starts[k] : stops[k]])) for k in best]
-        else:
-            places = np.argsort(-signs_free, kind="stable").tolist()
-        for i in places:
-            if len(stumps) == count:
-                break
-            feature = int(self._sorted.features[np.searchsorted(stops, i, side="right")])
-            sign = -1 if self.reflexive and edges[i] < 0 else 1
-            stump = Stump(feature, float(self._sorted.thresholds[i]), sign, self._features)
-            margins, edge = self._margins(i, sign), int(signs_free[i])
-            if not any(edge == its_edge and np.array_equal(margins, other) for _, other, its_edge in stumps):
-                stumps.append((stump, margins, edge))
-        return stumps
-
-    def _margins(self, i: int, sign: int) -> Int8[Array, " N"]:
-        """Return y_n h(x_n) of the stump at threshold i."""
-        elsewhere = sign if self._sorted.below[i] else -sign
-        margins = (elsewhere * self.y).astype(np.int8)
-        margins[self._sorted.parted(i)] *= -1
-        return margins

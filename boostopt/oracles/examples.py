@@ -75,22 +75,32 @@ def labelled(X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None) -> Labell
     features, labels = features_and_signs(X, y)
     rows, counts = multiplicities(c, len(labels))
     all_rows, labels = len(rows) == len(labels), labels[rows]
+    check_classes(labels)
+    return Labelled(features if all_rows else features[rows], labels, counts, rows)
+
+
+def check_classes(labels: Int8[Array, " N"]) -> None:
+    """Raise ProblemError unless both classes occur among the labels of the examples that count."""
     if (labels == labels[0]).all():
         raise ProblemError(
-            f"both classes must occur among the examples that count; got {len(rows)} such examples of one class. "
+            f"both classes must occur among the examples that count; got {len(labels)} such examples of one class. "
             "There is nothing to tell apart."
         )
-    return Labelled(features if all_rows else features[rows], labels, counts, rows)
+
+
+def check_labels(shape: tuple[int, ...], labels: Int8[Array, "*shape"]) -> None:
+    """Raise ProblemError unless there is one label for each row of features of a shape."""
+    if labels.shape != shape[:1]:
+        raise ProblemError(
+            f"X must have shape (N, features) and y shape (N,); got {shape} and {labels.shape}. Pass one label for "
+            "each row."
+        )
 
 
 def features_and_signs(X: Any, y: npt.ArrayLike) -> tuple[Any, Int8[Array, " N"]]:
     """Return features as float64, dense or CSR, and labels as -1 and 1, one for each row."""
     features, labels = checked_features(X), signs(y)
-    if labels.shape != features.shape[:1]:
-        raise ProblemError(
-            "X must have shape (N, features) and y shape (N,); "
-            f"got {features.shape} and {labels.shape}. Pass one label for each row."
-        )
+    check_labels(features.shape, labels)
     return features, labels
 
 

@@ -132,8 +132,15 @@ def _own_values(hypothesis: Hypothesis, features: Features) -> Float[Array, " n"
     return h.astype(np.float64, copy=False)
 
 
-def checked_features(X: Any) -> Any:
+def checked_features(X: Any, before: int = 0) -> Any:
     """Return X as a float64 array, or as a CSR array without explicit zeros, of finite numbers.
+
+    Parameters
+    ----------
+    X
+        Features, shape (n, features).
+    before
+        How many rows stand before these, where they are a part: messages count from there.
 
     Raises
     ------
@@ -157,7 +164,7 @@ def checked_features(X: Any) -> Any:
     else:
         n, j = np.argwhere(~np.isfinite(features))[0]
         value = features[n, j]
-    raise ProblemError(f"X must be finite; got {value} at row {n}, feature {j}. Impute or drop it.")
+    raise ProblemError(f"X must be finite; got {value} at row {n + before}, feature {j}. Impute or drop it.")
 
 
 def _float64(X: Any) -> Array:

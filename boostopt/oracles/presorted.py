@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse
 
-from boostopt.oracles.stumps import threshold_between
+from boostopt.rows.thresholds import threshold_between
 from boostopt.shapes import Array, Bool, Float, Int
 
 CHUNK = 500_000
@@ -29,6 +29,8 @@ class Presorted:
 
     Attributes
     ----------
+    N
+        Number of examples.
     rows
         Examples outside the base of their feature, by feature and value.
     first, last
@@ -43,6 +45,7 @@ class Presorted:
         At which threshold each of them begins.
     """
 
+    N: int
     rows: Int[Array, " entries"]
     first: Int[Array, " thresholds"]
     last: Int[Array, " thresholds"]
@@ -68,9 +71,11 @@ class Presorted:
         np.negative(edges, out=edges, where=~self.below)
         return edges
 
-    def parted(self, i: int) -> Int[Array, " n"]:
-        """Return the examples that threshold i parts from the base."""
-        return self.rows[self.first[i] : self.last[i]]
+    def above(self, i: int) -> Bool[Array, " N"]:
+        """Return which examples lie above threshold i."""
+        above = np.full(self.N, self.below[i])
+        above[self.rows[self.first[i] : self.last[i]]] ^= True
+        return above
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +99,7 @@ def presorted(X: Any) -> Presorted:
         return np.concatenate([np.empty(0, dtype=dtype), *(array.astype(dtype, copy=False) for array in arrays)])
 
     return Presorted(
+        N=X.shape[0],
         rows=joined([part.rows for part in parts], np.int32),
         first=joined([part.first + before for part, before in zip(parts, entries, strict=False)], index),
         last=joined([part.last + before for part, before in zip(parts, entries, strict=False)], index),
@@ -162,6 +168,7 @@ def _parted(entries: _Entries, N: int) -> Presorted:
     end_of_feature = np.append(first[starts[1:]], last[-1:])
     below, value = below[kept], value[kept]
     return Presorted(
+        N=N,
         rows=entries.rows[np.repeat(kept, sizes)],
         first=np.where(below, first[starts][here], first),
         last=np.where(below, last, end_of_feature[here]),

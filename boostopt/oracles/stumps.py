@@ -8,6 +8,7 @@ import scipy.sparse
 
 from boostopt.arguments import seed, whole
 from boostopt.oracles.examples import features_and_signs
+from boostopt.rows.thresholds import between_all
 from boostopt.shapes import Array, Float, Int8
 
 
@@ -67,18 +68,9 @@ def _draw(X: Float[Array, "N features"], count: int, rng: np.random.Generator) -
         j = int(rng.choice(varying))
         if j not in left:
             values = np.unique(X[:, j])
-            left[j] = rng.permutation(threshold_between(values[:-1], values[1:]))
+            left[j] = rng.permutation(between_all(values))
         drawn.append((j, float(left[j][-1])))
         left[j] = left[j][:-1]
         if len(left[j]) == 0:
             varying.remove(j)
     return drawn
-
-
-def threshold_between(
-    lower: Float[Array, " thresholds"], upper: Float[Array, " thresholds"]
-) -> Float[Array, " thresholds"]:
-    """Return thresholds halfway between values, lower < upper: lower <= threshold < upper, whatever the rounding."""
-    # Halved before they are added, for their sum may overflow. Between neighbours that are one ulp apart the midpoint
-    # rounds to one of them: the lower one still splits.
-    return np.minimum(0.5 * lower + 0.5 * upper, np.nextafter(upper, -np.inf))

@@ -34,6 +34,7 @@ from boostopt.boosting import Schedule, Stabilization, boosters, dynamics
 from boostopt.ensembles import members_of
 from boostopt.estimators import MarginBoostClassifier, RBFNetworkClassifier
 from boostopt.oracles import (
+    BinnedStumps,
     DecisionStumps,
     Estimators,
     GivenMargins,
@@ -113,6 +114,7 @@ def boosting() -> dict[str, Any]:
 
 ORACLES = (
     Attack("DecisionStumps", DecisionStumps, data(), {**DATA, "reflexive": FLAG}),
+    Attack("BinnedStumps", BinnedStumps, data(), {**DATA, "reflexive": FLAG, "bins": WHOLE, "codes": PATH | NONE}),
     Attack("RawFeatures", RawFeatures, data(), {**DATA, "reflexive": FLAG}),
     Attack(
         "KernelColumns",

@@ -34,9 +34,8 @@ from boostopt.authoring import (
 )
 from boostopt.errors import ProblemError
 from boostopt.margins import Margins
-from boostopt.oracles import DecisionStumps, Estimators, GivenMargins, KernelColumns, RawFeatures
+from boostopt.oracles import DecisionStumps, Estimators, GivenMargins, KernelColumns, RawFeatures, Stump
 from boostopt.oracles.base import Query
-from boostopt.oracles.decision_stumps import Stump
 from boostopt.oracles.raw_features import Feature
 from boostopt.verification import classes, save, save_class, verify
 from boostopt.verification.arithmetic import Ball, Floats

@@ -1,0 +1,62 @@
+"""Thresholds at which features are cut: all of them, or those at the quantiles of a sample."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from boostopt.shapes import Array, Float
+
+
+def threshold_between(
+    lower: Float[Array, " thresholds"], upper: Float[Array, " thresholds"]
+) -> Float[Array, " thresholds"]:
+    """Return thresholds halfway between values, lower < upper: lower <= threshold < upper, whatever the rounding."""
+    # Halved before they are added, for their sum may overflow. Between neighbours that are one ulp apart the midpoint
+    # rounds to one of them: the lower one still splits.
+    return np.minimum(0.5 * lower + 0.5 * upper, np.nextafter(upper, -np.inf))
+
+
+def few_values(
+    blocks: Iterable[Float[Array, "_ features"]], features: Sequence[int], most: int
+) -> dict[int, Float[Array, " _"]]:
+    """Return the distinct values of the features that have at most so many, ascending, by feature.
+
+    Parameters
+    ----------
+    blocks
+        The rows, some at a time.
+    features
+        Those that are looked at: a feature is left alone as soon as it has more.
+    most
+        The largest number of values.
+    """
+    found: dict[int, Float[Array, " _"]] = {j: np.empty(0) for j in features}
+    for block in blocks:
+        for j in list(found):
+            values = np.unique(np.concatenate([found[j], block[:, j] + 0.0]))  # -0.0 is the same number
+            if len(values) > most:
+                del found[j]
+            else:
+                found[j] = values
+    return found
+
+
+def between_all(values: Float[Array, " values"]) -> Float[Array, " thresholds"]:
+    """Return the thresholds between neighbouring values, which ascend."""
+    return threshold_between(values[:-1], values[1:])
+
+
+def at_quantiles(x: Float[Array, " n"], c: Float[Array, " n"], bins: int) -> Float[Array, " thresholds"]:
+    """Return at most bins - 1 thresholds that cut values x of multiplicities c into parts of about equal weight.
+
+    The k-th lies halfway between two neighbouring values: the lowest below or at which k / bins of the weight lies, and
+    the next one. A value of much weight has a part to itself. k copies of an example are an example of multiplicity k.
+    """
+    values, place = np.unique(x + 0.0, return_inverse=True)
+    weight = np.cumsum(np.bincount(place.ravel(), c))
+    shares = np.arange(1, bins) * (weight[-1] / bins)
+    last = np.unique(np.searchsorted(weight, shares, side="left"))
+    last = last[last < len(values) - 1]
+    return threshold_between(values[last], values[last + 1])

@@ -1,0 +1,58 @@
+"""What the oracles of stumps take, made and asked: python tests/benchmarks/rows.py [N features].
+
+Each in a process of its own; seconds of the processor, memory beyond the data.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import resource
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from boostopt.oracles import BinnedStumps, DecisionStumps, Query
+from boostopt.threads import one_thread
+
+KINDS: dict[str, Callable[..., Any]] = {
+    "DecisionStumps": DecisionStumps,
+    "BinnedStumps": BinnedStumps,
+    "BinnedStumps, bins=65536": lambda X, y: BinnedStumps(X, y, bins=65_536),
+    "BinnedStumps, codes in a file": lambda X, y: BinnedStumps(X, y, codes="build/codes.npy"),
+}
+HEADER = "| what | made, s | MB | asked, s | with 9 of 10 weights 0 | MB |\n| --- | --: | --: | --: | --: | --: |"
+
+
+def measured(kind: str, N: int, features: int) -> str:
+    """Return a row of the table."""
+    rng = np.random.default_rng(0)
+    X, d = rng.normal(size=(N, features)), rng.random(N) / N
+    y = np.where(X[:, 0] + X[:, 1] + rng.normal(size=N) > 0, 1, -1)
+    few, before = np.where(rng.random(N) < 0.1, d, 0.0), _peak()
+    with one_thread():
+        start = time.process_time()
+        oracle = KINDS[kind](X, y)
+        made, held = time.process_time() - start, _peak() - before
+        asked, fewer = min(_asked(oracle, d) for _ in range(3)), _asked(oracle, few)
+        return f"| {kind} | {made:.2f} | {held:.0f} | {asked:.3f} | {fewer:.3f} | {_peak() - before:.0f} |"
+
+
+def _asked(oracle: Any, d: np.ndarray) -> float:
+    start = time.process_time()
+    oracle.best(Query(d))
+    return time.process_time() - start
+
+
+def _peak() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+if __name__ == "__main__":
+    N, features = sys.argv[1:] or ("1000000", "20")
+    print(f"N = {N}, {features} features, all values different\n\n{HEADER}")
+    for kind in KINDS:
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            print(pool.apply(measured, (kind, int(N), int(features))), flush=True)
