@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse
 
-from boostopt.arguments import flag, whole
+from boostopt.arguments import file_path, flag, whole
 from boostopt.arrays import compressed_rows
 from boostopt.errors import OptionError, ProblemError
 from boostopt.files import replace_file
@@ -90,7 +90,7 @@ class BinnedStumps(Oracle):
         bins = whole("bins", bins, 2, "a whole number of bins", "256 codes take a byte, up to 65536 two.")
         if bins > MOST:
             raise OptionError(f"bins must be at most {MOST}; got {bins}. DecisionStumps has all thresholds.")
-        path = None if codes is None else Path(codes)
+        path = None if codes is None else file_path("codes", codes)
         if path is not None and path.suffix != ".npy":
             raise OptionError(f"codes must be a file ending in .npy; got {str(path)!r}. Name it so.")
         rows = _Rows(X, y, c)
