@@ -484,7 +484,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"eta": "large"}, "eta must be a positive number"),
     ({"eta": -1.0}, "eta must lie in"),
     ({"base": "stumps"}, "unknown base 'stumps'. Did you mean 'stump'?"),
-    ({"base": DecisionTreeClassifier}, "base must be one of stump, feature, kernel, rbf, a classifier that is not"),
+    ({"base": DecisionTreeClassifier}, "base must be one of stump, binned, feature, kernel, rbf, a classifier that"),
     ({"base": 3}, "base must be one of stump"),
     ({"base": lambda X, y, c: DecisionStumps(X[20:], y[20:])}, "base must return an oracle of the 60 examples"),
     ({"base": lambda X, y, c: 3, "base_options": {"K": 2}}, "base_options are those of boostopt's oracles; got K"),
