@@ -62,9 +62,10 @@ def boost(
     backend
         What solves the programs, as in `solve`.
     update
-        How the weights move: "total" (the program over all hypotheses), or a corrective "step", "line_search" or
-        "program" (over the mixture and the newest hypothesis; not where edges are bounded). As the formulation says by
-        default.
+        How the weights move: "total" (the program over all hypotheses), "newton" (one Newton step over all of them, for
+        a smooth regularizer that is a sum over the examples, and the largest edge), or a corrective "step",
+        "line_search" or "program" (over the mixture and the newest hypothesis; not where edges are bounded). As the
+        formulation says by default.
     rules
         Stopping rules, one or several: names from `boostopt.boosting.RULES`, names of formulations whose rules are
         meant, or rules of one's own; those of the formulation itself by default. Where eta is too small for a rule to

@@ -214,7 +214,7 @@ class Loop:
         if self.problem.edges.edge_bound is not None:
             rise = min(rise, 0.25 * self.problem.epsilon**2)  # theory promises twice that
         # A step towards an edge below 0 lowers the potential, and rightly: it ends by its own conditions.
-        risen = self.problem.adds or state.value > value + rise
+        risen = self.problem.adds or self.update.risen(view.state, state, rise)
         still = 0 if risen or repeated == 0 else state.still + 1
         state = replace(state, repeated=repeated, still=still, solved_edge=state.bounds.smallest_edge)
         return replace(record, state=state, oracle_state=self.oracle.state())

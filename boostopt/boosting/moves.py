@@ -78,6 +78,10 @@ class Update(ABC):
         """Return whether the largest edge of the class under a distribution bounds what is certified."""
         return True
 
+    def risen(self, before: State, after: State, rise: float) -> bool:
+        """Return whether a move has changed anything: D, by more than `rise`."""
+        return after.value > before.value + rise
+
     def note(self, state: State) -> str:
         """Return what the reason of a run that ends has to say besides; "" for nothing."""
         return ""

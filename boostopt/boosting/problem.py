@@ -25,11 +25,14 @@ from boostopt.shapes import Array, Float
 EPSILON = 0.01
 """The accuracy of the soft margin where none is given."""
 
-UPDATES = ("total", "step", "line_search", "program", "projection", "reweighting")
+UPDATES = ("total", "newton", "step", "line_search", "program", "projection", "reweighting")
 """The moves of boosting when a hypothesis has come: see `Formulation.update`."""
 
-CORRECTIVE = ("step", "line_search", "program")
+CORRECTIVE = ("newton", "step", "line_search", "program")
 """The updates that move the weight of the newest hypothesis alone, or mix it in."""
+
+LEVELS = 7.0 / 3.0
+"""By how much the rounds of all levels of Newton steps may exceed those of the last one: see theorem A."""
 
 ADDING = ("projection", "reweighting")
 """The updates that add a step to the weight of the newest hypothesis: no other update does for their pages."""
@@ -116,6 +119,8 @@ class Problem:
         goal = Goal.of(F, G, first.examples)
         if update in CORRECTIVE:
             _check_corrective(page, update, G if page.columns is None else MaximumEdge(), goal)
+        if update == "newton":
+            _check_newton(page, F, G if page.columns is None else MaximumEdge())
         return cls(page, dict(settings), first, update, epsilon, goal)
 
     def __reduce__(self) -> Any:
@@ -165,9 +170,17 @@ class Problem:
         return own or (("direct",) if self.goal is not None else ("priced",))
 
     @property
+    def levels(self) -> int:
+        """The highest level of Newton steps, whose eta is 2^-level of the problem's and at least 1/2."""
+        if self.update != "newton" or "eta" not in self.page.parameters:
+            return 0
+        return max(math.floor(math.log2(2.0 * self.first.parameters.eta)), 0)
+
+    @property
     def most_rounds(self) -> float:
         """The number of hypotheses that theory allows at most; inf if it says nothing."""
-        return self.page.iteration_bound(self.first.parameters, self.examples)
+        bound = self.page.iteration_bound(self.first.parameters, self.examples)
+        return bound if self.levels == 0 else LEVELS * bound + self.levels
 
     def parameters(self, progress: Progress) -> Any:
         """Return the record of parameters of a round."""
@@ -195,6 +208,21 @@ class Problem:
     def value(self, at: ConjugatePoint, w: Float[Array, " t"], G: EdgeFunction | None = None) -> float:
         """Return D(w), the program's lower bound but for rounding; G as it is before the first round by default."""
         return -at.value - (self.edges if G is None else G).conjugate(w)
+
+
+def _check_newton(page: Formulation[Any], F: Regularizer, G: EdgeFunction) -> None:
+    """Raise OptionError where Newton steps have no meaning."""
+    terms = F.pointwise()
+    if terms is None or not terms.on_simplex:
+        raise OptionError(
+            f'update="newton" needs a regularizer that is a sum over the examples, on the simplex; that of {page.name} '
+            'is none. Take update="total".'
+        )
+    if not G.mixes or G.even:
+        raise OptionError(
+            f'update="newton" mixes hypotheses by the largest edge with its sign; the edges of {page.name} with these '
+            'parameters are others. Take update="total", or leave out two_sided.'
+        )
 
 
 def _check_corrective(page: Formulation[Any], update: str, G: EdgeFunction, goal: Goal | None) -> None:

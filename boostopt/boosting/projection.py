@@ -10,6 +10,7 @@ import numpy as np
 from boostopt.arguments import instance
 from boostopt.backends.base import Backend
 from boostopt.boosting.moves import Move, Update, alone
+from boostopt.boosting.newton import Newton
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.raising import Raising, RaisingFurther
 from boostopt.boosting.reweighting import Booster
@@ -82,7 +83,12 @@ def make(problem: Problem, backend: str | Backend, idle: float = math.inf) -> Up
         return Total(problem, backend, idle)
     if problem.update == "program":
         return PairProgram(problem, backend)
-    simple: dict[str, type[Update]] = {"step": Step, "line_search": LineSearch, "projection": Projection}
+    simple: dict[str, type[Update]] = {
+        "newton": Newton,
+        "step": Step,
+        "line_search": LineSearch,
+        "projection": Projection,
+    }
     if problem.edges.edge_bound is not None:
         simple |= {"step": Raising, "line_search": RaisingFurther}
     return simple[problem.update](problem)

@@ -24,6 +24,7 @@ from boostopt.boosting.stabilization import Working, working
 from boostopt.boosting.state import State
 from boostopt.margins import Margins
 from boostopt.programs.program import Program
+from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float, Int
 from boostopt.solving.solution import Outcome, Solution
 from boostopt.solving.solving import solve
@@ -77,17 +78,17 @@ class Step(Weighing):
     """The step whose gain theory bounds: alpha = clip(x . d / (eta max |x|^2), 0, 1), x = u - Uw."""
 
     def weight(self, move: Move) -> float:
-        return corrective_weight(self.problem, move)
+        return corrective_weight(self.problem.F, move, move.state.d)
 
 
-def corrective_weight(problem: Problem, move: Move) -> float:
-    """Return the weight of the newest hypothesis after a corrective step."""
+def corrective_weight(F: Regularizer, move: Move, d: Float[Array, " N"]) -> float:
+    """Return the weight of the newest hypothesis after a corrective step, d being d(w)."""
     x = move.u - move.state.m
     largest = float(np.abs(x).max())
     if largest == 0.0:
         return 0.0
     # Divided twice: the square of a tiny number is 0.
-    return float(np.clip(problem.F.strong_convexity * float(x @ move.state.d) / largest / largest, 0.0, 1.0))
+    return float(np.clip(F.strong_convexity * float(x @ d) / largest / largest, 0.0, 1.0))
 
 
 class LineSearch(Weighing):
@@ -100,7 +101,7 @@ class LineSearch(Weighing):
             return float(x @ self.problem.at(m + alpha * x).d)
 
         # D is concave along x, and up to the corrective step it rises.
-        low = corrective_weight(self.problem, move)
+        low = corrective_weight(self.problem.F, move, move.state.d)
         if low == 0.0 or low == 1.0 or slope(low) <= 0.0:
             return low
         return 1.0 if slope(1.0) >= 0.0 else root_beyond(slope, low, 1.0)

@@ -111,7 +111,8 @@ Accuracy = Annotated[
     typer.Option("--epsilon", **NUMBER, help="Accuracy of the soft margin at which boosting stops; 0.01 if left out."),
 ]
 Update = Annotated[
-    str | None, typer.Option(help="How weights move: total, step, line_search or program; the formulation's own.")
+    str | None,
+    typer.Option(help="How weights move: total, newton, step, line_search or program; the formulation's own."),
 ]
 Solver = Annotated[str, typer.Option("--backend", help=BACKEND_HELP)]
 ColumnsPerRound = Annotated[

@@ -1,0 +1,183 @@
+"""Newton steps: right derivatives, never behind a corrective step, intervals that overlap those of other updates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostopt import OptionError, Run, boost, load_dataset
+from boostopt.authoring import (
+    COUNT,
+    POSITIVE,
+    CappedSimplex,
+    PowerDivergence,
+    RelativeEntropy,
+    formula,
+    parameter,
+    prototype,
+)
+from boostopt.boosting import newton
+from boostopt.boosting.newton import LEVEL, Newton
+from boostopt.margins import Margins
+from boostopt.oracles import Answer, BinnedStumps, DecisionStumps, GivenMargins, Oracle, Query
+
+NEWTON: dict[str, Any] = {"update": "newton", "columns_per_round": 4}
+
+
+def noisy(seed: int, N: int = 200, noise: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Five features, one of them constant, labels by two of them, multiplicities."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(N, 5)), int(rng.integers(0, 3)))
+    X[:, -1] = 1.0
+    y = np.where(X[:, 0] + X[:, 1] + noise * rng.normal(size=N) > 0, 1, -1)
+    return X, y, rng.integers(1, 4, N).astype(float)
+
+
+def stumps(seed: int = 0, N: int = 200, noise: float = 1.0) -> Oracle:
+    X, y, c = noisy(seed, N, noise)
+    return DecisionStumps(X, y, c=c if seed % 2 else None)
+
+
+def ranges(run: Run) -> tuple[float, float]:
+    assert run.class_certificate is not None
+    return run.class_certificate.lower, run.class_certificate.upper
+
+
+@pytest.mark.parametrize("name", ["erlpboost", "binary_erlpboost", "corrective_erlpboost"])
+@pytest.mark.parametrize("seed", range(6))
+def test_intervals_over_the_class_overlap_those_of_the_papers_update(name: str, seed: int) -> None:
+    rng = np.random.default_rng(100 + seed)
+    oracle = stumps(seed, int(rng.integers(20, 300)), noise=float(rng.choice([0.1, 1.0, 3.0])))
+    how: dict[str, Any] = {"nu": float(rng.uniform(0.1, 0.5)) * oracle.c.sum(), "epsilon": 0.02}
+    run = boost(name, oracle, **how, **NEWTON)
+    other = boost("erlpboost", oracle, **how)
+    (low, high), (its_low, its_high) = ranges(run), ranges(other)
+    assert high - low <= 0.02 and max(low, its_low) <= min(high, its_high)
+    assert run.verify_class(oracle).gap <= 0.02 + 1e-9
+    assert run.rounds < run.most_rounds
+    eta = run.program.parameters.eta
+    levels = int(np.log2(2.0 * eta))
+    printed = 16.0 * eta / 0.02
+    assert run.most_rounds == pytest.approx(7.0 / 3.0 * printed + levels, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda c: RelativeEntropy(CappedSimplex(c, 12.0), 20.0, c / c.sum()),
+        lambda c: PowerDivergence(CappedSimplex(c, 12.0), 2.0, 5.0),
+        lambda c: formula("d*log(d/d0)/eta", CappedSimplex(c, 12.0), eta=8.0),
+    ],
+    ids=["relative entropy", "chi-square", "formula"],
+)
+def test_the_curvature_is_the_difference_of_slopes(make: Callable[[np.ndarray], Any]) -> None:
+    rng = np.random.default_rng(0)
+    F, U, w = make(np.ones(40)), Margins(rng.uniform(-1, 1, (40, 6))), rng.dirichlet(np.ones(6))
+
+    def slopes(w: np.ndarray) -> np.ndarray:
+        return U.edges(F.conjugate_at(-U.margins(w)).d)
+
+    H = newton.curvature(F, U, F.conjugate_at(-U.margins(w)).d)
+    step = 1e-6
+    differences = [(slopes(w - step * v) - slopes(w + step * v)) / (2 * step) for v in np.eye(6)]
+    assert np.allclose(H, np.array(differences), rtol=1e-4, atol=1e-6 * float(np.abs(H).max()))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_move_is_at_least_as_good_as_a_corrective_step_of_its_level(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    moved, levels = Newton.mixed, list[float]()
+
+    def checked(self: Newton, move: Any) -> Any:
+        after = moved(self, move)
+        F = self.at_level(int(after.memory[LEVEL]))
+        _, m = newton.corrected_weights(F, move, F.conjugate_at(-move.state.m))
+        D, least = -F.conjugate_at(-after.m).value, -F.conjugate_at(-m).value
+        assert D >= least - 1e-12 and least >= -F.conjugate_at(-move.state.m).value - 1e-12
+        levels.append(float(after.memory[LEVEL]))
+        return after
+
+    monkeypatch.setattr(Newton, "mixed", checked)
+    oracle = stumps(seed, noise=2.0)
+    boost("erlpboost", oracle, nu=0.2 * oracle.c.sum(), epsilon=0.01, **NEWTON)
+    assert len(levels) > 3 and levels[0] >= 5.0 and (np.diff(levels) <= 0).all()
+
+
+def test_without_newtons_step_the_corrective_one_still_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    def useless(F: Any, U: Margins, w: Any, m: Any, at: Any, near: float) -> Any:
+        at_random = np.random.default_rng(len(w)).dirichlet(np.ones(len(w)))
+        return at_random, U.margins(at_random)
+
+    monkeypatch.setattr(newton, "newton_weights", useless)
+    oracle = stumps(2)
+    run = boost("erlpboost", oracle, nu=60, epsilon=0.3, **NEWTON)
+    assert run.class_certificate is not None and run.class_certificate.gap <= 0.3
+    assert run.rounds < run.most_rounds
+
+
+def test_a_level_whose_program_is_solved_is_left_though_the_gap_stays() -> None:
+    # An oracle that knows no bound: from the highest level on, only the gaps of its programs say where to go.
+    class Silent(DecisionStumps):
+        def best(self, query: Query) -> Answer:
+            return replace(super().best(query), largest=None)
+
+    X, y, _ = noisy(1)
+    run = boost("erlpboost", Silent(X, y), nu=60, epsilon=0.05, max_rounds=300, **NEWTON)
+    assert run.record.state.bounds.upper == np.inf and run.record.problem.levels >= 5
+    assert run.record.state.memory[LEVEL] <= 1.0 and run.rounds < 300
+
+
+def test_a_page_without_eta_has_one_level() -> None:
+    page = prototype(
+        "even",
+        lambda p, examples: PowerDivergence(CappedSimplex(examples.c, p.nu), 2.0, p.strength),
+        nu=parameter("the least number of examples", COUNT),
+        strength=parameter("the inverse strength", POSITIVE),
+    )
+    oracle = stumps(0)
+    run = boost(page, oracle, nu=40, strength=200.0, epsilon=0.05, max_rounds=200, **NEWTON)
+    total = boost(page, oracle, nu=40, strength=200.0, epsilon=0.05)
+    assert run.record.state.memory[LEVEL] == 0.0
+    assert max(ranges(run)[0], ranges(total)[0]) <= min(ranges(run)[1], ranges(total)[1])
+    assert ranges(run)[1] - ranges(run)[0] <= 0.05
+
+
+def test_a_run_goes_on_from_its_checkpoint_to_the_last_bit(tmp_path: Path) -> None:
+    oracle = stumps(3, noise=2.0)
+    how: dict[str, Any] = {"nu": 0.2 * oracle.c.sum(), "epsilon": 0.01, **NEWTON}
+    whole = boost("erlpboost", oracle, **how)
+    boost("erlpboost", oracle, **how, max_rounds=6, checkpoint=tmp_path / "run.npz")
+    resumed = boost("erlpboost", oracle, **how, checkpoint=tmp_path / "run.npz")
+    assert np.array_equal(resumed.w, whole.w) and np.array_equal(resumed.d, whole.d)
+    assert resumed.rounds == whole.rounds and resumed.reason == whole.reason
+
+
+@pytest.mark.thorough
+def test_the_known_optimum_of_breast_cancer_lies_in_the_interval() -> None:
+    data = load_dataset("breast_cancer")
+    assert data.y is not None
+    for oracle in (DecisionStumps(data.X, data.y), BinnedStumps(data.X, data.y, bins=65_536)):
+        run = boost("erlpboost", oracle, nu=0.1 * oracle.N, epsilon=0.001, update="newton", columns_per_round=8)
+        low, high = ranges(run)
+        assert low - 5e-7 <= 0.169879 <= high + 5e-7 and high - low <= 0.001
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("lpboost", {"nu": 3}, "needs a regularizer that is strongly convex"),
+        ("softboost", {"nu": 3}, "mixes hypotheses by the largest edge"),
+        ("erlpboost", {"nu": 3, "two_sided": True}, "or leave out two_sided"),
+        ("adaboost", {}, "moves by 'projection'; got update='newton'"),
+    ],
+)
+def test_where_it_has_no_meaning_it_is_refused(name: str, options: dict[str, Any], message: str) -> None:
+    U = np.array([[1, -1], [-1, 1], [1, 1], [1, -1]])
+    with pytest.raises(OptionError, match=message):
+        boost(name, GivenMargins(U, reflexive=True), update="newton", **options)
