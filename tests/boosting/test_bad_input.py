@@ -225,7 +225,7 @@ def test_epsilon_is_positive(name: str, epsilon: float) -> None:
 
 
 OPTIONS: list[tuple[dict[str, Any], str]] = [
-    ({"update": "newton"}, "unknown update 'newton'.*Known"),
+    ({"update": "sideways"}, "unknown update 'sideways'.*Known"),
     ({"update": "projection"}, "moves by"),
     ({"update": "step"}, "strongly convex"),
     ({"rules": ["never"]}, "unknown stopping rule 'never'"),
