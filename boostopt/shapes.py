@@ -12,10 +12,10 @@ import numpy as np
 Array = np.ndarray
 
 if TYPE_CHECKING:
-    from jaxtyping import Bool, Float, Int, Int8, Num, UInt
+    from jaxtyping import Bool, Float, Int, Int8, Int32, Num, UInt
 else:
     try:
-        from jaxtyping import Bool, Float, Int, Int8, Num, UInt
+        from jaxtyping import Bool, Float, Int, Int8, Int32, Num, UInt
     except ImportError:
 
         class _Unchecked:
@@ -24,6 +24,6 @@ else:
             def __class_getitem__(cls, item: tuple[Any, str]) -> Any:
                 return item[0]
 
-        Bool = Float = Int = Int8 = Num = UInt = _Unchecked
+        Bool = Float = Int = Int8 = Int32 = Num = UInt = _Unchecked
 
-__all__ = ["Array", "Bool", "Float", "Int", "Int8", "Num", "UInt"]
+__all__ = ["Array", "Bool", "Float", "Int", "Int8", "Int32", "Num", "UInt"]

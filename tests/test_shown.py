@@ -17,7 +17,7 @@ SHOWN = {
     "docs/commands.md": 8,
     "docs/ensembles.md": 20,
     "docs/exporting.md": 20,
-    "docs/howto/big_data.md": 40,
+    "docs/howto/big_data.md": 43,
     "docs/howto/own_data.md": 30,
     "docs/howto/own_oracle.md": 20,
     "docs/howto/own_regularizer.md": 42,

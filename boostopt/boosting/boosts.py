@@ -14,6 +14,7 @@ from boostopt.backends import check_backend
 from boostopt.backends.base import Backend, Deadline
 from boostopt.boosting.callbacks import Watch
 from boostopt.boosting.driver import Loop
+from boostopt.boosting.looked import by_looks
 from boostopt.boosting.moves import Update
 from boostopt.boosting.options import OPTIONS, BoostOptions, check_keywords, read_record
 from boostopt.boosting.pages import page_of
@@ -63,9 +64,9 @@ def boost(
         What solves the programs, as in `solve`.
     update
         How the weights move: "total" (the program over all hypotheses), "newton" (one Newton step over all of them, for
-        a smooth regularizer that is a sum over the examples, and the largest edge), or a corrective "step",
-        "line_search" or "program" (over the mixture and the newest hypothesis; not where edges are bounded). As the
-        formulation says by default.
+        a smooth regularizer that is a sum over the examples, and the largest edge; by looks over `BinnedStumps`), or a
+        corrective "step", "line_search" or "program" (over the mixture and the newest hypothesis; not where edges are
+        bounded). As the formulation says by default.
     rules
         Stopping rules, one or several: names from `boostopt.boosting.RULES`, names of formulations whose rules are
         meant, or rules of one's own; those of the formulation itself by default. Where eta is too small for a rule to
@@ -112,6 +113,8 @@ def boost(
     own_end = isinstance(page, Booster) and epsilon is None and rules is None
     stopping = () if own_end else _rules(problem, rules)
     _check_options(problem, options)
+    if rules is None and (run := by_looks(problem, oracle, options)) is not None:
+        return run
     return _run(problem, oracle, make(problem, backend, options.stabilization.idle), stopping, options)
 
 

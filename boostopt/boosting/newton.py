@@ -26,9 +26,6 @@ from boostopt.margins import Margins
 from boostopt.regularizers.base import ConjugatePoint, Regularizer
 from boostopt.shapes import Array, Float
 
-INSIDE = 1e-9
-"""Share of the box at its ends within which a weight has no curvature."""
-
 OVERSHOT, SHORTER = 0.3, 6
 """The slope of D at the end of a step may be as steep downwards as this share of what it was upwards at its beginning;
 else the step is made shorter, so often at most."""
@@ -131,11 +128,11 @@ def corrected_weights(F: Regularizer, move: Move, at: ConjugatePoint) -> tuple[F
 def curvature(F: Regularizer, U: Margins, d: Float[Array, " N"]) -> Float[Array, "t t"]:
     """Return minus the Hessian of D at d = d(w), of the hypotheses of U."""
     terms = needed(F.pointwise(), "a regularizer that is a sum over the examples")
-    inside = (d > terms.lower + INSIDE * terms.upper) & (d < terms.upper * (1.0 - INSIDE))
-    if not inside.any():
+    r = terms.freedom(d)
+    inside = np.flatnonzero(r)
+    if len(inside) == 0:
         return np.zeros((U.t, U.t))
-    r = 1.0 / terms.curvatures(np.where(inside, d, 0.5 * (terms.lower + terms.upper)))[inside]
-    free = U.take(np.flatnonzero(inside))
+    free, r = U.take(inside), r[inside]
     of_r = free.edges(r)
     return free.gram(r) - np.outer(of_r, of_r) / float(r.sum())
 

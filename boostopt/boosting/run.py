@@ -48,17 +48,32 @@ class Run:
     """
 
     def __init__(self, record: Record, w: Float[Array, " t"], final_weights: str, loaded: bool = False) -> None:
-        self.record, self.w, self.final_weights, self.loaded = record, w, final_weights, loaded
+        self._record, self.w, self.final_weights, self.loaded = record, w, final_weights, loaded
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __reduce__(self) -> Any:
         """Return what a run is made of, for pickle, and not what follows from it."""
-        return {name: vars(self)[name] for name in ("record", "w", "final_weights", "loaded")}
+        return Run, (self.record, self.w, self.final_weights, self.loaded)
+
+    @property
+    def record(self) -> Record:
+        """All that the run is made of."""
+        return self._record
 
     @classmethod
     def finished(cls, record: Record, final_weights: str | None, loaded: bool = False) -> Run:
         """Take the final weights of a run."""
         how = final_weights_of(record.problem, final_weights)
         return cls(record, _final(record, how), how, loaded)
+
+    @property
+    def problem(self) -> Problem:
+        """What was boosted."""
+        return self.record.problem
+
+    @property
+    def majority(self) -> int:
+        """The class of more examples, 1 or -1."""
+        return self.record.majority
 
     @property
     def hypotheses(self) -> Sequence[Hypothesis]:
@@ -78,7 +93,7 @@ class Run:
     @property
     def most_rounds(self) -> float:
         """The number of hypotheses after which the soft margin must be within epsilon; inf if theory says nothing."""
-        return self.record.problem.most_rounds
+        return self.problem.most_rounds
 
     @property
     def influence(self) -> Float[Array, " N"]:
@@ -118,7 +133,7 @@ class Run:
     @property
     def rules(self) -> Mapping[str, str]:
         """The stopping rules of the formulation, each with why it cannot fire or promises nothing; "" if it can."""
-        problem = self.record.problem
+        problem = self.problem
         own = [RULES[name] for name in problem.rules]
         return {rule.name: rule.obstacle(problem) or rule.doubt(problem) for rule in own}
 
@@ -215,7 +230,7 @@ class Run:
             h minus half of h, which is 0 on most of a test set: by default these get the class of more training
             examples.
         """
-        return decided(self.decision_function(X), at_zero, self.record.majority)
+        return decided(self.decision_function(X), at_zero, self.majority)
 
     def at(self, k: int) -> Round:
         """Return the run as it stood after k rounds.
@@ -266,11 +281,11 @@ class Run:
         """
         record, final = load(path, formulation)
         warn_of_change(record)
-        return cls.finished(record, None, loaded=True) if final is None else cls(record, *final, loaded=True)
+        return Run.finished(record, None, loaded=True) if final is None else Run(record, *final, loaded=True)
 
     def __repr__(self) -> str:
         return (
-            f"Run({self.record.problem.page.name}: {self.rounds} rounds, {len(self.w)} hypotheses, "
+            f"Run({self.problem.page.name}: {self.rounds} rounds, {len(self.w)} hypotheses, "
             f"{np.count_nonzero(self.w)} with weight; {self.reason})"
         )
 

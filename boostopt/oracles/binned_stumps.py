@@ -16,12 +16,15 @@ from boostopt.arguments import file_path, flag, whole
 from boostopt.arrays import compressed_rows
 from boostopt.errors import OptionError, ProblemError
 from boostopt.files import replace_file
-from boostopt.oracles.base import Answer, Hypothesis, Oracle, Query
+from boostopt.oracles.base import Answer, Hypothesis, Query
 from boostopt.oracles.best_stumps import best_stumps
 from boostopt.oracles.examples import check_classes, check_labels, multiplicities, signs
 from boostopt.oracles.features import Features, checked_features
+from boostopt.oracles.rows_oracle import RowsOracle
 from boostopt.oracles.stump import Stump
 from boostopt.rows.coding import ROWS, Coded, fill
+from boostopt.rows.kernels import MOST_COPIES, MOST_EXAMPLES, Split
+from boostopt.rows.rows import Rows
 from boostopt.rows.thresholds import at_quantiles, between_all, few_values
 from boostopt.shapes import Array, Float, Int8, UInt
 
@@ -32,7 +35,7 @@ SAMPLE = 200_000
 """Rows, spread over all of them, whose quantiles are the thresholds of features with many values."""
 
 
-class BinnedStumps(Oracle):
+class BinnedStumps(RowsOracle):
     """Decision stumps at few thresholds of each feature, exactly, for many examples.
 
     A feature with at most `bins` different values has all its thresholds, as in `DecisionStumps`; another one has at
@@ -128,6 +131,22 @@ class BinnedStumps(Oracle):
             The weights have another shape than (N,), or they are not finite.
         """
         return best_stumps(self.coded, query, self.y, self._features, self.reflexive)
+
+    @property
+    def rows(self) -> Rows | None:
+        """The coded rows.
+
+        None where no feature varies, or multiplicities are no whole numbers up to 2^20 of a sum up to 2^32. A subclass
+        has none either, for it may be another class of hypotheses.
+        """
+        c = self.c
+        countable = bool((c == np.rint(c)).all()) and c.max() <= MOST_COPIES and c.sum() <= MOST_EXAMPLES
+        if type(self) is not BinnedStumps or len(self.coded.thresholds) == 0 or not countable:
+            return None
+        return Rows.of(self.coded, self.y, c)
+
+    def hypothesis(self, split: Split) -> Stump:
+        return Stump(split.feature, float(self.coded.cuts[split.feature][split.code]), split.sign, self._features)
 
     def check_features(self, X: Any) -> None:
         """Raise ProblemError unless X has the features that stumps are about, all finite."""

@@ -58,6 +58,10 @@ class Stationarity:
     total: float | None = None
 
 
+INSIDE = 1e-9
+"""Share of the box at its ends within which a weight counts as at the end."""
+
+
 @dataclass(frozen=True)
 class Pointwise:
     """F as a sum over the examples, F(d) = sum f_n(d_n) on lower <= d <= upper: what second-order methods ask for.
@@ -77,6 +81,13 @@ class Pointwise:
     derivatives: Callable[[Float[Array, " N"]], Float[Array, " N"]]
     curvatures: Callable[[Float[Array, " N"]], Float[Array, " N"]]
     on_simplex: bool
+
+    def freedom(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return by how much each weight yields, 1 / f_n''(d_n) between the ends of the box and 0 at them."""
+        inside = (d > self.lower + INSIDE * self.upper) & (d < self.upper * (1.0 - INSIDE))
+        if not inside.any():
+            return np.zeros(len(d))
+        return np.where(inside, 1.0 / self.curvatures(np.where(inside, d, 0.5 * (self.lower + self.upper))), 0.0)
 
 
 class Regularizer(ABC):

@@ -1,0 +1,159 @@
+"""Margins in buckets: an example with a multiplicity stands for all that lie in one.
+
+What a regularizer says of the buckets gives each of them a whole number, and these, divided by their sum over all
+examples, are a distribution that lies in the capped simplex exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+
+from boostopt.errors import needed
+from boostopt.regularizers.base import Regularizer
+from boostopt.rows.kernels import BUCKETS, LARGEST, ONE, STEEP, Window
+from boostopt.shapes import Array, Float, Int
+
+MORE = 1e-6
+"""By which share weights below the cap are raised at least, where they are too few for it by rounding."""
+
+RAISES = 100
+"""How often they are raised before all are equal, which is feasible."""
+
+
+@dataclass(frozen=True, eq=False)
+class Buckets:
+    """How many examples have the margins of each bucket of a window, and the sum of these.
+
+    Attributes
+    ----------
+    window
+        The range that is cut.
+    found
+        Numbers of examples with multiplicity, shape (buckets + 2,).
+    sums
+        Sums of their margins, in units of 2^-30.
+    """
+
+    window: Window
+    found: Int[Array, " buckets"]
+    sums: Int[Array, " buckets"]
+
+    @cached_property
+    def live(self) -> Int[Array, " k"]:
+        """The buckets that hold examples."""
+        return np.flatnonzero(self.found)
+
+    @cached_property
+    def c(self) -> Float[Array, " k"]:
+        """The examples in each of them."""
+        return self.found[self.live].astype(np.float64)
+
+    @cached_property
+    def m(self) -> Float[Array, " k"]:
+        """The mean margin of each of them."""
+        return self.sums[self.live] / (self.c * ONE)
+
+    def reached(self, nu: Fraction) -> int:
+        """Return in which bucket the nu smallest margins end; one more than there are where they are all."""
+        return int(np.searchsorted(np.cumsum(self.found), math.floor(nu), side="right"))
+
+    def soft_margin(self, nu: Fraction) -> Fraction:
+        """Return a number not above the mean of the nu smallest margins, and above it by less than a bucket's share.
+
+        All margins below the bucket in which the count is reached are summed exactly. Of that bucket the sum of the
+        smallest is at least as many times its lower end, and at least its whole sum less the others at its upper end.
+        """
+        so_far, b = np.cumsum(self.found), self.reached(nu)
+        below = Fraction(int(self.sums[:b].sum()))
+        if b == len(so_far):
+            return below / (nu * ONE)
+        wanted = nu - (int(so_far[b - 1]) if b else 0)
+        others = int(self.found[b]) - wanted
+        least = max(wanted * self.window.lowest(b), int(self.sums[b]) - others * self.window.highest(b))
+        return (below + least) / (nu * ONE)
+
+
+@dataclass(frozen=True, eq=False)
+class Law:
+    """Weights as a function of the margin: d_n = c_n q_n / Q, q_n being a whole number for each bucket.
+
+    Attributes
+    ----------
+    window
+        Of the buckets.
+    table
+        q of each bucket, from 0 to 2^20, shape (buckets + 2,).
+    total
+        Q, the sum of c_n q_n over all examples: at least nu times the largest q, so that d lies in the capped simplex.
+    value
+        D(w) = -F*(-Uw), each example at the mean margin of its bucket.
+    of_d
+        F(d), likewise.
+    curved
+        r of each bucket as a whole number up to 2^8, shape (buckets + 2,).
+    unit
+        The curvature that 1 stands for there.
+    between
+        Margins between which weights are neither the largest nor 0, with some room.
+    """
+
+    window: Window
+    table: Int[Array, " buckets"]
+    total: int
+    value: float
+    of_d: float
+    curved: Int[Array, " buckets"]
+    unit: float
+    between: tuple[float, float]
+
+
+def law_of(buckets: Buckets, made: Callable[[Float[Array, " k"]], Regularizer], nu: Fraction) -> Law:
+    """Return the weights of the program at some margins.
+
+    Parameters
+    ----------
+    buckets
+        The margins.
+    made
+        Returns F of examples with given multiplicities, a sum over the examples on the capped simplex.
+    nu
+        The least number of examples on which weights lie: none is larger than 1 / nu for each copy.
+    """
+    live, c, m = buckets.live, buckets.c, buckets.m
+    F = made(c)
+    at = F.conjugate_at(-m)
+    q = _feasible(at.d / c, buckets.found[live], nu)
+    table, curved = np.zeros(BUCKETS + 2, np.int64), np.zeros(BUCKETS + 2, np.int64)
+    table[live] = q
+    r = needed(F.pointwise(), "a regularizer that is a sum over the examples").freedom(at.d) / c
+    largest = float(r.max())
+    if largest > 0.0:
+        curved[live] = np.rint(r * (STEEP / largest)).astype(np.int64)
+    inside, room = np.flatnonzero((q > 0) & (q < q.max())), 2.0 * buckets.window.width
+    if len(inside) == 0:
+        inside = np.flatnonzero(q)[-1:]
+    between = (max(float(m[inside[0]]) - room, -1.0), min(float(m[inside[-1]]) + room, 1.0))
+    total = int(q @ buckets.found[live])
+    return Law(buckets.window, table, total, -at.value, F.value(at.d), curved, largest / STEEP, between)
+
+
+def _feasible(share: Float[Array, " k"], found: Int[Array, " k"], nu: Fraction) -> Int[Array, " k"]:
+    """Return whole numbers in proportion to the weights of single examples, of which none is above 1 / nu of the sum.
+
+    Weights below the cap are raised a little where rounding has left too few.
+    """
+    part = share * (LARGEST / float(share.max()))
+    least = math.ceil(nu * LARGEST)
+    for _ in range(RAISES):
+        q = np.minimum(np.rint(part), LARGEST).astype(np.int64)
+        short = nu * int(q.max()) - int(q @ found)
+        if short <= 0:
+            return q
+        part = part * (1.0 + max(MORE, float(short) / least))
+    return np.full(len(share), LARGEST, np.int64)

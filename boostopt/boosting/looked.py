@@ -1,0 +1,204 @@
+"""`boost` by looks: where they serve, and the run that they make."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from boostopt.backends.base import Deadline
+from boostopt.boosting.collected import Collected, Entered
+from boostopt.boosting.history import History
+from boostopt.boosting.looks import Glance, Looking, count_of
+from boostopt.boosting.options import OPTIONS, BoostOptions
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.progress_line import progress_line
+from boostopt.boosting.record import Record
+from boostopt.boosting.run import Run
+from boostopt.boosting.soft_margin import ClassCertificate
+from boostopt.boosting.state import Bounds, State
+from boostopt.boosting.trace import Row, Trace
+from boostopt.errors import needed
+from boostopt.oracles.base import Column, Hypothesis, Oracle
+from boostopt.oracles.rows_oracle import RowsOracle
+from boostopt.rows.kernels import ONE
+from boostopt.shapes import Array, Float
+from boostopt.sources import text_digest
+from boostopt.threads import one_thread
+
+FINEST = 1e-5
+"""The finest accuracy that looks are for: weights of examples are rounded to 2^-20 of the largest."""
+
+SERVED = ("max_rounds", "time_limit", "columns_per_round", "at_zero", "checkpoint_rounds", "progress")
+"""The options that runs of looks know, or that say nothing to them; others are for steps in floating point."""
+
+
+def by_looks(problem: Problem, oracle: Oracle, options: BoostOptions) -> Run | None:
+    """Return the run of a problem by looks at the rows; None where these do not serve.
+
+    They serve Newton steps over an oracle of rows: for a smooth regularizer, a sum over the examples that knows these
+    by their multiplicities alone, on a capped simplex, whose entropy costs at most half of an epsilon of 1e-5 or more.
+    """
+    if problem.update != "newton" or not isinstance(oracle, RowsOracle) or not _serve(problem, options):
+        return None
+    rows = oracle.rows
+    return None if rows is None else LookedRun.of(problem, oracle, options)
+
+
+def _serve(problem: Problem, options: BoostOptions) -> bool:
+    """Return whether looks know a problem and its options."""
+    default, examples = BoostOptions(), problem.examples
+    return (
+        all(getattr(options, name) == getattr(default, name) for name in OPTIONS if name not in SERVED)
+        and count_of(problem) is not None
+        and not any(isinstance(value, np.ndarray) for value in vars(problem.first.parameters).values())
+        and np.array_equal(examples.d0, examples.c / examples.c.sum())
+        and problem.page.final_weights == "program"
+        and problem.F.affordable(problem.epsilon)
+        and problem.epsilon >= FINEST
+    )
+
+
+class LookedRun(Run):
+    """A run of looks: what is as long as the rows is made when it is asked for.
+
+    Attributes
+    ----------
+    looks
+        A line about each look, those at samples included.
+    """
+
+    def __init__(
+        self, problem: Problem, oracle: RowsOracle, looking: Looking, trace: Trace, hypotheses: Sequence[Hypothesis]
+    ) -> None:
+        ends = looking.ends
+        W = needed(ends.W, "weights")
+        self.w = np.concatenate([W, np.zeros(len(hypotheses) - len(W), W.dtype)]) / ONE
+        self.final_weights, self.loaded = "program", False
+        self.looks: Sequence[Glance] = tuple(looking.glances)
+        self._problem, self._oracle, self._ends, self._trace = problem, oracle, ends, trace
+        self._hypotheses, self._reason = hypotheses, looking.reason
+
+    @classmethod
+    def of(cls, problem: Problem, oracle: RowsOracle, options: BoostOptions) -> LookedRun:
+        """Look until both ends are near enough, or a limit is reached."""
+        trace, deadline = Trace([]), Deadline.after(options.time_limit)
+        with one_thread(), progress_line(options.progress, problem.page.name) as show:
+
+            def seen(glance: Glance) -> None:
+                row = _row(glance, trace)
+                trace.add(row)
+                if show is not None:
+                    show(row)
+
+            rows = needed(oracle.rows, "rows")
+            looking = Looking(problem, rows, oracle.reflexive, options, deadline, seen)
+            looking.run()
+        return cls(problem, oracle, looking, trace, [oracle.hypothesis(split) for split in looking.splits])
+
+    def __reduce__(self) -> Any:
+        return Run, (self.record, self.w, self.final_weights, True)
+
+    @property
+    def problem(self) -> Problem:
+        return self._problem
+
+    @property
+    def hypotheses(self) -> Sequence[Hypothesis]:
+        return self._hypotheses
+
+    @property
+    def rounds(self) -> int:
+        return len(self._trace)
+
+    @property
+    def reason(self) -> str:
+        return self._reason
+
+    @property
+    def trace(self) -> Trace:
+        return self._trace
+
+    @property
+    def majority(self) -> int:
+        oracle = self._oracle
+        return 1 if oracle.y is None or float(oracle.c @ oracle.y) >= 0.0 else -1
+
+    @cached_property
+    def class_certificate(self) -> ClassCertificate:
+        """Both ends are rational numbers here: they are rounded outwards, and there is no other slack."""
+        proof = needed(self._ends.proof, "an upper end")
+        return ClassCertificate(below(self._ends.lower), -below(-proof.upper), self._distribution, str(self._oracle))
+
+    @cached_property
+    def _distribution(self) -> Float[Array, " N"]:
+        """The distribution that proves the upper end, rounded to float64."""
+        proof = needed(self._ends.proof, "an upper end")
+        rows = needed(self._oracle.rows, "rows")
+        kept = rows.scores(proof.splits, proof.W)
+        return rows.weights(kept, proof.law.window, proof.law.table) / proof.law.total
+
+    @property
+    def record(self) -> Record:
+        """All that the run is made of, as of any other one: with the margins of all hypotheses."""
+        return self._whole
+
+    @cached_property
+    def _whole(self) -> Record:
+        problem, oracle = self._problem, self._oracle
+        collected = Collected(oracle.N)
+        for hypothesis in self._hypotheses:
+            margins = needed(oracle.margins_of(hypothesis), "the margins of a hypothesis of the class")
+            collected.add(Entered.of(Column(hypothesis, margins, math.nan), oracle.N))
+        m = collected.margins.margins(self.w)
+        at, certificate = problem.at(m), self.class_certificate
+        upper, last = certificate.upper, self._trace[-1]
+        bounds = Bounds(last.edge, last.smallest_edge, last.smallest_edge, upper=upper, d=certificate.d)
+        value = problem.value(at, self.w)
+        state = State(self.rounds, self.w, m, at.d, value, -1.0, bounds).judged(problem.goal, collected)
+        return Record(
+            problem=problem,
+            collected=collected,
+            state=replace(state, solved_edge=bounds.smallest_edge),
+            history=History(False),
+            trace=self._trace,
+            oracle=str(oracle),
+            digest=oracle.digest,
+            oracle_state=oracle.state(),
+            guarantee=None,
+            majority=self.majority,
+            reason=self._reason,
+            page_digest=text_digest(problem.page.stated_in),
+        )
+
+
+def below(x: Fraction) -> float:
+    """Return the largest float64 that is not above a rational number."""
+    nearest = float(x)
+    return nearest if Fraction(nearest) <= x else math.nextafter(nearest, -math.inf)
+
+
+def _row(glance: Glance, trace: Trace) -> Row:
+    """Return a look at all rows as a line of the trace."""
+    smallest = min(glance.edge, trace[-1].smallest_edge) if len(trace) else glance.edge
+    return Row(
+        round=len(trace) + 1,
+        hypotheses=glance.hypotheses,
+        edge=glance.edge,
+        smallest_edge=smallest,
+        upper=glance.upper,
+        soft_margin=glance.lower,
+        value=glance.value,
+        active=glance.active,
+        zero_share=math.nan,
+        test_error=math.nan,
+        oracle_seconds=glance.edges_seconds,
+        update_seconds=glance.seconds - (trace[-1].seconds if len(trace) else 0.0) - glance.edges_seconds,
+        seconds=glance.seconds,
+        backend="",
+    )

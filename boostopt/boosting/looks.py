@@ -1,0 +1,500 @@
+"""Newton steps where the rows only ever answer one question: what these weights make of them.
+
+A look is a pass over the rows. For smooth F the weights d of the examples are a function of the margins, and these of
+the weights w of the hypotheses, so that nothing of the examples' number is kept but their margins, as whole numbers.
+From sums of whole numbers come, exactly: the soft margin of w from below, a distribution d that is feasible, the edges
+of the whole class under it, and so both ends of the certificate; and what a Newton step needs.
+
+    look at w      margins -> buckets -> soft margin, d(w), D(w)
+                   edges of the class under d(w)                   stop if the ends are near enough
+                   curvature among the hypotheses
+    step           as in `newton`; another look tells whether D has risen, else it is made shorter
+
+Nested samples come first: they decide where the looks at all rows begin, and nothing that is claimed.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+
+from boostopt.backends.base import Deadline
+from boostopt.boosting.buckets import Buckets, Law, law_of
+from boostopt.boosting.interrupts import Interrupts
+from boostopt.boosting.newton import OVERSHOT, SOLVED, USEFUL
+from boostopt.boosting.options import BoostOptions
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.simplex_qp import simplex_maximizer
+from boostopt.errors import needed
+from boostopt.programs.program import Examples
+from boostopt.regularizers.base import Regularizer
+from boostopt.regularizers.cap import Cap
+from boostopt.rows.kernels import ONE, Split, Window
+from boostopt.rows.rows import Kept, Rows
+from boostopt.shapes import Array, Float, Int
+
+SAMPLES = (20_000, 200_000)
+"""About so many rows are looked at first, where there are at least twice as many."""
+
+COLUMNS = 8
+"""Hypotheses that join after a look at least, each of another feature."""
+
+COARSE = 0.02
+"""Width of a bucket, times eta, above which a closer window is looked through."""
+
+CLOSER = 2
+"""How often a closer window is looked through at most."""
+
+RISES, SHORTER = 0.1, 6
+"""The share of what the slope promises that D must rise by; else the step is made shorter, so often at most."""
+
+
+DOUBT = 0.02
+"""Width of a bucket, times this, of which values of D do not tell: the slope at the end of the step does, by a look."""
+
+PATIENCE = 5
+"""Looks in a row in which D has not risen as far as values tell, after which the level ends."""
+
+
+@dataclass(frozen=True)
+class Glance:
+    """A line about a look.
+
+    Attributes
+    ----------
+    rows
+        How many were looked at.
+    hypotheses, active
+        Those collected, and those with a weight.
+    level
+        That of the program: its eta is 2^-level of the problem's.
+    edge
+        The largest edge of the class under d(w).
+    value
+        D(w) of that program.
+    lower, upper
+        The best soft margin, and what no weights over the class exceed: of these rows, so far.
+    edges_seconds, seconds
+        Of the pass for the edges; and since the start.
+    """
+
+    rows: int
+    hypotheses: int
+    active: int
+    level: int
+    edge: float
+    value: float
+    lower: float
+    upper: float
+    edges_seconds: float
+    seconds: float
+
+
+@dataclass(eq=False)
+class Seen:
+    """The margins of some weights.
+
+    Attributes
+    ----------
+    W
+        The weights, whole numbers of sum 2^30.
+    kept
+        The margins, beside the rows.
+    buckets
+        These in buckets, from -1 to 1.
+    lower
+        A number not above their soft margin.
+    """
+
+    W: Int[Array, " t"]
+    kept: Kept
+    buckets: Buckets
+    lower: Fraction
+    laws: dict[int, Law] = field(default_factory=dict[int, Law])
+
+
+@dataclass(frozen=True, eq=False)
+class Proof:
+    """A distribution as a function of the margins, with the largest edge of the class under it.
+
+    Attributes
+    ----------
+    upper
+        That edge: exactly.
+    splits, W, law
+        The hypotheses and weights whose margins are meant, and the function.
+    """
+
+    upper: Fraction
+    splits: Sequence[Split]
+    W: Int[Array, " t"]
+    law: Law
+
+
+@dataclass(frozen=True, eq=False)
+class Ends:
+    """Both ends of the certificate so far, with what proves them.
+
+    Attributes
+    ----------
+    lower, W
+        The best soft margin from below, and its weights.
+    proof
+        The best upper end; None before the first.
+    """
+
+    lower: Fraction = Fraction(-2)
+    W: Int[Array, " t"] | None = None
+    proof: Proof | None = None
+
+    @property
+    def upper(self) -> float:
+        """The upper end as a number, inf without any."""
+        return math.inf if self.proof is None else float(self.proof.upper)
+
+    @property
+    def gap(self) -> float:
+        """The difference of the ends; inf without any."""
+        return math.inf if self.proof is None else float(self.proof.upper - self.lower)
+
+    def risen(self, seen: Seen) -> Ends:
+        """Return the ends with the soft margin of weights, if it is a better one."""
+        return replace(self, lower=seen.lower, W=seen.W) if seen.lower > self.lower else self
+
+    def lowered(self, proof: Proof) -> Ends:
+        """Return the ends with another proof, if it is a better one."""
+        return replace(self, proof=proof) if self.proof is None or proof.upper < self.proof.upper else self
+
+
+class Looks:
+    """What is asked of some rows.
+
+    Parameters
+    ----------
+    problem
+        What is boosted.
+    rows
+        All of them, or a sample that stands for them.
+    """
+
+    def __init__(self, problem: Problem, rows: Rows) -> None:
+        self.problem, self.rows = problem, rows
+        total = Fraction(problem.examples.total)
+        self._copies = float(total / rows.total)
+        self.nu = Fraction(needed(count_of(problem), "a cap c / nu")) * rows.total / total
+
+    def at(self, splits: Sequence[Split], W: Int[Array, " t"]) -> Seen:
+        """Return the margins of weights."""
+        kept = self.rows.scores(splits, W)
+        buckets = self._buckets(kept, Window.whole())
+        return Seen(W, kept, buckets, buckets.soft_margin(self.nu))
+
+    def law(self, seen: Seen, level: int) -> Law:
+        """Return the weights of the examples in the program of a level."""
+        if level not in seen.laws:
+            law = law_of(seen.buckets, self._made(level), self.nu)
+            for _ in range(CLOSER):
+                closer = Window.around(*law.between)
+                if law.window.width <= COARSE * self._softness(level) or closer.shift >= law.window.shift:
+                    break
+                buckets = self._buckets(seen.kept, closer)
+                seen.lower = max(seen.lower, buckets.soft_margin(self.nu))
+                law = law_of(buckets, self._made(level), self.nu)
+            seen.laws[level] = law
+        return seen.laws[level]
+
+    def soft_margin(self, splits: Sequence[Split], W: Int[Array, " t"]) -> Fraction:
+        """Return the soft margin of weights itself: the bucket in which the count is reached is cut until it is one."""
+        kept, window = self.rows.scores(splits, W), Window.whole()
+        while True:
+            buckets = self._buckets(kept, window)
+            b = buckets.reached(self.nu)
+            if b == len(buckets.found) or window.shift == 0 or window.lowest(b) == window.highest(b):
+                return buckets.soft_margin(self.nu)
+            window = Window.around(window.lowest(b) / ONE, window.highest(b) / ONE)
+
+    def edges(self, seen: Seen, law: Law) -> Int[Array, " thresholds"]:
+        """Return the edges of the class under d, times Q: h being 1 above each threshold."""
+        return self.rows.edges(seen.kept, law.window, law.table)
+
+    def curvature(self, seen: Seen, law: Law, splits: Sequence[Split]) -> Float[Array, "t t"]:
+        """Return minus the Hessian of D with respect to the weights of some hypotheses."""
+        G = self.rows.gram(seen.kept, law.window, law.curved, splits)
+        of_r, r = G[-1, :-1], G[-1, -1]
+        unit = law.unit / self._copies
+        return unit * (G[:-1, :-1] - np.outer(of_r, of_r) / r) if r > 0.0 else np.zeros((len(splits), len(splits)))
+
+    def _buckets(self, kept: Kept, window: Window) -> Buckets:
+        return Buckets(window, *self.rows.counts(kept, window))
+
+    def _softness(self, level: int) -> float:
+        """Return 1 / eta of a level."""
+        return self.problem.F.strong_convexity * 2.0**level
+
+    def _made(self, level: int) -> Callable[[Float[Array, " k"]], Regularizer]:
+        """Return what makes F of a level for examples of given multiplicities."""
+        p = self.problem.first.parameters
+        softer = p if level == 0 else replace(p, eta=p.eta * 0.5**level)
+
+        def made(c: Float[Array, " k"]) -> Regularizer:
+            return self.problem.page.regularizer(softer, Examples(c * self._copies, c / c.sum()))
+
+        return made
+
+
+@dataclass(frozen=True, eq=False)
+class Look:
+    """A look at the weights w, with the edges of the class under d(w)."""
+
+    seen: Seen
+    level: int
+    law: Law
+    edges: Int[Array, " thresholds"]
+
+    @property
+    def w(self) -> Float[Array, " t"]:
+        """The weights."""
+        return self.seen.W / ONE
+
+
+class Looking:
+    """A run of looks.
+
+    Parameters
+    ----------
+    problem
+        What is boosted.
+    rows
+        The examples.
+    reflexive
+        Whether negations belong to the class.
+    options
+        Hypotheses that join after a look, and looks at all rows after which the run ends all the same.
+    deadline
+        When time is up.
+    show
+        What is called with the line of each look at all rows.
+
+    Attributes
+    ----------
+    splits
+        The hypotheses collected.
+    ends
+        The certificate.
+    reason
+        Why the run ended.
+    glances
+        The looks.
+    level
+        That of the program that is next.
+    rounds
+        Looks at all rows.
+    """
+
+    def __init__(
+        self,
+        problem: Problem,
+        rows: Rows,
+        reflexive: bool,
+        options: BoostOptions,
+        deadline: Deadline,
+        show: Callable[[Glance], None],
+    ) -> None:
+        self.problem, self.rows, self.reflexive, self.show = problem, rows, reflexive, show
+        self.most, self.columns, self.deadline = options.max_rounds, max(options.columns_per_round, COLUMNS), deadline
+        self.splits = list[Split]()
+        self.glances = list[Glance]()
+        self.ends = Ends()
+        self.reason = ""
+        self.level, self.rounds = problem.levels, 0
+        self._known = dict[Split, int]()
+        self._began = time.perf_counter()
+
+    def run(self) -> None:
+        """Look until both ends are near enough, or a limit is reached, or the user stops."""
+        with Interrupts() as interrupts:
+            weights = np.zeros(0, np.int64)
+            for size in SAMPLES:
+                if self.rows.n >= 2 * size:
+                    sample = Looks(self.problem, self.rows.every(self.rows.n // size))
+                    weights = self._over(sample, weights, interrupts)
+            looks = Looks(self.problem, self.rows)
+            self._over(looks, weights, interrupts)
+        best = needed(self.ends.W, "weights")
+        self.ends = replace(self.ends, lower=looks.soft_margin(self.splits[: len(best)], best))
+
+    def _over(self, looks: Looks, W: Int[Array, " t"], interrupts: Interrupts) -> Int[Array, " u"]:
+        """Look at some rows, beginning with weights, and return where that ends."""
+        self.ends, self.reason = Ends(), ""
+        seen, level, count = looks.at(self.splits, W), self.level, 0
+        waited = 0
+        while True:
+            look = self._looked(looks, seen, level)
+            count += 1
+            if reason := self._end(look, looks.rows is self.rows, interrupts):
+                self.reason = reason
+                return self._grown(self.ends.W if self.ends.W is not None else seen.W)
+            if count == 1 and self._level(seen) > level:
+                level = self._level(seen)  # a sample was more content than all rows are
+                continue
+            solved = self._gap(look) <= SOLVED * self.problem.epsilon * 2.0**level
+            new = self._joined(look)
+            moved, value = self._moved(looks, look) if waited < PATIENCE or new else (None, look.law.value)
+            if moved is not None:
+                seen = moved
+            elif level == 0 and not new:
+                self.reason = "converged: whole numbers tell no better weights"
+                return self._grown(self.ends.W if self.ends.W is not None else seen.W)
+            else:
+                seen.W = self._grown(seen.W)
+            next_level = min(max(level - 1, 0) if solved or moved is None else level, self._level(seen))
+            risen = value > look.law.value + DOUBT * RISES * look.law.window.width
+            waited = 0 if risen or next_level < level else waited + 1
+            self.level = level = next_level
+
+    def _looked(self, looks: Looks, seen: Seen, level: int) -> Look:
+        """Ask for the edges of the class, and note both ends."""
+        law, before = looks.law(seen, level), time.perf_counter()
+        edges = looks.edges(seen, law)
+        seconds = time.perf_counter() - before
+        if len(seen.W):
+            self.ends = self.ends.risen(seen)
+        largest = int((np.abs(edges) if self.reflexive else edges).max())
+        proof = Proof(Fraction(largest, law.total), tuple(self.splits[: len(seen.W)]), seen.W, law)
+        self.ends = self.ends.lowered(proof)
+        glance = Glance(
+            looks.rows.n,
+            len(seen.W),
+            int(np.count_nonzero(seen.W)),
+            level,
+            largest / law.total,
+            law.value,
+            float(self.ends.lower),
+            self.ends.upper,
+            seconds,
+            time.perf_counter() - self._began,
+        )
+        self.glances.append(glance)
+        if looks.rows is self.rows and len(seen.W):
+            self.rounds += 1
+            self.show(glance)
+        return Look(seen, level, law, edges)
+
+    def _end(self, look: Look, at_all: bool, interrupts: Interrupts) -> str:
+        """Return why a run of looks ends, "" if it goes on."""
+        if not len(look.seen.W):
+            return ""
+        if self.ends.gap <= self.problem.epsilon:
+            return f"certified: the soft margin is within epsilon = {self.problem.epsilon:g} of the best of the class"
+        if interrupts.wanted:
+            return "interrupted by the user"
+        if self.deadline.passed:
+            return "the time limit"
+        return "the limit on rounds" if at_all and self.most is not None and self.rounds >= self.most else ""
+
+    def _level(self, seen: Seen) -> int:
+        """Return the level that the gap of some weights over the class asks for, as in `newton`."""
+        gap = self.ends.upper - float(seen.lower)
+        if not 0.0 < gap < math.inf:
+            return 0 if gap <= 0.0 else self.problem.levels
+        return min(max(math.ceil(math.log2(gap / self.problem.epsilon)), 0), self.problem.levels)
+
+    def _gap(self, look: Look) -> float:
+        """Return the gap of the program of a look over the class."""
+        largest = int((np.abs(look.edges) if self.reflexive else look.edges).max())
+        return largest / look.law.total + look.law.of_d - look.law.value
+
+    def _joined(self, look: Look) -> bool:
+        """Take the best hypotheses of some features in that may be of use, and return whether there are any."""
+        free = np.abs(look.edges) if self.reflexive else look.edges
+        largest = np.maximum.reduceat(free, self.rows.starts)
+        mine = self._edges(look)
+        least = float(mine.max(initial=-2.0)) - USEFUL * self.problem.epsilon * 2.0**look.level
+        ends, before = np.append(self.rows.starts[1:], len(free)), len(self.splits)
+        for k in np.argsort(-largest, kind="stable")[: self.columns].tolist():
+            if self.splits and largest[k] / look.law.total < least:
+                break
+            i = int(self.rows.starts[k] + np.argmax(free[self.rows.starts[k] : ends[k]]))
+            split = self.rows.split(i, -1 if look.edges[i] < 0 and self.reflexive else 1)
+            if split not in self._known:
+                self._known[split] = len(self.splits)
+                self.splits.append(split)
+        return len(self.splits) > before
+
+    def _edges(self, look: Look) -> Float[Array, " t"]:
+        """Return the edges of the hypotheses collected."""
+        e = np.array([split.sign * int(look.edges[self.rows.place(split)]) for split in self.splits], dtype=np.float64)
+        return e / look.law.total
+
+    def _moved(self, looks: Looks, look: Look) -> tuple[Seen | None, float]:
+        """Return the margins after a Newton step at least as good as a corrective one, and D; None where it falls."""
+        w, edges = self._grown(look.seen.W) / ONE, self._edges(look)
+        q = int(edges.argmax())
+        if not w.any():
+            return looks.at(self.splits, whole(np.eye(len(w))[q])), math.inf
+        part = np.flatnonzero((w > 0.0) | (edges >= edges[w > 0.0].max() - USEFUL * self.problem.epsilon))
+        target = np.zeros(len(w))
+        H = looks.curvature(look.seen, look.law, [self.splits[k] for k in part.tolist()])
+        target[part] = simplex_maximizer(H, edges[part] + H @ w[part])
+        slope, steepest = float(edges @ (target - w)), float(edges[q] - edges @ w)
+        # The step of theorem A: the margins of two hypotheses differ by 2 at most.
+        share = min(looks.problem.F.strong_convexity * 2.0**look.level * steepest / 4.0, 1.0)
+        best, value = self._searched(looks, look, w, target - w, slope)
+        if value < look.law.value + 0.5 * share * steepest and share > 0.0:
+            step = looks.at(self.splits, whole(w + share * (np.eye(len(w))[q] - w)))
+            if (its := looks.law(step, look.level).value) > value:
+                best, value = step, its
+        return best, value
+
+    def _searched(
+        self, looks: Looks, look: Look, w: Float[Array, " t"], way: Float[Array, " t"], slope: float
+    ) -> tuple[Seen | None, float]:
+        """Return the margins after as much of a way as D rises on, and D there."""
+        before, length = look.law.value, 1.0
+        doubt = DOUBT * look.law.window.width
+        for _ in range(SHORTER if slope > 0.0 else 0):
+            seen = looks.at(self.splits, whole(w + length * way))
+            value = looks.law(seen, look.level).value
+            if value >= before + RISES * length * slope:
+                return seen, value
+            if length * slope < doubt:
+                at_end = float(self._edges(self._looked(looks, seen, look.level)) @ way)
+                if at_end >= -OVERSHOT * slope:
+                    return seen, max(value, before)
+                length *= float(np.clip(slope / (slope - at_end), 0.1, 0.9))
+                continue
+            # The maximizer of the parabola with that slope through both values.
+            below = before + length * slope - value
+            length *= float(np.clip(0.5 * length * slope / below, 0.1, 0.5))
+        return None, before
+
+    def _grown(self, W: Int[Array, " t"]) -> Int[Array, " u"]:
+        """Return weights of all hypotheses, 0 for what has joined since."""
+        return np.concatenate([W, np.zeros(len(self.splits) - len(W), W.dtype)])
+
+
+def count_of(problem: Problem) -> float | None:
+    """Return nu, where the soft margin is that of the cap c / nu; None for another goal."""
+    goal, parameters = problem.goal, problem.first.parameters
+    caps = None if goal is None else goal.F0.indicator_caps
+    if goal is None or caps is None or not isinstance(goal.F0, Cap):
+        return None
+    # Caps are rounded: nu is what they were made of, not what may be made of them.
+    candidates = (getattr(parameters, "nu", None), goal.F0.domain.nu, goal.nu)
+    same = (nu for nu in candidates if isinstance(nu, float) and np.array_equal(problem.examples.c / nu, caps))
+    return next(same, None)
+
+
+def whole(w: Float[Array, " t"]) -> Int[Array, " t"]:
+    """Return weights of sum 1 as whole numbers of sum 2^30: the largest remainders are rounded up."""
+    x = np.maximum(w, 0.0)
+    x *= ONE / x.sum()
+    W = np.floor(x).astype(np.int64)
+    short = ONE - int(W.sum())
+    W[np.argsort(W - x, kind="stable")[:short]] += 1
+    return W

@@ -1,0 +1,120 @@
+"""Rows in this process: coded examples in one part or several, in memory or in files that are mapped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from boostopt.rows.coding import Coded
+from boostopt.rows.kernels import Part, Split, Window, counts, gram, scores, sums
+from boostopt.shapes import Array, Float, Int, Int8, Int32
+
+Kept = Sequence[Int32[Array, " _"]]
+"""Margins, whole numbers of 2^-30, beside the rows: an array for each part."""
+
+
+class Rows:
+    """Examples of which sums of whole numbers are asked.
+
+    Parameters
+    ----------
+    parts
+        The examples. How they are cut into parts, and in what order they stand, changes no answer.
+    features, starts
+        The features that have thresholds, and at which one each of them begins, as in `Coded`.
+    thresholds
+        The number of thresholds of all of them.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        features: Int[Array, " varying"],
+        starts: Int[Array, " varying"],
+        thresholds: int,
+    ) -> None:
+        self.parts, self.features, self.starts, self.thresholds = tuple(parts), features, starts, thresholds
+        ends = np.append(starts[1:], thresholds)
+        self.sizes = {int(j): int(end - start) + 1 for j, start, end in zip(features, starts, ends, strict=True)}
+
+    @classmethod
+    def of(cls, coded: Coded, y: Int8[Array, " N"], c: Float[Array, " N"], parts: int = 1) -> Rows:
+        """Return the rows of a table of codes, cut into so many parts."""
+        ends = [coded.N * k // parts for k in range(parts + 1)]
+        alone = bool((c == 1.0).all())
+        each = [
+            Part(coded.codes[:, i:j], y[i:j], None if alone else c[i:j].astype(np.int64)) for i, j in pairwise(ends)
+        ]
+        return cls(each, coded.features, coded.starts, len(coded.thresholds))
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return sum(part.n for part in self.parts)
+
+    @property
+    def total(self) -> int:
+        """Number of rows with multiplicity."""
+        return sum(part.total for part in self.parts)
+
+    def split(self, i: int, sign: int) -> Split:
+        """Return the hypothesis of threshold i."""
+        k = int(np.searchsorted(self.starts, i, side="right")) - 1
+        return Split(int(self.features[k]), i - int(self.starts[k]), sign)
+
+    def place(self, split: Split) -> int:
+        """Return the number of the threshold of a hypothesis."""
+        return int(self.starts[np.searchsorted(self.features, split.feature)]) + split.code
+
+    def scores(self, splits: Sequence[Split], W: Int[Array, " t"]) -> Kept:
+        """Return the margins of the hypotheses with weights W, whose sum is at most 2^30."""
+        tables: dict[int, Int[Array, " _"]] = {}
+        for split, weight in zip(splits, W.tolist(), strict=True):
+            if weight == 0:
+                continue
+            table = tables.setdefault(split.feature, np.zeros(self.sizes[split.feature], np.int64))
+            table[: split.code + 1] -= split.sign * weight
+            table[split.code + 1 :] += split.sign * weight
+        small = {j: table.astype(np.int32) for j, table in tables.items()}
+        return [scores(part, small) for part in self.parts]
+
+    def counts(self, kept: Kept, window: Window) -> tuple[Int[Array, " buckets"], Int[Array, " buckets"]]:
+        """Return for each bucket how many examples have such margins, and the sum of these margins."""
+        return self._added(counts, kept, window)
+
+    def edges(self, kept: Kept, window: Window, table: Int[Array, " buckets"]) -> Int[Array, " thresholds"]:
+        """Return sum_n y_n c_n q_n h(x_n), q_n = table[bucket of margin n], of h(x) = 1 above each threshold."""
+        edges = np.empty(self.thresholds, np.int64)
+        of_codes = self._added(sums, kept, window, table, self.sizes)
+        for start, of in zip(self.starts.tolist(), of_codes, strict=True):
+            edges[start : start + len(of) - 1] = of.sum() - 2 * np.cumsum(of)[:-1]
+        return edges
+
+    def gram(
+        self, kept: Kept, window: Window, table: Int[Array, " buckets"], splits: Sequence[Split]
+    ) -> Float[Array, "t1 t1"]:
+        """Return V' diag(c r) V, r_n = table[bucket of margin n], V being the values of the splits and the labels."""
+        return self._added(gram, kept, window, table, splits)
+
+    def weights(self, kept: Kept, window: Window, table: Int[Array, " buckets"]) -> Int[Array, " N"]:
+        """Return c_n q_n of all rows, q_n = table[bucket of margin n], in their order."""
+        each = [table[window.place(M, np.empty_like(M))] for M in kept]
+        return np.concatenate([q if part.c is None else q * part.c for q, part in zip(each, self.parts, strict=True)])
+
+    def every(self, step: int) -> Rows:
+        """Return every step-th row, however the rows are cut into parts."""
+        parts, first = list[Part](), 0
+        for part in self.parts:
+            parts.append(part.every(step, -first % step))
+            first += part.n
+        return Rows(parts, self.features, self.starts, self.thresholds)
+
+    def _added(self, kernel: Callable[..., Any], kept: Kept, *small: Any) -> Any:
+        """Return the sum of what a kernel says of each part."""
+        found = [kernel(part, M, *small) for part, M in zip(self.parts, kept, strict=True)]
+        if isinstance(found[0], tuple):
+            return tuple(sum(each[1:], start=each[0]) for each in zip(*found, strict=True))
+        return sum(found[1:], start=found[0])

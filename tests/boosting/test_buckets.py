@@ -1,0 +1,103 @@
+"""Margins in buckets: soft margins from below, and weights that lie in the capped simplex exactly."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from boostopt.authoring import CappedSimplex, RelativeEntropy
+from boostopt.boosting.buckets import Buckets, law_of
+from boostopt.rows.kernels import LARGEST, ONE, STEEP, Part, Window, counts
+
+
+def margins(kind: str, n: int = 400, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    M = {
+        "spread": rng.integers(-ONE, ONE + 1, n),
+        "few values": rng.choice([-ONE, -5, 0, 7, ONE], n),
+        "equal": np.full(n, ONE // 3),
+        "close": rng.integers(1000, 2000, n),
+    }[kind]
+    return M.astype(np.int32)
+
+
+def in_buckets(M: np.ndarray, c: np.ndarray | None, window: Window) -> Buckets:
+    rows = Part(np.zeros((1, len(M)), np.uint8), np.ones(len(M), np.int8), c)
+    return Buckets(window, *counts(rows, M, window))
+
+
+def mean_of_smallest(M: np.ndarray, c: np.ndarray, nu: Fraction) -> Fraction:
+    """The slow twin: margins are sorted."""
+    left, total = nu, Fraction(0)
+    for k in np.argsort(M, kind="stable").tolist():
+        taken = min(left, Fraction(int(c[k])))
+        total, left = total + taken * int(M[k]), left - taken
+    return total / nu / ONE
+
+
+KINDS = ("spread", "few values", "equal", "close")
+WINDOWS = (Window.whole(), Window.around(-0.1, 0.2), Window.around(0.0, 1e-6))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("window", WINDOWS, ids=str)
+@pytest.mark.parametrize("copied", [False, True])
+def test_the_soft_margin_lies_just_below_the_mean_of_the_smallest(kind: str, window: Window, copied: bool) -> None:
+    M, rng = margins(kind), np.random.default_rng(1)
+    c = rng.integers(1, 5, len(M)) if copied else np.ones(len(M), np.int64)
+    buckets = in_buckets(M, c if copied else None, window)
+    for nu in (Fraction(1), Fraction(0.37), Fraction(17.25), Fraction(100), Fraction(int(c.sum()))):
+        exact, found = mean_of_smallest(M, c, nu), buckets.soft_margin(nu)
+        assert found <= exact
+        if window == Window.whole():
+            assert float(exact - found) <= window.width
+    assert buckets.soft_margin(Fraction(int(c.sum()))) == mean_of_smallest(M, c, Fraction(int(c.sum())))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("eta", [0.5, 30.0, 1e4, 1e7])
+@pytest.mark.parametrize("share", [0.0025, 0.1, 0.999, 1.0])
+def test_weights_lie_in_the_capped_simplex_exactly(kind: str, eta: float, share: float) -> None:
+    M = margins(kind)
+    buckets, nu = in_buckets(M, None, Window.whole()), Fraction(share * len(M))
+
+    def made(c: np.ndarray) -> RelativeEntropy:
+        return RelativeEntropy.capped(c, float(nu), eta, c / c.sum())
+
+    law = law_of(buckets, made, nu)
+    q = law.table[np.flatnonzero(buckets.found)]
+    assert int(law.table @ buckets.found) == law.total and q.min() >= 0 and 0 < q.max() <= LARGEST
+    assert nu * int(q.max()) <= law.total
+    assert (np.diff(q) <= 0).all() and law.curved.max() <= STEEP and law.curved.min() >= 0
+    # Near those of the regularizer itself, over all examples.
+    F = RelativeEntropy.capped(np.ones(len(M)), float(nu), eta, np.full(len(M), 1 / len(M)))
+    d = F.conjugate_at(-M / ONE).d
+    place = buckets.window.place(M, np.empty_like(M))
+    if eta * buckets.window.width < 0.01:
+        assert np.abs(law.table[place] / law.total - d).sum() < 0.02
+        assert law.value == pytest.approx(-F.conjugate_at(-M / ONE).value, abs=1e-4)
+        assert law.of_d == pytest.approx(F.value(d), abs=1e-3)
+
+
+def test_curvatures_are_those_of_the_weights_between_the_ends() -> None:
+    M, c = margins("spread"), np.ones(400)
+    buckets = in_buckets(M, None, Window.whole())
+
+    def made(c: np.ndarray) -> RelativeEntropy:
+        return RelativeEntropy(CappedSimplex(c, 40.0), 3.0, c / c.sum())
+
+    law = law_of(buckets, made, Fraction(40))
+    F = RelativeEntropy(CappedSimplex(c, 40.0), 3.0, c / c.sum())
+    d = F.conjugate_at(-M / ONE).d
+    place = buckets.window.place(M, np.empty_like(M))
+    # An entropy's weight yields by eta d.
+    expected = np.where(d < (1 - 1e-9) / 40, 3.0 * d, 0.0)
+    assert np.abs(law.unit * law.curved[place] - expected).max() <= 2.0 * law.unit
+    low, high = law.between
+    assert (
+        law.table[place[M / ONE < low]].min(initial=LARGEST) == LARGEST
+        and (law.table[place[M / ONE > high]] == 0).all()
+    )
+    assert -1.0 <= low < high <= 1.0

@@ -1,0 +1,361 @@
+"""Looks: both ends hold in exact arithmetic, and nothing depends on how rows are cut or in what order they stand."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostopt import Run, boost, verify
+from boostopt.authoring import COUNT, POSITIVE, CappedSimplex, PowerDivergence, parameter, prototype
+from boostopt.backends.base import Deadline
+from boostopt.boosting import looks
+from boostopt.boosting.looked import LookedRun, below
+from boostopt.boosting.looks import Glance, Looking, whole
+from boostopt.boosting.options import BoostOptions
+from boostopt.boosting.pages import page_of
+from boostopt.boosting.problem import Problem
+from boostopt.errors import needed
+from boostopt.oracles import BinnedStumps, DecisionStumps
+from boostopt.rows.kernels import ONE
+from boostopt.rows.rows import Rows
+
+PAGES = ("erlpboost", "binary_erlpboost", "corrective_erlpboost")
+
+
+def noisy(seed: int, N: int = 200, noise: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Five features, one of them constant, labels by two of them, multiplicities."""
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(N, 5)), int(rng.integers(0, 3)))
+    X[:, -1] = 1.0
+    y = np.where(X[:, 0] + X[:, 1] + noise * rng.normal(size=N) > 0, 1, -1)
+    y[:2] = (-1, 1)
+    return X, y, rng.integers(1, 4, N).astype(float)
+
+
+def binned(seed: int = 0, N: int = 200, noise: float = 1.0, **how: Any) -> BinnedStumps:
+    X, y, c = noisy(seed, N, noise)
+    return BinnedStumps(X, y, c=c if seed % 2 else None, bins=65_536, **how)
+
+
+def looked(oracle: BinnedStumps, page: Any = "erlpboost", epsilon: float = 0.02, **how: Any) -> LookedRun:
+    nu = how.pop("nu", 0.3 * oracle.c.sum())
+    run = boost(page, oracle, nu=nu, epsilon=epsilon, update="newton", **how)
+    assert isinstance(run, LookedRun)
+    return run
+
+
+def column(oracle: BinnedStumps, hypothesis: Any) -> np.ndarray:
+    return needed(oracle.margins_of(hypothesis), "margins").astype(np.int64)
+
+
+def proved(run: LookedRun, oracle: BinnedStumps) -> tuple[Fraction, Fraction]:
+    """Both ends, anew, by Python's whole numbers: all stumps are tried, margins sorted."""
+    W = [int(x) for x in np.ldexp(run.w, 30)]
+    assert sum(W) == ONE and min(W) >= 0
+    U = np.stack([column(oracle, h) for h in run.hypotheses], axis=1).astype(object)
+    c = [int(x) for x in oracle.c]
+    nu = Fraction(run.problem.first.parameters.nu)
+    M = U @ np.array(W, dtype=object)
+    left, total = nu, Fraction(0)
+    for k in sorted(range(len(M)), key=lambda k: M[k]):
+        taken = min(left, Fraction(c[k]))
+        total, left = total + taken * M[k], left - taken
+    # d as the proof has it, whole numbers over their sum.
+    proof = needed(run._ends.proof, "a proof")  # pyright: ignore[reportPrivateUsage]
+    rows = needed(oracle.rows, "rows")
+    q = rows.weights(rows.scores(proof.splits, proof.W), proof.law.window, proof.law.table)
+    Q = sum(int(x) for x in q)
+    assert Q == proof.law.total and all(nu * int(x) <= its * Q for x, its in zip(q, c, strict=True))
+    stumps = [rows.split(i, 1) for i in range(rows.thresholds)]
+    edges = [abs(int(q @ column(oracle, oracle.hypothesis(split)))) for split in stumps]
+    return total / nu / ONE, Fraction(max(edges), Q)
+
+
+def ranges(run: Run) -> tuple[float, float]:
+    return run.class_certificate.lower, run.class_certificate.upper
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("seed", range(6))
+def test_both_ends_hold_exactly_and_overlap_those_of_the_papers_update(page: str, seed: int) -> None:
+    rng = np.random.default_rng(100 + seed)
+    N, noise = int(rng.integers(20, 300)), float(rng.choice([0.1, 1.0, 3.0]))
+    oracle, (X, y, _) = binned(seed, N, noise), noisy(seed, N, noise)
+    nu = float(rng.uniform(0.1, 0.5)) * oracle.c.sum()
+    run = looked(oracle, page, nu=nu)
+    (low, high), (lower, upper) = ranges(run), proved(run, oracle)
+    assert low <= lower and upper <= high and high - low <= 0.02
+    # Both ends are what they are, but for the last rounding to float64.
+    assert float(lower) - low < 1e-15 and high - float(upper) < 1e-15
+    other = boost("erlpboost", DecisionStumps(X, y, c=oracle.c), nu=nu, epsilon=0.02, update="total")
+    its_low, its_high = ranges(other)
+    assert max(low, its_low) <= min(high, its_high)
+    assert run.rounds <= run.most_rounds
+
+
+def told(problem: Problem, rows: Rows) -> str:
+    """SHA-256 of all that a run of looks finds."""
+    looking = Looking(problem, rows, True, BoostOptions(), Deadline.after(None), lambda glance: None)
+    looking.run()
+    ends = looking.ends
+    found = (ends.lower, needed(ends.proof, "a proof").upper, looking.splits, needed(ends.W, "weights").tolist())
+    return hashlib.sha256(repr(found).encode()).hexdigest()
+
+
+def test_nothing_depends_on_cuts_order_or_where_the_codes_stand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y, c = noisy(3, 1000)
+    oracle = BinnedStumps(X, y, c=c)
+    problem = Problem.of(page_of("erlpboost"), oracle.c, None, 0.05, "newton", {"nu": 300.0})
+    one = told(problem, needed(oracle.rows, "rows"))
+    for parts in (2, 8, 200):
+        assert told(problem, Rows.of(oracle.coded, oracle.y, oracle.c, parts)) == one
+    mapped = BinnedStumps(X, y, c=c, codes=tmp_path / "codes.npy")
+    assert isinstance(mapped.coded.codes, np.memmap) and told(problem, needed(mapped.rows, "rows")) == one
+    order = np.random.default_rng(0).permutation(1000)
+    permuted = BinnedStumps(X[order], y[order], c=c[order])
+    assert told(problem, needed(permuted.rows, "rows")) == one
+    copied = np.repeat(np.arange(1000), c.astype(int))
+    copies = BinnedStumps(X[copied], y[copied])
+    assert told(replace_examples(problem, copies), needed(copies.rows, "rows")) == one
+    # With samples before, any cut is the same still.
+    monkeypatch.setattr(looks, "SAMPLES", (100, 400))
+    sampled = told(problem, needed(oracle.rows, "rows"))
+    assert sampled != one
+    for parts in (3, 100):
+        assert told(problem, Rows.of(oracle.coded, oracle.y, oracle.c, parts)) == sampled
+
+
+def replace_examples(problem: Problem, oracle: BinnedStumps) -> Problem:
+    return Problem.of(problem.page, oracle.c, None, problem.epsilon, "newton", {"nu": 300.0})
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 0.01, 1e-3, 1e-4])
+def test_samples_decide_where_looks_begin_and_nothing_else(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    oracle = binned(1, 600)
+    monkeypatch.setattr(looks, "SAMPLES", (50, 200))
+    run = looked(oracle, epsilon=epsilon)
+    sizes = [glance.rows for glance in run.looks]
+    assert sorted(set(sizes)) == [50, 200, 600] and sizes == sorted(sizes)
+    (low, high), (lower, upper) = ranges(run), proved(run, oracle)
+    assert low <= lower and upper <= high and high - low <= epsilon
+    assert len(run.trace) == run.rounds <= sizes.count(600)
+    assert run.trace[-1].upper == pytest.approx(high) and run.trace[-1].soft_margin == pytest.approx(low, abs=2**-13)
+
+
+def test_a_run_of_looks_is_a_run_like_any_other(tmp_path: Path) -> None:
+    oracle = binned(1)
+    run = looked(oracle)
+    X, _, _ = noisy(1)
+    f = run.decision_function(X)
+    m = np.stack([column(oracle, h) for h in run.hypotheses], axis=1) @ run.w
+    assert f * oracle.y == pytest.approx(m, abs=1e-12) and set(run.predict(X)) <= {-1, 1}
+    assert run.record.state.m == pytest.approx(m, abs=1e-12) and run.d.sum() == pytest.approx(1.0)
+    low, high = ranges(run)
+    again = run.verify_class(oracle)
+    assert again.lower == pytest.approx(low, abs=1e-12) and again.upper == pytest.approx(high, abs=1e-12)
+    assert again.lower <= low + 1e-15 and again.upper >= high - 1e-15
+    assert run.certificate.lower <= run.record.state.value + 1e-9 and run.certificate.upper >= run.certificate.lower
+    run.save(tmp_path / "run")
+    for other in (Run.load(tmp_path / "run"), LookedRun.load(tmp_path / "run"), pickle.loads(pickle.dumps(run))):
+        assert np.array_equal(other.w, run.w) and other.reason == run.reason and len(other.trace) == run.rounds
+        assert other.class_certificate.upper == high and list(other.hypotheses) == list(run.hypotheses)
+    run.save_certificate(tmp_path / "proof.json", oracle)
+    assert verify(tmp_path / "proof.json", oracle).accepted
+    assert "LookedRun" not in repr(run) and "certified" in repr(run) and "over the class" in run._repr_html_()  # pyright: ignore[reportPrivateUsage]
+
+
+def test_a_run_ends_at_limits_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    oracle = binned(0)
+    rows = list[Any]()
+    one = looked(oracle, epsilon=1e-4, max_rounds=3, progress=rows.append)
+    assert one.rounds == 3 and one.reason == "the limit on rounds" and len(rows) == 3
+    (low, high), (lower, upper) = ranges(one), proved(one, oracle)
+    assert low <= lower and upper <= high
+    late = looked(oracle, epsilon=1e-4, time_limit=1e-9)
+    assert late.reason == "the time limit" and late.rounds == 1
+    shown = Looking._looked  # pyright: ignore[reportPrivateUsage]
+
+    def interrupting(self: Looking, *how: Any) -> Any:
+        look = shown(self, *how)
+        if self.rounds == 2:
+            import signal
+
+            signal.raise_signal(signal.SIGINT)
+        return look
+
+    monkeypatch.setattr(Looking, "_looked", interrupting)
+    stopped = looked(oracle, epsilon=1e-4)
+    assert stopped.reason == "interrupted by the user" and stopped.rounds == 2
+
+
+def test_without_newtons_step_the_corrective_one_still_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    def useless(H: np.ndarray, g: np.ndarray) -> np.ndarray:
+        return np.random.default_rng(len(g)).dirichlet(np.ones(len(g)))
+
+    monkeypatch.setattr(looks, "simplex_maximizer", useless)
+    run = looked(binned(2), epsilon=0.3)
+    low, high = ranges(run)
+    assert high - low <= 0.3 and run.rounds <= run.most_rounds
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_every_move_raises_d_at_least_as_much_as_theory_promises(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    moved, moves = Looking._moved, list[float]()  # pyright: ignore[reportPrivateUsage]
+
+    def checked(self: Looking, asked: Any, look: Any) -> Any:
+        seen, value = moved(self, asked, look)
+        if seen is not None and len(look.seen.W):
+            eta = self.problem.first.parameters.eta * 0.5**look.level
+            edges = self._edges(look)  # pyright: ignore[reportPrivateUsage]
+            w = np.concatenate([look.w, np.zeros(len(edges) - len(look.w))])
+            slope = float(edges.max() - edges @ w)
+            rise = asked.law(seen, look.level).value - look.law.value
+            # s^2 / 8 eta, but for the width of buckets.
+            assert rise >= min(slope**2 / (8.0 * eta), 0.5 * slope) - 1e-5
+            moves.append(rise)
+        return seen, value
+
+    monkeypatch.setattr(Looking, "_moved", checked)
+    looked(binned(seed), epsilon=0.01)
+    assert len(moves) > 3 and max(moves) > 1e-3
+
+
+@pytest.mark.parametrize(
+    "how",
+    [
+        {"history": True},
+        {"nus": (50.0,)},
+        {"rules": "direct"},
+        {"d0": np.random.default_rng(0).dirichlet(np.ones(200))},
+        {"eta": 5.0, "max_rounds": 20},
+        {"epsilon": 1e-6, "max_rounds": 20},
+        {"checkpoint": "run.npz"},
+    ],
+    ids=lambda how: next(iter(how)),
+)
+def test_what_looks_do_not_know_is_done_in_floating_point(
+    how: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    options: dict[str, Any] = {"nu": 100.0, "epsilon": 0.05, **how}
+    run = boost("erlpboost", binned(1), update="newton", **options)
+    assert type(run) is Run and run.class_certificate.lower <= run.class_certificate.upper
+
+
+def test_other_oracles_and_multiplicities_are_asked() -> None:
+    class Silent(BinnedStumps):
+        """Another class of hypotheses, for all that is known."""
+
+    X, y, c = noisy(0)
+    assert Silent(X, y).rows is None and BinnedStumps(X, y, c=0.5 * c).rows is None
+    assert BinnedStumps(X[:, -1:], y).rows is None
+    for oracle in (Silent(X, y), BinnedStumps(X, y, c=0.5 * c), BinnedStumps(X[:, -1:], y), DecisionStumps(X, y)):
+        assert type(boost("erlpboost", oracle, nu=60.0, update="newton", epsilon=0.3)) is Run
+
+
+def test_one_direction_is_another_class() -> None:
+    X, y, _ = noisy(0)
+    one, both = BinnedStumps(X, -y, reflexive=False), BinnedStumps(X, -y)
+    run, other = looked(one), looked(both)
+    assert all(h.sign == 1 for h in run.hypotheses) and ranges(run)[1] < ranges(other)[0]  # pyright: ignore[reportAttributeAccessIssue]
+    papers = boost("erlpboost", DecisionStumps(X, -y, reflexive=False), nu=60.0, epsilon=0.02, update="total")
+    assert max(ranges(run)[0], ranges(papers)[0]) <= min(ranges(run)[1], ranges(papers)[1])
+
+
+def test_a_page_without_eta_has_one_level() -> None:
+    page = prototype(
+        "even",
+        lambda p, examples: PowerDivergence(CappedSimplex(examples.c, p.nu), 2.0, p.strength),
+        nu=parameter("the least number of examples", COUNT),
+        strength=parameter("the inverse strength", POSITIVE),
+    )
+    oracle = binned(1)
+    run = looked(oracle, page, strength=200.0, epsilon=0.05)
+    assert {glance.level for glance in run.looks} == {0}
+    (low, high), (lower, upper) = ranges(run), proved(run, oracle)
+    assert low <= lower and upper <= high and high - low <= 0.05
+
+
+@pytest.mark.parametrize("w", [[1.0], [0.5, 0.5], [1e-12, 1.0, 0.0], [1 / 3] * 3, [0.1] * 7], ids=str)
+def test_weights_become_whole_numbers_of_the_right_sum(w: list[float]) -> None:
+    W = whole(np.array(w))
+    assert W.sum() == ONE and W.min() >= 0
+    assert np.abs(W / ONE - np.array(w) / sum(w)).max() <= 1 / ONE
+
+
+def test_ends_are_rounded_outwards() -> None:
+    third = Fraction(1, 3)
+    assert Fraction(below(third)) < third < Fraction(-below(-third)) and below(Fraction(1, 2)) == 0.5
+
+
+def test_lines_tell_of_each_look() -> None:
+    run = looked(binned(1), epsilon=0.005)
+    lines: list[Glance] = list(run.looks)
+    assert all(line.upper >= line.lower and line.hypotheses >= line.active for line in lines)
+    levels = [line.level for line in lines]
+    assert levels == sorted(levels, reverse=True) and levels[0] == run.problem.levels and levels[-1] <= 1
+    assert [line.seconds for line in lines] == sorted(line.seconds for line in lines)
+    assert replace(lines[0], rows=200) == lines[0]
+
+
+def hard(kind: str, n: int) -> tuple[np.ndarray, np.ndarray, float]:
+    """Problems that are hard each in a way of its own: features, labels, nu as a share."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(n, 20))
+    z = X[:, 0] + 0.7 * np.tanh(2 * X[:, 1]) + 0.5 * np.abs(X[:, 2]) + 0.4 * X[:, 3] * X[:, 4]
+    y = np.where(z > 0.2, 1, -1)
+    rare = np.where(z > np.quantile(z, 0.98), 1, -1) * np.where(rng.random(n) < 0.01, -1, 1)
+    weights = rng.random(10)
+    linear = X[:, :10] @ weights
+    apart = np.abs(linear) > 0.8
+    bits = rng.integers(0, 2, (n, 12)).astype(float)
+    of_bits = np.where(bits @ rng.random(12) + 0.3 * rng.normal(size=n) > 3, 1, -1)
+    return {
+        "low noise": (X, y, 0.1),
+        "low noise, few": (X, y, 0.02),
+        "linear": (X[:, :10], np.where(linear > 0, 1, -1), 0.1),
+        "linear, apart": (X[apart][:, :10], np.where(linear > 0, 1, -1)[apart], 0.01),
+        "imbalance": (X, rare, 0.1),
+        "binary": (bits, of_bits, 0.3),
+        "noise": (X, rng.choice([-1, 1], n), 0.3),
+        "one feature": (X, np.where(X[:, 1] > 0, 1, -1), 0.1),
+    }[kind]
+
+
+HARD = ("low noise", "low noise, few", "linear", "linear, apart", "imbalance", "binary", "noise", "one feature")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("kind", HARD)
+def test_hard_problems_are_certified(kind: str) -> None:
+    X, y, share = hard(kind, 20_000)
+    oracle = BinnedStumps(X, y)
+    run = looked(oracle, epsilon=0.01, nu=share * len(y))
+    low, high = ranges(run)
+    assert high - low <= 0.01 and len(run.looks) <= 150
+    again = run.verify_class(oracle)
+    assert again.lower == pytest.approx(low, abs=1e-9) and again.upper == pytest.approx(high, abs=1e-9)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("seed", range(60))
+def test_random_sets_hold_exactly_and_overlap(seed: int) -> None:
+    rng = np.random.default_rng(1000 + seed)
+    N, noise = int(np.exp(rng.uniform(3, 7))), float(rng.choice([0.0, 0.1, 1.0, 3.0, 30.0]))
+    oracle, (X, y, _) = binned(seed, N, noise), noisy(seed, N, noise)
+    nu = float(rng.uniform(0.02, 1.0)) * oracle.c.sum()
+    run = looked(oracle, "erlpboost", nu=max(nu, 1.0))
+    (low, high), (lower, upper) = ranges(run), proved(run, oracle)
+    assert low <= lower and upper <= high and high - low <= 0.02
+    other = boost("erlpboost", DecisionStumps(X, y, c=oracle.c), nu=max(nu, 1.0), epsilon=0.02, update="total")
+    its_low, its_high = ranges(other)
+    assert max(low, its_low) <= min(high, its_high)

@@ -1,0 +1,172 @@
+"""Sums over rows: those of Python's whole numbers, however the rows are cut, at the ends of every range."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from boostopt.rows import kernels
+from boostopt.rows.coding import Coded
+from boostopt.rows.kernels import (
+    BUCKETS,
+    LARGEST,
+    MOST_COPIES,
+    MOST_EXAMPLES,
+    ONE,
+    Part,
+    Split,
+    Window,
+    counts,
+    gram,
+    scores,
+    sums,
+)
+from boostopt.rows.rows import Rows
+
+SPLITS = (Split(0, 1, 1), Split(2, 4, -1), Split(2, 0, 1), Split(1, 2, 1))
+
+
+def part(n: int, seed: int = 0, wide: bool = False, copies: bool = False) -> Part:
+    """Three features of few codes; multiplicities of every size."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, 6, (3, n)).astype(np.uint16 if wide else np.uint8)
+    c = 2 ** rng.integers(0, 21, n) if copies else None
+    return Part(codes, rng.choice([-1, 1], n).astype(np.int8), c)
+
+
+def values(rows: Part, splits: Sequence[Split] = SPLITS) -> np.ndarray:
+    """h(x), shape (n, t)."""
+    each = [np.where(rows.codes[s.feature] > s.code, s.sign, -s.sign) for s in splits]
+    return np.stack(each, axis=1).astype(np.int64)
+
+
+def copies(rows: Part) -> np.ndarray:
+    return np.ones(rows.n, np.int64) if rows.c is None else rows.c
+
+
+def margins(n: int, seed: int = 0) -> np.ndarray:
+    """Margins of every size, both ends included."""
+    rng = np.random.default_rng(seed)
+    M = rng.integers(-ONE, ONE + 1, n)
+    M[: n // 2] >>= rng.integers(0, 30, n // 2)
+    M[:3] = (-ONE, ONE, 0)
+    return M.astype(np.int32)
+
+
+def places(M: np.ndarray, window: Window) -> list[int]:
+    """The bucket of each margin, by division."""
+    each = [(int(m) - window.origin) // (1 << window.shift) for m in M]
+    return [min(max(b, -1), BUCKETS) + 1 for b in each]
+
+
+WINDOWS = (Window.whole(), Window.around(0.1, 0.101), Window.around(-1.0, -0.9), Window.around(0.5, 0.5 + 1e-9))
+
+
+@pytest.mark.parametrize("wide", [False, True])
+@pytest.mark.parametrize("n", [10, 40_000])
+def test_scores_are_margins_of_the_weights(n: int, wide: bool) -> None:
+    rows = part(n, wide=wide)
+    W = np.array([ONE - 7, 4, 2, 1])
+    table = Rows([rows], np.arange(3), np.array([0, 5, 10]), 15)
+    expected = rows.y * (values(rows) @ W)
+    assert np.array_equal(table.scores(SPLITS, W)[0], expected)
+    assert np.array_equal(scores(rows, {}), np.zeros(n))
+
+
+@pytest.mark.parametrize("window", WINDOWS, ids=str)
+@pytest.mark.parametrize("copied", [False, True])
+@pytest.mark.parametrize("span", [50, 1 << 17])
+def test_counts_are_those_of_whole_numbers(
+    window: Window, copied: bool, span: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels, "SPAN", span)
+    rows, M = part(700, copies=copied), margins(700)
+    found, total = counts(rows, M, window)
+    at = places(M, window)
+    for b in set(at):
+        here = [k for k in range(700) if at[k] == b]
+        assert found[b] == sum(int(copies(rows)[k]) for k in here)
+        assert total[b] == sum(int(copies(rows)[k]) * int(M[k]) for k in here)
+        assert all(window.lowest(b) <= M[k] <= window.highest(b) for k in here)
+    assert found.sum() == copies(rows).sum() and np.count_nonzero(found) == len(set(at))
+
+
+@pytest.mark.parametrize("n", [5, 300_000])
+def test_no_sum_of_the_largest_margins_is_rounded(n: int) -> None:
+    # One less than a power of two: whatever is rounded away shows.
+    M = np.full(n, ONE - 1, np.int32)
+    c = min(MOST_COPIES, MOST_EXAMPLES // n) - 1
+    rows = Part(np.zeros((1, n), np.uint8), np.ones(n, np.int8), np.full(n, c))
+    for each in (rows, Part(rows.codes, rows.y)):
+        found, total = counts(each, M, Window.whole())
+        assert int(total.sum()) == each.total * (ONE - 1) and int(found.sum()) == each.total
+
+
+@pytest.mark.parametrize("copied", [False, True])
+@pytest.mark.parametrize("share", [1.0, 0.2, 0.0])
+@pytest.mark.parametrize("wide", [False, True])
+def test_sums_over_codes_are_those_of_whole_numbers(copied: bool, share: float, wide: bool) -> None:
+    rng = np.random.default_rng(3)
+    rows, M, window = part(20_000, copies=copied, wide=wide), margins(20_000), WINDOWS[1]
+    table = rng.integers(0, LARGEST + 1, BUCKETS + 2) * (rng.random(BUCKETS + 2) < share)
+    s = (rows.y * copies(rows) * table[places(M, window)]).astype(object)
+    found = sums(rows, M, window, table, {2: 6, 0: 6})
+    for j, of in zip((2, 0), found, strict=True):
+        assert [int(x) for x in of] == [sum(s[rows.codes[j] == k], 0) for k in range(6)]
+
+
+@pytest.mark.parametrize("copied", [False, True])
+def test_gram_is_that_of_whole_numbers(copied: bool) -> None:
+    rng = np.random.default_rng(4)
+    rows, M, window = part(20_000, copies=copied), margins(20_000), Window.whole()
+    table = rng.integers(0, 257, BUCKETS + 2) * (rng.random(BUCKETS + 2) < 0.5)
+    r = copies(rows) * table[places(M, window)]
+    V = np.column_stack([values(rows), rows.y.astype(np.int64)])
+    assert np.array_equal(gram(rows, M, window, table, SPLITS), (V.T * r) @ V)
+
+
+@pytest.mark.parametrize("parts", [1, 2, 7, 40])
+def test_no_answer_depends_on_how_rows_are_cut(parts: int) -> None:
+    one = part(1000, copies=True)
+    features, starts = np.arange(3), np.array([0, 5, 10])
+    whole = Rows([one], features, starts, 15)
+    coded = Coded.of(one.codes, [np.arange(5.0)] * 3)
+    cut = Rows.of(coded, one.y, copies(one).astype(float), parts)
+    W, window = np.array([ONE - 7, 4, 2, 1]), Window.around(-0.2, 0.3)
+    table = np.random.default_rng(0).integers(0, LARGEST + 1, BUCKETS + 2)
+    assert (cut.n, cut.total) == (whole.n, whole.total) and len(cut.parts) == parts
+    for every in (1, 3, 64):
+        these, those = whole.every(every), cut.every(every)
+        assert those.n == len(one.y[::every])
+        kept, its = these.scores(SPLITS, W), those.scores(SPLITS, W)
+        assert np.array_equal(np.concatenate(kept), np.concatenate(its))
+        assert np.array_equal(these.counts(kept, window), those.counts(its, window))
+        assert np.array_equal(these.edges(kept, window, table), those.edges(its, window, table))
+        assert np.array_equal(these.weights(kept, window, table), those.weights(its, window, table))
+        steep = table % 257
+        assert np.array_equal(these.gram(kept, window, steep, SPLITS), those.gram(its, window, steep, SPLITS))
+
+
+def test_edges_are_sums_over_what_lies_above_each_threshold() -> None:
+    rows = part(500, copies=True)
+    table = Rows([rows], np.arange(3), np.array([0, 5, 10]), 15)
+    q = np.random.default_rng(1).integers(0, LARGEST + 1, BUCKETS + 2)
+    kept = table.scores(SPLITS, np.array([ONE - 7, 4, 2, 1]))
+    s = rows.y * table.weights(kept, Window.whole(), q)
+    edges = table.edges(kept, Window.whole(), q)
+    for i in range(15):
+        split = table.split(i, 1)
+        assert table.place(split) == i
+        assert edges[i] == int(s @ values(rows, [split])[:, 0])
+
+
+@pytest.mark.parametrize("low", [-1.0, -0.37, 0.9])
+@pytest.mark.parametrize("width", [1e-9, 1e-4, 0.1])
+def test_a_window_reaches_over_what_it_is_made_for(low: float, width: float) -> None:
+    window = Window.around(low, low + width)
+    last = window.origin + (BUCKETS << window.shift)
+    assert window.origin <= low * ONE and last >= (low + width) * ONE - 1
+    assert window.origin % (1 << window.shift) == 0
+    assert window.width <= max(4.0 * width / BUCKETS, 2.0**-30)
