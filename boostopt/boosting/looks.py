@@ -186,6 +186,7 @@ class Looks:
         self.problem, self.rows = problem, rows
         total = Fraction(problem.examples.total)
         self._copies = float(total / rows.total)
+        self._softest = problem.softened(0, problem.examples).strong_convexity
         self.nu = Fraction(needed(count_of(problem), "a cap c / nu")) * rows.total / total
 
     def at(self, splits: Sequence[Split], W: Int[Array, " t"]) -> Seen:
@@ -200,7 +201,7 @@ class Looks:
             law = law_of(seen.buckets, self._made(level), self.nu)
             for _ in range(CLOSER):
                 closer = Window.around(*law.between)
-                if law.window.width <= COARSE * self._softness(level) or closer.shift >= law.window.shift:
+                if law.window.width <= COARSE * self.softness(level) or closer.shift >= law.window.shift:
                     break
                 buckets = self._buckets(seen.kept, closer)
                 seen.lower = max(seen.lower, buckets.soft_margin(self.nu))
@@ -232,17 +233,15 @@ class Looks:
     def _buckets(self, kept: Kept, window: Window) -> Buckets:
         return Buckets(window, *self.rows.counts(kept, window))
 
-    def _softness(self, level: int) -> float:
+    def softness(self, level: int) -> float:
         """Return 1 / eta of a level."""
-        return self.problem.F.strong_convexity * 2.0**level
+        return self._softest * 2.0**level
 
     def _made(self, level: int) -> Callable[[Float[Array, " k"]], Regularizer]:
         """Return what makes F of a level for examples of given multiplicities."""
-        p = self.problem.first.parameters
-        softer = p if level == 0 else replace(p, eta=p.eta * 0.5**level)
 
         def made(c: Float[Array, " k"]) -> Regularizer:
-            return self.problem.page.regularizer(softer, Examples(c * self._copies, c / c.sum()))
+            return self.problem.softened(level, Examples(c * self._copies, c / c.sum()))
 
         return made
 
@@ -443,7 +442,7 @@ class Looking:
         target[part] = simplex_maximizer(H, edges[part] + H @ w[part])
         slope, steepest = float(edges @ (target - w)), float(edges[q] - edges @ w)
         # The step of theorem A: the margins of two hypotheses differ by 2 at most.
-        share = min(looks.problem.F.strong_convexity * 2.0**look.level * steepest / 4.0, 1.0)
+        share = min(looks.softness(look.level) * steepest / 4.0, 1.0)
         best, value = self._searched(looks, look, w, target - w, slope)
         if value < look.law.value + 0.5 * share * steepest and share > 0.0:
             step = looks.at(self.splits, whole(w + share * (np.eye(len(w))[q] - w)))

@@ -6,7 +6,7 @@ r_n being 1 / f_n''(d_n) between the ends of the box, and 0 at them.
 
 The quadratic model is maximized over the simplex, and the slope of D along the way to its maximizer says how far to go.
 The entropy is as strong as the gap over the class is wide: with eta for the final accuracy from the beginning nearly
-all curvature would be that of a few examples.
+all curvature would be that of a few examples. A cap without an entropy gets that of ERLPBoost for its accuracy.
 """
 
 from __future__ import annotations
@@ -69,7 +69,11 @@ class Newton(Mixing):
 
     def risen(self, before: State, after: State, rise: float) -> bool:
         """Return whether D has risen, or another program has come."""
-        return before.memory.get(LEVEL) != after.memory.get(LEVEL) or super().risen(before, after, rise)
+        level = after.memory.get(LEVEL)
+        if not isinstance(level, float) or before.memory.get(LEVEL) != level:
+            return True
+        F = self.at_level(int(level))
+        return F.conjugate_at(-after.m).value < F.conjugate_at(-before.m).value - rise
 
     def _level(self, state: State) -> int:
         """Return which program is next, the oracle having answered to d(w) of the last one."""
@@ -90,12 +94,8 @@ class Newton(Mixing):
 
     def at_level(self, level: int) -> Regularizer:
         """Return F of a level."""
-        if level == 0:
-            return self.problem.F
         if level not in self._made:
-            p = self.problem.first.parameters
-            softer = replace(p, eta=p.eta * 0.5**level)
-            self._made[level] = self.problem.page.regularizer(softer, self.problem.examples)
+            self._made[level] = self.problem.softened(level, self.problem.examples)
         return self._made[level]
 
 

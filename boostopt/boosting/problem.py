@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,12 @@ from boostopt.edges.base import EdgeFunction
 from boostopt.edges.maximum import MaximumEdge
 from boostopt.errors import OptionError, ProblemError
 from boostopt.margins import Margins
+from boostopt.programs.catalogue import get_formulation
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, Program
 from boostopt.programs.progress import Progress
 from boostopt.regularizers.base import ConjugatePoint, Regularizer
+from boostopt.regularizers.cap import Cap
 from boostopt.shapes import Array, Float
 
 EPSILON = 0.01
@@ -110,7 +113,8 @@ class Problem:
         U = np.full((len(np.asarray(c)), page.columns or 1), -1, dtype=np.int8)
         first = page.bind(U, c=c, d0=d0, **{**settings, **anew})
         F, G = first.regularizer, first.edge_function
-        if update in CORRECTIVE and F.strong_convexity == 0.0:
+        smoothed = update == "newton" and isinstance(F, Cap) and np.array_equal(F.domain.c, first.examples.c)
+        if update in CORRECTIVE and F.strong_convexity == 0.0 and not smoothed:
             raise OptionError(
                 f"update={update!r} needs a regularizer that is strongly convex, and that of {page.name} with these "
                 "parameters is not: a step of the weights promises nothing. Give it an entropy (a finite eta), or "
@@ -120,7 +124,7 @@ class Problem:
         if update in CORRECTIVE:
             _check_corrective(page, update, G if page.columns is None else MaximumEdge(), goal)
         if update == "newton":
-            _check_newton(page, F, G if page.columns is None else MaximumEdge())
+            _check_newton(page, F, G if page.columns is None else MaximumEdge(), smoothed)
         return cls(page, dict(settings), first, update, epsilon, goal)
 
     def __reduce__(self) -> Any:
@@ -172,14 +176,34 @@ class Problem:
     @property
     def levels(self) -> int:
         """The highest level of Newton steps, whose eta is 2^-level of the problem's and at least 1/2."""
-        if self.update != "newton" or "eta" not in self.page.parameters:
+        page, p = self._smooth
+        if self.update != "newton" or "eta" not in page.parameters:
             return 0
-        return max(math.floor(math.log2(2.0 * self.first.parameters.eta)), 0)
+        return max(math.floor(math.log2(2.0 * p.eta)), 0)
+
+    @cached_property
+    def _smooth(self) -> tuple[Formulation[Any], Any]:
+        """The formulation and the parameters of the programs that Newton steps are of.
+
+        Its own; for a cap those of ERLPBoost, whose entropy costs at most half of epsilon.
+        """
+        F, examples = self.F, self.examples
+        if not isinstance(F, Cap):
+            return self.page, self.first.parameters
+        twin: Formulation[Any] = get_formulation("erlpboost")
+        bound = twin.bind(self.first.margins, c=examples.c, d0=examples.d0, nu=F.domain.nu, epsilon=self.epsilon)
+        return twin, bound.parameters
+
+    def softened(self, level: int, examples: Examples) -> Regularizer:
+        """Return F of a level of Newton steps for some examples: its eta is 2^-level of the problem's."""
+        page, p = self._smooth
+        return page.regularizer(p if level == 0 else replace(p, eta=p.eta * 0.5**level), examples)
 
     @property
     def most_rounds(self) -> float:
         """The number of hypotheses that theory allows at most; inf if it says nothing."""
-        bound = self.page.iteration_bound(self.first.parameters, self.examples)
+        page, p = self._smooth if self.update == "newton" else (self.page, self.first.parameters)
+        bound = page.iteration_bound(p, self.examples)
         return bound if self.levels == 0 else LEVELS * bound + self.levels
 
     def parameters(self, progress: Progress) -> Any:
@@ -210,10 +234,10 @@ class Problem:
         return -at.value - (self.edges if G is None else G).conjugate(w)
 
 
-def _check_newton(page: Formulation[Any], F: Regularizer, G: EdgeFunction) -> None:
-    """Raise OptionError where Newton steps have no meaning."""
+def _check_newton(page: Formulation[Any], F: Regularizer, G: EdgeFunction, smoothed: bool) -> None:
+    """Raise OptionError where Newton steps have no meaning; a cap is smoothed by an entropy."""
     terms = F.pointwise()
-    if terms is None or not terms.on_simplex:
+    if not smoothed and (terms is None or not terms.on_simplex):
         raise OptionError(
             f'update="newton" needs a regularizer that is a sum over the examples, on the simplex; that of {page.name} '
             'is none. Take update="total".'

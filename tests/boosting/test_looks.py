@@ -26,7 +26,7 @@ from boostopt.oracles import BinnedStumps, DecisionStumps
 from boostopt.rows.kernels import ONE
 from boostopt.rows.rows import Rows
 
-PAGES = ("erlpboost", "binary_erlpboost", "corrective_erlpboost")
+PAGES = ("erlpboost", "lpboost", "binary_erlpboost", "corrective_erlpboost")
 
 
 def noisy(seed: int, N: int = 200, noise: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -14,6 +14,7 @@ from boostopt import OptionError, Run, boost, load_dataset
 from boostopt.authoring import (
     COUNT,
     POSITIVE,
+    Cap,
     CappedSimplex,
     PowerDivergence,
     RelativeEntropy,
@@ -109,6 +110,28 @@ def test_every_move_is_at_least_as_good_as_a_corrective_step_of_its_level(
     assert len(levels) > 3 and levels[0] >= 5.0 and (np.diff(levels) <= 0).all()
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_lpboost_takes_the_entropy_of_its_accuracy_and_so_its_bound_of_rounds(seed: int) -> None:
+    oracle = stumps(seed)
+    how: dict[str, Any] = {"nu": 0.3 * oracle.c.sum(), "epsilon": 0.02}
+    run, twin = boost("lpboost", oracle, **how, **NEWTON), boost("erlpboost", oracle, **how, **NEWTON)
+    other = boost("lpboost", oracle, **how)
+    assert run.rounds <= run.most_rounds == twin.most_rounds and other.most_rounds == np.inf
+    (low, high), (its_low, its_high) = ranges(run), ranges(other)
+    assert high - low <= 0.02 and max(low, its_low) <= min(high, its_high)
+    assert run.record.state.value == pytest.approx(run.record.state.soft_margin, abs=1e-12)
+
+
+def test_a_cap_of_other_multiplicities_has_no_entropy_to_take() -> None:
+    page = prototype(
+        "costly",
+        lambda p, examples: Cap(CappedSimplex(examples.c * np.linspace(1.0, 2.0, examples.N), p.nu)),
+        nu=parameter("the least number of examples", COUNT),
+    )
+    with pytest.raises(OptionError, match=r'needs a regularizer that is strongly convex.*take update="total"'):
+        boost(page, stumps(0), nu=40, **NEWTON)
+
+
 def test_without_newtons_step_the_corrective_one_still_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     def useless(F: Any, U: Margins, w: Any, m: Any, at: Any, near: float) -> Any:
         at_random = np.random.default_rng(len(w)).dirichlet(np.ones(len(w)))
@@ -171,7 +194,7 @@ def test_the_known_optimum_of_breast_cancer_lies_in_the_interval() -> None:
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("lpboost", {"nu": 3}, "needs a regularizer that is strongly convex"),
+        ("lpboost", {"nu": 3, "two_sided": True}, "or leave out two_sided"),
         ("softboost", {"nu": 3}, "mixes hypotheses by the largest edge"),
         ("erlpboost", {"nu": 3, "two_sided": True}, "or leave out two_sided"),
         ("adaboost", {}, "moves by 'projection'; got update='newton'"),

@@ -258,7 +258,7 @@ def test_a_distribution_that_is_none_proves_nothing(saved: Path) -> None:
         (("history",), None),
         (("bounds", "upper"), -1.0),
         (("formulation",), "no such one"),
-        (("update",), "newton"),
+        (("update",), "sideways"),
         (("epsilon",), -1.0),
     ],
     ids=str,
