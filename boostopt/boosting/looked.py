@@ -59,8 +59,8 @@ def _serve(problem: Problem, options: BoostOptions) -> bool:
         and not any(isinstance(value, np.ndarray) for value in vars(problem.first.parameters).values())
         and np.array_equal(examples.d0, examples.c / examples.c.sum())
         and problem.page.final_weights == "program"
-        and problem.F.affordable(problem.epsilon)
         and problem.epsilon >= FINEST
+        and problem.affordable
     )
 
 

@@ -41,6 +41,9 @@ from boostopt.shapes import Array, Float, Int
 SAMPLES = (20_000, 200_000)
 """About so many rows are looked at first, where there are at least twice as many."""
 
+TOLD = 1.0
+"""Gap of a sample of n rows, times the root of n, below which it tells no more: so much its edges differ by chance."""
+
 COLUMNS = 8
 """Hypotheses that join after a look at least, each of another feature."""
 
@@ -142,14 +145,15 @@ class Ends:
 
     Attributes
     ----------
-    lower, W
-        The best soft margin from below, and its weights.
+    lower, W, kept
+        The best soft margin from below, its weights and their margins, beside the rows.
     proof
         The best upper end; None before the first.
     """
 
     lower: Fraction = Fraction(-2)
     W: Int[Array, " t"] | None = None
+    kept: Kept | None = None
     proof: Proof | None = None
 
     @property
@@ -164,7 +168,7 @@ class Ends:
 
     def risen(self, seen: Seen) -> Ends:
         """Return the ends with the soft margin of weights, if it is a better one."""
-        return replace(self, lower=seen.lower, W=seen.W) if seen.lower > self.lower else self
+        return replace(self, lower=seen.lower, W=seen.W, kept=seen.kept) if seen.lower > self.lower else self
 
     def lowered(self, proof: Proof) -> Ends:
         """Return the ends with another proof, if it is a better one."""
@@ -180,14 +184,14 @@ class Looks:
         What is boosted.
     rows
         All of them, or a sample that stands for them.
+    nu, total
+        Of all of them: the count of the cap, and the number of examples with multiplicity.
     """
 
-    def __init__(self, problem: Problem, rows: Rows) -> None:
+    def __init__(self, problem: Problem, rows: Rows, nu: float, total: int) -> None:
         self.problem, self.rows = problem, rows
-        total = Fraction(problem.examples.total)
-        self._copies = float(total / rows.total)
-        self._softest = problem.softened(0, problem.examples).strong_convexity
-        self.nu = Fraction(needed(count_of(problem), "a cap c / nu")) * rows.total / total
+        self._copies = total / rows.total
+        self.nu = Fraction(nu) * rows.total / total
 
     def at(self, splits: Sequence[Split], W: Int[Array, " t"]) -> Seen:
         """Return the margins of weights."""
@@ -209,9 +213,9 @@ class Looks:
             seen.laws[level] = law
         return seen.laws[level]
 
-    def soft_margin(self, splits: Sequence[Split], W: Int[Array, " t"]) -> Fraction:
-        """Return the soft margin of weights itself: the bucket in which the count is reached is cut until it is one."""
-        kept, window = self.rows.scores(splits, W), Window.whole()
+    def soft_margin(self, kept: Kept) -> Fraction:
+        """Return the soft margin itself: the bucket in which the count is reached is cut until it holds one margin."""
+        window = Window.whole()
         while True:
             buckets = self._buckets(kept, window)
             b = buckets.reached(self.nu)
@@ -235,7 +239,7 @@ class Looks:
 
     def softness(self, level: int) -> float:
         """Return 1 / eta of a level."""
-        return self._softest * 2.0**level
+        return self.problem.softness * 2.0**level
 
     def _made(self, level: int) -> Callable[[Float[Array, " k"]], Regularizer]:
         """Return what makes F of a level for examples of given multiplicities."""
@@ -317,15 +321,15 @@ class Looking:
     def run(self) -> None:
         """Look until both ends are near enough, or a limit is reached, or the user stops."""
         with Interrupts() as interrupts:
-            weights = np.zeros(0, np.int64)
+            weights, total = np.zeros(0, np.int64), self.rows.total
+            nu = needed(count_of(self.problem), "a cap c / nu")
             for size in SAMPLES:
                 if self.rows.n >= 2 * size:
-                    sample = Looks(self.problem, self.rows.every(self.rows.n // size))
+                    sample = Looks(self.problem, self.rows.every(self.rows.n // size), nu, total)
                     weights = self._over(sample, weights, interrupts)
-            looks = Looks(self.problem, self.rows)
+            looks = Looks(self.problem, self.rows, nu, total)
             self._over(looks, weights, interrupts)
-        best = needed(self.ends.W, "weights")
-        self.ends = replace(self.ends, lower=looks.soft_margin(self.splits[: len(best)], best))
+        self.ends = replace(self.ends, lower=looks.soft_margin(needed(self.ends.kept, "margins")))
 
     def _over(self, looks: Looks, W: Int[Array, " t"], interrupts: Interrupts) -> Int[Array, " u"]:
         """Look at some rows, beginning with weights, and return where that ends."""
@@ -388,6 +392,8 @@ class Looking:
         """Return why a run of looks ends, "" if it goes on."""
         if not len(look.seen.W):
             return ""
+        if not at_all and self.ends.gap <= TOLD / math.sqrt(look.seen.buckets.found.sum()):
+            return "a sample tells no more"
         if self.ends.gap <= self.problem.epsilon:
             return f"certified: the soft margin is within epsilon = {self.problem.epsilon:g} of the best of the class"
         if interrupts.wanted:
@@ -484,9 +490,10 @@ def count_of(problem: Problem) -> float | None:
     if goal is None or caps is None or not isinstance(goal.F0, Cap):
         return None
     # Caps are rounded: nu is what they were made of, not what may be made of them.
-    candidates = (getattr(parameters, "nu", None), goal.F0.domain.nu, goal.nu)
-    same = (nu for nu in candidates if isinstance(nu, float) and np.array_equal(problem.examples.c / nu, caps))
-    return next(same, None)
+    for nu in (getattr(parameters, "nu", None), goal.F0.domain.nu):
+        if isinstance(nu, float) and np.array_equal(problem.examples.c / nu, caps):
+            return nu
+    return None
 
 
 def whole(w: Float[Array, " t"]) -> Int[Array, " t"]:

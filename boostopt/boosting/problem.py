@@ -194,6 +194,16 @@ class Problem:
         bound = twin.bind(self.first.margins, c=examples.c, d0=examples.d0, nu=F.domain.nu, epsilon=self.epsilon)
         return twin, bound.parameters
 
+    @cached_property
+    def affordable(self) -> bool:
+        """Whether the regularizer costs at most half of epsilon of the soft margin."""
+        return self.F.affordable(self.epsilon)
+
+    @cached_property
+    def softness(self) -> float:
+        """1 / eta of Newton steps at level 0."""
+        return self.F.strong_convexity or self.softened(0, self.examples).strong_convexity
+
     def softened(self, level: int, examples: Examples) -> Regularizer:
         """Return F of a level of Newton steps for some examples: its eta is 2^-level of the problem's."""
         page, p = self._smooth

@@ -103,7 +103,7 @@ def _no_entropy(problem: Problem) -> str:
 
 def small_eta(problem: Problem) -> str:
     """Say that the entropy costs more than half of the accuracy, if it does."""
-    if problem.F.affordable(problem.epsilon):
+    if problem.affordable:
         return ""
     return (
         f"the regularizer may cost {problem.F.price:.4g} of it, more than epsilon / 2 = "
