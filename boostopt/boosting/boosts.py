@@ -14,7 +14,7 @@ from boostopt.backends import check_backend
 from boostopt.backends.base import Backend, Deadline
 from boostopt.boosting.callbacks import Watch
 from boostopt.boosting.driver import Loop
-from boostopt.boosting.looked import by_looks
+from boostopt.boosting.looked import by_looks, going_on
 from boostopt.boosting.moves import Update
 from boostopt.boosting.options import OPTIONS, BoostOptions, check_keywords, read_record
 from boostopt.boosting.pages import page_of
@@ -114,7 +114,9 @@ def boost(
     stopping = () if own_end else _rules(problem, rules)
     _check_options(problem, options)
     if rules is None and (run := by_looks(problem, oracle, options)) is not None:
-        return run
+        if not run.unfinished:
+            return run
+        options = going_on(run, options)
     return _run(problem, oracle, make(problem, backend, options.stabilization.idle), stopping, options)
 
 

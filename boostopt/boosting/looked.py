@@ -14,7 +14,7 @@ import numpy as np
 from boostopt.backends.base import Deadline
 from boostopt.boosting.collected import Collected, Entered
 from boostopt.boosting.history import History
-from boostopt.boosting.looks import Glance, Looking, count_of
+from boostopt.boosting.looks import COLUMNS, CONVERGED, Glance, Looking, count_of
 from boostopt.boosting.options import OPTIONS, BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.progress_line import progress_line
@@ -34,11 +34,14 @@ from boostopt.threads import one_thread
 FINEST = 1e-5
 """The finest accuracy that looks are for: weights of examples are rounded to 2^-20 of the largest."""
 
+LARGEST = 100_000_000
+"""Margins of all hypotheses up to which steps in floating point go on where looks end."""
+
 SERVED = ("max_rounds", "time_limit", "columns_per_round", "at_zero", "checkpoint_rounds", "progress")
 """The options that runs of looks know, or that say nothing to them; others are for steps in floating point."""
 
 
-def by_looks(problem: Problem, oracle: Oracle, options: BoostOptions) -> Run | None:
+def by_looks(problem: Problem, oracle: Oracle, options: BoostOptions) -> LookedRun | None:
     """Return the run of a problem by looks at the rows; None where these do not serve.
 
     They serve Newton steps over an oracle of rows: for a smooth regularizer, a sum over the examples that knows these
@@ -48,6 +51,18 @@ def by_looks(problem: Problem, oracle: Oracle, options: BoostOptions) -> Run | N
         return None
     rows = oracle.rows
     return None if rows is None else LookedRun.of(problem, oracle, options)
+
+
+def going_on(run: LookedRun, options: BoostOptions) -> BoostOptions:
+    """Return the options of a run that goes on where looks have ended."""
+    most, limit = options.max_rounds, options.time_limit
+    return replace(
+        options,
+        start=run,
+        columns_per_round=max(options.columns_per_round, COLUMNS),
+        max_rounds=None if most is None else max(most - run.rounds, 1),
+        time_limit=None if limit is None else max(limit - run.looks[-1].seconds, 1e-3),
+    )
 
 
 def _serve(problem: Problem, options: BoostOptions) -> bool:
@@ -103,6 +118,11 @@ class LookedRun(Run):
 
     def __reduce__(self) -> Any:
         return Run, (self.record, self.w, self.final_weights, True)
+
+    @property
+    def unfinished(self) -> bool:
+        """Whether steps in floating point are to go on from here."""
+        return self._reason == CONVERGED and self._oracle.N * len(self._hypotheses) <= LARGEST
 
     @property
     def problem(self) -> Problem:

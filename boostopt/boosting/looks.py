@@ -63,6 +63,12 @@ DOUBT = 0.02
 PATIENCE = 5
 """Looks in a row in which D has not risen as far as values tell, after which the level ends."""
 
+STALLED = 100
+"""Looks in which the gap over the class has fallen by less than a tenth, after which whole numbers tell no more."""
+
+CONVERGED = "converged: whole numbers tell no better weights"
+"""Why a run of looks ends whose numbers are too coarse for it."""
+
 
 @dataclass(frozen=True)
 class Glance:
@@ -335,7 +341,7 @@ class Looking:
         """Look at some rows, beginning with weights, and return where that ends."""
         self.ends, self.reason = Ends(), ""
         seen, level, count = looks.at(self.splits, W), self.level, 0
-        waited = 0
+        waited, least, nearer = 0, math.inf, 0
         while True:
             look = self._looked(looks, seen, level)
             count += 1
@@ -348,11 +354,13 @@ class Looking:
             solved = self._gap(look) <= SOLVED * self.problem.epsilon * 2.0**level
             new = self._joined(look)
             moved, value = self._moved(looks, look) if waited < PATIENCE or new else (None, look.law.value)
+            if self.ends.gap < 0.9 * least:
+                least, nearer = self.ends.gap, count
+            if (moved is None and level == 0 and not new) or count - nearer > STALLED:
+                self.reason = CONVERGED
+                return self._grown(self.ends.W if self.ends.W is not None else seen.W)
             if moved is not None:
                 seen = moved
-            elif level == 0 and not new:
-                self.reason = "converged: whole numbers tell no better weights"
-                return self._grown(self.ends.W if self.ends.W is not None else seen.W)
             else:
                 seen.W = self._grown(seen.W)
             next_level = min(max(level - 1, 0) if solved or moved is None else level, self._level(seen))

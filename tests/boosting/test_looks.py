@@ -15,8 +15,9 @@ import pytest
 from boostopt import Run, boost, verify
 from boostopt.authoring import COUNT, POSITIVE, CappedSimplex, PowerDivergence, parameter, prototype
 from boostopt.backends.base import Deadline
+from boostopt.boosting import looked as looked_module
 from boostopt.boosting import looks
-from boostopt.boosting.looked import LookedRun, below
+from boostopt.boosting.looked import LookedRun, below, going_on
 from boostopt.boosting.looks import Glance, Looking, whole
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.pages import page_of
@@ -249,6 +250,22 @@ def test_what_looks_do_not_know_is_done_in_floating_point(
     options: dict[str, Any] = {"nu": 100.0, "epsilon": 0.05, **how}
     run = boost("erlpboost", binned(1), update="newton", **options)
     assert type(run) is Run and run.class_certificate.lower <= run.class_certificate.upper
+
+
+def test_where_whole_numbers_tell_no_more_steps_in_floating_point_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    oracle = binned(6302, 26, 0.0)
+    how: dict[str, Any] = {"nu": 1.0145286969499367, "epsilon": 0.001, "update": "newton"}
+    run = boost("lpboost", oracle, **how)
+    assert type(run) is Run and run.class_certificate.gap <= 0.001 and run.reason.startswith("direct")
+    ended = boost("lpboost", oracle, time_limit=1e-9, **how)
+    assert isinstance(ended, LookedRun)
+    monkeypatch.setattr(looked_module, "LARGEST", 0)
+    coarse = looked(oracle, "lpboost", epsilon=0.001, nu=how["nu"])
+    (low, high), (lower, upper) = ranges(coarse), proved(coarse, oracle)
+    assert coarse.reason == "converged: whole numbers tell no better weights" and low <= lower and upper <= high
+    assert high - low > 0.001 and max(low, ranges(run)[0]) <= min(high, ranges(run)[1])
+    limited = going_on(coarse, BoostOptions(max_rounds=coarse.rounds + 7, time_limit=1000.0))
+    assert limited.max_rounds == 7 and 0 < needed(limited.time_limit, "seconds") < 1000.0 and limited.start is coarse
 
 
 def test_other_oracles_and_multiplicities_are_asked() -> None:
