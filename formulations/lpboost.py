@@ -69,6 +69,7 @@ class LPBoost(Formulation[Parameters]):
     Parameters = Parameters
     stopping_rules = ("direct", "optimum")
     final_weights = "program"
+    smoothed_as = "erlpboost"
 
     def regularizer(self, p: Parameters, examples: Examples) -> Cap:
         return Cap(CappedSimplex(examples.c, p.nu))

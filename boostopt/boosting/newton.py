@@ -6,7 +6,8 @@ r_n being 1 / f_n''(d_n) between the ends of the box, and 0 at them.
 
 The quadratic model is maximized over the simplex, and the slope of D along the way to its maximizer says how far to go.
 The entropy is as strong as the gap over the class is wide: with eta for the final accuracy from the beginning nearly
-all curvature would be that of a few examples. A cap without an entropy gets that of ERLPBoost for its accuracy.
+all curvature would be that of a few examples. Where F is not smooth the programs are of the formulation that smooths it
+for its accuracy.
 """
 
 from __future__ import annotations

@@ -22,7 +22,6 @@ from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, Program
 from boostopt.programs.progress import Progress
 from boostopt.regularizers.base import ConjugatePoint, Regularizer
-from boostopt.regularizers.cap import Cap
 from boostopt.shapes import Array, Float
 
 EPSILON = 0.01
@@ -113,7 +112,7 @@ class Problem:
         U = np.full((len(np.asarray(c)), page.columns or 1), -1, dtype=np.int8)
         first = page.bind(U, c=c, d0=d0, **{**settings, **anew})
         F, G = first.regularizer, first.edge_function
-        smoothed = update == "newton" and isinstance(F, Cap) and np.array_equal(F.domain.c, first.examples.c)
+        smoothed = update == "newton" and bool(page.smoothed_as)
         if update in CORRECTIVE and F.strong_convexity == 0.0 and not smoothed:
             raise OptionError(
                 f"update={update!r} needs a regularizer that is strongly convex, and that of {page.name} with these "
@@ -176,22 +175,20 @@ class Problem:
     @property
     def levels(self) -> int:
         """The highest level of Newton steps, whose eta is 2^-level of the problem's and at least 1/2."""
-        page, p = self._smooth
-        if self.update != "newton" or "eta" not in page.parameters:
+        if self.update != "newton":
             return 0
-        return max(math.floor(math.log2(2.0 * p.eta)), 0)
+        page, p = self._smooth
+        return max(math.floor(math.log2(2.0 * p.eta)), 0) if "eta" in page.parameters else 0
 
     @cached_property
     def _smooth(self) -> tuple[Formulation[Any], Any]:
-        """The formulation and the parameters of the programs that Newton steps are of.
-
-        Its own; for a cap those of ERLPBoost, whose entropy costs at most half of epsilon.
-        """
-        F, examples = self.F, self.examples
-        if not isinstance(F, Cap):
+        """The formulation and the parameters of the programs that Newton steps are of."""
+        if not self.page.smoothed_as:
             return self.page, self.first.parameters
-        twin: Formulation[Any] = get_formulation("erlpboost")
-        bound = twin.bind(self.first.margins, c=examples.c, d0=examples.d0, nu=F.domain.nu, epsilon=self.epsilon)
+        twin: Formulation[Any] = get_formulation(self.page.smoothed_as)
+        shared = {name: value for name, value in vars(self.first.parameters).items() if name in twin.parameters}
+        examples = self.examples
+        bound = twin.bind(self.first.margins, c=examples.c, d0=examples.d0, **{**shared, "epsilon": self.epsilon})
         return twin, bound.parameters
 
     @cached_property
@@ -245,7 +242,7 @@ class Problem:
 
 
 def _check_newton(page: Formulation[Any], F: Regularizer, G: EdgeFunction, smoothed: bool) -> None:
-    """Raise OptionError where Newton steps have no meaning; a cap is smoothed by an entropy."""
+    """Raise OptionError where Newton steps have no meaning."""
     terms = F.pointwise()
     if not smoothed and (terms is None or not terms.on_simplex):
         raise OptionError(

@@ -70,6 +70,9 @@ class Formulation(ABC, Generic[P]):
     """The move of boosting when a hypothesis has come: "total" solves the program over all hypotheses; "step",
     "line_search" and "program" mix the newest one in, or raise its weight where edges are bounded; "projection" adds a
     step of it; "reweighting" sets d by a rule of the page's own, which states no program."""
+    smoothed_as: ClassVar[str] = ""
+    """Name of the formulation with F smoothed for epsilon, through whose programs Newton steps go where F is not smooth
+    itself; its parameters have the same names."""
     ends: ClassVar[tuple[str, ...]] = ()
     """Beginnings of the reasons of runs that have kept what the algorithm promises, beside those of its rules."""
 

@@ -122,10 +122,10 @@ def test_lpboost_takes_the_entropy_of_its_accuracy_and_so_its_bound_of_rounds(se
     assert run.record.state.value == pytest.approx(run.record.state.soft_margin, abs=1e-12)
 
 
-def test_a_cap_of_other_multiplicities_has_no_entropy_to_take() -> None:
+def test_a_page_that_names_no_smooth_twin_has_no_entropy_to_take() -> None:
     page = prototype(
-        "costly",
-        lambda p, examples: Cap(CappedSimplex(examples.c * np.linspace(1.0, 2.0, examples.N), p.nu)),
+        "plain",
+        lambda p, examples: Cap(CappedSimplex(examples.c, p.nu)),
         nu=parameter("the least number of examples", COUNT),
     )
     with pytest.raises(OptionError, match=r'needs a regularizer that is strongly convex.*take update="total"'):
