@@ -52,7 +52,7 @@ nitpick_ignore_regex = [
     ("py:.*", r"(?!boostopt\.).*"),
     (
         "py:class",
-        r"boostopt\.(programs\.\w+\.(P|Page)|margins\.Rows|comparison\.\w+\.(Run|Score|Mean|Settings))",
+        r"boostopt\.(programs\.\w+\.(P|Page)|margins\.Rows|rows\.\w+\.\w+|comparison\.\w+\.(Run|Score|Mean|Settings))",
     ),
 ]
 
