@@ -59,9 +59,14 @@ class Buckets:
         """The mean margin of each of them."""
         return self.sums[self.live] / (self.c * ONE)
 
+    @cached_property
+    def so_far(self) -> Int[Array, " buckets"]:
+        """The examples in each bucket and below."""
+        return np.cumsum(self.found)
+
     def reached(self, nu: Fraction) -> int:
         """Return in which bucket the nu smallest margins end; one more than there are where they are all."""
-        return int(np.searchsorted(np.cumsum(self.found), math.floor(nu), side="right"))
+        return int(np.searchsorted(self.so_far, math.floor(nu), side="right"))
 
     def soft_margin(self, nu: Fraction) -> Fraction:
         """Return a number not above the mean of the nu smallest margins, and above it by less than a bucket's share.
@@ -69,7 +74,7 @@ class Buckets:
         All margins below the bucket in which the count is reached are summed exactly. Of that bucket the sum of the
         smallest is at least as many times its lower end, and at least its whole sum less the others at its upper end.
         """
-        so_far, b = np.cumsum(self.found), self.reached(nu)
+        so_far, b = self.so_far, self.reached(nu)
         below = Fraction(int(self.sums[:b].sum()))
         if b == len(so_far):
             return below / (nu * ONE)

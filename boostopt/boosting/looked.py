@@ -13,12 +13,12 @@ import numpy as np
 
 from boostopt.backends.base import Deadline
 from boostopt.boosting.collected import Collected, Entered
-from boostopt.boosting.history import History
 from boostopt.boosting.looks import COLUMNS, CONVERGED, Glance, Looking, count_of
 from boostopt.boosting.options import OPTIONS, BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.progress_line import progress_line
 from boostopt.boosting.record import Record
+from boostopt.boosting.resume import initial_record, majority_of
 from boostopt.boosting.run import Run
 from boostopt.boosting.soft_margin import ClassCertificate
 from boostopt.boosting.state import Bounds, State
@@ -27,8 +27,8 @@ from boostopt.errors import needed
 from boostopt.oracles.base import Column, Hypothesis, Oracle
 from boostopt.oracles.rows_oracle import RowsOracle
 from boostopt.rows.kernels import ONE
+from boostopt.rows.rows import Rows
 from boostopt.shapes import Array, Float
-from boostopt.sources import text_digest
 from boostopt.threads import one_thread
 
 FINEST = 1e-5
@@ -49,8 +49,8 @@ def by_looks(problem: Problem, oracle: Oracle, options: BoostOptions) -> LookedR
     """
     if problem.update != "newton" or not isinstance(oracle, RowsOracle) or not _serve(problem, options):
         return None
-    rows = oracle.rows
-    return None if rows is None else LookedRun.of(problem, oracle, options)
+    rows, nu = oracle.rows, count_of(problem)
+    return None if rows is None or nu is None else LookedRun.of(problem, oracle, rows, nu, options)
 
 
 def going_on(run: LookedRun, options: BoostOptions) -> BoostOptions:
@@ -70,7 +70,6 @@ def _serve(problem: Problem, options: BoostOptions) -> bool:
     default, examples = BoostOptions(), problem.examples
     return (
         all(getattr(options, name) == getattr(default, name) for name in OPTIONS if name not in SERVED)
-        and count_of(problem) is not None
         and not any(isinstance(value, np.ndarray) for value in vars(problem.first.parameters).values())
         and np.array_equal(examples.d0, examples.c / examples.c.sum())
         and problem.page.final_weights == "program"
@@ -91,16 +90,15 @@ class LookedRun(Run):
     def __init__(
         self, problem: Problem, oracle: RowsOracle, looking: Looking, trace: Trace, hypotheses: Sequence[Hypothesis]
     ) -> None:
-        ends = looking.ends
-        W = needed(ends.W, "weights")
-        self.w = np.concatenate([W, np.zeros(len(hypotheses) - len(W), W.dtype)]) / ONE
+        self.w = looking.weights / ONE
         self.final_weights, self.loaded = "program", False
         self.looks: Sequence[Glance] = tuple(looking.glances)
-        self._problem, self._oracle, self._ends, self._trace = problem, oracle, ends, trace
+        self._problem, self._oracle, self._rows, self._trace = problem, oracle, looking.rows, trace
+        self._ends = looking.ends
         self._hypotheses, self._reason = hypotheses, looking.reason
 
     @classmethod
-    def of(cls, problem: Problem, oracle: RowsOracle, options: BoostOptions) -> LookedRun:
+    def of(cls, problem: Problem, oracle: RowsOracle, rows: Rows, nu: float, options: BoostOptions) -> LookedRun:
         """Look until both ends are near enough, or a limit is reached."""
         trace, deadline = Trace([]), Deadline.after(options.time_limit)
         with one_thread(), progress_line(options.progress, problem.page.name) as show:
@@ -111,8 +109,7 @@ class LookedRun(Run):
                 if show is not None:
                     show(row)
 
-            rows = needed(oracle.rows, "rows")
-            looking = Looking(problem, rows, oracle.reflexive, options, deadline, seen)
+            looking = Looking(problem, rows, nu, oracle.reflexive, options, deadline, seen)
             looking.run()
         return cls(problem, oracle, looking, trace, [oracle.hypothesis(split) for split in looking.splits])
 
@@ -146,8 +143,7 @@ class LookedRun(Run):
 
     @property
     def majority(self) -> int:
-        oracle = self._oracle
-        return 1 if oracle.y is None or float(oracle.c @ oracle.y) >= 0.0 else -1
+        return majority_of(self._oracle)
 
     @cached_property
     def class_certificate(self) -> ClassCertificate:
@@ -159,9 +155,8 @@ class LookedRun(Run):
     def _distribution(self) -> Float[Array, " N"]:
         """The distribution that proves the upper end, rounded to float64."""
         proof = needed(self._ends.proof, "an upper end")
-        rows = needed(self._oracle.rows, "rows")
-        kept = rows.scores(proof.splits, proof.W)
-        return rows.weights(kept, proof.law.window, proof.law.table) / proof.law.total
+        kept = self._rows.scores(proof.splits, proof.W)
+        return self._rows.weights(kept, proof.law.window, proof.law.table) / proof.law.total
 
     @property
     def record(self) -> Record:
@@ -181,19 +176,12 @@ class LookedRun(Run):
         bounds = Bounds(last.edge, last.smallest_edge, last.smallest_edge, upper=upper, d=certificate.d)
         value = problem.value(at, self.w)
         state = State(self.rounds, self.w, m, at.d, value, -1.0, bounds).judged(problem.goal, collected)
-        return Record(
-            problem=problem,
+        return replace(
+            initial_record(problem, oracle, BoostOptions(history=False)),
             collected=collected,
             state=replace(state, solved_edge=bounds.smallest_edge),
-            history=History(False),
             trace=self._trace,
-            oracle=str(oracle),
-            digest=oracle.digest,
-            oracle_state=oracle.state(),
-            guarantee=None,
-            majority=self.majority,
             reason=self._reason,
-            page_digest=text_digest(problem.page.stated_in),
         )
 
 

@@ -26,11 +26,12 @@ import numpy as np
 from boostopt.backends.base import Deadline
 from boostopt.boosting.buckets import Buckets, Law, law_of
 from boostopt.boosting.interrupts import Interrupts
-from boostopt.boosting.newton import OVERSHOT, SOLVED, USEFUL
+from boostopt.boosting.moves import alone
+from boostopt.boosting.newton import OVERSHOT, SOLVED, USEFUL, less_mean, newton_target
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.simplex_qp import simplex_maximizer
 from boostopt.errors import needed
+from boostopt.oracles.ranking import leading_of_each
 from boostopt.programs.program import Examples
 from boostopt.regularizers.base import Regularizer
 from boostopt.regularizers.cap import Cap
@@ -236,9 +237,8 @@ class Looks:
     def curvature(self, seen: Seen, law: Law, splits: Sequence[Split]) -> Float[Array, "t t"]:
         """Return minus the Hessian of D with respect to the weights of some hypotheses."""
         G = self.rows.gram(seen.kept, law.window, law.curved, splits)
-        of_r, r = G[-1, :-1], G[-1, -1]
-        unit = law.unit / self._copies
-        return unit * (G[:-1, :-1] - np.outer(of_r, of_r) / r) if r > 0.0 else np.zeros((len(splits), len(splits)))
+        r = float(G[-1, -1])
+        return law.unit / self._copies * less_mean(G[:-1, :-1], G[-1, :-1], r) if r > 0.0 else G[:-1, :-1]
 
     def _buckets(self, kept: Kept, window: Window) -> Buckets:
         return Buckets(window, *self.rows.counts(kept, window))
@@ -258,12 +258,26 @@ class Looks:
 
 @dataclass(frozen=True, eq=False)
 class Look:
-    """A look at the weights w, with the edges of the class under d(w)."""
+    """A look at the weights w, with the edges of the class under d(w).
+
+    Attributes
+    ----------
+    seen, level, law
+        The margins of w, the level of the program, and the weights of the examples there.
+    edges, reach
+        The edges of the class times Q: of h = 1 above each threshold, and of the better direction that the class has.
+    """
 
     seen: Seen
     level: int
     law: Law
     edges: Int[Array, " thresholds"]
+    reach: Int[Array, " thresholds"]
+
+    @property
+    def largest(self) -> Fraction:
+        """The largest edge of the class under d(w), exactly."""
+        return Fraction(int(self.reach.max()), self.law.total)
 
     @property
     def w(self) -> Float[Array, " t"]:
@@ -280,6 +294,8 @@ class Looking:
         What is boosted.
     rows
         The examples.
+    nu
+        The count of the cap, as `count_of` says.
     reflexive
         Whether negations belong to the class.
     options
@@ -309,45 +325,49 @@ class Looking:
         self,
         problem: Problem,
         rows: Rows,
+        nu: float,
         reflexive: bool,
         options: BoostOptions,
         deadline: Deadline,
         show: Callable[[Glance], None],
     ) -> None:
-        self.problem, self.rows, self.reflexive, self.show = problem, rows, reflexive, show
+        self.problem, self.rows, self.nu, self.reflexive, self.show = problem, rows, nu, reflexive, show
         self.most, self.columns, self.deadline = options.max_rounds, max(options.columns_per_round, COLUMNS), deadline
         self.splits = list[Split]()
         self.glances = list[Glance]()
         self.ends = Ends()
         self.reason = ""
         self.level, self.rounds = problem.levels, 0
-        self._known = dict[Split, int]()
+        self._known = set[Split]()
         self._began = time.perf_counter()
 
     def run(self) -> None:
         """Look until both ends are near enough, or a limit is reached, or the user stops."""
         with Interrupts() as interrupts:
-            weights, total = np.zeros(0, np.int64), self.rows.total
-            nu = needed(count_of(self.problem), "a cap c / nu")
+            total = self.rows.total
             for size in SAMPLES:
                 if self.rows.n >= 2 * size:
-                    sample = Looks(self.problem, self.rows.every(self.rows.n // size), nu, total)
-                    weights = self._over(sample, weights, interrupts)
-            looks = Looks(self.problem, self.rows, nu, total)
-            self._over(looks, weights, interrupts)
+                    self._over(Looks(self.problem, self.rows.every(self.rows.n // size), self.nu, total), interrupts)
+            looks = Looks(self.problem, self.rows, self.nu, total)
+            self._over(looks, interrupts)
         self.ends = replace(self.ends, lower=looks.soft_margin(needed(self.ends.kept, "margins")))
 
-    def _over(self, looks: Looks, W: Int[Array, " t"], interrupts: Interrupts) -> Int[Array, " u"]:
-        """Look at some rows, beginning with weights, and return where that ends."""
+    @property
+    def weights(self) -> Int[Array, " t"]:
+        """The weights of all hypotheses, whole numbers: those of the best soft margin; none before the first."""
+        return self._grown(np.zeros(0, np.int64) if self.ends.W is None else self.ends.W)
+
+    def _over(self, looks: Looks, interrupts: Interrupts) -> None:
+        """Look at some rows, beginning with the weights that others gave."""
+        seen, level, count = looks.at(self.splits, self.weights), self.level, 0
         self.ends, self.reason = Ends(), ""
-        seen, level, count = looks.at(self.splits, W), self.level, 0
         waited, least, nearer = 0, math.inf, 0
         while True:
             look = self._looked(looks, seen, level)
             count += 1
             if reason := self._end(look, looks.rows is self.rows, interrupts):
                 self.reason = reason
-                return self._grown(self.ends.W if self.ends.W is not None else seen.W)
+                return
             if count == 1 and self._level(seen) > level:
                 level = self._level(seen)  # a sample was more content than all rows are
                 continue
@@ -358,7 +378,7 @@ class Looking:
                 least, nearer = self.ends.gap, count
             if (moved is None and level == 0 and not new) or count - nearer > STALLED:
                 self.reason = CONVERGED
-                return self._grown(self.ends.W if self.ends.W is not None else seen.W)
+                return
             if moved is not None:
                 seen = moved
             else:
@@ -373,17 +393,18 @@ class Looking:
         law, before = looks.law(seen, level), time.perf_counter()
         edges = looks.edges(seen, law)
         seconds = time.perf_counter() - before
+        look = Look(seen, level, law, edges, np.abs(edges) if self.reflexive else edges)
         if len(seen.W):
             self.ends = self.ends.risen(seen)
-        largest = int((np.abs(edges) if self.reflexive else edges).max())
-        proof = Proof(Fraction(largest, law.total), tuple(self.splits[: len(seen.W)]), seen.W, law)
+        upper = look.largest
+        proof = Proof(upper, tuple(self.splits[: len(seen.W)]), seen.W, law)
         self.ends = self.ends.lowered(proof)
         glance = Glance(
             looks.rows.n,
             len(seen.W),
             int(np.count_nonzero(seen.W)),
             level,
-            largest / law.total,
+            float(upper),
             law.value,
             float(self.ends.lower),
             self.ends.upper,
@@ -394,7 +415,7 @@ class Looking:
         if looks.rows is self.rows and len(seen.W):
             self.rounds += 1
             self.show(glance)
-        return Look(seen, level, law, edges)
+        return look
 
     def _end(self, look: Look, at_all: bool, interrupts: Interrupts) -> str:
         """Return why a run of looks ends, "" if it goes on."""
@@ -413,29 +434,22 @@ class Looking:
     def _level(self, seen: Seen) -> int:
         """Return the level that the gap of some weights over the class asks for, as in `newton`."""
         gap = self.ends.upper - float(seen.lower)
-        if not 0.0 < gap < math.inf:
-            return 0 if gap <= 0.0 else self.problem.levels
-        return min(max(math.ceil(math.log2(gap / self.problem.epsilon)), 0), self.problem.levels)
+        return self.problem.level_of(gap) if gap > 0.0 else 0
 
     def _gap(self, look: Look) -> float:
         """Return the gap of the program of a look over the class."""
-        largest = int((np.abs(look.edges) if self.reflexive else look.edges).max())
-        return largest / look.law.total + look.law.of_d - look.law.value
+        return float(look.largest) + look.law.of_d - look.law.value
 
     def _joined(self, look: Look) -> bool:
         """Take the best hypotheses of some features in that may be of use, and return whether there are any."""
-        free = np.abs(look.edges) if self.reflexive else look.edges
-        largest = np.maximum.reduceat(free, self.rows.starts)
-        mine = self._edges(look)
+        mine, before = self._edges(look), len(self.splits)
         least = float(mine.max(initial=-2.0)) - USEFUL * self.problem.epsilon * 2.0**look.level
-        ends, before = np.append(self.rows.starts[1:], len(free)), len(self.splits)
-        for k in np.argsort(-largest, kind="stable")[: self.columns].tolist():
-            if self.splits and largest[k] / look.law.total < least:
+        for i in leading_of_each(look.reach, self.rows.starts, self.columns):
+            if before and look.reach[i] / look.law.total < least:
                 break
-            i = int(self.rows.starts[k] + np.argmax(free[self.rows.starts[k] : ends[k]]))
             split = self.rows.split(i, -1 if look.edges[i] < 0 and self.reflexive else 1)
             if split not in self._known:
-                self._known[split] = len(self.splits)
+                self._known.add(split)
                 self.splits.append(split)
         return len(self.splits) > before
 
@@ -449,17 +463,18 @@ class Looking:
         w, edges = self._grown(look.seen.W) / ONE, self._edges(look)
         q = int(edges.argmax())
         if not w.any():
-            return looks.at(self.splits, whole(np.eye(len(w))[q])), math.inf
-        part = np.flatnonzero((w > 0.0) | (edges >= edges[w > 0.0].max() - USEFUL * self.problem.epsilon))
-        target = np.zeros(len(w))
-        H = looks.curvature(look.seen, look.law, [self.splits[k] for k in part.tolist()])
-        target[part] = simplex_maximizer(H, edges[part] + H @ w[part])
+            return looks.at(self.splits, whole(alone(len(w), q))), math.inf
+
+        def curved(part: Int[Array, " p"]) -> Float[Array, "p p"]:
+            return looks.curvature(look.seen, look.law, [self.splits[k] for k in part.tolist()])
+
+        target = newton_target(w, edges, USEFUL * self.problem.epsilon, curved)
         slope, steepest = float(edges @ (target - w)), float(edges[q] - edges @ w)
         # The step of theorem A: the margins of two hypotheses differ by 2 at most.
         share = min(looks.softness(look.level) * steepest / 4.0, 1.0)
         best, value = self._searched(looks, look, w, target - w, slope)
         if value < look.law.value + 0.5 * share * steepest and share > 0.0:
-            step = looks.at(self.splits, whole(w + share * (np.eye(len(w))[q] - w)))
+            step = looks.at(self.splits, whole(w + share * (alone(len(w), q) - w)))
             if (its := looks.law(step, look.level).value) > value:
                 best, value = step, its
         return best, value

@@ -59,6 +59,12 @@ class Move:
         """The weights so far, 0 for what has joined."""
         return self.state.weights(self.collected.t)
 
+    def mixed(self, alpha: float) -> tuple[Float[Array, " t"], Float[Array, " N"]]:
+        """Return (w, Uw) with the newest hypothesis mixed in by a weight alpha."""
+        w = (1.0 - alpha) * self.w
+        w[self.q] += alpha
+        return w, self.state.m + alpha * (self.u - self.state.m)
+
 
 class Update(ABC):
     """A way to move; it changes nothing but what it returns."""

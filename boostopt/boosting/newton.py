@@ -13,6 +13,7 @@ for its accuracy.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -25,7 +26,7 @@ from boostopt.boosting.updates import Mixing, corrective_weight
 from boostopt.errors import needed
 from boostopt.margins import Margins
 from boostopt.regularizers.base import ConjugatePoint, Regularizer
-from boostopt.shapes import Array, Float
+from boostopt.shapes import Array, Float, Int
 
 OVERSHOT, SHORTER = 0.3, 6
 """The slope of D at the end of a step may be as steep downwards as this share of what it was upwards at its beginning;
@@ -34,8 +35,8 @@ else the step is made shorter, so often at most."""
 USEFUL = 0.25
 """Share of the accuracy by which an edge may lie below the best one in use, and its hypothesis take part in a step."""
 
-LEVEL = "level"
-"""Name, in the memory of a run, of the level of its program."""
+LEVEL, VALUE = "level", "value"
+"""Names, in the memory of a run, of the level of its last program, and of D(w) there."""
 
 SOLVED = 0.25
 """Share of the accuracy of a level that its program's gap is below when it counts as solved."""
@@ -66,32 +67,28 @@ class Newton(Mixing):
         least = F.conjugate_at(-its_m)
         if there.value > least.value:
             w, m, there = its_w, its_m, least
-        return replace(self.moved(move, w, m), d=there.d, memory={**move.state.memory, LEVEL: float(level)})
+        memory = {**move.state.memory, LEVEL: float(level), VALUE: -there.value}
+        return replace(self.moved(move, w, m), d=there.d, memory=memory)
 
     def risen(self, before: State, after: State, rise: float) -> bool:
         """Return whether D has risen, or another program has come."""
-        level = after.memory.get(LEVEL)
-        if not isinstance(level, float) or before.memory.get(LEVEL) != level:
-            return True
-        F = self.at_level(int(level))
-        return F.conjugate_at(-after.m).value < F.conjugate_at(-before.m).value - rise
+        stood, stands = _remembered(before), _remembered(after)
+        return stood is None or stands is None or stood[0] != stands[0] or stands[1] > stood[1] + rise
 
     def _level(self, state: State) -> int:
         """Return which program is next, the oracle having answered to d(w) of the last one."""
         gap = state.bounds.upper - state.soft_margin
-        epsilon, highest = self.problem.epsilon, self.problem.levels
-        level = min(max(math.ceil(math.log2(gap / epsilon)), 0), highest) if 0.0 < gap < math.inf else highest
-        before = state.memory.get(LEVEL)
-        if not isinstance(before, float):
+        level = self.problem.level_of(gap if gap > 0.0 else math.inf)
+        before = _remembered(state)
+        if before is None:
             return level
-        last = int(before)
-        solved = state.bounds.edge + self._gap(last, state) <= SOLVED * epsilon * 2.0**last
+        last, value = before
+        # With the largest edge of the class, F(d) - D(w) is the gap of the program.
+        solved = (
+            state.bounds.edge + (self.at_level(last).value(state.d) - value)
+            <= SOLVED * self.problem.epsilon * 2.0**last
+        )
         return min(level, max(last - 1, 0) if solved else last)
-
-    def _gap(self, level: int, state: State) -> float:
-        """Return F(d) - D(w) of a level; with the largest edge of the class that is its program's gap."""
-        F = self.at_level(level)
-        return F.value(state.d) + F.conjugate_at(-state.m).value
 
     def at_level(self, level: int) -> Regularizer:
         """Return F of a level."""
@@ -100,30 +97,43 @@ class Newton(Mixing):
         return self._made[level]
 
 
+def _remembered(state: State) -> tuple[int, float] | None:
+    """Return the level of the last program and D(w) there; None before the first Newton step."""
+    level, value = state.memory.get(LEVEL), state.memory.get(VALUE)
+    return (int(level), value) if isinstance(level, float) and isinstance(value, float) else None
+
+
 def newton_weights(
     F: Regularizer, U: Margins, w: Float[Array, " t"], m: Float[Array, " N"], at: ConjugatePoint, near: float
 ) -> tuple[Float[Array, " t"], Float[Array, " N"]]:
-    """Return (w, Uw) after a Newton step from w with the margins m, at = F.conjugate_at(-m).
-
-    Hypotheses take part that are in use, or whose edge is above the best one in use less `near`.
-    """
+    """Return (w, Uw) after a Newton step from w with the margins m, at = F.conjugate_at(-m)."""
     edges = U.edges(at.d)
-    part = np.flatnonzero((w > 0.0) | (edges >= edges[w > 0.0].max() - near))
-    H = curvature(F, U.take_columns(part), at.d)
-    target = np.zeros(len(w))
-    target[part] = simplex_maximizer(H, edges[part] + H @ w[part])
+    target = newton_target(w, edges, near, lambda part: curvature(F, U.take_columns(part), at.d))
     w = w + _length(F, m, U.margins(target - w), float(edges @ (target - w))) * (target - w)
     w[w < IDLE] = 0.0
     w /= w.sum()
     return w, U.margins(w)
 
 
+def newton_target(
+    w: Float[Array, " t"],
+    edges: Float[Array, " t"],
+    near: float,
+    curved: Callable[[Int[Array, " p"]], Float[Array, "p p"]],
+) -> Float[Array, " t"]:
+    """Return where the quadratic model of D at w is largest, over the hypotheses that take part.
+
+    These are in use, or their edge is above the best one in use less `near`; `curved` returns minus their Hessian.
+    """
+    part = np.flatnonzero((w > 0.0) | (edges >= edges[w > 0.0].max() - near))
+    H, target = curved(part), np.zeros(len(w))
+    target[part] = simplex_maximizer(H, edges[part] + H @ w[part])
+    return target
+
+
 def corrected_weights(F: Regularizer, move: Move, at: ConjugatePoint) -> tuple[Float[Array, " t"], Float[Array, " N"]]:
     """Return (w, Uw) after the step towards the newest hypothesis whose gain theory bounds."""
-    alpha = corrective_weight(F, move, at.d)
-    w = (1.0 - alpha) * move.w
-    w[move.q] += alpha
-    return w, move.state.m + alpha * (move.u - move.state.m)
+    return move.mixed(corrective_weight(F, move, at.d))
 
 
 def curvature(F: Regularizer, U: Margins, d: Float[Array, " N"]) -> Float[Array, "t t"]:
@@ -134,8 +144,12 @@ def curvature(F: Regularizer, U: Margins, d: Float[Array, " N"]) -> Float[Array,
     if len(inside) == 0:
         return np.zeros((U.t, U.t))
     free, r = U.take(inside), r[inside]
-    of_r = free.edges(r)
-    return free.gram(r) - np.outer(of_r, of_r) / float(r.sum())
+    return less_mean(free.gram(r), free.edges(r), float(r.sum()))
+
+
+def less_mean(gram: Float[Array, "t t"], of_r: Float[Array, " t"], r: float) -> Float[Array, "t t"]:
+    """Return U' (diag(r) - r r' / sum r) U of U' diag(r) U, U'r and sum r > 0."""
+    return gram - np.outer(of_r, of_r) / r
 
 
 def _length(F: Regularizer, m: Float[Array, " N"], moves: Float[Array, " N"], slope: float) -> float:

@@ -31,7 +31,7 @@ UPDATES = ("total", "newton", "step", "line_search", "program", "projection", "r
 """The moves of boosting when a hypothesis has come: see `Formulation.update`."""
 
 CORRECTIVE = ("newton", "step", "line_search", "program")
-"""The updates that move the weight of the newest hypothesis alone, or mix it in."""
+"""The updates that are no worse than mixing the newest hypothesis in, or that move its weight alone."""
 
 LEVELS = 7.0 / 3.0
 """By how much the rounds of all levels of Newton steps may exceed those of the last one: see theorem A."""
@@ -179,6 +179,12 @@ class Problem:
             return 0
         page, p = self._smooth
         return max(math.floor(math.log2(2.0 * p.eta)), 0) if "eta" in page.parameters else 0
+
+    def level_of(self, gap: float) -> int:
+        """Return the first level of Newton steps whose accuracy, 2^level epsilon, is not below a positive gap."""
+        if gap == math.inf:
+            return self.levels
+        return min(max(math.ceil(math.log2(gap / self.epsilon)), 0), self.levels)
 
     @cached_property
     def _smooth(self) -> tuple[Formulation[Any], Any]:

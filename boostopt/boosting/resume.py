@@ -51,9 +51,6 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions) -> R
     start = State(0, np.zeros(0), m, d, least, -1.0, _known(_oracles(oracle, options), problem))
     if problem.two_sided:
         start = replace(start, value=problem.value(problem.at(m), np.zeros(1)), soft_margin=0.0)
-    majority = 1
-    if oracle.y is not None:
-        majority = 1 if float(oracle.c @ oracle.y) >= 0.0 else -1
     record = Record(
         problem=problem,
         collected=Collected(N),
@@ -64,10 +61,15 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions) -> R
         digest=oracle.digest,
         oracle_state=oracle.state(),
         guarantee=guarantee,
-        majority=majority,
+        majority=majority_of(oracle),
         page_digest=text_digest(problem.page.stated_in),
     )
     return record if options.start is None else _continued(record, oracle, options.start.record)
+
+
+def majority_of(oracle: Oracle) -> int:
+    """Return the class of more examples, 1 where both have as many or nothing is known."""
+    return 1 if oracle.y is None or float(oracle.c @ oracle.y) >= 0.0 else -1
 
 
 def _guarantee(problem: Problem, oracle: Oracle, options: BoostOptions) -> float | None:

@@ -64,10 +64,8 @@ class Weighing(Mixing):
 
     def mixed(self, move: Move) -> State:
         alpha = self.weight(move)
-        w = (1.0 - alpha) * move.w
-        w[move.q] += alpha
         stuck = "no step raises the program: the newest hypothesis is no better than the mixture" if alpha == 0 else ""
-        return replace(self.moved(move, w, move.state.m + alpha * (move.u - move.state.m)), stuck=stuck)
+        return replace(self.moved(move, *move.mixed(alpha)), stuck=stuck)
 
     @abstractmethod
     def weight(self, move: Move) -> float:

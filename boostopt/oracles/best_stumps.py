@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from boostopt.oracles.base import Answer, Column, Query
-from boostopt.oracles.ranking import leading
+from boostopt.oracles.ranking import leading_of_each
 from boostopt.oracles.stump import Stump
 from boostopt.oracles.weights import scaled_weights
 from boostopt.shapes import Array, Bool, Float, Int, Int8
@@ -96,17 +96,14 @@ def _leading(
     edges = splits.edges(s)
     signs_free = np.abs(edges) if reflexive else edges
     stumps: list[tuple[Stump, Int8[Array, " N"], int]] = []
-    largest = np.maximum.reduceat(signs_free, starts)
-    stops = np.append(starts[1:], len(edges))
-    if count <= len(largest):
-        best = leading(largest, count)
-        places = [int(starts[k] + np.argmax(signs_free[starts[k] : stops[k]])) for k in best]
+    if count <= len(starts):
+        places = leading_of_each(signs_free, starts, count)
     else:
         places = np.argsort(-signs_free, kind="stable").tolist()
     for i in places:
         if len(stumps) == count:
             break
-        feature = int(splits.features[np.searchsorted(stops, i, side="right")])
+        feature = int(splits.features[np.searchsorted(starts, i, side="right") - 1])
         sign = -1 if reflexive and edges[i] < 0 else 1
         margins, edge = np.where(splits.above(i), sign * y, -sign * y).astype(np.int8), int(signs_free[i])
         if not any(edge == its_edge and np.array_equal(margins, other) for _, other, its_edge in stumps):

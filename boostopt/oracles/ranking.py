@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from boostopt.shapes import Array, Num
+from boostopt.shapes import Array, Int, Num
 
 
 def leading(values: Num[Array, " k"], count: int) -> list[int]:
@@ -14,3 +14,10 @@ def leading(values: Num[Array, " k"], count: int) -> list[int]:
     least = np.partition(values, -count)[-count] if count < len(values) else values.min()
     those = np.flatnonzero(values >= least)
     return [int(k) for k in those[np.argsort(-values[those], kind="stable")][:count]]
+
+
+def leading_of_each(values: Num[Array, " k"], starts: Int[Array, " groups"], count: int) -> list[int]:
+    """Return where the largest value of each group stands, of the `count` leading groups; groups begin at `starts`."""
+    stops = np.append(starts[1:], len(values))
+    groups = leading(np.maximum.reduceat(values, starts), count)
+    return [int(starts[k] + np.argmax(values[starts[k] : stops[k]])) for k in groups]

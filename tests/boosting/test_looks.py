@@ -16,7 +16,7 @@ from boostopt import Run, boost, verify
 from boostopt.authoring import COUNT, POSITIVE, CappedSimplex, PowerDivergence, parameter, prototype
 from boostopt.backends.base import Deadline
 from boostopt.boosting import looked as looked_module
-from boostopt.boosting import looks
+from boostopt.boosting import looks, newton
 from boostopt.boosting.looked import LookedRun, below, going_on
 from boostopt.boosting.looks import Glance, Looking, whole
 from boostopt.boosting.options import BoostOptions
@@ -103,7 +103,7 @@ def test_both_ends_hold_exactly_and_overlap_those_of_the_papers_update(page: str
 
 def told(problem: Problem, rows: Rows) -> str:
     """SHA-256 of all that a run of looks finds."""
-    looking = Looking(problem, rows, True, BoostOptions(), Deadline.after(None), lambda glance: None)
+    looking = Looking(problem, rows, 300.0, True, BoostOptions(), Deadline.after(None), lambda glance: None)
     looking.run()
     ends = looking.ends
     found = (ends.lower, needed(ends.proof, "a proof").upper, looking.splits, needed(ends.W, "weights").tolist())
@@ -202,7 +202,7 @@ def test_without_newtons_step_the_corrective_one_still_ends(monkeypatch: pytest.
     def useless(H: np.ndarray, g: np.ndarray) -> np.ndarray:
         return np.random.default_rng(len(g)).dirichlet(np.ones(len(g)))
 
-    monkeypatch.setattr(looks, "simplex_maximizer", useless)
+    monkeypatch.setattr(newton, "simplex_maximizer", useless)
     run = looked(binned(2), epsilon=0.3)
     low, high = ranges(run)
     assert high - low <= 0.3 and run.rounds <= run.most_rounds
