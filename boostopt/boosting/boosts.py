@@ -102,6 +102,11 @@ def boost(
     own = {name: value for name, value in keywords.items() if name in OPTIONS}
     parameters = {name: value for name, value in keywords.items() if name not in OPTIONS and value is not None}
     check_keywords("boost", parameters, BOOST, page)
+    options = replace(read_record("options", options), **own)
+    if rules is None and d0 is None and (run := by_looks(page, oracle, epsilon, update, parameters, options)):
+        if not run.unfinished:
+            return run
+        options = going_on(run, options)
     problem = Problem.of(page, oracle.c, d0, epsilon, update, parameters)
     if problem.edges.even and not oracle.reflexive:
         remedy = ", or leave out two_sided." if problem.two_sided else "."
@@ -109,14 +114,9 @@ def boost(
             f"edges without a sign, those of {page.name}, need a class that is closed under negation; this oracle's is "
             f"not. Make it with reflexive=True{remedy}"
         )
-    options = replace(read_record("options", options), **own)
     own_end = isinstance(page, Booster) and epsilon is None and rules is None
     stopping = () if own_end else _rules(problem, rules)
     _check_options(problem, options)
-    if rules is None and (run := by_looks(problem, oracle, options)) is not None:
-        if not run.unfinished:
-            return run
-        options = going_on(run, options)
     return _run(problem, oracle, make(problem, backend, options.stabilization.idle), stopping, options)
 
 

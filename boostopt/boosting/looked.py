@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -23,9 +23,11 @@ from boostopt.boosting.run import Run
 from boostopt.boosting.soft_margin import ClassCertificate
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Row, Trace
-from boostopt.errors import needed
+from boostopt.errors import BoostoptError, needed
 from boostopt.oracles.base import Column, Hypothesis, Oracle
 from boostopt.oracles.rows_oracle import RowsOracle
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.program import made_by_page
 from boostopt.rows.kernels import ONE
 from boostopt.rows.rows import Rows
 from boostopt.shapes import Array, Float
@@ -37,20 +39,70 @@ FINEST = 1e-5
 LARGEST = 100_000_000
 """Margins of all hypotheses up to which steps in floating point go on where looks end."""
 
+NONE = 1e-6
+"""Share of the examples below which those beside nu are none: all weights are equal then, and entropy costs nothing."""
+
 SERVED = ("max_rounds", "time_limit", "columns_per_round", "at_zero", "checkpoint_rounds", "progress")
 """The options that runs of looks know, or that say nothing to them; others are for steps in floating point."""
 
 
-def by_looks(problem: Problem, oracle: Oracle, options: BoostOptions) -> LookedRun | None:
-    """Return the run of a problem by looks at the rows; None where these do not serve.
+def by_looks(
+    page: Formulation[Any],
+    oracle: Oracle,
+    epsilon: float | None,
+    update: str | None,
+    settings: Mapping[str, Any],
+    options: BoostOptions,
+) -> LookedRun | None:
+    """Return the run of a formulation by looks at the rows; None where these do not serve.
 
     They serve Newton steps over an oracle of rows: for a smooth regularizer, a sum over the examples that knows these
     by their multiplicities alone, on a capped simplex, whose entropy costs at most half of an epsilon of 1e-5 or more.
+
+    Raises
+    ------
+    BoostoptError
+        The examples are out of reach for other steps, and a parameter is wrong.
     """
-    if problem.update != "newton" or not isinstance(oracle, RowsOracle) or not _serve(problem, options):
+    if update != "newton" or not isinstance(oracle, RowsOracle) or not _serve(settings, options):
         return None
-    rows, nu = oracle.rows, count_of(problem)
-    return None if rows is None or nu is None else LookedRun.of(problem, oracle, rows, nu, options)
+    rows = oracle.rows
+    if rows is None:
+        return None
+    try:
+        found = counted(page, rows.total, epsilon, settings)
+    except BoostoptError:
+        if oracle.remote:
+            raise
+        return None  # the problem of all examples tells what is wrong, or is one that two of them do not stand for
+    return None if found is None else LookedRun.of(*found, oracle, rows, options)
+
+
+def counted(
+    page: Formulation[Any], total: int, epsilon: float | None, settings: Mapping[str, Any]
+) -> tuple[Problem, float] | None:
+    """Return the problem of two examples that stand for so many, and nu; None where looks do not serve it.
+
+    One of the two stands for nu examples, which hold all weight at the cap, and the other one for all others. The
+    entropy then costs what it costs among all of them: it is largest there [theorem 13].
+    """
+
+    def made(c: Float[Array, " 2"]) -> Problem:
+        problem = Problem.of(page, c, None, epsilon, "newton", settings)
+        _ = problem.at(np.zeros(2)), problem.affordable
+        return problem
+
+    def of(one: float, other: float) -> Problem:
+        # A page may tell examples apart by numbers of its own, which do not fit to two of them.
+        return made_by_page(page.name, "regularizer", lambda: made(np.array([one, other])), Problem)
+
+    nu = count_of(of(total / 2, total / 2))
+    if nu is None:
+        return None
+    others = total - nu
+    problem = of(nu, others) if others > NONE * total else of(total / 2, total / 2)
+    fit = page.final_weights == "program" and problem.epsilon >= FINEST and problem.affordable
+    return (problem, nu) if fit else None
 
 
 def going_on(run: LookedRun, options: BoostOptions) -> BoostOptions:
@@ -65,17 +117,11 @@ def going_on(run: LookedRun, options: BoostOptions) -> BoostOptions:
     )
 
 
-def _serve(problem: Problem, options: BoostOptions) -> bool:
-    """Return whether looks know a problem and its options."""
-    default, examples = BoostOptions(), problem.examples
-    return (
-        all(getattr(options, name) == getattr(default, name) for name in OPTIONS if name not in SERVED)
-        and not any(isinstance(value, np.ndarray) for value in vars(problem.first.parameters).values())
-        and np.array_equal(examples.d0, examples.c / examples.c.sum())
-        and problem.page.final_weights == "program"
-        and problem.epsilon >= FINEST
-        and problem.affordable
-    )
+def _serve(settings: Mapping[str, Any], options: BoostOptions) -> bool:
+    """Return whether looks know the options, and no parameter tells examples apart."""
+    default = BoostOptions()
+    known = all(getattr(options, name) == getattr(default, name) for name in OPTIONS if name not in SERVED)
+    return known and all(np.ndim(value) == 0 for value in settings.values())
 
 
 class LookedRun(Run):
@@ -93,12 +139,12 @@ class LookedRun(Run):
         self.w = looking.weights / ONE
         self.final_weights, self.loaded = "program", False
         self.looks: Sequence[Glance] = tuple(looking.glances)
-        self._problem, self._oracle, self._rows, self._trace = problem, oracle, looking.rows, trace
+        self._counted, self._oracle, self._rows, self._trace = problem, oracle, looking.rows, trace
         self._ends = looking.ends
         self._hypotheses, self._reason = hypotheses, looking.reason
 
     @classmethod
-    def of(cls, problem: Problem, oracle: RowsOracle, rows: Rows, nu: float, options: BoostOptions) -> LookedRun:
+    def of(cls, problem: Problem, nu: float, oracle: RowsOracle, rows: Rows, options: BoostOptions) -> LookedRun:
         """Look until both ends are near enough, or a limit is reached."""
         trace, deadline = Trace([]), Deadline.after(options.time_limit)
         with one_thread(), progress_line(options.progress, problem.page.name) as show:
@@ -121,9 +167,15 @@ class LookedRun(Run):
         """Whether steps in floating point are to go on from here."""
         return self._reason == CONVERGED and self._oracle.N * len(self._hypotheses) <= LARGEST
 
+    @cached_property
+    def problem(self) -> Problem:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """What was boosted, all examples told apart."""
+        its = self._counted
+        return Problem.of(its.page, self._oracle.c, None, its.epsilon, its.update, its.settings)
+
     @property
-    def problem(self) -> Problem:
-        return self._problem
+    def most_rounds(self) -> float:
+        return self._counted.most_rounds
 
     @property
     def hypotheses(self) -> Sequence[Hypothesis]:
@@ -151,7 +203,6 @@ class LookedRun(Run):
         proof = needed(self._ends.proof, "an upper end")
         return ClassCertificate(below(self._ends.lower), -below(-proof.upper), self._distribution, str(self._oracle))
 
-    @cached_property
     def _distribution(self) -> Float[Array, " N"]:
         """The distribution that proves the upper end, rounded to float64."""
         proof = needed(self._ends.proof, "an upper end")
@@ -165,7 +216,7 @@ class LookedRun(Run):
 
     @cached_property
     def _whole(self) -> Record:
-        problem, oracle = self._problem, self._oracle
+        problem, oracle = self.problem, self._oracle
         collected = Collected(oracle.N)
         for hypothesis in self._hypotheses:
             margins = needed(oracle.margins_of(hypothesis), "the margins of a hypothesis of the class")

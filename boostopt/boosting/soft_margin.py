@@ -7,6 +7,7 @@ any w over the class can reach [Glocer 2009, section 2.2; Shalev-Shwartz and Sin
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -130,8 +131,8 @@ class ClassCertificate:
         The soft margin of the weights that are returned: certified, rounding included.
     upper
         What no weights over the class can exceed; inf where the oracle is heuristic.
-    d
-        The distribution that proves `upper`, shape (N,); None if nothing does.
+    proof
+        The distribution that proves `upper`, shape (N,), or what makes it; None if nothing does.
     oracle
         The class, in words.
     recorded
@@ -141,9 +142,14 @@ class ClassCertificate:
 
     lower: float
     upper: float
-    d: Float[Array, " N"] | None
+    proof: Float[Array, " N"] | Callable[[], Float[Array, " N"]] | None
     oracle: str
     recorded: bool = False
+
+    @cached_property
+    def d(self) -> Float[Array, " N"] | None:
+        """The distribution that proves `upper`, shape (N,); None if nothing does."""
+        return self.proof() if callable(self.proof) else self.proof
 
     @property
     def gap(self) -> float:
@@ -153,7 +159,7 @@ class ClassCertificate:
     @property
     def exact(self) -> bool:
         """Whether there is an upper bound."""
-        return self.d is not None
+        return self.proof is not None
 
     def __str__(self) -> str:
         if not self.exact:

@@ -140,7 +140,8 @@ class BinnedStumps(RowsOracle):
         has none either, for it may be another class of hypotheses.
         """
         c = self.c
-        countable = bool((c == np.rint(c)).all()) and c.max() <= MOST_COPIES and c.sum() <= MOST_EXAMPLES
+        each = bool((c == 1.0).all()) or (bool((c == np.rint(c)).all()) and c.max() <= MOST_COPIES)
+        countable = each and c.sum() <= MOST_EXAMPLES
         if type(self) is not BinnedStumps or len(self.coded.thresholds) == 0 or not countable:
             return None
         return Rows.of(self.coded, self.y, c)
@@ -203,7 +204,8 @@ class _Rows:
         self._X = _matrix(X)
         labels = signs(y)
         check_labels(self._X.shape, labels)
-        self._rows, self.c = multiplicities(c, len(labels))
+        ones = np.arange(len(labels)), np.broadcast_to(1.0, len(labels))  # of which nothing is stored
+        self._rows, self.c = ones if c is None else multiplicities(c, len(labels))
         self.y, self.features = labels[self._rows], int(self._X.shape[1])
         check_classes(self.y)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import ClassVar
 
 from boostopt.oracles.base import Hypothesis, Oracle
 from boostopt.rows.kernels import Split
@@ -11,6 +12,9 @@ from boostopt.rows.rows import Rows
 
 class RowsOracle(Oracle):
     """An oracle of the splits of coded rows."""
+
+    remote: ClassVar[bool] = False
+    """Whether nothing but looks can reach the examples, for they are in no memory of this process."""
 
     @property
     @abstractmethod

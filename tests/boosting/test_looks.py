@@ -13,16 +13,25 @@ import numpy as np
 import pytest
 
 from boostopt import Run, boost, verify
-from boostopt.authoring import COUNT, POSITIVE, CappedSimplex, PowerDivergence, parameter, prototype
+from boostopt.authoring import (
+    COUNT,
+    POSITIVE,
+    CappedSimplex,
+    PowerDivergence,
+    RelativeEntropy,
+    Tilted,
+    parameter,
+    prototype,
+)
 from boostopt.backends.base import Deadline
 from boostopt.boosting import looked as looked_module
 from boostopt.boosting import looks, newton
-from boostopt.boosting.looked import LookedRun, below, going_on
+from boostopt.boosting.looked import LookedRun, below, counted, going_on
 from boostopt.boosting.looks import Glance, Looking, whole
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.pages import page_of
 from boostopt.boosting.problem import Problem
-from boostopt.errors import needed
+from boostopt.errors import ProblemError, needed
 from boostopt.oracles import BinnedStumps, DecisionStumps
 from boostopt.rows.kernels import ONE
 from boostopt.rows.rows import Rows
@@ -376,3 +385,33 @@ def test_random_sets_hold_exactly_and_overlap(seed: int) -> None:
     other = boost("erlpboost", DecisionStumps(X, y, c=oracle.c), nu=max(nu, 1.0), epsilon=0.02, update="total")
     its_low, its_high = ranges(other)
     assert max(low, its_low) <= min(high, its_high)
+
+
+def test_a_page_that_tells_examples_apart_is_done_in_floating_point() -> None:
+    oracle = binned(1)
+    costs = np.random.default_rng(0).uniform(0.0, 0.1, oracle.N)
+
+    def regularizer(p: Any, examples: Any) -> Any:
+        return Tilted(RelativeEntropy.capped(examples.c, p.nu, p.eta, examples.d0), costs)
+
+    page = prototype(
+        "costs", regularizer, nu=parameter("the least number of examples", COUNT), eta=parameter("of it", POSITIVE)
+    )
+    run = boost(page, oracle, nu=60.0, eta=300.0, epsilon=0.05, update="newton", max_rounds=30)
+    assert type(run) is Run and run.class_certificate.lower <= run.class_certificate.upper
+    with pytest.raises(ProblemError, match=r"nu must .* got 5000"):
+        boost("erlpboost", oracle, nu=5000.0, update="newton")
+
+
+@pytest.mark.parametrize("page", [*PAGES, "corrective_binary_erlpboost"])
+@pytest.mark.parametrize("seed", range(8))
+def test_two_examples_cost_what_all_cost(page: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    c = rng.integers(1, 1 + (seed % 3) * 5 + 1, int(rng.integers(2, 300))).astype(float)
+    nu = (1.0, c.sum(), float(rng.uniform(1.0, c.sum())))[min(seed, 2)]
+    epsilon = float(rng.choice([0.3, 0.01, 1e-3]))
+    every = Problem.of(page_of(page), c, None, epsilon, "newton", {"nu": nu})
+    two, its_nu = needed(counted(page_of(page), int(c.sum()), epsilon, {"nu": nu}), "a problem")
+    assert its_nu == nu and two.levels == every.levels and two.affordable and every.affordable
+    assert two.softness == pytest.approx(every.softness, rel=1e-12)
+    assert two.most_rounds == pytest.approx(every.most_rounds, rel=1e-12)
