@@ -41,13 +41,13 @@ def test_the_run_says_what_the_readme_says(capsys: pytest.CaptureFixture[str]) -
     scope: dict[str, object] = {}
     exec(block, scope)
     reason, certificate, counts, gaps = capsys.readouterr().out.splitlines()
-    assert reason.startswith("direct")
+    assert reason.startswith("certified")
     assert certificate.startswith("the best soft margin over decision stumps on 30 features")
     rounds, most = map(float, counts.split())
     assert 10 < rounds < most < np.inf
     gap, of_round = map(float, gaps.split())
     assert 0.0 < gap <= 0.01
-    assert 0.0 <= of_round < 0.05
+    assert 0.0 <= of_round < 0.5
 
 
 @pytest.mark.thorough

@@ -66,7 +66,9 @@ def boost(
         How the weights move: "total" (the program over all hypotheses), "newton" (one Newton step over all of them, for
         a smooth regularizer that is a sum over the examples, and the largest edge; by looks over `BinnedStumps`), or a
         corrective "step", "line_search" or "program" (over the mixture and the newest hypothesis; not where edges are
-        bounded). As the formulation says by default.
+        bounded). By default "newton" where looks serve: a "total" formulation over `DecisionStumps` or `BinnedStumps`
+        whose soft margin has a cap, with no other backend, rule or option than these know; else as the formulation
+        says.
     rules
         Stopping rules, one or several: names from `boostopt.boosting.RULES`, names of formulations whose rules are
         meant, or rules of one's own; those of the formulation itself by default. Where eta is too small for a rule to
@@ -103,10 +105,12 @@ def boost(
     parameters = {name: value for name, value in keywords.items() if name not in OPTIONS and value is not None}
     check_keywords("boost", parameters, BOOST, page)
     options = replace(read_record("options", options), **own)
-    if rules is None and d0 is None and (run := by_looks(page, oracle, epsilon, update, parameters, options)):
+    newton = update is None and page.update == "total" and isinstance(backend, str) and backend == "auto"
+    newton = newton or (isinstance(update, str) and update == "newton")
+    if newton and rules is None and d0 is None and (run := by_looks(page, oracle, epsilon, parameters, options)):
         if not run.unfinished:
             return run
-        options = going_on(run, options)
+        update, options = "newton", going_on(run, options)
     problem = Problem.of(page, oracle.c, d0, epsilon, update, parameters)
     if problem.edges.even and not oracle.reflexive:
         remedy = ", or leave out two_sided." if problem.two_sided else "."

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -13,7 +12,8 @@ import numpy as np
 
 from boostopt.backends.base import Deadline
 from boostopt.boosting.collected import Collected, Entered
-from boostopt.boosting.looks import COLUMNS, CONVERGED, Glance, Looking, count_of
+from boostopt.boosting.history import History, Kept, Sparse
+from boostopt.boosting.looks import COLUMNS, CONVERGED, Glance, Looking, below, count_of
 from boostopt.boosting.options import OPTIONS, BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.progress_line import progress_line
@@ -27,7 +27,7 @@ from boostopt.errors import BoostoptError, needed
 from boostopt.oracles.base import Column, Hypothesis, Oracle
 from boostopt.oracles.rows_oracle import RowsOracle
 from boostopt.programs.formulation import Formulation
-from boostopt.programs.program import made_by_page
+from boostopt.programs.program import Examples, made_by_page
 from boostopt.rows.kernels import ONE
 from boostopt.rows.rows import Rows
 from boostopt.shapes import Array, Float
@@ -42,7 +42,7 @@ LARGEST = 100_000_000
 NONE = 1e-6
 """Share of the examples below which those beside nu are none: all weights are equal then, and entropy costs nothing."""
 
-SERVED = ("max_rounds", "time_limit", "columns_per_round", "at_zero", "checkpoint_rounds", "progress")
+SERVED = ("max_rounds", "time_limit", "columns_per_round", "history", "at_zero", "checkpoint_rounds", "progress")
 """The options that runs of looks know, or that say nothing to them; others are for steps in floating point."""
 
 
@@ -50,11 +50,28 @@ def by_looks(
     page: Formulation[Any],
     oracle: Oracle,
     epsilon: float | None,
-    update: str | None,
     settings: Mapping[str, Any],
     options: BoostOptions,
 ) -> LookedRun | None:
     """Return the run of a formulation by looks at the rows; None where these do not serve.
+
+    Raises
+    ------
+    BoostoptError
+        The examples are out of reach for other steps, and a parameter is wrong.
+    """
+    found = looked_at(page, oracle, epsilon, settings, options)
+    return None if found is None else LookedRun.of(*found, options)
+
+
+def looked_at(
+    page: Formulation[Any],
+    oracle: Oracle,
+    epsilon: float | None,
+    settings: Mapping[str, Any],
+    options: BoostOptions,
+) -> tuple[Problem, float, RowsOracle, Rows] | None:
+    """Return the problem with counted examples, nu, the oracle and its rows; None where looks do not serve.
 
     They serve Newton steps over an oracle of rows: for a smooth regularizer, a sum over the examples that knows these
     by their multiplicities alone, on a capped simplex, whose entropy costs at most half of an epsilon of 1e-5 or more.
@@ -64,22 +81,20 @@ def by_looks(
     BoostoptError
         The examples are out of reach for other steps, and a parameter is wrong.
     """
-    if update != "newton" or not isinstance(oracle, RowsOracle) or not _serve(settings, options):
-        return None
-    rows = oracle.rows
-    if rows is None:
+    if not isinstance(oracle, RowsOracle) or not _serve(settings, options):
         return None
     try:
-        found = counted(page, rows.total, epsilon, settings)
+        found = counted(page, oracle.total, epsilon, settings)
     except BoostoptError:
         if oracle.remote:
             raise
         return None  # the problem of all examples tells what is wrong, or is one that two of them do not stand for
-    return None if found is None else LookedRun.of(*found, oracle, rows, options)
+    rows = None if found is None else oracle.rows
+    return None if found is None or rows is None else (*found, oracle, rows)
 
 
 def counted(
-    page: Formulation[Any], total: int, epsilon: float | None, settings: Mapping[str, Any]
+    page: Formulation[Any], total: float, epsilon: float | None, settings: Mapping[str, Any]
 ) -> tuple[Problem, float] | None:
     """Return the problem of two examples that stand for so many, and nu; None where looks do not serve it.
 
@@ -90,6 +105,7 @@ def counted(
     def made(c: Float[Array, " 2"]) -> Problem:
         problem = Problem.of(page, c, None, epsilon, "newton", settings)
         _ = problem.at(np.zeros(2)), problem.affordable
+        problem.softened(0, Examples(np.array([total]), np.ones(1))).conjugate_at(np.zeros(1))
         return problem
 
     def of(one: float, other: float) -> Problem:
@@ -134,11 +150,20 @@ class LookedRun(Run):
     """
 
     def __init__(
-        self, problem: Problem, oracle: RowsOracle, looking: Looking, trace: Trace, hypotheses: Sequence[Hypothesis]
+        self,
+        problem: Problem,
+        oracle: RowsOracle,
+        looking: Looking,
+        trace: Trace,
+        hypotheses: Sequence[Hypothesis],
+        keeps: bool,
     ) -> None:
         self.w = looking.weights / ONE
         self.final_weights, self.loaded = "program", False
         self.looks: Sequence[Glance] = tuple(looking.glances)
+        rounds = zip(looking.kept, trace["smallest_edge"].tolist(), strict=True)
+        self._history = [Kept(len(W), Sparse.of(W / ONE), None, smallest) for W, smallest in rounds]
+        self._keeps = keeps
         self._counted, self._oracle, self._rows, self._trace = problem, oracle, looking.rows, trace
         self._ends = looking.ends
         self._hypotheses, self._reason = hypotheses, looking.reason
@@ -157,7 +182,8 @@ class LookedRun(Run):
 
             looking = Looking(problem, rows, nu, oracle.reflexive, options, deadline, seen)
             looking.run()
-        return cls(problem, oracle, looking, trace, [oracle.hypothesis(split) for split in looking.splits])
+        hypotheses = [oracle.hypothesis(split) for split in looking.splits]
+        return cls(problem, oracle, looking, trace, hypotheses, options.history is not False)
 
     def __reduce__(self) -> Any:
         return Run, (self.record, self.w, self.final_weights, True)
@@ -192,6 +218,10 @@ class LookedRun(Run):
     @property
     def trace(self) -> Trace:
         return self._trace
+
+    @property
+    def oracle(self) -> str:
+        return str(self._oracle)
 
     @property
     def majority(self) -> int:
@@ -229,17 +259,12 @@ class LookedRun(Run):
         state = State(self.rounds, self.w, m, at.d, value, -1.0, bounds).judged(problem.goal, collected)
         return replace(
             initial_record(problem, oracle, BoostOptions(history=False)),
+            history=History(self._keeps, self._history if self._keeps else []),
             collected=collected,
             state=replace(state, solved_edge=bounds.smallest_edge),
             trace=self._trace,
             reason=self._reason,
         )
-
-
-def below(x: Fraction) -> float:
-    """Return the largest float64 that is not above a rational number."""
-    nearest = float(x)
-    return nearest if Fraction(nearest) <= x else math.nextafter(nearest, -math.inf)
 
 
 def _row(glance: Glance, trace: Trace) -> Row:

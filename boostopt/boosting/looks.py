@@ -45,7 +45,7 @@ SAMPLES = (20_000, 200_000)
 TOLD = 1.0
 """Gap of a sample of n rows, times the root of n, below which it tells no more: so much its edges differ by chance."""
 
-COLUMNS = 8
+COLUMNS = 16
 """Hypotheses that join after a look at least, each of another feature."""
 
 COARSE = 0.02
@@ -165,8 +165,8 @@ class Ends:
 
     @property
     def upper(self) -> float:
-        """The upper end as a number, inf without any."""
-        return math.inf if self.proof is None else float(self.proof.upper)
+        """The upper end rounded upwards, inf without any."""
+        return math.inf if self.proof is None else -below(-self.proof.upper)
 
     @property
     def gap(self) -> float:
@@ -317,8 +317,8 @@ class Looking:
         The looks.
     level
         That of the program that is next.
-    rounds
-        Looks at all rows.
+    kept
+        The weights at each look at all rows.
     """
 
     def __init__(
@@ -337,7 +337,7 @@ class Looking:
         self.glances = list[Glance]()
         self.ends = Ends()
         self.reason = ""
-        self.level, self.rounds = problem.levels, 0
+        self.level, self.kept = problem.levels, list[Int[Array, " _"]]()
         self._known = set[Split]()
         self._began = time.perf_counter()
 
@@ -351,6 +351,11 @@ class Looking:
             looks = Looks(self.problem, self.rows, self.nu, total)
             self._over(looks, interrupts)
         self.ends = replace(self.ends, lower=looks.soft_margin(needed(self.ends.kept, "margins")))
+
+    @property
+    def rounds(self) -> int:
+        """Looks at all rows."""
+        return len(self.kept)
 
     @property
     def weights(self) -> Int[Array, " t"]:
@@ -406,14 +411,14 @@ class Looking:
             level,
             float(upper),
             law.value,
-            float(self.ends.lower),
+            below(self.ends.lower),
             self.ends.upper,
             seconds,
             time.perf_counter() - self._began,
         )
         self.glances.append(glance)
         if looks.rows is self.rows and len(seen.W):
-            self.rounds += 1
+            self.kept.append(seen.W)
             self.show(glance)
         return look
 
@@ -441,11 +446,16 @@ class Looking:
         return float(look.largest) + look.law.of_d - look.law.value
 
     def _joined(self, look: Look) -> bool:
-        """Take the best hypotheses of some features in that may be of use, and return whether there are any."""
-        mine, before = self._edges(look), len(self.splits)
+        """Take the best hypotheses of some features in that may be of use, and return whether there are any.
+
+        At first a constant one is taken alone where it is as good as any, so far as epsilon tells.
+        """
+        mine, before, reach = self._edges(look), len(self.splits), look.reach
         least = float(mine.max(initial=-2.0)) - USEFUL * self.problem.epsilon * 2.0**look.level
-        for i in leading_of_each(look.reach, self.rows.starts, self.columns):
-            if before and look.reach[i] / look.law.total < least:
+        enough = self.rows.constants and reach[-1] >= reach.max() - self.problem.epsilon * look.law.total
+        first = [len(reach) - 1] if enough and not before else leading_of_each(reach, self.rows.starts, self.columns)
+        for i in first:
+            if before and reach[i] / look.law.total < least:
                 break
             split = self.rows.split(i, -1 if look.edges[i] < 0 and self.reflexive else 1)
             if split not in self._known:
@@ -517,6 +527,12 @@ def count_of(problem: Problem) -> float | None:
         if isinstance(nu, float) and np.array_equal(problem.examples.c / nu, caps):
             return nu
     return None
+
+
+def below(x: Fraction) -> float:
+    """Return the largest float64 that is not above a rational number."""
+    nearest = float(x)
+    return nearest if Fraction(nearest) <= x else math.nextafter(nearest, -math.inf)
 
 
 def whole(w: Float[Array, " t"]) -> Int[Array, " t"]:

@@ -224,6 +224,8 @@ def path(
             for k in order:
                 began = time.perf_counter()
                 arguments: dict[str, Any] = {**options, **fixed, name: float(values[k])}
+                # By steps also the first run, for the others begin where it ended.
+                arguments["update"] = options.get("update") or page.update
                 earlier = boost(formulation, oracle, start=earlier, **arguments)
                 runs[k], seconds[k] = earlier, time.perf_counter() - began
                 if each is not None:

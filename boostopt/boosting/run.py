@@ -71,6 +71,11 @@ class Run:
         return self.record.problem
 
     @property
+    def oracle(self) -> str:
+        """The class of hypotheses that was asked, in words."""
+        return self.record.oracle
+
+    @property
     def majority(self) -> int:
         """The class of more examples, 1 or -1."""
         return self.record.majority

@@ -18,6 +18,7 @@ from boostopt.arguments import LARGEST, is_number
 from boostopt.backends.base import Backend
 from boostopt.boosting.boosts import boost
 from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, TIME
+from boostopt.boosting.looked import looked_at
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem, set_anew
 from boostopt.boosting.run import Run
@@ -187,14 +188,15 @@ class Plan:
             checkpoint=file,
             start=None if before is None else _same(before, oracle),
         )
-        if self.page.update == "total":
+        epsilon, looks = float(self.epsilon), isinstance(self.backend, str) and self.backend == "auto"
+        if self.page.update == "total" and not (looks and looked_at(self.page, oracle, epsilon, parameters, options)):
             options = replace(options, columns_per_round=COLUMNS, stabilization=MEASURED)
         if self.page.update == "reweighting":
             self._check_booster(oracle, parameters, before)
         run = boost(
             self.page,
             oracle,
-            epsilon=float(self.epsilon),
+            epsilon=epsilon,
             backend=self.backend,
             options=options,
             **parameters,
@@ -220,7 +222,7 @@ class Plan:
     def warn_of_ends(self, runs: Sequence[Run]) -> None:
         """Say where runs ended before what was asked for was proved, though they could have come to it."""
         for end, option, reached in ENDS:
-            ended = [run for run in runs if run.end == end and not run.record.problem.endless]
+            ended = [run for run in runs if run.end == end and not run.problem.endless]
             if ended:
                 where, proved = _summary(ended, runs)
                 warnings.warn(
@@ -243,7 +245,7 @@ class Plan:
 
     def _is_wide(self, run: Run) -> bool:
         """Whether the class is bounded and the gap larger than was asked for; projections have ends of their own."""
-        problem = run.record.problem
+        problem = run.problem
         if problem.goal is None or problem.adds:
             return False
         return bool(self.epsilon + ROUNDED < run.class_certificate.gap < math.inf)
@@ -287,7 +289,7 @@ def _same(before: Run, oracle: Oracle) -> Run:
 
 def _proved(run: Run) -> tuple[float, str]:
     """Return the gap of a run, and in words what it proves."""
-    if run.record.problem.goal is None:
+    if run.problem.goal is None:
         lower, upper = run.certificate.lower, run.certificate.upper
         return 0.0, f"the optimum over the hypotheses collected lies in {interval(lower, upper)}"
     certificate = run.class_certificate

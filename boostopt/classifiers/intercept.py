@@ -11,11 +11,14 @@ import numpy as np
 from boostopt.errors import needed
 from boostopt.oracles import Answer, Column, Hypothesis, Oracle, Query, Stump
 from boostopt.oracles.base import State
+from boostopt.oracles.rows_oracle import RowsOracle
 from boostopt.oracles.weights import EPSILON
+from boostopt.rows.kernels import Split
+from boostopt.rows.rows import Rows
 from boostopt.shapes import Array, Float, Int8, Num
 
 
-class WithConstants(Oracle):
+class WithConstants(RowsOracle):
     """An oracle whose class has the constant hypotheses as well: h = 1, and h = -1 if the class is reflexive.
 
     The first call answers with the constant if its edge is within `close` of the largest: where classes weigh so
@@ -76,6 +79,18 @@ class WithConstants(Oracle):
             return Answer(others[: query.count], None)
         rounding = (self.N + 4) * EPSILON * float(np.abs(query.d).sum())
         return Answer(others[: query.count], max(answer.largest, constant.edge + rounding), preferred)
+
+    @property
+    def rows(self) -> Rows | None:
+        rows = self._oracle.rows if isinstance(self._oracle, RowsOracle) else None
+        return rows and rows.with_constants()
+
+    def hypothesis(self, split: Split) -> Hypothesis:
+        if split.feature == self._features:
+            return Stump(0, -np.inf, split.sign, self._features)
+        if not isinstance(self._oracle, RowsOracle):
+            raise TypeError(f"{self._oracle} has no rows")
+        return self._oracle.hypothesis(split)
 
     def _constant(self, d: Float[Array, " N"]) -> Column:
         """Return the constant hypothesis with the larger edge, of those that belong to the class."""

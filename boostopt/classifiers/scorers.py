@@ -49,16 +49,15 @@ class Scorer:
     @classmethod
     def of(cls, run: Run) -> Scorer:
         """Return the scorer of a run."""
-        record = run.record
         return cls(
-            formulation=record.problem.page.name,
-            oracle=record.oracle,
+            formulation=run.problem.page.name,
+            oracle=run.oracle,
             hypotheses=run.hypotheses,
             w=run.w,
-            majority=record.majority,
+            majority=run.majority,
             rounds=run.rounds,
             reason=run.reason,
-            certificate=None if record.problem.goal is None else run.class_certificate,
+            certificate=None if run.problem.goal is None else run.class_certificate,
         )
 
     def decision_function(self, X: Any) -> Float[Array, " n"]:

@@ -23,8 +23,8 @@ from boostopt.oracles.features import Features, checked_features
 from boostopt.oracles.rows_oracle import RowsOracle
 from boostopt.oracles.stump import Stump
 from boostopt.rows.coding import ROWS, Coded, fill
-from boostopt.rows.kernels import MOST_COPIES, MOST_EXAMPLES, Split
-from boostopt.rows.rows import Rows
+from boostopt.rows.kernels import Split
+from boostopt.rows.rows import Rows, countable
 from boostopt.rows.thresholds import at_quantiles, between_all, few_values
 from boostopt.shapes import Array, Float, Int8, UInt
 
@@ -139,12 +139,9 @@ class BinnedStumps(RowsOracle):
         None where no feature varies, or multiplicities are no whole numbers up to 2^20 of a sum up to 2^32. A subclass
         has none either, for it may be another class of hypotheses.
         """
-        c = self.c
-        each = bool((c == 1.0).all()) or (bool((c == np.rint(c)).all()) and c.max() <= MOST_COPIES)
-        countable = each and c.sum() <= MOST_EXAMPLES
-        if type(self) is not BinnedStumps or len(self.coded.thresholds) == 0 or not countable:
+        if type(self) is not BinnedStumps or len(self.coded.thresholds) == 0 or not countable(self.c):
             return None
-        return Rows.of(self.coded, self.y, c)
+        return Rows.of(self.coded, self.y, self.c)
 
     def hypothesis(self, split: Split) -> Stump:
         return Stump(split.feature, float(self.coded.cuts[split.feature][split.code]), split.sign, self._features)

@@ -2,20 +2,32 @@
 
 from __future__ import annotations
 
+import math
+from functools import cached_property
 from typing import Any
 
+import numpy as np
 import numpy.typing as npt
+import scipy.sparse
 
 from boostopt.arguments import flag
+from boostopt.errors import needed
 from boostopt.oracles.base import Answer, Hypothesis, Query
 from boostopt.oracles.best_stumps import best_stumps
 from boostopt.oracles.examples import OracleOfExamples, labelled
 from boostopt.oracles.presorted import presorted
+from boostopt.oracles.rows_oracle import RowsOracle
 from boostopt.oracles.stump import Stump
+from boostopt.rows.coding import ROWS, Coded, fill
+from boostopt.rows.kernels import Split
+from boostopt.rows.rows import Rows, countable
 from boostopt.shapes import Array, Float
 
+MOST = 65_535
+"""Thresholds of a feature up to which its values can be coded by two bytes."""
 
-class DecisionStumps(OracleOfExamples):
+
+class DecisionStumps(OracleOfExamples, RowsOracle):
     """All decision stumps, exactly: every threshold of every feature.
 
     Thresholds lie halfway between neighbouring distinct values of the examples that count. A feature that is constant
@@ -68,6 +80,41 @@ class DecisionStumps(OracleOfExamples):
             The weights have another shape than (N,), or they are not finite.
         """
         return best_stumps(self._sorted, query, self.y, self._features, self.reflexive)
+
+    @property
+    def rows(self) -> Rows | None:
+        """The examples, coded.
+
+        None where no feature varies, one has more than 65,536 values, a sparse matrix would take more memory as codes,
+        or multiplicities are no whole numbers up to 2^20 of a sum up to 2^32. A subclass has none either, for it may be
+        another class of hypotheses.
+        """
+        if type(self) is not DecisionStumps or not countable(self.c) or self._coded is None:
+            return None
+        return Rows.of(self._coded, self.y, self.c)
+
+    def hypothesis(self, split: Split) -> Stump:
+        cuts = needed(self._coded, "codes").cuts
+        return Stump(split.feature, float(cuts[split.feature][split.code]), split.sign, self._features)
+
+    @cached_property
+    def _coded(self) -> Coded | None:
+        """The codes, None where there are none."""
+        X, table = self._examples.X, self._sorted
+        ends = np.append(table.starts[1:], len(table.thresholds))
+        most = int((ends - table.starts).max(initial=0))
+        dtype = np.dtype(np.uint8 if most < 256 else np.uint16)
+        stored = X.data.nbytes + X.indices.nbytes if scipy.sparse.issparse(X) else math.inf
+        if not 0 < most <= MOST or math.prod(X.shape) * dtype.itemsize > stored:
+            return None
+        cuts = [np.empty(0)] * self._features
+        for j, start, end in zip(table.features, table.starts, ends, strict=True):
+            cuts[j] = table.thresholds[start:end]
+        codes = np.empty((self._features, self.N), dtype)
+        for i in range(0, self.N, ROWS):
+            block = X[i : i + ROWS]
+            fill(codes[:, i : i + ROWS], block.toarray() if scipy.sparse.issparse(block) else block, cuts)
+        return Coded.of(codes, cuts)
 
     def _holds(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
         """Any threshold that parts the examples does so as one of the class; constants are no stumps beside others."""

@@ -17,6 +17,11 @@ class RowsOracle(Oracle):
     """Whether nothing but looks can reach the examples, for they are in no memory of this process."""
 
     @property
+    def total(self) -> float:
+        """Number of examples with multiplicity."""
+        return float(self.c.sum())
+
+    @property
     @abstractmethod
     def rows(self) -> Rows | None:
         """The rows; None where sums of whole numbers do not serve, and the oracle must be asked."""

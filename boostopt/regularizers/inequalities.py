@@ -92,5 +92,6 @@ def may_fail(h: Any, variable: Any, center: Float[Array, " N"]) -> bool:
     variable.value = center
     if not h.is_affine() or (rows := h.grad.get(variable)) is None:
         return True
+    rows = scipy.sparse.csr_array([[rows]] if np.ndim(rows) == 0 else rows)  # of one example a number
     # h(d') = h(center) + <rows, d' - center> is largest at a vertex, for rows <= 0 at most where d' = 0.
-    return bool(scipy.sparse.csr_array(rows).max() > 0.0 or np.max(np.ravel(h.value) - center @ rows) > 0.0)
+    return bool(rows.max() > 0.0 or np.max(np.ravel(h.value) - center @ rows) > 0.0)

@@ -42,6 +42,9 @@ MOST_COPIES, MOST_EXAMPLES = 1 << 20, 1 << 32
 TOGETHER = 2048
 """Rows whose hypotheses are multiplied together."""
 
+MANY = 6
+"""Splits of a feature above which cells are counted: a count costs as much as some 50 products."""
+
 
 class Split(NamedTuple):
     """h(x) = sign where the code of a feature is above a number, -sign elsewhere."""
@@ -58,14 +61,14 @@ class Part:
     Attributes
     ----------
     codes
-        Shape (features, n), uint8 or uint16.
+        Of each feature, uint8 or uint16, shape (features, n) or a row each.
     y
         Labels -1 and 1, shape (n,).
     c
         Multiplicities, whole numbers from 1 to 2^20, shape (n,); None where all are 1.
     """
 
-    codes: UInt[Array, "features n"]
+    codes: UInt[Array, "features n"] | Sequence[UInt[Array, " n"]]
     y: Int8[Array, " n"]
     c: Int[Array, " n"] | None = None
 
@@ -82,7 +85,12 @@ class Part:
     def every(self, step: int, first: int) -> Part:
         """Return every step-th row from a first one on."""
         c = None if self.c is None else self.c[first::step].copy()
-        return Part(np.ascontiguousarray(self.codes[:, first::step]), self.y[first::step].copy(), c)
+        return Part([row[first::step].copy() for row in self.codes], self.y[first::step].copy(), c)
+
+    def with_constant(self) -> Part:
+        """Return the rows with one more feature, whose code is 1 throughout; nothing of it is stored."""
+        ones = np.broadcast_to(self.codes[0].dtype.type(1), self.n)
+        return Part([*self.codes, ones], self.y, self.c)
 
 
 @dataclass(frozen=True)
@@ -118,11 +126,11 @@ class Window:
 
     def place(self, M: Int32[Array, " n"], out: Int32[Array, " n"]) -> Int32[Array, " n"]:
         """Return the bucket of each margin: 0 below the window, 1 to `BUCKETS` inside, one more above."""
-        # Shifted first: the difference of two margins may need 32 bits.
+        below = (self.origin >> self.shift) - 1
         np.right_shift(M, np.int32(self.shift), out=out)
-        out -= np.int32(self.origin >> self.shift)
-        np.clip(out, -1, BUCKETS, out=out)
-        out += 1
+        # Clipped before it is subtracted from: the difference of 2^30 and -2^30 needs 33 bits.
+        np.clip(out, np.int32(below), np.int32(below + BUCKETS + 1), out=out)
+        out -= np.int32(below)
         return out
 
 
@@ -135,7 +143,7 @@ def scores(part: Part, tables: Mapping[int, Int32[Array, " _"]]) -> Int32[Array,
         m = M[i : i + ROWS]
         k = len(m)
         for j, table in tables.items():
-            np.copyto(code[:k], part.codes[j, i : i + k])
+            np.copyto(code[:k], part.codes[j][i : i + k])
             np.take(table, code[:k], out=values[:k], mode="clip")
             m += values[:k]
         m *= part.y[i : i + k]
@@ -177,7 +185,7 @@ def sums(
     H = [np.zeros(size) for size in sizes.values()]
     weights = table.astype(np.float64)
     bucket, code, s = np.empty(ROWS, np.int32), np.empty(ROWS, np.intp), np.empty(ROWS)
-    some, picked = np.empty(ROWS), np.empty(ROWS, part.codes.dtype)
+    some, picked = np.empty(ROWS), np.empty(ROWS, part.codes[0].dtype)
     for i in range(0, part.n, ROWS):
         m = M[i : i + ROWS]
         k = len(m)
@@ -192,7 +200,7 @@ def sums(
             s[:k] *= part.c[i : i + k]
         value = np.take(s[:k], at, out=some[: len(at)], mode="clip") if few else s[:k]
         for h, (j, size) in zip(H, sizes.items(), strict=True):
-            here = part.codes[j, i : i + k]
+            here = part.codes[j][i : i + k]
             if few:
                 here = np.take(here, at, out=picked[: len(at)], mode="clip")
             np.copyto(code[: len(here)], here)
@@ -205,16 +213,13 @@ def gram(
 ) -> Float[Array, "t1 t1"]:
     """Return V' diag(c r) V, r_n = table[bucket of margin n], V being the values of the splits and the labels.
 
-    Rows with r = 0 are not touched. The last row is that of the labels, (U'r, sum r).
+    Rows with r = 0 are not touched. The last row is that of the labels, (U'r, sum r). Where there are many splits of
+    few features it is made of counts in the cells between them, of two features at a time; else it is a product.
     """
-    t = len(splits)
-    total, product = np.zeros((t + 1, t + 1)), np.empty((t + 1, t + 1))
+    features = {split.feature for split in splits}
+    made = _Cells(splits) if len(splits) > MANY * len(features) else _Products(splits, part.c is None)
     steep = table.astype(np.float64)
     bucket, code, r = np.empty(ROWS, np.int32), np.empty(ROWS, np.intp), np.empty(ROWS)
-    V, weighed = np.empty((t + 1, TOGETHER)), np.empty((t + 1, TOGETHER))
-    of_feature: dict[int, list[int]] = {}
-    for q, split in enumerate(splits):
-        of_feature.setdefault(split.feature, []).append(q)
     for i in range(0, part.n, ROWS):
         m = M[i : i + ROWS]
         n = len(m)
@@ -223,16 +228,89 @@ def gram(
         if part.c is not None:
             r[:n] *= part.c[i : i + n]
         at = np.flatnonzero(r[:n])
-        for k in range(0, len(at), TOGETHER):
-            rows = at[k : k + TOGETHER]
-            v, weight = V[:, : len(rows)], weighed[:, : len(rows)]
-            for j, numbers in of_feature.items():
-                here = part.codes[j, i : i + n][rows]
-                for q in numbers:
-                    np.greater(here, splits[q].code, out=v[q], casting="unsafe")
-                    v[q] *= 2 * splits[q].sign
-                    v[q] -= splits[q].sign
-            v[t] = part.y[i : i + n][rows]
-            np.multiply(v, r[rows], out=weight)
-            total += np.matmul(weight, v.T, out=product)
-    return total
+        if len(at):
+            made.add({j: part.codes[j][i : i + n][at] for j in features}, part.y[i : i + n][at], r[at])
+    return made.total
+
+
+class _Products:
+    """V' diag(r) V as a product: of float32 where r <= 2^8, for sums of `TOGETHER` such numbers are below 2^24."""
+
+    def __init__(self, splits: Sequence[Split], small: bool) -> None:
+        t, dtype = len(splits), np.dtype(np.float32 if small else np.float64)
+        self._splits, self.total, self._product = splits, np.zeros((t + 1, t + 1)), np.empty((t + 1, t + 1), dtype)
+        self._V, self._weighed = np.empty((t + 1, TOGETHER), dtype), np.empty((t + 1, TOGETHER), dtype)
+
+    def add(self, codes: Mapping[int, UInt[Array, " n"]], y: Int8[Array, " n"], r: Float[Array, " n"]) -> None:
+        """Take rows in."""
+        for k in range(0, len(r), TOGETHER):
+            n = len(r[k : k + TOGETHER])
+            v, weight = self._V[:, :n], self._weighed[:, :n]
+            for q, split in enumerate(self._splits):
+                np.greater(codes[split.feature][k : k + n], split.code, out=v[q], casting="unsafe")
+                v[q] *= 2 * split.sign
+                v[q] -= split.sign
+            v[-1] = y[k : k + n]
+            np.multiply(v, r[k : k + n], out=weight, casting="same_kind")
+            self.total += np.matmul(weight, v.T, out=self._product)
+
+
+class _Cells:
+    """The same by the cells into which the splits of a feature cut its codes.
+
+    With S_q the sum of r over the rows above split q, S_qp over those above both, and R over all, an entry is
+    4 S_qp - 2 S_q - 2 S_p + R, but for the signs.
+    """
+
+    def __init__(self, splits: Sequence[Split]) -> None:
+        self._features = sorted({split.feature for split in splits})
+        cuts = {j: np.unique([split.code for split in splits if split.feature == j]) for j in self._features}
+        # The number of cuts below each code; what lies above the last cut is read as the code after it.
+        self._cell = {j: np.searchsorted(cut, np.arange(cut[-1] + 2)).astype(np.intp) for j, cut in cuts.items()}
+        sizes = np.array([len(cut) for cut in cuts.values()])
+        first = dict(zip(self._features, np.cumsum(sizes) - sizes, strict=True))
+        self._at = np.array([first[s.feature] + np.searchsorted(cuts[s.feature], s.code) for s in splits])
+        self._sign = np.array([split.sign for split in splits], dtype=np.float64)
+        self._sizes, self._starts = sizes + 1, np.cumsum(sizes) - sizes
+        self._pairs = [(a, b) for a in range(len(sizes)) for b in range(a)]
+        self._both = [np.zeros(int(self._sizes[a] * self._sizes[b])) for a, b in self._pairs]
+        self._one = [np.zeros(size) for size in self._sizes.tolist()]
+        self._of_y = [np.zeros(size) for size in self._sizes.tolist()]
+
+    def add(self, codes: Mapping[int, UInt[Array, " n"]], y: Int8[Array, " n"], r: Float[Array, " n"]) -> None:
+        """Take rows in."""
+        signed, place = r * y, np.empty(len(r), np.intp)
+        cells = [np.take(self._cell[j], codes[j], mode="clip") for j in self._features]
+        for cell, one, of_y in zip(cells, self._one, self._of_y, strict=True):
+            one += np.bincount(cell, r, len(one))
+            of_y += np.bincount(cell, signed, len(of_y))
+        for (a, b), both in zip(self._pairs, self._both, strict=True):
+            np.multiply(cells[a], self._sizes[b], out=place)
+            place += cells[b]
+            both += np.bincount(place, r, len(both))
+
+    @property
+    def total(self) -> Float[Array, "t1 t1"]:
+        """The sum over all rows."""
+        count, ends = int(self._starts[-1] + self._sizes[-1] - 1), self._starts + self._sizes - 1
+        S, S_y, both = np.empty(count), np.empty(count), np.empty((count, count))
+        for one, of_y, start, end in zip(self._one, self._of_y, self._starts, ends, strict=True):
+            S[start:end], S_y[start:end] = _above(one), _above(of_y)
+            higher = np.maximum.outer(np.arange(start, end), np.arange(start, end))
+            both[start:end, start:end] = S[higher]
+        for (a, b), cells in zip(self._pairs, self._both, strict=True):
+            of_both = _above(_above(cells.reshape(self._sizes[a], self._sizes[b])).T).T
+            both[self._starts[a] : ends[a], self._starts[b] : ends[b]] = of_both
+            both[self._starts[b] : ends[b], self._starts[a] : ends[a]] = of_both.T
+        R, t, at = float(self._one[0].sum()), len(self._at), self._at
+        total = np.empty((t + 1, t + 1))
+        entries = 4.0 * both[np.ix_(at, at)] - 2.0 * S[at] - 2.0 * S[at, np.newaxis] + R
+        total[:t, :t] = entries * self._sign * self._sign[:, np.newaxis]
+        total[t, :t] = total[:t, t] = self._sign * (2.0 * S_y[at] - float(self._of_y[0].sum()))
+        total[t, t] = R
+        return total
+
+
+def _above(cells: Float[Array, " cells"]) -> Float[Array, " cuts"]:
+    """Return the sums over the cells above each cut."""
+    return np.cumsum(cells[:0:-1], axis=0)[::-1]

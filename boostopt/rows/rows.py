@@ -9,11 +9,17 @@ from typing import Any
 import numpy as np
 
 from boostopt.rows.coding import Coded
-from boostopt.rows.kernels import Part, Split, Window, counts, gram, scores, sums
+from boostopt.rows.kernels import MOST_COPIES, MOST_EXAMPLES, Part, Split, Window, counts, gram, scores, sums
 from boostopt.shapes import Array, Float, Int, Int8, Int32
 
 Kept = Sequence[Int32[Array, " _"]]
 """Margins, whole numbers of 2^-30, beside the rows: an array for each part."""
+
+
+def countable(c: Float[Array, " N"]) -> bool:
+    """Return whether multiplicities are whole numbers, few enough that all sums are exact."""
+    each = bool((c == 1.0).all()) or (bool((c == np.rint(c)).all()) and c.max() <= MOST_COPIES)
+    return bool(each and c.sum() <= MOST_EXAMPLES)
 
 
 class Rows:
@@ -27,6 +33,8 @@ class Rows:
         The features that have thresholds, and at which one each of them begins, as in `Coded`.
     thresholds
         The number of thresholds of all of them.
+    constants
+        Whether the last feature is the one that lies above its threshold throughout.
     """
 
     def __init__(
@@ -35,7 +43,9 @@ class Rows:
         features: Int[Array, " varying"],
         starts: Int[Array, " varying"],
         thresholds: int,
+        constants: bool = False,
     ) -> None:
+        self.constants = constants
         self.parts, self.features, self.starts, self.thresholds = tuple(parts), features, starts, thresholds
         ends = np.append(starts[1:], thresholds)
         self.sizes = {int(j): int(end - start) + 1 for j, start, end in zip(features, starts, ends, strict=True)}
@@ -104,13 +114,19 @@ class Rows:
         each = [table[window.place(M, np.empty_like(M))] for M in kept]
         return np.concatenate([q if part.c is None else q * part.c for q, part in zip(each, self.parts, strict=True)])
 
+    def with_constants(self) -> Rows:
+        """Return the rows with a feature more, that lies above its only threshold throughout: h is constant there."""
+        parts = [part.with_constant() for part in self.parts]
+        features, starts = np.append(self.features, len(self.parts[0].codes)), np.append(self.starts, self.thresholds)
+        return Rows(parts, features, starts, self.thresholds + 1, constants=True)
+
     def every(self, step: int) -> Rows:
         """Return every step-th row, however the rows are cut into parts."""
         parts, first = list[Part](), 0
         for part in self.parts:
             parts.append(part.every(step, -first % step))
             first += part.n
-        return Rows(parts, self.features, self.starts, self.thresholds)
+        return Rows(parts, self.features, self.starts, self.thresholds, self.constants)
 
     def _added(self, kernel: Callable[..., Any], kept: Kept, *small: Any) -> Any:
         """Return the sum of what a kernel says of each part."""

@@ -67,7 +67,7 @@ def along() -> Any:
 
 @cache
 def fitted() -> Any:
-    return MarginBoostClassifier(max_iter=5).fit(X, y)
+    return MarginBoostClassifier(epsilon=0.1).fit(X, y)
 
 
 @cache

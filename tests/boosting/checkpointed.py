@@ -14,13 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from asked import Asked
 
 from boostopt import boost
 from boostopt.boosting.boosters import adaboost_reg, brownboost, madaboost, smoothboost
 from boostopt.boosting.run import Run
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.trace import COLUMNS, Row
-from boostopt.oracles import DecisionStumps, GivenMargins
+from boostopt.oracles import GivenMargins
 from boostopt.oracles.base import Oracle
 
 TIMES = ("oracle_seconds", "update_seconds", "seconds")
@@ -56,7 +57,7 @@ def oracle_of(rng: np.random.Generator, N: int, t: int) -> Callable[[], Oracle]:
         X = np.round(rng.normal(size=(N, 4)), 1)
         y = np.where(X[:, 0] + 0.5 * X[:, 1] + rng.normal(size=N) > 0, 1, -1)
         y[:2] = 1, -1
-        return lambda: DecisionStumps(X, y, c=c, reflexive=True)
+        return lambda: Asked(X, y, c=c, reflexive=True)
     U = rng.choice([-1, 1], (N, t)) if rng.random() < 0.5 else np.round(rng.uniform(-1, 1, (N, t)), rng.integers(1, 9))
     choose = "random" if rng.random() < 0.2 else "best"
     return lambda: GivenMargins(U, c=c, choose=choose, reflexive=True, random_state=5)

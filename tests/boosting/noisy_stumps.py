@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from asked import Asked
 from sklearn.tree import DecisionTreeClassifier
 
 from boostopt.oracles import DecisionStumps, Estimators
@@ -15,7 +16,7 @@ def examples(N: int = 150, seed: int = 3) -> tuple[np.ndarray, np.ndarray]:
 
 
 def stumps(N: int, seed: int = 3) -> DecisionStumps:
-    return DecisionStumps(*examples(N, seed))
+    return Asked(*examples(N, seed))
 
 
 def trees(N: int) -> Estimators:

@@ -10,10 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+from asked import Asked
 
 from boostopt import BoostoptError, OptionError, ProblemError, boost, get_formulation
 from boostopt.boosting.run import Run
-from boostopt.oracles import DecisionStumps, GivenMargins, RawFeatures
+from boostopt.oracles import GivenMargins, RawFeatures
 from boostopt.oracles.base import Answer, Column, Oracle, Query
 from boostopt.oracles.given import Given
 
@@ -311,7 +312,7 @@ def test_explicit_nan_in_a_sparse_matrix_is_found() -> None:
     X = scipy.sparse.csr_array(np.array([[0.0, 1.0], [2.0, 0.0], [0.0, 3.0]]))
     X.data[1] = np.nan
     for form in (X, X.tocsc(), X.tocoo()):
-        for oracle in (DecisionStumps, RawFeatures):
+        for oracle in (Asked, RawFeatures):
             with pytest.raises(ProblemError, match=r"finite; got nan at row 1, feature 0"):
                 oracle(form, [1, -1, 1])
 
@@ -319,10 +320,10 @@ def test_explicit_nan_in_a_sparse_matrix_is_found() -> None:
 def test_one_class_only_is_an_error() -> None:
     for y in ([1, 1, 1], [-1, -1, -1], [0, 0, 0], [True, True, True]):
         with pytest.raises(ProblemError, match="one class"):
-            DecisionStumps(np.arange(3.0)[:, np.newaxis], y)
+            Asked(np.arange(3.0)[:, np.newaxis], y)
     # Of examples that count.
     with pytest.raises(ProblemError, match="one class"):
-        DecisionStumps(np.arange(3.0)[:, np.newaxis], [1, 1, -1], c=[1.0, 1.0, 0.0])
+        Asked(np.arange(3.0)[:, np.newaxis], [1, 1, -1], c=[1.0, 1.0, 0.0])
 
 
 @every_algorithm
@@ -330,7 +331,7 @@ def test_one_example_in_a_class(name: str, options: dict[str, Any]) -> None:
     # The one example stands between others, so that no stump is perfect.
     X = np.array([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])[:, np.newaxis]
     options = {**options, "max_rounds": 50}
-    run = boost(name, DecisionStumps(X, [1, 1, -1, 1, 1, 1]), **options)
+    run = boost(name, Asked(X, [1, 1, -1, 1, 1, 1]), **options)
     sound(run)
     assert set(run.predict(X).tolist()) <= {-1, 1}
 
@@ -343,7 +344,7 @@ PERFECT = [
         "beside others",
         lambda: GivenMargins(np.array([[1, 1.0, -1], [1, -1, 1], [1, 1, 1], [1, 1, 1]]), reflexive=True),
     ),
-    ("a stump", lambda: DecisionStumps(np.arange(4.0)[:, np.newaxis], [-1, -1, 1, 1])),
+    ("a stump", lambda: Asked(np.arange(4.0)[:, np.newaxis], [-1, -1, 1, 1])),
 ]
 
 

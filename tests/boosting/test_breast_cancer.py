@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from asked import Asked
 from benchmarks import lp_backends
 from scipy.optimize import linprog
 
@@ -29,7 +30,7 @@ def oracle() -> DecisionStumps:
     data = load_dataset("breast_cancer")
     assert data.X is not None
     assert data.y is not None
-    return DecisionStumps(data.X, data.y)
+    return Asked(data.X, data.y)
 
 
 @pytest.fixture(scope="module")

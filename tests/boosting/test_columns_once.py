@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from asked import Asked
 
 from boostopt import boost
 from boostopt.boosting import Stabilization, collected
-from boostopt.oracles import DecisionStumps
 
 
 @pytest.mark.parametrize("name", ["lpboost", "qp_reg_adaboost"])
@@ -35,6 +35,6 @@ def test_no_column_is_checked_or_hashed_twice(name: str, monkeypatch: pytest.Mon
         collected, "fingerprint_of", counting("hashed", collected.fingerprint_of, lambda margins: margins)
     )
     parameters: dict[str, Any] = {"nu": 8} if name == "lpboost" else {"C": 0.2}
-    run = boost(name, DecisionStumps(X, y), columns_per_round=3, stabilization=Stabilization(inner=0.5), **parameters)
+    run = boost(name, Asked(X, y), columns_per_round=3, stabilization=Stabilization(inner=0.5), **parameters)
     assert run.rounds > 3 and {what for what, _ in counts} == {"checked", "hashed"}
     assert max(counts.values()) == 1

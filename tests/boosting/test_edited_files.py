@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+from asked import Asked
 from edited_files import edit_description, edited, packed, unpacked
 from problems import reference_lpboost
 
@@ -29,7 +30,7 @@ SPARSE = scipy.sparse.csr_array(np.where(rng.random((12, 6)) < 0.5, 0.0, rng.cho
 
 
 def stumps() -> DecisionStumps:
-    return DecisionStumps(X, y)
+    return Asked(X, y)
 
 
 RUNS: dict[str, Callable[..., Run]] = {

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
+from asked import Asked
 
 from boostopt import Run, boost, verify
 from boostopt.authoring import (
@@ -26,14 +28,15 @@ from boostopt.authoring import (
 from boostopt.backends.base import Deadline
 from boostopt.boosting import looked as looked_module
 from boostopt.boosting import looks, newton
-from boostopt.boosting.looked import LookedRun, below, counted, going_on
-from boostopt.boosting.looks import Glance, Looking, whole
+from boostopt.boosting.looked import LookedRun, counted, going_on
+from boostopt.boosting.looks import Glance, Looking, below, whole
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.pages import page_of
 from boostopt.boosting.problem import Problem
-from boostopt.errors import ProblemError, needed
+from boostopt.boosting.stabilization import Stabilization
+from boostopt.errors import OptionError, ProblemError, needed
 from boostopt.oracles import BinnedStumps, DecisionStumps
-from boostopt.rows.kernels import ONE
+from boostopt.rows.kernels import BUCKETS, ONE, Window
 from boostopt.rows.rows import Rows
 
 PAGES = ("erlpboost", "lpboost", "binary_erlpboost", "corrective_erlpboost")
@@ -242,7 +245,6 @@ def test_every_move_raises_d_at_least_as_much_as_theory_promises(seed: int, monk
 @pytest.mark.parametrize(
     "how",
     [
-        {"history": True},
         {"nus": (50.0,)},
         {"rules": "direct"},
         {"d0": np.random.default_rng(0).dirichlet(np.ones(200))},
@@ -284,7 +286,7 @@ def test_other_oracles_and_multiplicities_are_asked() -> None:
     X, y, c = noisy(0)
     assert Silent(X, y).rows is None and BinnedStumps(X, y, c=0.5 * c).rows is None
     assert BinnedStumps(X[:, -1:], y).rows is None
-    for oracle in (Silent(X, y), BinnedStumps(X, y, c=0.5 * c), BinnedStumps(X[:, -1:], y), DecisionStumps(X, y)):
+    for oracle in (Silent(X, y), Asked(X, y), BinnedStumps(X, y, c=0.5 * c), BinnedStumps(X[:, -1:], y)):
         assert type(boost("erlpboost", oracle, nu=60.0, update="newton", epsilon=0.3)) is Run
 
 
@@ -411,7 +413,85 @@ def test_two_examples_cost_what_all_cost(page: str, seed: int) -> None:
     nu = (1.0, c.sum(), float(rng.uniform(1.0, c.sum())))[min(seed, 2)]
     epsilon = float(rng.choice([0.3, 0.01, 1e-3]))
     every = Problem.of(page_of(page), c, None, epsilon, "newton", {"nu": nu})
-    two, its_nu = needed(counted(page_of(page), int(c.sum()), epsilon, {"nu": nu}), "a problem")
+    two, its_nu = needed(counted(page_of(page), float(c.sum()), epsilon, {"nu": nu}), "a problem")
     assert its_nu == nu and two.levels == every.levels and two.affordable and every.affordable
     assert two.softness == pytest.approx(every.softness, rel=1e-12)
     assert two.most_rounds == pytest.approx(every.most_rounds, rel=1e-12)
+
+
+def test_margins_at_both_ends_at_once_are_no_lower_end_but_minus_one() -> None:
+    # 2^30 and -2^30 with buckets of one margin each: their difference does not fit into 32 bits.
+    X, y = np.arange(6.0)[:, np.newaxis], np.array([-1, 1] * 3)
+    run = looked(BinnedStumps(X, y), nu=1.0, max_rounds=1)
+    assert run.class_certificate.lower == -1.0 and len(run.w) == 1
+
+
+STUMPS = {"all": DecisionStumps, "binned": lambda X, y, c: BinnedStumps(X, y, c, bins=65_536)}
+
+
+@pytest.mark.parametrize("page", PAGES[:3])
+@pytest.mark.parametrize("kind", ["all", "binned", "sparse"])
+def test_looks_are_what_boost_does_where_it_is_told_nothing_else(page: str, kind: str) -> None:
+    X, y, c = noisy(2)
+    X[np.abs(X) < 1.0] = 0.0
+    nu = 0.3 * c.sum()
+    oracle = DecisionStumps(scipy.sparse.csr_array(X), y, c) if kind == "sparse" else STUMPS[kind](X, y, c)
+    run = boost(page, oracle, nu=nu, epsilon=0.02)
+    assert isinstance(run, LookedRun) and run.problem.update == "newton"
+    low, high = ranges(run)
+    other = boost(page, oracle, nu=nu, epsilon=0.02, update="total")
+    assert type(other) is Run and max(low, ranges(other)[0]) <= min(high, ranges(other)[1])
+    again = run.verify_class(oracle)
+    assert again.lower == pytest.approx(low, abs=1e-12) and again.upper == pytest.approx(high, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "how", [{"backend": "interior"}, {"update": "total"}, {"rules": "direct"}, {"stabilization": Stabilization(0.5)}]
+)
+def test_who_names_a_backend_a_rule_or_an_option_of_steps_has_steps(how: dict[str, Any]) -> None:
+    X, y, _ = noisy(2)
+    assert type(boost("erlpboost", DecisionStumps(X, y), nu=60.0, epsilon=0.2, **how)) is Run
+    assert type(boost("softboost", DecisionStumps(X, y), nu=60.0, epsilon=0.2)) is Run
+
+
+def test_stumps_that_take_more_room_as_codes_are_asked() -> None:
+    X, y, c = noisy(2)
+    wide = scipy.sparse.csr_array(np.hstack([X[:, :2] * (np.abs(X[:, :2]) > 2.0), np.zeros((200, 3000))]))
+    assert DecisionStumps(wide, y).rows is None and DecisionStumps(X, y, 0.5 * c).rows is None
+    many = np.arange(70_000.0)[:, np.newaxis]
+    assert DecisionStumps(many, np.where(many[:, 0] > 9, 1, -1)).rows is None
+
+
+def test_every_round_is_kept_as_w_alone() -> None:
+    oracle = binned(1)
+    run = looked(oracle, epsilon=0.005)
+    U = np.stack([column(oracle, h) for h in run.hypotheses], axis=1)
+    for k in (1, run.rounds // 2, run.rounds):
+        then = run.at(k)
+        m = U[:, : len(then.w)] @ then.w
+        assert then.hypotheses == list(run.hypotheses)[: len(then.w)] and then.w.sum() == pytest.approx(1.0)
+        assert then.d == pytest.approx(run.problem.at(m).d, abs=1e-12)
+        assert then.certificate.lower <= then.certificate.upper
+    assert max(run.class_certificate.lower, run.trace[-1].soft_margin) == run.class_certificate.lower
+    with pytest.raises(OptionError, match="1 to"):
+        run.at(run.rounds + 1)
+    with pytest.raises(OptionError, match="were not kept"):
+        looked(oracle, history=False).at(1)
+
+
+def test_constants_are_one_more_feature() -> None:
+    oracle = binned(4)
+    rows = needed(oracle.rows, "rows")
+    more = rows.with_constants()
+    splits = [rows.split(i, 1) for i in (0, 3, rows.thresholds - 1)]
+    constant = more.split(rows.thresholds, -1)
+    W = np.array([ONE // 4, ONE // 4, ONE // 4, ONE // 4])
+    kept = more.scores([*splits, constant], W)
+    expected = rows.scores(splits, W[:3])[0] - W[3] * oracle.y
+    assert np.array_equal(kept[0], expected) and more.place(constant) == rows.thresholds == more.thresholds - 1
+    window, table = Window.whole(), np.random.default_rng(0).integers(0, 100, BUCKETS + 2)
+    edges = more.edges(kept, window, table)
+    q = rows.weights(kept, window, table)
+    assert np.array_equal(edges[:-1], rows.edges(kept, window, table)) and edges[-1] == q @ oracle.y
+    some = more.every(7)
+    assert some.n == len(oracle.y[::7]) and some.split(rows.thresholds, 1) == more.split(rows.thresholds, 1)

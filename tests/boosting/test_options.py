@@ -9,11 +9,12 @@ from inspect import signature
 import numpy as np
 import pytest
 import typechecker
+from asked import Asked
 from problems import noisy_stumps
 
 from boostopt import OptionError, boost, path
 from boostopt.boosting import BoostOptions, Rule, Schedule, Stabilization
-from boostopt.oracles import DecisionStumps, GivenMargins
+from boostopt.oracles import GivenMargins
 
 ORACLE = GivenMargins(noisy_stumps(60, 40, seed=3))
 
@@ -84,4 +85,4 @@ def test_test_examples_that_hypotheses_cannot_be_evaluated_on_are_refused_before
     y = np.where(X[:, 3] + X[:, 1] > 0, 1, -1)
     for wrong, says in ((X[:, :2], "the 4 features that were learned from"), (X * np.nan, "X must be finite")):
         with pytest.raises(OptionError, match=f"test must hold features as the oracle has them: .*{says}"):
-            boost("erlpboost", DecisionStumps(X, y), nu=6, epsilon=0.1, test=(wrong, y))
+            boost("erlpboost", Asked(X, y), nu=6, epsilon=0.1, test=(wrong, y))

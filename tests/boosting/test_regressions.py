@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse
+from asked import Asked
 from problems import noisy_stumps
 from scipy.optimize import linprog
 
@@ -63,7 +64,7 @@ def counted_and_doubled() -> list[tuple[DecisionStumps, float]]:
     X, y = small()
     c = 1.0 + (np.arange(len(y)) % 3 == 0)
     rows = np.repeat(np.arange(len(y)), c.astype(int))
-    return [(DecisionStumps(X, y, c), 0.2 * len(rows)), (DecisionStumps(X[rows], y[rows]), 0.2 * len(rows))]
+    return [(Asked(X, y, c), 0.2 * len(rows)), (Asked(X[rows], y[rows]), 0.2 * len(rows))]
 
 
 def boosted(name: str, oracle: Any, **options: Any) -> Run:
@@ -123,8 +124,8 @@ def test_a_column_that_stands_there_twice_changes_nothing(name: str, final_weigh
 @pytest.mark.parametrize("name", SHORT)
 def test_a_feature_that_stands_there_twice_changes_nothing(name: str) -> None:
     X, y = small()
-    once = boosted(name, DecisionStumps(X, y), nu=0.2 * len(y))
-    twice = boosted(name, DecisionStumps(np.concatenate([X, X], axis=1), y), nu=0.2 * len(y), columns_per_round=1)
+    once = boosted(name, Asked(X, y), nu=0.2 * len(y))
+    twice = boosted(name, Asked(np.concatenate([X, X], axis=1), y), nu=0.2 * len(y), columns_per_round=1)
     assert twice.class_certificate.lower == pytest.approx(once.class_certificate.lower, abs=1e-8)
     assert twice.class_certificate.upper == pytest.approx(once.class_certificate.upper, abs=1e-8)
 
@@ -198,11 +199,11 @@ def test_values_and_thresholds_of_a_doubled_example_are_the_same_at_the_optimum(
 
 def test_examples_of_multiplicity_zero_are_gone_before_thresholds_are_made() -> None:
     X, y = np.array([[0.0], [1.0], [2.0], [10.0]]), np.array([-1, -1, 1, 1])
-    oracle = DecisionStumps(X, y, [1, 1, 0, 1])
+    oracle = Asked(X, y, [1, 1, 0, 1])
     assert oracle.N == 3
     run = boost("lpboost", oracle, nu=1, epsilon=0.01)
     assert run.hypotheses == [Stump(0, 5.5, 1, 1)]
-    assert boost("lpboost", DecisionStumps(X, y), nu=1).hypotheses == [Stump(0, 1.5, 1, 1)]
+    assert boost("lpboost", Asked(X, y), nu=1).hypotheses == [Stump(0, 1.5, 1, 1)]
 
 
 @pytest.mark.parametrize("name", SHORT)
@@ -210,8 +211,8 @@ def test_examples_of_multiplicity_zero_are_as_if_they_were_not_there(name: str) 
     X, y = small()
     kept = np.arange(len(y)) % 4 != 1
     nu = 0.2 * kept.sum()
-    zero = boosted(name, DecisionStumps(X, y, kept.astype(float)), nu=nu)
-    gone = boosted(name, DecisionStumps(X[kept], y[kept]), nu=nu)
+    zero = boosted(name, Asked(X, y, kept.astype(float)), nu=nu)
+    gone = boosted(name, Asked(X[kept], y[kept]), nu=nu)
     assert list(zero.hypotheses) == list(gone.hypotheses)
     np.testing.assert_array_equal(zero.w, gone.w)
     np.testing.assert_array_equal(zero.d, gone.d)
@@ -222,9 +223,9 @@ def test_examples_of_multiplicity_zero_are_as_if_they_were_not_there(name: str) 
 def test_the_same_examples_in_other_clothes_give_the_same_run(name: str) -> None:
     X, y = small()
     nu = 0.2 * len(y)
-    oracle = DecisionStumps(X, y)
+    oracle = Asked(X, y)
     run = boosted(name, oracle, nu=nu)
-    for other in (oracle, DecisionStumps(X, (y + 1) / 2), DecisionStumps(scipy.sparse.csr_array(X), y)):
+    for other in (oracle, Asked(X, (y + 1) / 2), Asked(scipy.sparse.csr_array(X), y)):
         again = boosted(name, other, nu=nu)
         assert list(again.hypotheses) == list(run.hypotheses)
         np.testing.assert_array_equal(again.w, run.w)

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 import pytest
+from asked import Asked
 from noisy_stumps import examples
 from sklearn.tree import DecisionTreeClassifier
 
@@ -32,7 +33,7 @@ COMPARED = ("round", "hypotheses", "edge", "smallest_edge", "upper", "soft_margi
 
 
 def stumps(N: int = 150) -> DecisionStumps:
-    return DecisionStumps(*examples(N))
+    return Asked(*examples(N))
 
 
 def few() -> DecisionStumps:
@@ -422,9 +423,9 @@ def refused(path: Path, formulation: str = "erlpboost", oracle: Oracle | None = 
 def test_a_checkpoint_of_another_run_is_refused(made: Path) -> None:
     assert "examples and class" in refused(made, oracle=stumps(21))
     X, y = examples(20)
-    assert "examples and class" in refused(made, oracle=DecisionStumps(X, -y))
-    assert "examples and class" in refused(made, oracle=DecisionStumps(X, y, c=np.arange(1.0, 21.0)))
-    assert "examples and class" in refused(made, oracle=DecisionStumps(X[:, :5], y))
+    assert "examples and class" in refused(made, oracle=Asked(X, -y))
+    assert "examples and class" in refused(made, oracle=Asked(X, y, c=np.arange(1.0, 21.0)))
+    assert "examples and class" in refused(made, oracle=Asked(X[:, :5], y))
     assert "parameters" in refused(made, nu=5)
     assert "parameters" in refused(made, eta=7.0)
     assert "parameters" in refused(made, epsilon=0.1)

@@ -121,3 +121,9 @@ def test_the_rounds_of_a_fit_are_those_of_its_trace(tmp_path: Path) -> None:
         assert model.n_iter_ == len(run.trace) == run.rounds > 1
         assert run.trace[-1].soft_margin - 1e-6 <= found.lower and found.gap <= 0.1 + 1e-9
         assert len(list(model.staged_predict(X))) == model.n_iter_
+
+
+def test_one_answer_to_all_is_given_alone_where_it_is_as_good_as_any() -> None:
+    model = classifier(nu=1.0).fit(X, np.where(np.arange(60) < 3, "yes", "no"))
+    certificate: Any = model.certificate_
+    assert [str(h) for h in model.run_.hypotheses] == ["always -1"] and certificate.gap <= 0.1

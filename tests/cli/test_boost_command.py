@@ -55,7 +55,7 @@ def test_the_table_says_what_is_proved_and_progress_goes_to_the_standard_error(d
     assert result.exit_code == 0
     assert "best soft margin of the class" in result.stdout and "within epsilon = 0.2" in result.stdout
     assert "round 1" not in result.stdout
-    assert re.match(r"erlpboost: round 1, 1 hypothesis, soft margin ", result.stderr)
+    assert re.match(r"erlpboost: round 1, \d hypotheses, soft margin ", result.stderr)
 
 
 def test_a_run_that_is_cut_short_exits_with_1_and_prints_the_same(data: Path) -> None:
@@ -162,14 +162,15 @@ def test_what_is_saved_is_the_run_and_a_certificate_that_others_verify(data: Pat
     ]
     found = document("boost", "erlpboost", "--data", data, *COARSE, *named)
     X, y = examples()
-    assert Run.load(files[0]).class_certificate.lower == found["class"]["lower"]
+    # What is loaded tells the lower end anew, in floating point.
+    assert found["class"]["lower"] - 1e-12 < Run.load(files[0]).class_certificate.lower <= found["class"]["lower"]
     verification = verify(files[1], DecisionStumps(X, y))
     assert verification, verification.reason
     assert files[2].read_bytes().startswith(b"\x89PNG")
 
 
 def test_a_checkpoint_that_is_there_is_gone_on_from(data: Path, tmp_path: Path) -> None:
-    whole = document("boost", "erlpboost", "--data", data, *COARSE)
+    whole = document("boost", "erlpboost", "--data", data, *COARSE, "--update", "total")
     arguments = ("boost", "erlpboost", "--data", data, *COARSE, "--checkpoint", tmp_path / "run.npz")
     part = document(*arguments, "--max-rounds", 3, status=1)
     assert part["rounds"] == 3

@@ -61,7 +61,14 @@ def places(M: np.ndarray, window: Window) -> list[int]:
     return [min(max(b, -1), BUCKETS) + 1 for b in each]
 
 
-WINDOWS = (Window.whole(), Window.around(0.1, 0.101), Window.around(-1.0, -0.9), Window.around(0.5, 0.5 + 1e-9))
+WINDOWS = (
+    Window.whole(),
+    Window.around(0.1, 0.101),
+    Window.around(-1.0, -0.9),
+    Window.around(0.5, 0.5 + 1e-9),
+    Window.around(-1.0, -1.0 + 1e-9),
+    Window.around(1.0 - 1e-9, 1.0),
+)
 
 
 @pytest.mark.parametrize("wide", [False, True])
@@ -132,7 +139,7 @@ def test_no_answer_depends_on_how_rows_are_cut(parts: int) -> None:
     one = part(1000, copies=True)
     features, starts = np.arange(3), np.array([0, 5, 10])
     whole = Rows([one], features, starts, 15)
-    coded = Coded.of(one.codes, [np.arange(5.0)] * 3)
+    coded = Coded.of(np.asarray(one.codes), [np.arange(5.0)] * 3)
     cut = Rows.of(coded, one.y, copies(one).astype(float), parts)
     W, window = np.array([ONE - 7, 4, 2, 1]), Window.around(-0.2, 0.3)
     table = np.random.default_rng(0).integers(0, LARGEST + 1, BUCKETS + 2)
