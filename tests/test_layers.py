@@ -144,7 +144,7 @@ def loaded_after(code: str) -> set[str]:
     return {name.split(".")[0] for name in done.stdout.split()}
 
 
-HEAVY = {"cvxpy", "sklearn", "scipy", "clarabel", "scs", "highspy", "osqp", "rich", "typer"}
+HEAVY = {"cvxpy", "sklearn", "scipy", "clarabel", "scs", "highspy", "osqp", "rich", "typer", "dask", "distributed"}
 
 
 def test_importing_boostopt_loads_neither_solvers_nor_the_modelling_layer() -> None:

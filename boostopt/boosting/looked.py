@@ -18,7 +18,7 @@ from boostopt.boosting.options import OPTIONS, BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.progress_line import progress_line
 from boostopt.boosting.record import Record
-from boostopt.boosting.resume import initial_record, majority_of
+from boostopt.boosting.resume import initial_record
 from boostopt.boosting.run import Run
 from boostopt.boosting.soft_margin import ClassCertificate
 from boostopt.boosting.state import Bounds, State
@@ -31,6 +31,7 @@ from boostopt.programs.program import Examples, made_by_page
 from boostopt.rows.kernels import ONE
 from boostopt.rows.rows import Rows
 from boostopt.shapes import Array, Float
+from boostopt.text import parameters_in_words
 from boostopt.threads import one_thread
 
 FINEST = 1e-5
@@ -86,7 +87,7 @@ def looked_at(
     try:
         found = counted(page, oracle.total, epsilon, settings)
     except BoostoptError:
-        if oracle.remote:
+        if oracle.only_looks:
             raise
         return None  # the problem of all examples tells what is wrong, or is one that two of them do not stand for
     rows = None if found is None else oracle.rows
@@ -191,13 +192,18 @@ class LookedRun(Run):
     @property
     def unfinished(self) -> bool:
         """Whether steps in floating point are to go on from here."""
-        return self._reason == CONVERGED and self._oracle.N * len(self._hypotheses) <= LARGEST
+        small = self._oracle.N * len(self._hypotheses) <= LARGEST
+        return self._reason == CONVERGED and small and not self._oracle.only_looks
 
     @cached_property
     def problem(self) -> Problem:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """What was boosted, all examples told apart."""
+        """What was boosted, all examples told apart; where they are out of reach, with two that stand for them."""
         its = self._counted
-        return Problem.of(its.page, self._oracle.c, None, its.epsilon, its.update, its.settings)
+        return (
+            its
+            if self._oracle.only_looks
+            else Problem.of(its.page, self._oracle.c, None, its.epsilon, its.update, its.settings)
+        )
 
     @property
     def most_rounds(self) -> float:
@@ -225,7 +231,7 @@ class LookedRun(Run):
 
     @property
     def majority(self) -> int:
-        return majority_of(self._oracle)
+        return self._oracle.majority
 
     @cached_property
     def class_certificate(self) -> ClassCertificate:
@@ -238,6 +244,15 @@ class LookedRun(Run):
         proof = needed(self._ends.proof, "an upper end")
         kept = self._rows.scores(proof.splits, proof.W)
         return self._rows.weights(kept, proof.law.window, proof.law.table) / proof.law.total
+
+    @property
+    def _headline(self) -> str:
+        page, parameters = self._counted.page.name, parameters_in_words(self._counted.first.parameters)
+        return f"{page}: N = {self._rows.n}, t = {len(self.w)}, {parameters}"
+
+    def _over_collected(self) -> list[tuple[str, Any]]:
+        """Nothing: it would take the margins of all hypotheses."""
+        return []
 
     @property
     def record(self) -> Record:

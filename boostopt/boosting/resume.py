@@ -61,15 +61,10 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions) -> R
         digest=oracle.digest,
         oracle_state=oracle.state(),
         guarantee=guarantee,
-        majority=majority_of(oracle),
+        majority=oracle.majority,
         page_digest=text_digest(problem.page.stated_in),
     )
     return record if options.start is None else _continued(record, oracle, options.start.record)
-
-
-def majority_of(oracle: Oracle) -> int:
-    """Return the class of more examples, 1 where both have as many or nothing is known."""
-    return 1 if oracle.y is None or float(oracle.c @ oracle.y) >= 0.0 else -1
 
 
 def _guarantee(problem: Problem, oracle: Oracle, options: BoostOptions) -> float | None:

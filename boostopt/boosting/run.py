@@ -295,21 +295,26 @@ class Run:
         )
 
     def _repr_html_(self) -> str:
-        state, problem = self.record.state, self.record.problem
-        over_class = str(self.class_certificate) if problem.goal is not None else "no soft margin"
-        certificate = self.certificate
+        over_class = str(self.class_certificate) if self.problem.goal is not None else "no soft margin"
         rows = [
             ("stopped", self.reason),
             ("rounds", f"{self.rounds}; theory allows {self.most_rounds:g} hypotheses"),
             ("hypotheses", f"{len(self.w)}, {np.count_nonzero(self.w)} with weight"),
-            ("soft margin", state.soft_margin),
+            ("soft margin", self.trace[-1].soft_margin if len(self.trace) else math.nan),
             ("over the class", over_class),
-            (
-                "over the hypotheses collected",
-                "infeasible" if certificate.infeasible else interval(certificate.lower, certificate.upper),
-            ),
+            *self._over_collected(),
         ]
-        return html_table(self.program.headline, rows)
+        return html_table(self._headline, rows)
+
+    @property
+    def _headline(self) -> str:
+        """The program in a line."""
+        return self.program.headline
+
+    def _over_collected(self) -> list[tuple[str, Any]]:
+        """Return what is proved over the hypotheses collected, for a table."""
+        its = self.certificate
+        return [("over the hypotheses collected", "infeasible" if its.infeasible else interval(its.lower, its.upper))]
 
 
 def verified(bounds: Bounds, problem: Problem, oracle: Oracle) -> Bounds:

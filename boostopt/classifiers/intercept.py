@@ -83,7 +83,7 @@ class WithConstants(RowsOracle):
     @property
     def rows(self) -> Rows | None:
         rows = self._oracle.rows if isinstance(self._oracle, RowsOracle) else None
-        return rows and rows.with_constants()
+        return rows and rows.with_constants(self._features)
 
     def hypothesis(self, split: Split) -> Hypothesis:
         if split.feature == self._features:

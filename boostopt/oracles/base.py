@@ -159,6 +159,11 @@ class Oracle(ABC):
     def y(self) -> Num[Array, " N"] | None:
         """Labels -1 and 1, None where only margins are known."""
 
+    @property
+    def majority(self) -> int:
+        """The class of more examples, 1 where both have as many or nothing is known."""
+        return 1 if self.y is None or float(self.c @ self.y) >= 0.0 else -1
+
     @abstractmethod
     def best(self, query: Query) -> Answer:
         """Return hypotheses with large edges under the weights of the query."""

@@ -4,35 +4,42 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from functools import partial
+from itertools import accumulate
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
-import scipy.sparse
 
 from boostopt.arguments import file_path, flag, whole
-from boostopt.arrays import compressed_rows
 from boostopt.errors import OptionError, ProblemError
-from boostopt.files import replace_file
 from boostopt.oracles.base import Answer, Hypothesis, Query
 from boostopt.oracles.best_stumps import best_stumps
-from boostopt.oracles.examples import check_classes, check_labels, multiplicities, signs
-from boostopt.oracles.features import Features, checked_features
+from boostopt.oracles.binning import (
+    Census,
+    Given,
+    Sketch,
+    census,
+    check_censuses,
+    coded_part,
+    codes_in_file,
+    codes_in_memory,
+    cuts_of,
+    merged,
+    sketch,
+    step_of,
+)
+from boostopt.oracles.examples import check_classes
+from boostopt.oracles.features import Features
 from boostopt.oracles.rows_oracle import RowsOracle
 from boostopt.oracles.stump import Stump
-from boostopt.rows.coding import ROWS, Coded, fill
+from boostopt.rows.coding import Coded
 from boostopt.rows.kernels import Split
 from boostopt.rows.rows import Rows, countable
-from boostopt.rows.thresholds import at_quantiles, between_all, few_values
-from boostopt.shapes import Array, Float, Int8, UInt
+from boostopt.shapes import Array, Float, Int8
 
 BYTE, MOST = 256, 65_536
 """The numbers of codes that one byte and two bytes have."""
-
-SAMPLE = 200_000
-"""Rows, spread over all of them, whose quantiles are the thresholds of features with many values."""
 
 
 class BinnedStumps(RowsOracle):
@@ -50,11 +57,14 @@ class BinnedStumps(RowsOracle):
     ----------
     X
         Features, shape (N, features), finite: an array, also one that is mapped from a file, or a scipy sparse matrix.
-        Codes are dense: for many thousand sparse features `DecisionStumps` is made.
+        Codes are dense: for many thousand sparse features `DecisionStumps` is made. A `dask.array` or a
+        `dask.dataframe` stays on the cluster of the default client, see `DistributedStumps`.
     y
-        Labels, shape (N,): -1 and 1, or 0 and 1; both must occur.
+        Labels, shape (N,): -1 and 1, or 0 and 1; both must occur. On a cluster an array beside a `dask.array`, a series
+        of a `dask.dataframe` or the name of one of its columns, which then is no feature.
     c
         Multiplicities, shape (N,), non-negative, 1 by default. Examples with 0 are left out before thresholds are made.
+        On a cluster they are given as y is, and are whole numbers up to 2^20.
     bins
         The largest number of codes of a feature, from 2 to 65,536.
     reflexive
@@ -83,25 +93,40 @@ class BinnedStumps(RowsOracle):
     def __init__(
         self,
         X: Any,
-        y: npt.ArrayLike,
-        c: npt.ArrayLike | None = None,
+        y: Any,
+        c: Any = None,
         bins: int = BYTE,
         reflexive: bool = True,
         codes: str | os.PathLike[str] | None = None,
     ) -> None:
+        if type(X).__module__.partition(".")[0] == "dask":
+            if type(self) is not BinnedStumps:
+                raise ProblemError(
+                    f"BinnedStumps itself takes rows on a cluster; got {type(self).__name__}, which is another class. "
+                    "Compute X and y before."
+                )
+            self.__class__ = DistributedStumps  # as Path("") is a PosixPath
+            self.__init__(X, y, c, bins, reflexive, codes)
+            return
+        path = self._checked(bins, reflexive, codes)
+        rows = Given(X, y, c)
+        check_classes(rows.y)
+        self._y, self._c, self._features = rows.y, rows.c, rows.features
+        self._cuts, self.complete = cuts_of(rows, self._bins)
+        made = codes_in_memory if path is None else partial(codes_in_file, path)
+        self.coded = Coded.of(made(rows, self._cuts, self._dtype), self._cuts)
+
+    def _checked(self, bins: int, reflexive: bool, codes: str | os.PathLike[str] | None) -> Path | None:
+        """Check the options, and return the file of the codes."""
         self.reflexive = flag("reflexive", reflexive)
-        bins = whole("bins", bins, 2, "a whole number of bins", "256 codes take a byte, up to 65536 two.")
-        if bins > MOST:
+        self._bins = whole("bins", bins, 2, "a whole number of bins", "256 codes take a byte, up to 65536 two.")
+        if self._bins > MOST:
             raise OptionError(f"bins must be at most {MOST}; got {bins}. DecisionStumps has all thresholds.")
+        self._dtype = np.dtype(np.uint8 if self._bins <= BYTE else np.uint16)
         path = None if codes is None else file_path("codes", codes)
         if path is not None and path.suffix != ".npy":
             raise OptionError(f"codes must be a file ending in .npy; got {str(path)!r}. Name it so.")
-        rows = _Rows(X, y, c)
-        self._y, self._c, self._features = rows.y, rows.c, rows.features
-        cuts, self.complete = _cuts(rows, bins)
-        self._bins = bins
-        dtype = np.dtype(np.uint8 if bins <= BYTE else np.uint16)
-        self.coded = Coded.of(_codes(rows, cuts, dtype) if path is None else _mapped(rows, cuts, dtype, path), cuts)
+        return path
 
     def __str__(self) -> str:
         directions = "both directions" if self.reflexive else "one direction"
@@ -144,7 +169,7 @@ class BinnedStumps(RowsOracle):
         return Rows.of(self.coded, self.y, self.c)
 
     def hypothesis(self, split: Split) -> Stump:
-        return Stump(split.feature, float(self.coded.cuts[split.feature][split.code]), split.sign, self._features)
+        return Stump(split.feature, float(self._cuts[split.feature][split.code]), split.sign, self._features)
 
     def check_features(self, X: Any) -> None:
         """Raise ProblemError unless X has the features that stumps are about, all finite."""
@@ -186,95 +211,106 @@ class BinnedStumps(RowsOracle):
         return np.where(above, np.int8(stump.sign), np.int8(-stump.sign))
 
 
-class _Rows:
-    """The examples that count, features some rows at a time.
+class DistributedStumps(BinnedStumps):
+    """`BinnedStumps` of a Dask collection: codes stay with the workers of the default client.
 
-    Attributes
-    ----------
-    y, c
-        Labels and multiplicities, shape (N,).
-    features
-        Number of features.
+    Thresholds are those of the same rows in memory, and so is every run of looks, to the last bit. What is as long as
+    the rows stays on the cluster: looks are all that it serves.
+
+    Raises
+    ------
+    ProblemError
+        As in `BinnedStumps`; there is no client; chunks of X have unknown sizes; y or c do not go with X;
+        multiplicities are no whole numbers; no feature varies.
+    OptionError
+        Dask is not installed, or a file of codes is asked for.
     """
 
-    def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None) -> None:
-        self._X = _matrix(X)
-        labels = signs(y)
-        check_labels(self._X.shape, labels)
-        ones = np.arange(len(labels)), np.broadcast_to(1.0, len(labels))  # of which nothing is stored
-        self._rows, self.c = ones if c is None else multiplicities(c, len(labels))
-        self.y, self.features = labels[self._rows], int(self._X.shape[1])
-        check_classes(self.y)
+    only_looks = True
 
-    def blocks(self) -> Iterator[Float[Array, "_ features"]]:
-        """Yield the features, checked.
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        c: Any = None,
+        bins: int = BYTE,
+        reflexive: bool = True,
+        codes: str | os.PathLike[str] | None = None,
+    ) -> None:
+        if self._checked(bins, reflexive, codes) is not None:
+            raise OptionError(
+                f"codes on a cluster stay in the memory of its workers; got codes={codes!r}. Leave it out."
+            )
+        try:
+            from boostopt.rows.on_dask import Blocks, RowsOnDask
+        except ModuleNotFoundError as missing:
+            raise OptionError(
+                f"rows on a cluster need Dask: {missing}. Install it: pip install 'boostopt[dask]'."
+            ) from missing
+        blocks = Blocks(X, y, c)
+        found: list[Census] = blocks.labels(census)
+        self._balance = sum(each.balance for each in found)
+        check_censuses(found)
+        before = accumulate((each.given for each in found), initial=0)
+        counted = list(accumulate((each.n for each in found), initial=0))
+        step, self._features = step_of(counted[-1]), blocks.features
+        small = [(b, -k % step, step, self._bins) for b, k in zip(before, counted, strict=False)]
+        some = [k for k, each in enumerate(found) if each.n]
+        blocks.chosen(some)
+        told: Sketch = blocks.folded(sketch, [small[k] for k in some], partial(merged, self._bins))
+        self._cuts, self.complete = told.cuts(self._bins)
+        coded = Coded.of(np.empty((self._features, 0), self._dtype), self._cuts)
+        if len(coded.thresholds) == 0:
+            raise ProblemError(f"a feature must vary; got {self._features} constant ones. There is nothing to cut.")
+        parts = blocks.parts(partial(coded_part, self._dtype), self._cuts)
+        self._rows = RowsOnDask(
+            blocks.client, parts, [found[k].n for k in some], sum(each.total for each in found), coded
+        )
 
-        Raises
-        ------
-        ProblemError
-            An entry is no finite number.
-        """
-        counts = np.zeros(self._X.shape[0], dtype=bool)
-        counts[self._rows] = True
-        for i in range(0, len(counts), ROWS):
-            block = _dense(checked_features(self._X[i : i + ROWS], before=i))
-            yield block if counts[i : i + ROWS].all() else block[counts[i : i + ROWS]]
+    @property
+    def N(self) -> int:
+        return self._rows.n
 
-    def sample(self, most: int) -> tuple[Float[Array, "n features"], Float[Array, " n"]]:
-        """Return the features and multiplicities of every k-th row, so that there are at most so many."""
-        step = -(-len(self.y) // most)
-        rows = self._rows[::step]
-        return _dense(checked_features(self._X[rows])), self.c[::step]
+    @property
+    def total(self) -> float:
+        return float(self._rows.total)
 
+    @property
+    def majority(self) -> int:
+        return 1 if self._balance >= 0 else -1
 
-def _matrix(X: Any) -> Any:
-    """Return X as a matrix whose rows can be read some at a time, an array as it is."""
-    if scipy.sparse.issparse(X):
-        X = compressed_rows("X", X)  # pyright: ignore[reportConstantRedefinition]
-    if scipy.sparse.issparse(X) or isinstance(X, np.ndarray):
-        return X if X.ndim == 2 and 0 not in X.shape else checked_features(X)  # which says what is wrong
-    return checked_features(X)
+    @property
+    def rows(self) -> Rows:
+        """The coded rows, on the cluster."""
+        return self._rows
 
+    @property
+    def coded(self) -> Coded:
+        raise _looks_alone("all codes")
 
-def _dense(X: Any) -> Float[Array, "n features"]:
-    return X.toarray() if scipy.sparse.issparse(X) else X
+    @property
+    def c(self) -> Float[Array, " N"]:
+        raise _looks_alone("multiplicities")
 
+    @property
+    def y(self) -> Int8[Array, " N"]:
+        raise _looks_alone("labels")
 
-def _cuts(rows: _Rows, bins: int) -> tuple[list[Float[Array, " _"]], bool]:
-    """Return the thresholds of each feature, and whether these are all that there are."""
-    X, c = rows.sample(SAMPLE)
-    sampled = few_values([X], range(rows.features), bins)
-    values = sampled if len(X) == len(rows.y) else few_values(rows.blocks(), list(sampled), bins)
-    cuts = [between_all(values[j]) if j in values else at_quantiles(X[:, j], c, bins) for j in range(rows.features)]
-    return cuts, len(values) == rows.features
+    @property
+    def digest(self) -> str:
+        raise _looks_alone("a digest")
 
+    def best(self, query: Query) -> Answer:
+        raise _looks_alone("the best stump under given weights")
 
-def _codes(rows: _Rows, cuts: list[Float[Array, " _"]], dtype: np.dtype[Any]) -> UInt[Array, "features N"]:
-    codes = np.empty((rows.features, len(rows.y)), dtype)
-    _write(codes, rows, cuts)
-    return codes
+    def margins_of(self, hypothesis: Hypothesis) -> Int8[Array, " N"]:
+        raise _looks_alone("the margins of a hypothesis")
 
 
-def _mapped(rows: _Rows, cuts: list[Float[Array, " _"]], dtype: np.dtype[Any], path: Path) -> UInt[Array, "features N"]:
-    """Return codes that stand in a file, which is whole or not there."""
-
-    def write(file: IO[bytes]) -> None:
-        shape = (rows.features, len(rows.y))
-        header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
-        np.lib.format.write_array_header_2_0(file, header)
-        file.flush()
-        begin = file.tell()
-        file.truncate(begin + dtype.itemsize * shape[0] * shape[1])
-        codes = np.memmap(file, dtype, "r+", begin, shape)  # pyright: ignore[reportCallIssue, reportArgumentType]
-        _write(codes, rows, cuts)
-        codes.flush()
-
-    replace_file(path, write)
-    return np.load(path, mmap_mode="r")
-
-
-def _write(codes: UInt[Array, "features N"], rows: _Rows, cuts: list[Float[Array, " _"]]) -> None:
-    begin = 0
-    for block in rows.blocks():
-        fill(codes[:, begin : begin + len(block)], block, cuts)
-        begin += len(block)
+def _looks_alone(what: str) -> ProblemError:
+    """Return the error for a question whose answer is as long as the rows."""
+    return ProblemError(
+        "rows on a cluster serve looks alone, which boost makes for LPBoost, ERLPBoost and their kin where no option of "
+        f"steps is named; they were asked for {what}. For anything else take them into memory: "
+        "BinnedStumps(X.compute(), y.compute())."
+    )

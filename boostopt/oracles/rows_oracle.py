@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar
 
 from boostopt.oracles.base import Hypothesis, Oracle
 from boostopt.rows.kernels import Split
@@ -13,8 +12,8 @@ from boostopt.rows.rows import Rows
 class RowsOracle(Oracle):
     """An oracle of the splits of coded rows."""
 
-    remote: ClassVar[bool] = False
-    """Whether nothing but looks can reach the examples, for they are in no memory of this process."""
+    only_looks: bool = False
+    """Whether looks at the rows are all that it serves: it raises ProblemError when it is asked anything else."""
 
     @property
     def total(self) -> float:

@@ -72,6 +72,10 @@ class Part:
     y: Int8[Array, " n"]
     c: Int[Array, " n"] | None = None
 
+    def __sizeof__(self) -> int:
+        """Return how many bytes its arrays take: a scheduler asks before it moves a part."""
+        return sum(row.nbytes for row in (*self.codes, self.y, *(() if self.c is None else (self.c,))))
+
     @property
     def n(self) -> int:
         """Number of rows."""
@@ -206,6 +210,12 @@ def sums(
             np.copyto(code[: len(here)], here)
             h += np.bincount(code[: len(here)], value, size)
     return tuple(h.astype(np.int64) for h in H)
+
+
+def weights(part: Part, M: Int32[Array, " n"], window: Window, table: Int[Array, " buckets"]) -> Int[Array, " n"]:
+    """Return c_n q_n of each row, q_n = table[bucket of margin n]."""
+    q = table[window.place(M, np.empty_like(M))]
+    return q if part.c is None else q * part.c
 
 
 def gram(

@@ -1,19 +1,22 @@
-"""Rows in this process: coded examples in one part or several, in memory or in files that are mapped."""
+"""Rows: coded examples of which sums of whole numbers are asked, wherever they are."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from boostopt.rows.coding import Coded
-from boostopt.rows.kernels import MOST_COPIES, MOST_EXAMPLES, Part, Split, Window, counts, gram, scores, sums
-from boostopt.shapes import Array, Float, Int, Int8, Int32
+from boostopt.rows.kernels import MOST_COPIES, MOST_EXAMPLES, Part, Split, Window, counts, gram, scores, sums, weights
+from boostopt.shapes import Array, Float, Int, Int8
 
-Kept = Sequence[Int32[Array, " _"]]
-"""Margins, whole numbers of 2^-30, beside the rows: an array for each part."""
+Kept = Sequence[Any]
+"""Margins, whole numbers of 2^-30, beside the rows: in this process an array for each part, elsewhere what stands for
+it."""
 
 
 def countable(c: Float[Array, " N"]) -> bool:
@@ -22,13 +25,13 @@ def countable(c: Float[Array, " N"]) -> bool:
     return bool(each and c.sum() <= MOST_EXAMPLES)
 
 
-class Rows:
+class Rows(ABC):
     """Examples of which sums of whole numbers are asked.
+
+    How they are cut into parts, in what order they stand and where they are changes no answer.
 
     Parameters
     ----------
-    parts
-        The examples. How they are cut into parts, and in what order they stand, changes no answer.
     features, starts
         The features that have thresholds, and at which one each of them begins, as in `Coded`.
     thresholds
@@ -38,37 +41,55 @@ class Rows:
     """
 
     def __init__(
-        self,
-        parts: Sequence[Part],
-        features: Int[Array, " varying"],
-        starts: Int[Array, " varying"],
-        thresholds: int,
-        constants: bool = False,
+        self, features: Int[Array, " varying"], starts: Int[Array, " varying"], thresholds: int, constants: bool = False
     ) -> None:
-        self.constants = constants
-        self.parts, self.features, self.starts, self.thresholds = tuple(parts), features, starts, thresholds
+        self.features, self.starts, self.thresholds, self.constants = features, starts, thresholds, constants
         ends = np.append(starts[1:], thresholds)
         self.sizes = {int(j): int(end - start) + 1 for j, start, end in zip(features, starts, ends, strict=True)}
 
-    @classmethod
-    def of(cls, coded: Coded, y: Int8[Array, " N"], c: Float[Array, " N"], parts: int = 1) -> Rows:
-        """Return the rows of a table of codes, cut into so many parts."""
+    @staticmethod
+    def of(coded: Coded, y: Int8[Array, " N"], c: Float[Array, " N"], parts: int = 1) -> RowsHere:
+        """Return the rows of a table of codes, in this process, cut into so many parts."""
         ends = [coded.N * k // parts for k in range(parts + 1)]
         alone = bool((c == 1.0).all())
         each = [
             Part(coded.codes[:, i:j], y[i:j], None if alone else c[i:j].astype(np.int64)) for i, j in pairwise(ends)
         ]
-        return cls(each, coded.features, coded.starts, len(coded.thresholds))
+        return RowsHere(each, coded.features, coded.starts, len(coded.thresholds))
 
     @property
+    @abstractmethod
     def n(self) -> int:
         """Number of rows."""
-        return sum(part.n for part in self.parts)
 
     @property
+    @abstractmethod
     def total(self) -> int:
         """Number of rows with multiplicity."""
-        return sum(part.total for part in self.parts)
+
+    @abstractmethod
+    def weights(self, kept: Kept, window: Window, table: Int[Array, " buckets"]) -> Int[Array, " N"]:
+        """Return c_n q_n of all rows, q_n = table[bucket of margin n], in their order."""
+
+    @abstractmethod
+    def with_constants(self, number: int) -> Rows:
+        """Return the rows with a feature of that number, behind the others, above its only threshold throughout."""
+
+    @abstractmethod
+    def every(self, step: int) -> Rows:
+        """Return every step-th row, however the rows are cut into parts."""
+
+    @abstractmethod
+    def _kept(self, kernel: Callable[..., Any], *small: Any) -> Kept:
+        """Leave what a kernel says of each part beside it."""
+
+    @abstractmethod
+    def _added(self, kernel: Callable[..., Any], kept: Kept, *small: Any) -> Any:
+        """Return the sum of what a kernel says of each part and of what was left beside it."""
+
+    def _and_constants(self, number: int) -> tuple[Int[Array, " varying1"], Int[Array, " varying1"], int]:
+        """Return features, starts and thresholds with one more."""
+        return np.append(self.features, number), np.append(self.starts, self.thresholds), self.thresholds + 1
 
     def split(self, i: int, sign: int) -> Split:
         """Return the hypothesis of threshold i."""
@@ -89,7 +110,7 @@ class Rows:
             table[: split.code + 1] -= split.sign * weight
             table[split.code + 1 :] += split.sign * weight
         small = {j: table.astype(np.int32) for j, table in tables.items()}
-        return [scores(part, small) for part in self.parts]
+        return self._kept(scores, small)
 
     def counts(self, kept: Kept, window: Window) -> tuple[Int[Array, " buckets"], Int[Array, " buckets"]]:
         """Return for each bucket how many examples have such margins, and the sum of these margins."""
@@ -109,28 +130,61 @@ class Rows:
         """Return V' diag(c r) V, r_n = table[bucket of margin n], V being the values of the splits and the labels."""
         return self._added(gram, kept, window, table, splits)
 
+
+class RowsHere(Rows):
+    """Rows in this process, in memory or in files that are mapped.
+
+    Parameters
+    ----------
+    parts
+        The examples.
+    features, starts, thresholds, constants
+        As in `Rows`.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        features: Int[Array, " varying"],
+        starts: Int[Array, " varying"],
+        thresholds: int,
+        constants: bool = False,
+    ) -> None:
+        super().__init__(features, starts, thresholds, constants)
+        self.parts = tuple(parts)
+
+    @property
+    def n(self) -> int:
+        return sum(part.n for part in self.parts)
+
+    @property
+    def total(self) -> int:
+        return sum(part.total for part in self.parts)
+
     def weights(self, kept: Kept, window: Window, table: Int[Array, " buckets"]) -> Int[Array, " N"]:
-        """Return c_n q_n of all rows, q_n = table[bucket of margin n], in their order."""
-        each = [table[window.place(M, np.empty_like(M))] for M in kept]
-        return np.concatenate([q if part.c is None else q * part.c for q, part in zip(each, self.parts, strict=True)])
+        return np.concatenate([weights(part, M, window, table) for part, M in zip(self.parts, kept, strict=True)])
 
-    def with_constants(self) -> Rows:
-        """Return the rows with a feature more, that lies above its only threshold throughout: h is constant there."""
-        parts = [part.with_constant() for part in self.parts]
-        features, starts = np.append(self.features, len(self.parts[0].codes)), np.append(self.starts, self.thresholds)
-        return Rows(parts, features, starts, self.thresholds + 1, constants=True)
+    def with_constants(self, number: int) -> RowsHere:
+        return RowsHere([part.with_constant() for part in self.parts], *self._and_constants(number), constants=True)
 
-    def every(self, step: int) -> Rows:
-        """Return every step-th row, however the rows are cut into parts."""
+    def every(self, step: int) -> RowsHere:
         parts, first = list[Part](), 0
         for part in self.parts:
             parts.append(part.every(step, -first % step))
             first += part.n
-        return Rows(parts, self.features, self.starts, self.thresholds, self.constants)
+        return RowsHere(parts, self.features, self.starts, self.thresholds, self.constants)
+
+    def _kept(self, kernel: Callable[..., Any], *small: Any) -> Kept:
+        return [kernel(part, *small) for part in self.parts]
 
     def _added(self, kernel: Callable[..., Any], kept: Kept, *small: Any) -> Any:
-        """Return the sum of what a kernel says of each part."""
-        found = [kernel(part, M, *small) for part, M in zip(self.parts, kept, strict=True)]
-        if isinstance(found[0], tuple):
-            return tuple(sum(each[1:], start=each[0]) for each in zip(*found, strict=True))
-        return sum(found[1:], start=found[0])
+        return added(kernel(part, M, *small) for part, M in zip(self.parts, kept, strict=True))
+
+
+def added(found: Iterable[Any]) -> Any:
+    """Return the sum of arrays, or of tuples of arrays one by one; they are not held together."""
+    return reduce(_plus, found)
+
+
+def _plus(one: Any, other: Any) -> Any:
+    return tuple(map(_plus, one, other)) if isinstance(one, tuple) else one + other

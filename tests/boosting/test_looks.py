@@ -482,7 +482,7 @@ def test_every_round_is_kept_as_w_alone() -> None:
 def test_constants_are_one_more_feature() -> None:
     oracle = binned(4)
     rows = needed(oracle.rows, "rows")
-    more = rows.with_constants()
+    more = rows.with_constants(5)
     splits = [rows.split(i, 1) for i in (0, 3, rows.thresholds - 1)]
     constant = more.split(rows.thresholds, -1)
     W = np.array([ONE // 4, ONE // 4, ONE // 4, ONE // 4])

@@ -15,7 +15,7 @@ import typechecker
 from boostopt import DataError, OptionError, ProblemError, boost
 from boostopt.estimators import MarginBoostClassifier
 from boostopt.files import half_written
-from boostopt.oracles import BinnedStumps, DecisionStumps, Query, Stump, binned_stumps
+from boostopt.oracles import BinnedStumps, DecisionStumps, Query, Stump, binning
 
 FORMS = {
     "dense": np.asarray,
@@ -90,8 +90,8 @@ def test_the_best_of_few_thresholds_is_the_best_by_their_margins(bins: int, seed
 
 
 def test_thresholds_come_from_a_sample_of_many_rows_and_few_values_from_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binned_stumps, "SAMPLE", 50)
-    monkeypatch.setattr(binned_stumps, "ROWS", 37)
+    monkeypatch.setattr(binning, "SAMPLE", 50)
+    monkeypatch.setattr(binning, "ROWS", 37)
     X, y, d = noisy()
     X[:, 4] = np.arange(300) % 6 == 1  # no row of the sample, every 6th from 0
     X[:, 5] = np.where(np.arange(300) % 6 == 0, 1.0, X[:, 5])  # one value in the sample
@@ -251,7 +251,7 @@ def test_weights_must_be_one_finite_number_for_each(weights: np.ndarray) -> None
 
 
 def test_rows_that_are_not_finite_are_named_wherever_they_stand(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binned_stumps, "ROWS", 64)
+    monkeypatch.setattr(binning, "ROWS", 64)
     for row in (3, 100, 299):
         X, y, _ = noisy()
         X[row, 4] = np.inf

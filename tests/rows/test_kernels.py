@@ -23,7 +23,7 @@ from boostopt.rows.kernels import (
     scores,
     sums,
 )
-from boostopt.rows.rows import Rows
+from boostopt.rows.rows import Rows, RowsHere
 
 SPLITS = (Split(0, 1, 1), Split(2, 4, -1), Split(2, 0, 1), Split(1, 2, 1))
 
@@ -76,7 +76,7 @@ WINDOWS = (
 def test_scores_are_margins_of_the_weights(n: int, wide: bool) -> None:
     rows = part(n, wide=wide)
     W = np.array([ONE - 7, 4, 2, 1])
-    table = Rows([rows], np.arange(3), np.array([0, 5, 10]), 15)
+    table = RowsHere([rows], np.arange(3), np.array([0, 5, 10]), 15)
     expected = rows.y * (values(rows) @ W)
     assert np.array_equal(table.scores(SPLITS, W)[0], expected)
     assert np.array_equal(scores(rows, {}), np.zeros(n))
@@ -138,7 +138,7 @@ def test_gram_is_that_of_whole_numbers(copied: bool) -> None:
 def test_no_answer_depends_on_how_rows_are_cut(parts: int) -> None:
     one = part(1000, copies=True)
     features, starts = np.arange(3), np.array([0, 5, 10])
-    whole = Rows([one], features, starts, 15)
+    whole = RowsHere([one], features, starts, 15)
     coded = Coded.of(np.asarray(one.codes), [np.arange(5.0)] * 3)
     cut = Rows.of(coded, one.y, copies(one).astype(float), parts)
     W, window = np.array([ONE - 7, 4, 2, 1]), Window.around(-0.2, 0.3)
@@ -158,7 +158,7 @@ def test_no_answer_depends_on_how_rows_are_cut(parts: int) -> None:
 
 def test_edges_are_sums_over_what_lies_above_each_threshold() -> None:
     rows = part(500, copies=True)
-    table = Rows([rows], np.arange(3), np.array([0, 5, 10]), 15)
+    table = RowsHere([rows], np.arange(3), np.array([0, 5, 10]), 15)
     q = np.random.default_rng(1).integers(0, LARGEST + 1, BUCKETS + 2)
     kept = table.scores(SPLITS, np.array([ONE - 7, 4, 2, 1]))
     s = rows.y * table.weights(kept, Window.whole(), q)

@@ -1,0 +1,259 @@
+"""Examples that become codes: read some rows at a time, cut at thresholds of a sample or of few values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse
+
+from boostopt.arrays import as_array, compressed_rows
+from boostopt.errors import ProblemError, shown
+from boostopt.files import replace_file
+from boostopt.oracles.examples import check_labels, multiplicities, signs
+from boostopt.oracles.features import checked_features
+from boostopt.rows.coding import ROWS, fill
+from boostopt.rows.kernels import MOST_COPIES, MOST_EXAMPLES, Part
+from boostopt.rows.thresholds import at_quantiles, between_all, few_values
+from boostopt.shapes import Array, Float, Int, UInt
+
+SAMPLE = 200_000
+"""Rows, spread over all of them, whose quantiles are the thresholds of features with many values."""
+
+
+class Given:
+    """The examples that count, features some rows at a time.
+
+    Attributes
+    ----------
+    y, c
+        Labels and multiplicities, shape (N,).
+    features
+        Number of features.
+    before
+        How many rows stand before these, where they are a part: messages count from there.
+    """
+
+    def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None, before: int = 0) -> None:
+        self._X, self.before = _matrix(X), before
+        labels = signs(y)
+        check_labels(self._X.shape, labels)
+        ones = np.arange(len(labels)), np.broadcast_to(1.0, len(labels))  # of which nothing is stored
+        self._rows, self.c = ones if c is None else multiplicities(c, len(labels))
+        self.y, self.features = labels[self._rows], int(self._X.shape[1])
+
+    def blocks(self) -> Iterator[Float[Array, "_ features"]]:
+        """Yield the features, checked.
+
+        Raises
+        ------
+        ProblemError
+            An entry is no finite number.
+        """
+        counts = np.zeros(self._X.shape[0], dtype=bool)
+        counts[self._rows] = True
+        for i in range(0, len(counts), ROWS):
+            block = _dense(checked_features(self._X[i : i + ROWS], before=self.before + i))
+            yield block if counts[i : i + ROWS].all() else block[counts[i : i + ROWS]]
+
+    def every(self, step: int, first: int = 0) -> tuple[Float[Array, "n features"], Float[Array, " n"]]:
+        """Return the features and multiplicities of every step-th row from a first one on."""
+        rows = self._rows[first::step]
+        X = _dense(checked_features(self._X[rows])) if len(rows) else np.empty((0, self.features))
+        return X, self.c[first::step]
+
+
+def _matrix(X: Any) -> Any:
+    """Return X as a matrix whose rows can be read some at a time, an array as it is."""
+    if scipy.sparse.issparse(X):
+        X = compressed_rows("X", X)  # pyright: ignore[reportConstantRedefinition]
+    if scipy.sparse.issparse(X) or isinstance(X, np.ndarray):
+        return X if X.ndim == 2 and 0 not in X.shape else checked_features(X)  # which says what is wrong
+    return checked_features(X)
+
+
+def _dense(X: Any) -> Float[Array, "n features"]:
+    return X.toarray() if scipy.sparse.issparse(X) else X
+
+
+def step_of(n: int) -> int:
+    """Return how far apart the rows of a sample of n rows stand."""
+    return -(-n // SAMPLE)
+
+
+def cuts_of(rows: Given, bins: int) -> tuple[list[Float[Array, " _"]], bool]:
+    """Return the thresholds of each feature, and whether these are all that there are."""
+    X, c = rows.every(step_of(len(rows.y)))
+    sampled = few_values([X], range(rows.features), bins)
+    values = sampled if len(X) == len(rows.y) else few_values(rows.blocks(), list(sampled), bins)
+    return Sketch(X, c, values).cuts(bins)
+
+
+@dataclass(frozen=True, eq=False)
+class Sketch:
+    """What thresholds are made of.
+
+    Attributes
+    ----------
+    X, c
+        A sample of the features, shape (n, features), and its multiplicities, shape (n,).
+    values
+        The values of the features that have few, of all rows, ascending, by feature.
+    """
+
+    X: Float[Array, "n features"]
+    c: Float[Array, " n"]
+    values: Mapping[int, Float[Array, " _"]]
+
+    def cuts(self, bins: int) -> tuple[list[Float[Array, " _"]], bool]:
+        """Return the thresholds of each feature, and whether these are all that there are."""
+        X, c, few, features = self.X, self.c, self.values, range(self.X.shape[1])
+        cuts = [between_all(few[j]) if j in few else at_quantiles(X[:, j], c, bins) for j in features]
+        return cuts, len(few) == len(features)
+
+
+@dataclass(frozen=True)
+class Census:
+    """What the labels and multiplicities of some rows tell.
+
+    Attributes
+    ----------
+    given, n, total, balance
+        Number of rows, of those that count, and of these with multiplicity; of class 1 less those of class -1.
+    labels
+        Which of -1, 0 and 1 are labels.
+    classes
+        Which of -1 and 1 are classes of rows that count.
+    """
+
+    given: int
+    n: int
+    total: int
+    balance: int
+    labels: frozenset[int]
+    classes: frozenset[int]
+
+
+def census(y: Any, c: Any) -> Census:
+    """Return what labels and multiplicities of some rows tell; of one class, too.
+
+    Raises
+    ------
+    ProblemError
+        Other labels, or multiplicities that are no whole numbers from 0 to 2^20.
+    """
+    labels, array = signs(y), as_array("y", y)
+    copies = np.ones(labels.shape, np.int64) if c is None else _whole_copies(c, labels.shape)
+    counting = labels[copies > 0]
+    return Census(
+        len(labels),
+        len(counting),
+        int(copies.sum()),
+        int(copies @ labels.astype(np.int64)),
+        frozenset(k for k in (-1, 0, 1) if bool((array == k).any())),
+        frozenset(np.unique(counting).tolist()),
+    )
+
+
+def check_censuses(censuses: Sequence[Census]) -> None:
+    """Raise ProblemError unless labels are of one kind, both classes occur, and sums over all examples are exact."""
+    n, total = sum(each.n for each in censuses), sum(each.total for each in censuses)
+    signs(sorted(frozenset[int]().union(*(each.labels for each in censuses))))
+    if len(frozenset[int]().union(*(each.classes for each in censuses))) < 2:
+        raise ProblemError(
+            f"both classes must occur among the examples that count; got {n} such examples of one class. There is "
+            "nothing to tell apart."
+        )
+    if total > MOST_EXAMPLES:
+        raise ProblemError(
+            f"expected at most {MOST_EXAMPLES} examples, with multiplicity; got {total}. Take a part of them."
+        )
+
+
+def _whole_copies(c: Any, shape: tuple[int, ...]) -> Int[Array, " n"]:
+    array = as_array("c", c)
+    fits = np.zeros(array.shape, dtype=bool)
+    if array.dtype.kind in "biuf":
+        fits = (array == np.rint(array)) & (array >= 0) & (array <= MOST_COPIES)
+    if array.shape != shape or not fits.all():
+        got = f"shape {array.shape}" if fits.all() else shown(array[~fits][0].item())
+        raise ProblemError(
+            f"on a cluster the multiplicities c must be whole numbers from 0 to {MOST_COPIES}, one for each row; got "
+            f"{got}. Round them, or take the rows into memory."
+        )
+    return array.astype(np.int64)
+
+
+def sketch(X: Any, y: Any, c: Any, before: int, first: int, step: int, bins: int) -> Sketch:
+    """Return what some rows tell of thresholds.
+
+    Parameters
+    ----------
+    X, y, c
+        Features, labels and multiplicities.
+    before, first
+        How many rows stand before these; and where among those that count the first one of the sample is.
+    step, bins
+        How far apart the rows of the sample stand, and how many values are few.
+
+    Raises
+    ------
+    ProblemError
+        An entry is no finite number.
+    """
+    rows = Given(X, y, c, before)
+    values = few_values(rows.blocks(), range(rows.features), bins)
+    return Sketch(*rows.every(step, first), values)
+
+
+def merged(bins: int, sketches: Sequence[Sketch]) -> Sketch:
+    """Return what several parts of the rows, in their order, tell of thresholds together."""
+    few = set(sketches[0].values).intersection(*(each.values for each in sketches))
+    values = {j: np.unique(np.concatenate([each.values[j] for each in sketches])) for j in sorted(few)}
+    X, c = np.concatenate([each.X for each in sketches]), np.concatenate([each.c for each in sketches])
+    return Sketch(X, c, {j: those for j, those in values.items() if len(those) <= bins})
+
+
+def coded_part(dtype: np.dtype[Any], cuts: Sequence[Float[Array, " _"]], X: Any, y: Any, c: Any) -> Part:
+    """Return some rows as codes."""
+    rows = Given(X, y, c)
+    alone = bool((rows.c == 1.0).all())
+    return Part(codes_in_memory(rows, cuts, dtype), rows.y, None if alone else rows.c.astype(np.int64))
+
+
+def codes_in_memory(rows: Given, cuts: Sequence[Float[Array, " _"]], dtype: np.dtype[Any]) -> UInt[Array, "features N"]:
+    """Return codes that stand in the memory."""
+    codes = np.empty((rows.features, len(rows.y)), dtype)
+    _write(codes, rows, cuts)
+    return codes
+
+
+def codes_in_file(
+    path: Path, rows: Given, cuts: Sequence[Float[Array, " _"]], dtype: np.dtype[Any]
+) -> UInt[Array, "features N"]:
+    """Return codes that stand in a file, which is whole or not there."""
+
+    def write(file: IO[bytes]) -> None:
+        shape = (rows.features, len(rows.y))
+        header = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+        np.lib.format.write_array_header_2_0(file, header)
+        file.flush()
+        begin = file.tell()
+        file.truncate(begin + dtype.itemsize * shape[0] * shape[1])
+        codes = np.memmap(file, dtype, "r+", begin, shape)  # pyright: ignore[reportCallIssue, reportArgumentType]
+        _write(codes, rows, cuts)
+        codes.flush()
+
+    replace_file(path, write)
+    return np.load(path, mmap_mode="r")
+
+
+def _write(codes: UInt[Array, "features N"], rows: Given, cuts: Sequence[Float[Array, " _"]]) -> None:
+    begin = 0
+    for block in rows.blocks():
+        fill(codes[:, begin : begin + len(block)], block, cuts)
+        begin += len(block)

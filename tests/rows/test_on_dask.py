@@ -1,0 +1,424 @@
+"""Rows on a Dask cluster: the same run as in this process, to the last bit, whatever becomes of the workers."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed")
+import dask.array as da
+import dask.dataframe as dd
+import pandas as pd
+import typechecker
+from dask.sizeof import sizeof
+from distributed import Client, LocalCluster
+from distributed.diagnostics.plugin import SchedulerPlugin
+
+from boostopt.backends.base import Deadline
+from boostopt.boosting import looks
+from boostopt.boosting.looks import Looking
+from boostopt.boosting.options import BoostOptions
+from boostopt.boosting.pages import page_of
+from boostopt.boosting.problem import Problem
+from boostopt.errors import OptionError, ProblemError, needed
+from boostopt.oracles import BinnedStumps, Query, Stump, binning
+from boostopt.oracles.binned_stumps import DistributedStumps
+from boostopt.rows.kernels import BUCKETS, ONE, Part, Split, Window
+from boostopt.rows.on_dask import RowsOnDask
+from boostopt.rows.rows import Rows, RowsHere
+
+pytestmark = pytest.mark.thorough
+
+# Dask types its arguments by their defaults.
+from_array: Any = da.from_array
+
+N = 1000
+
+
+def noisy() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A feature of many values, some of few, a constant one; labels by two of them; multiplicities, 0 included."""
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(N, 5))
+    X[:, 1:4] = np.round(X[:, 1:4], 1)
+    X[:, -1] = 1.0
+    y = np.where(X[:, 0] + X[:, 1] + rng.normal(size=N) > 0, 1, -1)
+    return X, y, rng.integers(0, 4, N)
+
+
+X, Y, C = noisy()
+
+
+def frame() -> pd.DataFrame:
+    columns = {f"x{j}": X[:, j] for j in range(5)}
+    return pd.DataFrame({**columns, "label": Y, "copies": C})
+
+
+def told(rows: Rows | None, c: np.ndarray | None = None, epsilon: float = 0.1) -> str:
+    """SHA-256 of all that a run of looks finds."""
+    copies = np.ones(N) if c is None else c[c > 0].astype(float)
+    problem = Problem.of(page_of("erlpboost"), copies, None, epsilon, "newton", {"nu": 300.0})
+    show: Callable[[Any], None] = lambda glance: None  # noqa: E731
+    looking = Looking(problem, needed(rows, "rows"), 300.0, True, BoostOptions(), Deadline.after(None), show)
+    looking.run()
+    ends = looking.ends
+    found = (ends.lower, needed(ends.proof, "a proof").upper, looking.splits, needed(ends.W, "weights").tolist())
+    return hashlib.sha256(repr(found).encode()).hexdigest()
+
+
+@contextmanager
+def cluster_of(workers: int, processes: bool = False) -> Generator[tuple[Any, Any]]:
+    how: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": None}
+    with LocalCluster(n_workers=workers, processes=processes, **how) as cluster, Client(cluster) as client:
+        yield client, cluster
+
+
+@pytest.fixture(scope="module")
+def threads() -> Iterator[Any]:
+    with cluster_of(2) as (client, _):
+        yield client
+
+
+@pytest.fixture
+def client(threads: Any) -> Iterator[Any]:
+    """The default client of a test, whichever others are open."""
+    with threads.as_current():
+        yield threads
+
+
+@pytest.fixture(scope="module")
+def spawned() -> Iterator[Any]:
+    with cluster_of(2, processes=True) as (client, _):
+        yield client
+
+
+@pytest.fixture
+def processes(spawned: Any) -> Iterator[Any]:
+    with spawned.as_current():
+        yield spawned
+
+
+def array(chunks: Any = (150, 2)) -> Any:
+    return from_array(X, chunks=chunks)
+
+
+def on_dask(*arguments: Any, **options: Any) -> DistributedStumps:
+    oracle = BinnedStumps(*arguments, **options)
+    assert isinstance(oracle, DistributedStumps) and isinstance(oracle.rows, RowsOnDask)
+    return oracle
+
+
+def test_a_client_is_needed() -> None:
+    code = (
+        "import dask.array as da\n"
+        "from boostopt.oracles import BinnedStumps\n"
+        "try:\n    BinnedStumps(da.ones((4, 2)), da.arange(4))\n"
+        "except ValueError as error:\n    print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("rows on a cluster need a Dask client; there is none. Make one")
+
+
+def test_dask_must_be_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delitem(sys.modules, "boostopt.rows.on_dask")
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    with pytest.raises(
+        OptionError, match=r"rows on a cluster need Dask: .*distributed.* pip install 'boostopt\[dask\]'"
+    ):
+        BinnedStumps(array(), Y)
+
+
+def test_a_client_must_have_workers_and_stay() -> None:
+    with cluster_of(0) as (client, cluster):
+        with pytest.raises(ProblemError, match=r"it has none yet. Call client.wait_for_workers"):
+            BinnedStumps(array(), Y)
+        cluster.scale(1)
+        client.wait_for_workers(1, timeout=30)
+        rows = on_dask(array(), Y).rows
+        client.close()
+        with pytest.raises(ProblemError, match="that is running; got one that is closed"):
+            rows.scores([Split(0, 3, 1)], np.array([ONE]))
+
+
+@pytest.mark.parametrize("workers", [1, 2, 8, 40])
+def test_nothing_depends_on_how_many_workers_there_are(workers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    here, epsilon = BinnedStumps(X, Y, c=C), 0.1 if workers < 8 else 0.3
+    with cluster_of(workers):
+        oracle = on_dask(array((N // workers // 2, 5)), Y, c=C)
+        shards = oracle.rows
+        assert isinstance(shards, RowsOnDask) and len(shards.shards) == workers
+        assert (oracle.N, shards.n, shards.total) == (here.N, here.N, C.sum())
+        assert str(oracle) == str(here) and oracle.complete == here.complete
+        assert told(shards, C, epsilon) == told(here.rows, C, epsilon)
+        monkeypatch.setattr(looks, "SAMPLES", (100, 400))
+        sampled = told(here.rows, C, epsilon)
+        assert told(shards, C, epsilon) == sampled
+
+
+def collections(folder: Path) -> Iterator[tuple[Any, ...]]:
+    yield array(), Y
+    yield array((130, 5)), from_array(Y, chunks=77)
+    yield array(), np.where(Y > 0, 1, 0), C
+    yield array(), from_array(Y > 0, chunks=N), from_array(C, chunks=50)
+    table = dd.from_pandas(frame(), npartitions=7)
+    yield table.drop(columns="copies"), "label"
+    yield table, "label", "copies"
+    features = table[[f"x{j}" for j in range(5)]]
+    yield features, table["label"], table["copies"]
+    for k in range(4):
+        frame()[N * k // 4 : N * (k + 1) // 4].to_parquet(folder / f"{k}.parquet")
+    read = dd.read_parquet(folder)
+    yield read[[f"x{j}" for j in range(5)]], read["label"], read["copies"]
+    kept = table[table["x4"] > 0.0]  # all of them, which it does not know
+    yield kept.drop(columns="copies"), "label"
+
+
+@pytest.mark.parametrize("bins", [20, 3000])
+def test_codes_are_those_of_the_rows_in_memory(
+    bins: int, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(binning, "SAMPLE", 333)
+    for arguments in collections(tmp_path):
+        c = C if len(arguments) == 3 else None
+        here = BinnedStumps(X, Y, c=c, bins=bins)
+        oracle = on_dask(*arguments, bins=bins)
+        part = np.concatenate([part.codes for part in every(oracle.rows, 1)], axis=1)
+        assert np.array_equal(part, here.coded.codes) and part.dtype == here.coded.codes.dtype
+        for i in range(len(here.coded.thresholds)):
+            split = needed(here.rows, "rows").split(i, -1)
+            assert needed(oracle.rows, "rows").split(i, -1) == split
+            stump = oracle.hypothesis(split)
+            assert type(pickle.loads(pickle.dumps(stump))) is Stump and stump == here.hypothesis(split)
+
+
+def every(rows: Rows, step: int) -> Sequence[Part]:
+    sample = rows.every(step)
+    assert isinstance(sample, RowsHere)
+    return sample.parts
+
+
+def test_a_run_over_any_collection_is_that_over_arrays(client: Any, tmp_path: Path) -> None:
+    digests = {c: told(BinnedStumps(X, Y, c=C if c else None).rows, C if c else None, 0.5) for c in (False, True)}
+    for arguments in collections(tmp_path):
+        c = len(arguments) == 3
+        assert told(on_dask(*arguments).rows, C if c else None, 0.5) == digests[c]
+
+
+def test_blocks_of_one_class_and_empty_ones_are_rows_like_others(client: Any) -> None:
+    order = np.argsort(Y, kind="stable")
+    c = np.where(np.arange(N) < 60, 0, 1)
+    here = BinnedStumps(X[order], Y[order], c=c)
+    X_sorted = da.concatenate([from_array(X[order], chunks=(50, 5)), da.empty((0, 5))])
+    assert told(on_dask(X_sorted, Y[order], c=c).rows, c) == told(here.rows, c)
+    table = frame().iloc[order].reset_index(drop=True)
+    parts = dd.from_pandas(table, npartitions=9)
+    few = parts[parts["copies"] > 2]
+    taken = table[table["copies"] > 2]
+    one = BinnedStumps(taken.iloc[:, :5].to_numpy(), taken["label"].to_numpy())
+    assert np.array_equal(every(on_dask(few.drop(columns="copies"), "label").rows, 1)[0].y[:9], one.y[:9])
+
+
+class Tasks(SchedulerPlugin):
+    """Notes on which worker each task of ours was computed."""
+
+    name = "tasks"
+
+    def __init__(self) -> None:
+        self.done = list[tuple[str, str]]()
+
+    def transition(self, key: Any, start: str, finish: str, *arguments: Any, **options: Any) -> None:
+        if (start, finish) == ("processing", "memory"):
+            self.done.append((str(key), options["worker"]))
+
+
+def test_a_question_is_one_task_for_each_worker() -> None:
+    with cluster_of(3) as (client, cluster):
+        rows = on_dask(array((90, 5)), Y, c=C).rows
+        scheduler, tasks = needed(cluster.scheduler, "a scheduler"), Tasks()
+        scheduler.add_plugin(tasks)
+        table = np.arange(BUCKETS + 2) % 257
+        splits, W = [Split(0, 3, 1), Split(1, 2, -1)], np.array([ONE - 5, 5])
+        kept = rows.scores(splits, W)
+        client.gather(kept)
+        questions: dict[str, Callable[[], object]] = {
+            "counts": lambda: rows.counts(kept, Window.whole()),
+            "sums": lambda: rows.edges(kept, Window.whole(), table),
+            "gram": lambda: rows.gram(kept, Window.whole(), table, splits),
+            "weights": lambda: rows.weights(kept, Window.whole(), table),
+            "every": lambda: rows.every(10),
+        }
+        for question in questions.values():
+            question()
+        client.run_on_scheduler(lambda: None)  # all transitions have been seen
+        workers = set(client.nthreads())
+        for name in ("scores", *questions):
+            found = [worker for key, worker in tasks.done if key.startswith(f"boostopt-{name}-")]
+            assert len(found) == 3 and set(found) == workers, name
+        assert len(tasks.done) == 3 * 6, Counter(key for key, _ in tasks.done)
+
+
+def test_a_shard_says_how_large_it_is(client: Any) -> None:
+    parts = list(every(on_dask(array(), Y, c=C).rows, 1))
+    assert sizeof(parts) >= (C > 0).sum() * (5 + 1 + 8)  # else Dask would move it for nothing
+
+
+def test_weights_stand_in_the_order_of_the_rows(client: Any) -> None:
+    here, there = needed(BinnedStumps(X, Y, c=C).rows, "rows"), on_dask(array((70, 5)), Y, c=C).rows
+    table = np.random.default_rng(0).integers(0, 1 << 20, BUCKETS + 2)
+    how: tuple[Any, ...] = ([Split(0, 3, 1), Split(1, 2, -1)], np.array([ONE - 5, 5]))
+    its = there.weights(there.scores(*how), Window.whole(), table)
+    assert np.array_equal(its, here.weights(here.scores(*how), Window.whole(), table))
+    for step in (1, 3, 400):
+        parts = every(there, step)
+        assert np.array_equal(np.concatenate([part.y for part in parts]), Y[C > 0][::step])
+
+
+@pytest.mark.parametrize("kernel", ["scores", "counts", "sums", "gram"])
+def test_a_worker_is_killed_and_nothing_changes(kernel: str, processes: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    processes.wait_for_workers(2, timeout=30)
+    oracle = on_dask(array((100, 5)), Y, c=C)
+    asked, killed = RowsOnDask._asked, list[int]()  # pyright: ignore[reportPrivateUsage]
+
+    def killing(self: RowsOnDask, name: str, *how: Any) -> list[Any]:
+        futures = asked(self, name, *how)
+        if name == kernel and not killed:
+            pids: dict[str, int] = processes.run(os.getpid)
+            holder = processes.who_has([self.shards[0]])[self.shards[0].key][0]
+            killed.append(pids[holder])
+            os.kill(killed[0], signal.SIGKILL)
+        return futures
+
+    monkeypatch.setattr(RowsOnDask, "_asked", killing)
+    found = told(oracle.rows, C)
+    assert killed and found == told(BinnedStumps(X, Y, c=C).rows, C)
+    assert killed[0] not in processes.run(os.getpid).values()
+
+
+def test_workers_leave_and_join(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, count = RowsOnDask._asked, Counter[str]()  # pyright: ignore[reportPrivateUsage]
+    with cluster_of(3) as (client, cluster):
+        oracle = on_dask(array((100, 5)), Y)
+
+        def changing(self: RowsOnDask, name: str, *how: Any) -> list[Any]:
+            count[name] += 1
+            if (name, count[name]) == ("counts", 2):
+                client.retire_workers(list(client.nthreads())[:2])
+                assert len(client.nthreads()) == 1
+            if (name, count[name]) == ("gram", 1):
+                cluster.scale(4)  # of which two have left
+                client.wait_for_workers(2, timeout=30)
+            return asked(self, name, *how)
+
+        monkeypatch.setattr(RowsOnDask, "_asked", changing)
+        assert told(oracle.rows) == told(BinnedStumps(X, Y).rows) and min(count["counts"], count["gram"]) > 1
+
+
+def test_what_was_left_beside_the_rows_is_made_anew() -> None:
+    with cluster_of(2) as (client, _):
+        rows = on_dask(array((100, 5)), Y).rows
+        kept = rows.scores([Split(0, 3, 1)], np.array([ONE]))
+        before = rows.counts(kept, Window.whole())
+        client.gather(kept)
+        gone = next(iter(client.nthreads()))
+
+        async def remove(dask_scheduler: Any) -> None:
+            await dask_scheduler.remove_worker(gone, stimulus_id="gone")
+
+        client.run_on_scheduler(remove)
+        assert len(client.nthreads()) == 1
+        assert np.array_equal(rows.counts(kept, Window.whole()), before)
+
+
+def bad() -> dict[str, tuple[Callable[[], Any], str]]:
+    table = dd.from_pandas(frame(), npartitions=4)
+    other = dd.from_pandas(frame().iloc[:500], npartitions=2)
+    features = table[["x0", "x1"]]
+    spoiled = X.copy()
+    spoiled[777, 3] = np.inf
+    unknown = array()[array()[:, 0] > -9.0]
+    return {
+        "chunks": (lambda: BinnedStumps(unknown, Y), "chunks of known sizes"),
+        "length": (lambda: BinnedStumps(array(), Y[:-1]), r"got \(1000, 5\) and \(999,\)"),
+        "unknown y": (lambda: BinnedStumps(array(), unknown[:, 0]), r"got \(1000, 5\) and \(nan,\)"),
+        "no y": (lambda: BinnedStumps(array(), None), r"got \(1000, 5\) and None"),
+        "no label": (lambda: BinnedStumps(features, None), "must be a series of the data frame X.*got None"),
+        "no column": (lambda: BinnedStumps(features, "label"), "got 'label'. X has the columns x0, x1"),
+        "array beside a frame": (lambda: BinnedStumps(features, Y), "got ndarray of shape"),
+        "series beside an array": (lambda: BinnedStumps(array(), table["label"]), "to_dask_array"),
+        "another frame": (lambda: BinnedStumps(features, other["label"]), "y must hold -1 and 1"),
+        "one axis": (lambda: BinnedStumps(array()[:, 0], Y), "X must have shape"),
+        "a bag": (lambda: BinnedStumps(array().to_delayed()[0, 0], Y), "X must be a dask.array or a dask.dataframe"),
+        "a series": (lambda: BinnedStumps(table["x0"], table["label"]), "dask.dataframe; got Series"),
+        "one class": (lambda: BinnedStumps(array(), np.ones(N)), "1000 such examples of one class"),
+        "labels": (lambda: BinnedStumps(array(), X[:, 0]), "y must hold -1 and 1, or 0 and 1"),
+        "labels of two kinds": (
+            lambda: BinnedStumps(
+                array((500, 5)), from_array(np.where(np.arange(N) < 500, Y, (Y + 1) // 2), chunks=500)
+            ),
+            "y must hold -1 and 1, or 0 and 1; got -1, 0, 1",
+        ),
+        "infinity": (lambda: BinnedStumps(from_array(spoiled, chunks=60), Y), "got inf at row 777, feature 3"),
+        "text": (lambda: BinnedStumps(array().astype(str), Y), "X must be an array of numbers"),
+        "shares": (lambda: BinnedStumps(array(), Y, c=C + 0.5), "whole numbers from 0 to 1048576.*got "),
+        "copies": (lambda: BinnedStumps(array(), Y, c=np.where(C, 1, 2**20 + 1)), "got 1048577"),
+        "negative copies": (lambda: BinnedStumps(array(), Y, c=C - 1), "got -1"),
+        "constant": (lambda: BinnedStumps(array()[:, 4:], Y), "a feature must vary; got 1"),
+    }
+
+
+@pytest.mark.parametrize("case", list(bad()))
+def test_what_is_wrong_is_said(case: str, client: Any) -> None:
+    make, message = bad()[case]
+    with typechecker.unchecked(), pytest.raises(ProblemError, match=message):
+        make()
+
+
+def test_sums_that_could_be_rounded_are_refused(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(binning, "MOST_EXAMPLES", N - 1)
+    with pytest.raises(ProblemError, match=f"expected at most {N - 1} examples, with multiplicity; got {N}"):
+        BinnedStumps(array(), Y)
+
+
+class Mine(BinnedStumps):
+    """Another class of hypotheses, for all that is known."""
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: BinnedStumps(array(), Y, codes="codes.npy"), OptionError, "got codes='codes.npy'. Leave it out"),
+        (lambda: BinnedStumps(array(), Y, bins=1), OptionError, "bins must be a whole number of bins"),
+        (lambda: Mine(array(), Y), ProblemError, "got Mine, which is another class"),
+    ],
+)
+def test_options_are_refused(make: Callable[[], Any], error: type[Exception], message: str, client: Any) -> None:
+    with pytest.raises(error, match=message):
+        make()
+
+
+def test_questions_whose_answers_are_as_long_as_the_rows_are_refused(client: Any) -> None:
+    oracle = on_dask(array(), Y)
+    stump = oracle.hypothesis(oracle.rows.split(0, 1))
+    for question in (
+        lambda: oracle.best(Query(np.full(N, 1.0 / N))),
+        lambda: oracle.margins_of(stump),
+        lambda: oracle.c,
+        lambda: oracle.y,
+        lambda: oracle.digest,
+        lambda: oracle.coded,
+    ):
+        with pytest.raises(ProblemError, match=r'serve runs of looks, boost.*update="newton".*take them into memory'):
+            question()
+    assert oracle.only_looks and not BinnedStumps(X, Y).only_looks
+    oracle.check_features(X)
