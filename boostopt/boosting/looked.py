@@ -199,11 +199,9 @@ class LookedRun(Run):
     def problem(self) -> Problem:  # pyright: ignore[reportIncompatibleMethodOverride]
         """What was boosted, all examples told apart; where they are out of reach, with two that stand for them."""
         its = self._counted
-        return (
-            its
-            if self._oracle.only_looks
-            else Problem.of(its.page, self._oracle.c, None, its.epsilon, its.update, its.settings)
-        )
+        if self._oracle.only_looks:
+            return its
+        return Problem.of(its.page, self._oracle.c, None, its.epsilon, its.update, its.settings)
 
     @property
     def most_rounds(self) -> float:

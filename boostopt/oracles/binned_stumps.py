@@ -310,7 +310,7 @@ class DistributedStumps(BinnedStumps):
 def _looks_alone(what: str) -> ProblemError:
     """Return the error for a question whose answer is as long as the rows."""
     return ProblemError(
-        "rows on a cluster serve looks alone, which boost makes for LPBoost, ERLPBoost and their kin where no option of "
-        f"steps is named; they were asked for {what}. For anything else take them into memory: "
+        "rows on a cluster serve looks alone, which boost makes for LPBoost, ERLPBoost and their kin where no option "
+        f"of steps is named; they were asked for {what}. For anything else take them into memory: "
         "BinnedStumps(X.compute(), y.compute())."
     )

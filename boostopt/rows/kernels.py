@@ -321,6 +321,6 @@ class _Cells:
         return total
 
 
-def _above(cells: Float[Array, " cells"]) -> Float[Array, " cuts"]:
+def _above(cells: Float[Array, "*cells"]) -> Float[Array, "*cuts"]:
     """Return the sums over the cells above each cut."""
     return np.cumsum(cells[:0:-1], axis=0)[::-1]

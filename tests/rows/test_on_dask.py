@@ -26,6 +26,7 @@ from dask.sizeof import sizeof
 from distributed import Client, LocalCluster
 from distributed.diagnostics.plugin import SchedulerPlugin
 
+from boostopt import boost
 from boostopt.backends.base import Deadline
 from boostopt.boosting import looks
 from boostopt.boosting.looks import Looking
@@ -418,7 +419,35 @@ def test_questions_whose_answers_are_as_long_as_the_rows_are_refused(client: Any
         lambda: oracle.digest,
         lambda: oracle.coded,
     ):
-        with pytest.raises(ProblemError, match=r'serve runs of looks, boost.*update="newton".*take them into memory'):
+        with pytest.raises(ProblemError, match=r"serve looks alone.*take them into memory"):
             question()
     assert oracle.only_looks and not BinnedStumps(X, Y).only_looks
     oracle.check_features(X)
+
+
+@pytest.mark.parametrize("page", ["erlpboost", "lpboost"])
+def test_boost_on_a_cluster_is_boost_in_memory(page: str, client: Any) -> None:
+    there, here = on_dask(array(), Y), BinnedStumps(X, Y)
+    run, twin = (boost(page, oracle, nu=0.4 * N, epsilon=0.02) for oracle in (there, here))
+    assert np.array_equal(run.w, twin.w) and list(run.hypotheses) == list(twin.hypotheses)
+    own, other = run.class_certificate, twin.class_certificate
+    assert (own.lower, own.upper, own.oracle) == (other.lower, other.upper, other.oracle)
+    assert own.d is not None and other.d is not None and np.array_equal(own.d, other.d)
+    assert (run.majority, run.rounds, run.most_rounds) == (twin.majority, twin.rounds, twin.most_rounds)
+    assert repr(run) == repr(twin) and f"N = {N}" in run._repr_html_()  # pyright: ignore[reportPrivateUsage]
+    assert np.array_equal(run.predict(X[:9]), twin.predict(X[:9]))
+    with pytest.raises(ProblemError, match="serve looks alone"):
+        boost(page, there, nu=0.4 * N, epsilon=0.02, update="total")
+    with pytest.raises(ProblemError, match="nu must lie in"):
+        boost(page, there, nu=2.0 * N)
+    with_constants = there.rows.with_constants(X.shape[1])
+    W, constant = np.array([2**30]), with_constants.split(with_constants.thresholds - 1, 1)
+    window, table = Window.whole(), np.ones(BUCKETS + 2, np.int64)
+    edges = with_constants.edges(with_constants.scores([constant], W), window, table)
+    assert edges[-1] == Y.sum() and with_constants.every(7).constants
+
+
+def test_where_whole_numbers_tell_no_more_a_run_on_a_cluster_ends(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looks, "STALLED", 1)
+    run = boost("erlpboost", on_dask(array(), Y), nu=0.4 * N, epsilon=1e-5)
+    assert run.reason == looks.CONVERGED and run.class_certificate.gap > 1e-5
