@@ -80,3 +80,8 @@ def compressed_rows(name: str, matrix: Any) -> Any:
         with np.errstate(over="ignore", invalid="ignore"):  # a sum that is infinite is refused as one
             rows.sum_duplicates()
     return rows
+
+
+def is_collection(X: Any) -> bool:
+    """Return whether X is a collection of Dask's; Dask need not be there to tell."""
+    return type(X).__module__.partition(".")[0] == "dask"

@@ -25,6 +25,7 @@ from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Row, Trace
 from boostopt.errors import BoostoptError, needed
 from boostopt.oracles.base import Column, Hypothesis, Oracle
+from boostopt.oracles.left import Left, gone
 from boostopt.oracles.rows_oracle import RowsOracle
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, made_by_page
@@ -165,7 +166,8 @@ class LookedRun(Run):
         rounds = zip(looking.kept, trace["smallest_edge"].tolist(), strict=True)
         self._history = [Kept(len(W), Sparse.of(W / ONE), None, smallest) for W, smallest in rounds]
         self._keeps = keeps
-        self._counted, self._oracle, self._rows, self._trace = problem, oracle, looking.rows, trace
+        self._rows: Rows | None = looking.rows
+        self._counted, self._oracle, self._trace = problem, oracle, trace
         self._ends = looking.ends
         self._hypotheses, self._reason = hypotheses, looking.reason
 
@@ -187,7 +189,13 @@ class LookedRun(Run):
         return cls(problem, oracle, looking, trace, hypotheses, options.history is not False)
 
     def __reduce__(self) -> Any:
-        return Run, (self.record, self.w, self.final_weights, True)
+        """Return the run as any other one; of rows on a cluster all but these."""
+        oracle = self._oracle
+        if not oracle.only_looks:
+            return Run, (self.record, self.w, self.final_weights, True)
+        ends = replace(self._ends, kept=None)
+        left = Left(str(oracle), oracle.N, oracle.total, oracle.majority, oracle.reflexive)
+        return LookedRun.__new__, (LookedRun,), {**vars(self), "_oracle": left, "_rows": None, "_ends": ends}
 
     @property
     def unfinished(self) -> bool:
@@ -239,14 +247,15 @@ class LookedRun(Run):
 
     def _distribution(self) -> Float[Array, " N"]:
         """The distribution that proves the upper end, rounded to float64."""
-        proof = needed(self._ends.proof, "an upper end")
-        kept = self._rows.scores(proof.splits, proof.W)
-        return self._rows.weights(kept, proof.law.window, proof.law.table) / proof.law.total
+        proof, rows = needed(self._ends.proof, "an upper end"), self._rows
+        if rows is None:
+            raise gone()
+        return rows.weights(rows.scores(proof.splits, proof.W), proof.law.window, proof.law.table) / proof.law.total
 
     @property
     def _headline(self) -> str:
         page, parameters = self._counted.page.name, parameters_in_words(self._counted.first.parameters)
-        return f"{page}: N = {self._rows.n}, t = {len(self.w)}, {parameters}"
+        return f"{page}: N = {self._oracle.N}, t = {len(self.w)}, {parameters}"
 
     def _over_collected(self) -> list[tuple[str, Any]]:
         """Nothing: it would take the margins of all hypotheses."""

@@ -41,8 +41,8 @@ def oracle_of(
     reflexive: bool,
     seed: int | None,
     X: Any,
-    y: Int8[Array, " N"],
-    c: Float[Array, " N"],
+    y: Any,
+    c: Any,
 ) -> Oracle:
     """Return the oracle of a base.
 
@@ -58,7 +58,7 @@ def oracle_of(
     seed
         Where there is chance; None for the one that the oracle takes by itself.
     X, y, c
-        The examples: features, labels -1 and 1, multiplicities.
+        The examples: features, labels -1 and 1, multiplicities; of a base that takes them also collections.
 
     Raises
     ------

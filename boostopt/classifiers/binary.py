@@ -179,6 +179,24 @@ class Plan:
             The label of the second class, for who is shown the rounds.
         """
         oracle, parameters = self.class_and_parameters(X, y, c, file is not None)
+        return self._boosted(oracle, parameters, before, file, label)
+
+    def run_on_cluster(self, X: Any, y: Any, c: Any, label: Any) -> Run:
+        """Boost rows that are on a cluster.
+
+        Parameters
+        ----------
+        X, y, c
+            Features, labels 0 and 1, and multiplicities or None, as `BinnedStumps` takes them.
+        label
+            As in `run`.
+        """
+        oracle = oracle_of(self.base, self.base_options, bool(self.reflexive), self.seed, X, y, c)
+        if self.intercept:
+            oracle = WithConstants(oracle, int(X.shape[1]), float(self.epsilon))
+        return self._boosted(oracle, self._parameters(oracle.total), None, None, label)
+
+    def _boosted(self, oracle: Oracle, parameters: dict[str, Any], before: Run | None, file: Any, label: Any) -> Run:
         shown_rows: Any = partial(self.verbose, label) if callable(self.verbose) else bool(self.verbose)
         options = BoostOptions(
             max_rounds=None if self.max_iter is None else int(self.max_iter),
@@ -250,23 +268,27 @@ class Plan:
             return False
         return bool(self.epsilon + ROUNDED < run.class_certificate.gap < math.inf)
 
-    def _bound(self, c: Float[Array, " N"]) -> tuple[Float[Array, " N"], dict[str, Any]]:
-        """Return the multiplicities and the parameters of the formulation."""
+    def _parameters(self, total: float, rounded: float = 0.0) -> dict[str, Any]:
+        """Return the parameters of the formulation, nu as a count of weights with a given sum, which is rounded."""
         values = dict(self.parameters or {})
         if self.eta is not None and "eta" in self.page.parameters:
             values["eta"] = float(self.eta)
         if "nu" not in self.page.parameters:
+            return values
+        if _whole(self.nu) and self.nu > total * (1.0 + rounded):
+            raise OptionError(
+                f"nu must be at most the sum of the weights, {total:.10g}; got {self.nu} examples. "
+                "Pass fewer, or a share such as 0.1."
+            )
+        return {**values, "nu": float(self.nu) if _whole(self.nu) else max(float(self.nu) * total, 1.0)}
+
+    def _bound(self, c: Float[Array, " N"]) -> tuple[Float[Array, " N"], dict[str, Any]]:
+        """Return the multiplicities and the parameters of the formulation."""
+        total = float(c.sum())
+        # N additions are wrong by N of the last digits of their sum at most.
+        values = self._parameters(total, max(FULL_SUPPORT, len(c) * EPSILON))
+        if "nu" not in values or (_whole(self.nu) and self.nu < total):
             return c, values
-        if _whole(self.nu):
-            total = float(c.sum())
-            # N additions are wrong by N of the last digits of their sum at most.
-            if self.nu > total * (1.0 + max(FULL_SUPPORT, len(c) * EPSILON)):
-                raise OptionError(
-                    f"nu must be at most the sum of the weights, {total:.10g}; got {self.nu} examples. "
-                    "Pass fewer, or a share such as 0.1."
-                )
-            if self.nu < total:
-                return c, {**values, "nu": float(self.nu)}
         share = 1.0 if _whole(self.nu) else float(self.nu)
         # The caps c / nu of a share do not change with the scale of c. With c >= 1 a share of less than one example has
         # caps of 1 and more, all as void as those of one. A power of 2 scales exactly.

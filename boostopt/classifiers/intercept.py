@@ -40,6 +40,7 @@ class WithConstants(RowsOracle):
     def __init__(self, oracle: Oracle, features: int, close: float) -> None:
         self._oracle, self._features, self._close, self._asked = oracle, features, close, 0
         self.reflexive, self.guarantee = oracle.reflexive, oracle.guarantee
+        self.only_looks = isinstance(oracle, RowsOracle) and oracle.only_looks
 
     @property
     def N(self) -> int:
@@ -52,6 +53,14 @@ class WithConstants(RowsOracle):
     @property
     def y(self) -> Num[Array, " N"]:
         return needed(self._oracle.y, "the classes of an oracle that was made of examples")
+
+    @property
+    def total(self) -> float:
+        return self._oracle.total
+
+    @property
+    def majority(self) -> int:
+        return self._oracle.majority
 
     @property
     def digest(self) -> str:

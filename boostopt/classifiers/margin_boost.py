@@ -13,10 +13,12 @@ import numpy.typing as npt
 from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
+from boostopt.arrays import is_collection
 from boostopt.boosting.pages import page_of
 from boostopt.boosting.run import Run
 from boostopt.classifiers.binary import Plan
 from boostopt.classifiers.classes import runs_of, told_apart
+from boostopt.classifiers.clusters import LEFT_OUT, fitted
 from boostopt.classifiers.examples import counted
 from boostopt.classifiers.predicting import BoostedClassifier
 from boostopt.classifiers.saving import load, save
@@ -132,11 +134,13 @@ class MarginBoostClassifier(BoostedClassifier):
         Parameters
         ----------
         X
-            Features, shape (N, features), finite; dense or sparse.
+            Features, shape (N, features), finite; dense or sparse. With base="binned" also a `dask.array` or a
+            `dask.dataframe`, which stay on the cluster of the default client: see `BinnedStumps`.
         y
-            Labels, shape (N,), at least two different ones.
+            Labels, shape (N,), at least two different ones; of a data frame on a cluster also the name of a column.
         sample_weight
-            Multiplicities, non-negative, shape (N,), 1 by default: see `boostopt.estimators`.
+            Multiplicities, non-negative, shape (N,), 1 by default: see `boostopt.estimators`. On a cluster they are
+            whole numbers.
 
         Warns
         -----
@@ -152,6 +156,8 @@ class MarginBoostClassifier(BoostedClassifier):
             The user stopped a run. A checkpoint has what there was.
         """
         plan = self._plan()
+        if is_collection(X):
+            return self._fit_on_cluster(plan, X, y, sample_weight)
         features: Any
         labels: Any
         features, labels = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
@@ -166,6 +172,18 @@ class MarginBoostClassifier(BoostedClassifier):
         own = labels[:, np.newaxis] == self.classes_
         signs = np.where(own.any(axis=1, keepdims=True), np.where(own, 1.0, -1.0), np.nan)  # nan: of no class
         self.margins_ = (signs[:, -1] if f.ndim == 1 else signs) * f
+        plan.warn_of_ends(self.runs_)
+        return self
+
+    def _fit_on_cluster(self, plan: Plan, X: Any, y: Any, sample_weight: Any) -> MarginBoostClassifier:
+        made = fitted(plan, {name: getattr(self, name) for name in LEFT_OUT}, X, y, sample_weight)
+        for name in ("margins_", "feature_names_in_"):  # of an earlier fit
+            vars(self).pop(name, None)
+        self.runs_, self.classes_, self.n_features_in_ = made.runs, made.classes, made.features
+        if made.names is not None:
+            self.feature_names_in_ = made.names
+        self._scorers = tuple(map(Scorer.of, self.runs_))
+        self.n_iter_ = max(run.rounds for run in self.runs_)
         plan.warn_of_ends(self.runs_)
         return self
 

@@ -10,9 +10,11 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from boostopt.arrays import is_collection
 from boostopt.boosting.classifier import decided
 from boostopt.boosting.run import Run
 from boostopt.boosting.soft_margin import ClassCertificate
+from boostopt.classifiers.clusters import predicted
 from boostopt.classifiers.importances import importances
 from boostopt.classifiers.scorers import Scorer, side_by_side
 from boostopt.classifiers.stages import stages
@@ -27,16 +29,27 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
     runs_: tuple[Run, ...]
     _scorers: tuple[Scorer, ...]
 
-    def decision_function(self, X: Any) -> Float[Array, " n *classes"]:
-        """Return f(x) in [-1, 1]: shape (n,), positive for the second of two classes, or of each class (n, classes)."""
+    def decision_function(self, X: Any) -> Any:
+        """Return f(x) in [-1, 1]: shape (n,), positive for the second of two classes, or of each class (n, classes).
+
+        Of a `dask.array` or a `dask.dataframe` a collection of its kind, which is computed when it is asked for.
+        """
+        if is_collection(X):
+            check_is_fitted(self)
+            several = self.classes_ if len(self.classes_) > 2 else None
+            like = np.zeros(1 if several is None else (1, len(several)))
+            return predicted(self, "decision_function", X, several, like)
         return self._values(self._checked(X))
 
-    def predict(self, X: Any) -> npt.NDArray[Any]:
+    def predict(self, X: Any) -> Any:
         """Return the label of each row of X, shape (n,).
 
         Of two classes by the sign of f(x), and where it is 0 the class of more training examples; of more the class
-        with the largest f(x).
+        with the largest f(x). Of a `dask.array` or a `dask.dataframe` a collection of its kind.
         """
+        if is_collection(X):
+            check_is_fitted(self)
+            return predicted(self, "predict", X, None, self.classes_)
         return self._labels(self.decision_function(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[Float[Array, " n *classes"]]:

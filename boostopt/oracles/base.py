@@ -160,6 +160,11 @@ class Oracle(ABC):
         """Labels -1 and 1, None where only margins are known."""
 
     @property
+    def total(self) -> float:
+        """Number of examples with multiplicity."""
+        return float(self.c.sum())
+
+    @property
     def majority(self) -> int:
         """The class of more examples, 1 where both have as many or nothing is known."""
         return 1 if self.y is None or float(self.c @ self.y) >= 0.0 else -1

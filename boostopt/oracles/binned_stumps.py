@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from boostopt.arguments import file_path, flag, whole
+from boostopt.arrays import is_collection
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles.base import Answer, Hypothesis, Query
 from boostopt.oracles.best_stumps import best_stumps
@@ -99,7 +100,7 @@ class BinnedStumps(RowsOracle):
         reflexive: bool = True,
         codes: str | os.PathLike[str] | None = None,
     ) -> None:
-        if type(X).__module__.partition(".")[0] == "dask":
+        if is_collection(X):
             if type(self) is not BinnedStumps:
                 raise ProblemError(
                     f"BinnedStumps itself takes rows on a cluster; got {type(self).__name__}, which is another class. "

@@ -16,11 +16,6 @@ class RowsOracle(Oracle):
     """Whether looks at the rows are all that it serves: it raises ProblemError when it is asked anything else."""
 
     @property
-    def total(self) -> float:
-        """Number of examples with multiplicity."""
-        return float(self.c.sum())
-
-    @property
     @abstractmethod
     def rows(self) -> Rows | None:
         """The rows; None where sums of whole numbers do not serve, and the oracle must be asked."""

@@ -15,7 +15,7 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
-from dask.base import is_dask_collection
+from dask.base import compute, is_dask_collection
 from dask.delayed import delayed
 from distributed import get_client, wait
 
@@ -313,3 +313,55 @@ def _with_constants(shard: Sequence[Part]) -> list[Part]:
 
 def _every(step: int, shard: Sequence[Part], firsts: Sequence[int]) -> list[Part]:
     return [part.every(step, first) for part, first in zip(shard, firsts, strict=True)]
+
+
+def labelled(X: Any, y: Any, c: Any) -> tuple[Any, Any, Any, Array | None]:
+    """Return features, labels, multiplicities, and the names of features; columns of a data frame may be named."""
+    if isinstance(X, da.Array):
+        return X, y, c, None
+    named = [name for name in (y, c) if isinstance(name, str) and name in X.columns]
+    y, c = (X[values] if isinstance(values, str) and values in named else values for values in (y, c))
+    X = X.drop(columns=named)  # pyright: ignore[reportConstantRedefinition]
+    names = list(X.columns)
+    return X, y, c, np.array(names, dtype=object) if all(isinstance(name, str) for name in names) else None
+
+
+def classes_of(y: Any) -> Array:
+    """Return the different labels, ascending."""
+    if isinstance(y, da.Array):
+        return da.unique(y).compute()
+    if not is_dask_collection(y):
+        return np.unique(as_array("y", y))
+    found: Any = compute(*(delayed(np.unique, pure=False)(part) for part in y.to_delayed()))
+    return np.unique(np.concatenate(found))
+
+
+def signs_of(y: Any, label: Any) -> Any:
+    """Return 1 where labels are a given one, 0 elsewhere, lazily where y is."""
+    return (y == label).astype(np.int8)
+
+
+def mapped(X: Any, task: Callable[..., Any], columns: Array | None, like: Array) -> Any:
+    """Return what a task says of each block of rows, lazily: a value a row, or one for each of some columns.
+
+    `like` is some of such values, with at least one row.
+    """
+    if isinstance(X, da.Array):
+        together: Any = {1: -1}
+        rows = X.rechunk(together)
+        if columns is None:
+            return rows.map_blocks(task, dtype=like.dtype, drop_axis=1)
+        return rows.map_blocks(task, dtype=like.dtype, chunks=(rows.chunks[0], (len(columns),)))
+    return X.map_partitions(partial(_framed, task, columns, like), meta=_frame(like, columns)[:0])
+
+
+def _framed(task: Callable[..., Any], columns: Array | None, like: Array, part: Any) -> Any:
+    if len(part) == 0:
+        return _frame(like, columns)[:0].set_axis(part.index)
+    return _frame(task(part), columns).set_axis(part.index)
+
+
+def _frame(values: Array, columns: Array | None) -> Any:
+    import pandas as pd
+
+    return pd.Series(values) if columns is None else pd.DataFrame(values, columns=list(columns))

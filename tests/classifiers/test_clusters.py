@@ -1,0 +1,164 @@
+"""Classifiers of rows on a Dask cluster: those of the same rows in memory, to the last bit."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed")
+import dask.array as da
+import dask.dataframe as dd
+import pandas as pd
+import typechecker
+from distributed import Client, LocalCluster
+
+from boostopt.errors import OptionError, ProblemError
+from boostopt.estimators import MarginBoostClassifier
+
+pytestmark = pytest.mark.thorough
+
+from_array: Any = da.from_array
+from_pandas: Any = dd.from_pandas
+
+N = 600
+RNG = np.random.default_rng(5)
+X = np.round(RNG.normal(size=(N, 4)), 1)
+Z = X[:, 0] + X[:, 1] + RNG.normal(size=N)
+Y = np.where(Z > 0, "yes", "no")
+THREE = np.digitize(Z, [-1.0, 1.0])
+C = RNG.integers(0, 3, N)
+NAMES = ["a", "b", "c", "d"]
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    how: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": None}
+    with LocalCluster(n_workers=2, processes=False, **how) as cluster, Client(cluster) as client:
+        yield client
+
+
+def array(values: np.ndarray = X) -> Any:
+    return from_array(values, chunks=(130, 3)[: values.ndim])
+
+
+def frame() -> Any:
+    return from_pandas(pd.DataFrame(X, columns=NAMES).assign(label=Y, copies=C), npartitions=4)
+
+
+def classifier(**parameters: Any) -> MarginBoostClassifier:
+    return MarginBoostClassifier(**{"base": "binned", "epsilon": 0.1, **parameters})
+
+
+def same(one: MarginBoostClassifier, other: MarginBoostClassifier) -> bool:
+    """Whether two classifiers have the same hypotheses, weights and certificates."""
+    pairs = zip(one.runs_, other.runs_, strict=True)
+    return all(
+        list(run.hypotheses) == list(its.hypotheses)
+        and np.array_equal(run.w, its.w)
+        and run.class_certificate.lower == its.class_certificate.lower
+        and run.class_certificate.upper == its.class_certificate.upper
+        for run, its in pairs
+    )
+
+
+@pytest.mark.parametrize("parameters", [{}, {"nu": 40}, {"intercept": False}, {"formulation": "lpboost", "nu": 0.3}])
+def test_two_classes_of_an_array(parameters: dict[str, Any], client: Any) -> None:
+    there = classifier(**parameters).fit(array(), array(Y))
+    here = classifier(**parameters).fit(X, Y)
+    assert same(there, here) and there.classes_.tolist() == ["no", "yes"] and there.n_iter_ == here.n_iter_
+    lazy = there.predict(array())
+    assert isinstance(lazy, da.Array) and np.array_equal(lazy.compute(), here.predict(X))
+    assert np.array_equal(there.decision_function(array()).compute(), here.decision_function(X))
+    assert np.array_equal(there.predict(X), here.predict(X)) and not hasattr(there, "margins_")
+    assert np.array_equal(there.feature_importances_, here.feature_importances_)
+
+
+def test_labels_and_copies_of_a_data_frame_are_named(client: Any) -> None:
+    there = classifier().fit(frame(), "label", "copies")
+    here = classifier().fit(pd.DataFrame(X, columns=NAMES), Y, C)
+    assert same(there, here) and there.feature_names_in_.tolist() == NAMES
+    features = frame()[NAMES]
+    lazy = there.predict(features)
+    assert (
+        isinstance(lazy, dd.Series) and lazy.compute().tolist() == here.predict(pd.DataFrame(X, columns=NAMES)).tolist()
+    )
+    assert lazy.compute().index.tolist() == list(range(N))
+    by_series = classifier().fit(features, frame()["label"])
+    assert same(by_series, classifier().fit(X, Y))
+
+
+@pytest.mark.filterwarnings("ignore:The inplace keyword")  # Dask's own
+def test_what_is_predicted_goes_to_parquet_and_no_row_is_no_trouble(client: Any, tmp_path: Path) -> None:
+    frame().to_parquet(tmp_path / "table")
+    table: Any = dd.read_parquet(tmp_path / "table")
+    model = classifier().fit(table.drop(columns="copies"), "label")
+    table.assign(found=model.predict(table[NAMES])).to_parquet(tmp_path / "found")
+    back: Any = dd.read_parquet(tmp_path / "found")
+    assert back.compute().found.tolist() == classifier().fit(X, Y).predict(X).tolist()
+    none = table[table.a > 100.0][NAMES]
+    assert len(model.predict(none).compute()) == len(model.decision_function(none).compute()) == 0
+
+
+def test_each_of_three_classes_is_told_from_the_rest(client: Any) -> None:
+    there, here = classifier(nu=0.5).fit(array(), array(THREE)), classifier(nu=0.5).fit(X, THREE)
+    assert same(there, here) and there.classes_.tolist() == [0, 1, 2]
+    f = there.decision_function(array())
+    assert f.shape == (N, 3) and np.array_equal(f.compute(), here.decision_function(X))
+    assert np.array_equal(there.predict(array()).compute(), here.predict(X))
+    table = there.decision_function(from_pandas(pd.DataFrame(X), npartitions=3))
+    assert table.columns.tolist() == [0, 1, 2] and np.array_equal(table.compute().to_numpy(), here.decision_function(X))
+
+
+def test_the_model_is_a_plain_local_object(client: Any, tmp_path: Path) -> None:
+    model = classifier().fit(array(), array(Y))
+    again = pickle.loads(pickle.dumps(model))
+    assert np.array_equal(again.predict(X), model.predict(X)) and repr(again.run_) == repr(model.run_)
+    assert again.certificate_.lower == model.run_.class_certificate.lower and len(again.run_.trace) == model.n_iter_
+    assert again.run_.majority == model.run_.majority and "N = 600" in again.run_._repr_html_()
+    for ask in (lambda: again.certificate_.d, lambda: again.run_.record, lambda: again.run_.at(1)):
+        with pytest.raises(ProblemError, match="stored without its rows"):
+            ask()
+    model.save(tmp_path / "model.npz")
+    loaded = MarginBoostClassifier.load(tmp_path / "model.npz")
+    assert np.array_equal(loaded.predict(array()).compute(), model.predict(X))
+
+
+def test_a_fit_in_memory_follows_one_on_a_cluster_and_the_other_way(client: Any) -> None:
+    model = classifier().fit(X, Y)
+    assert not hasattr(model.fit(array(), array(Y)), "margins_")
+    assert len(model.fit(X, Y).margins_) == N
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "base": (lambda: classifier(base="stump").fit(array(), array(Y)), OptionError, 'base must be "binned"'),
+    "class weight": (
+        lambda: classifier(class_weight="balanced").fit(array(), array(Y)),
+        OptionError,
+        "class_weight is",
+    ),
+    "warm start": (lambda: classifier(warm_start=True).fit(array(), array(Y)), OptionError, "warm_start is for rows"),
+    "backend": (lambda: classifier(backend="highs").fit(array(), array(Y)), OptionError, "backend is for rows"),
+    "nu": (lambda: classifier(nu=1000).fit(array(), array(Y)), OptionError, "nu must be at most the sum"),
+    "lengths": (lambda: classifier().fit(array(), array(Y[:100])), ProblemError, "y shape"),
+    "one class": (lambda: classifier().fit(array(), array(np.ones(N))), ProblemError, "at least two classes"),
+    "numbers": (lambda: classifier().fit(array(), array(Z)), ValueError, "Unknown label type: continuous"),
+    "features": (lambda: classifier().fit(X, Y).predict(array()[:, :2]), ProblemError, "the 4 features"),
+    "formulation": (
+        lambda: classifier(formulation="softboost").fit(array(), array(Y)),
+        OptionError,
+        "mixes hypotheses",
+    ),
+    "stages": (lambda: list(classifier().fit(array(), array(Y)).staged_predict(X)), ProblemError, "serve looks alone"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_refused_is_named(what: str, client: Any) -> None:
+    make, error, message = REFUSED[what]
+    with typechecker.unchecked(), pytest.raises(error, match=message):
+        make()
