@@ -276,7 +276,7 @@ class _Cells:
         self._features = sorted({split.feature for split in splits})
         cuts = {j: np.unique([split.code for split in splits if split.feature == j]) for j in self._features}
         # The number of cuts below each code; what lies above the last cut is read as the code after it.
-        self._cell = {j: np.searchsorted(cut, np.arange(cut[-1] + 2)).astype(np.intp) for j, cut in cuts.items()}
+        self._cell = {j: _cells(cut) for j, cut in cuts.items()}
         sizes = np.array([len(cut) for cut in cuts.values()])
         first = dict(zip(self._features, np.cumsum(sizes) - sizes, strict=True))
         self._at = np.array([first[s.feature] + np.searchsorted(cuts[s.feature], s.code) for s in splits])
@@ -319,6 +319,11 @@ class _Cells:
         total[t, :t] = total[:t, t] = self._sign * (2.0 * S_y[at] - float(self._of_y[0].sum()))
         total[t, t] = R
         return total
+
+
+def _cells(cuts: Int[Array, " cuts"]) -> Int[Array, " codes"]:
+    """Return the number of cuts below each code, up to the code after the last cut."""
+    return np.repeat(np.arange(len(cuts) + 1), np.diff(cuts, prepend=-1, append=cuts[-1] + 1))
 
 
 def _above(cells: Float[Array, "*cells"]) -> Float[Array, "*cuts"]:

@@ -124,14 +124,25 @@ def test_sums_over_codes_are_those_of_whole_numbers(copied: bool, share: float, 
         assert [int(x) for x in of] == [sum(s[rows.codes[j] == k], 0) for k in range(6)]
 
 
+ALL = (*(Split(j, code, (-1) ** (j + code)) for j in (2, 0) for code in range(5)), *SPLITS, SPLITS[0])
+"""Every split of two features, some of them twice, and one of another."""
+
+
 @pytest.mark.parametrize("copied", [False, True])
-def test_gram_is_that_of_whole_numbers(copied: bool) -> None:
+@pytest.mark.parametrize("splits", [SPLITS, ALL, SPLITS[:1]], ids=len)
+@pytest.mark.parametrize("many", [0, 100], ids=["by cells", "as a product"])
+def test_gram_is_that_of_whole_numbers(
+    copied: bool, splits: Sequence[Split], many: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kernels, "MANY", many)
     rng = np.random.default_rng(4)
     rows, M, window = part(20_000, copies=copied), margins(20_000), Window.whole()
     table = rng.integers(0, 257, BUCKETS + 2) * (rng.random(BUCKETS + 2) < 0.5)
+    table[1] = 256
     r = copies(rows) * table[places(M, window)]
-    V = np.column_stack([values(rows), rows.y.astype(np.int64)])
-    assert np.array_equal(gram(rows, M, window, table, SPLITS), (V.T * r) @ V)
+    V = np.column_stack([values(rows, splits), rows.y.astype(np.int64)])
+    assert np.array_equal(gram(rows, M, window, table, splits), (V.T * r) @ V)
+    assert not gram(rows, M, window, 0 * table, splits).any()
 
 
 @pytest.mark.parametrize("parts", [1, 2, 7, 40])
