@@ -14,7 +14,7 @@ from boostopt.backends import check_backend
 from boostopt.backends.base import Backend, Deadline
 from boostopt.boosting.callbacks import Watch
 from boostopt.boosting.driver import Loop
-from boostopt.boosting.looked import by_looks, going_on
+from boostopt.boosting.looked import by_looks, going_on, slower
 from boostopt.boosting.moves import Update
 from boostopt.boosting.options import OPTIONS, BoostOptions, check_keywords, read_record
 from boostopt.boosting.pages import page_of
@@ -106,11 +106,11 @@ def boost(
     check_keywords("boost", parameters, BOOST, page)
     options = replace(read_record("options", options), **own)
     newton = update is None and page.update == "total" and isinstance(backend, str) and backend == "auto"
-    newton = newton or (isinstance(update, str) and update == "newton")
+    newton = (newton and not slower(oracle, epsilon)) or (isinstance(update, str) and update == "newton")
     if newton and rules is None and d0 is None and (run := by_looks(page, oracle, epsilon, parameters, options)):
         if not run.unfinished:
             return run
-        update, options = "newton", going_on(run, options)
+        options = going_on(run, options)
     problem = Problem.of(page, oracle.c, d0, epsilon, update, parameters)
     if problem.edges.even and not oracle.reflexive:
         remedy = ", or leave out two_sided." if problem.two_sided else "."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -41,11 +41,26 @@ FINEST = 1e-5
 LARGEST = 100_000_000
 """Margins of all hypotheses up to which steps in floating point go on where looks end."""
 
+KNOWN = "boostopt.formulations."
+"""Where the pages are whose caps are c / nu for any examples, nu being their parameter."""
+
+FINE, SMALL = 0.005, 1000
+"""Below this epsilon and this number of examples steps are faster, and looks must be asked for."""
+
+CHEAP = 0.1
+"""Share of epsilon that the entropy costs at least: a larger eta, named, is for steps, whose numbers are finer."""
+
 NONE = 1e-6
 """Share of the examples below which those beside nu are none: all weights are equal then, and entropy costs nothing."""
 
 SERVED = ("max_rounds", "time_limit", "columns_per_round", "history", "at_zero", "checkpoint_rounds", "progress")
 """The options that runs of looks know, or that say nothing to them; others are for steps in floating point."""
+
+
+def slower(oracle: Oracle, epsilon: object) -> bool:
+    """Return whether looks would serve, but steps are faster: for few examples and a fine accuracy."""
+    fine = isinstance(epsilon, float | int) and epsilon < FINE
+    return fine and isinstance(oracle, RowsOracle) and not oracle.only_looks and oracle.N < SMALL
 
 
 def by_looks(
@@ -86,7 +101,7 @@ def looked_at(
     if not isinstance(oracle, RowsOracle) or not _serve(settings, options):
         return None
     try:
-        found = counted(page, oracle.total, epsilon, settings)
+        found = counted(page, oracle, epsilon, settings)
     except BoostoptError:
         if oracle.only_looks:
             raise
@@ -96,31 +111,36 @@ def looked_at(
 
 
 def counted(
-    page: Formulation[Any], total: float, epsilon: float | None, settings: Mapping[str, Any]
+    page: Formulation[Any], oracle: RowsOracle, epsilon: float | None, settings: Mapping[str, Any]
 ) -> tuple[Problem, float] | None:
-    """Return the problem of two examples that stand for so many, and nu; None where looks do not serve it.
+    """Return the problem, of two examples that stand for all where the page is known, and nu; None for no looks.
 
     One of the two stands for nu examples, which hold all weight at the cap, and the other one for all others. The
-    entropy then costs what it costs among all of them: it is largest there [theorem 13].
+    entropy then costs what it costs among all of them: it is largest there [theorem 13]. A page of somebody else may
+    make its caps of other things than the sum of c: its problem is made of all examples.
     """
+    total = oracle.total
 
-    def made(c: Float[Array, " 2"]) -> Problem:
+    def made(c: Float[Array, " n"]) -> Problem:
         problem = Problem.of(page, c, None, epsilon, "newton", settings)
-        _ = problem.at(np.zeros(2)), problem.affordable
+        _ = problem.at(np.zeros(len(c))), problem.affordable
         problem.softened(0, Examples(np.array([total]), np.ones(1))).conjugate_at(np.zeros(1))
         return problem
 
-    def of(one: float, other: float) -> Problem:
-        # A page may tell examples apart by numbers of its own, which do not fit to two of them.
-        return made_by_page(page.name, "regularizer", lambda: made(np.array([one, other])), Problem)
+    def of(c: Float[Array, " n"]) -> Problem:
+        # A page may tell examples apart by numbers of its own, which do not fit to others.
+        return made_by_page(page.name, "regularizer", lambda: made(c), Problem)
 
-    nu = count_of(of(total / 2, total / 2))
+    halves = np.array([total, total]) / 2
+    known = type(page).__module__.startswith(KNOWN)
+    problem = of(halves if known else oracle.c)
+    nu = count_of(problem)
     if nu is None:
         return None
-    others = total - nu
-    problem = of(nu, others) if others > NONE * total else of(total / 2, total / 2)
+    if known and total - nu > NONE * total:
+        problem = of(np.array([nu, total - nu]))
     fit = page.final_weights == "program" and problem.epsilon >= FINEST and problem.affordable
-    return (problem, nu) if fit else None
+    return (problem, nu) if fit and not (settings.get("eta") and problem.F.price < CHEAP * problem.epsilon) else None
 
 
 def going_on(run: LookedRun, options: BoostOptions) -> BoostOptions:
@@ -140,6 +160,24 @@ def _serve(settings: Mapping[str, Any], options: BoostOptions) -> bool:
     default = BoostOptions()
     known = all(getattr(options, name) == getattr(default, name) for name in OPTIONS if name not in SERVED)
     return known and all(np.ndim(value) == 0 for value in settings.values())
+
+
+class Distribution:
+    """What makes the distribution that proves the upper end of a run; stored, it is that distribution."""
+
+    def __init__(self, run: LookedRun) -> None:
+        self._run = run
+
+    def __call__(self) -> Float[Array, " N"]:
+        return self._run.distribution()
+
+    def __reduce__(self) -> Any:
+        return (Distribution, (self._run,)) if self._run.only_looks else (partial, (same, self()))
+
+
+def same(d: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return a distribution."""
+    return d
 
 
 class LookedRun(Run):
@@ -198,6 +236,11 @@ class LookedRun(Run):
         return LookedRun.__new__, (LookedRun,), {**vars(self), "_oracle": left, "_rows": None, "_ends": ends}
 
     @property
+    def only_looks(self) -> bool:
+        """Whether the rows are on a cluster."""
+        return self._oracle.only_looks
+
+    @property
     def unfinished(self) -> bool:
         """Whether steps in floating point are to go on from here."""
         small = self._oracle.N * len(self._hypotheses) <= LARGEST
@@ -243,9 +286,10 @@ class LookedRun(Run):
     def class_certificate(self) -> ClassCertificate:
         """Both ends are rational numbers here: they are rounded outwards, and there is no other slack."""
         proof = needed(self._ends.proof, "an upper end")
-        return ClassCertificate(below(self._ends.lower), -below(-proof.upper), self._distribution, str(self._oracle))
+        lower, upper = below(self._ends.lower), -below(-proof.upper)
+        return ClassCertificate(lower, upper, Distribution(self), str(self._oracle))
 
-    def _distribution(self) -> Float[Array, " N"]:
+    def distribution(self) -> Float[Array, " N"]:
         """The distribution that proves the upper end, rounded to float64."""
         proof, rows = needed(self._ends.proof, "an upper end"), self._rows
         if rows is None:

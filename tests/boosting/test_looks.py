@@ -411,9 +411,10 @@ def test_two_examples_cost_what_all_cost(page: str, seed: int) -> None:
     rng = np.random.default_rng(seed)
     c = rng.integers(1, 1 + (seed % 3) * 5 + 1, int(rng.integers(2, 300))).astype(float)
     nu = (1.0, c.sum(), float(rng.uniform(1.0, c.sum())))[min(seed, 2)]
-    epsilon = float(rng.choice([0.3, 0.01, 1e-3]))
+    epsilon, y = float(rng.choice([0.3, 0.01, 1e-3])), np.where(np.arange(len(c)) % 2, 1, -1)
+    oracle = BinnedStumps(np.arange(float(len(c)))[:, np.newaxis], y, c)
     every = Problem.of(page_of(page), c, None, epsilon, "newton", {"nu": nu})
-    two, its_nu = needed(counted(page_of(page), float(c.sum()), epsilon, {"nu": nu}), "a problem")
+    two, its_nu = needed(counted(page_of(page), oracle, epsilon, {"nu": nu}), "a problem")
     assert its_nu == nu and two.levels == every.levels and two.affordable and every.affordable
     assert two.softness == pytest.approx(every.softness, rel=1e-12)
     assert two.most_rounds == pytest.approx(every.most_rounds, rel=1e-12)
@@ -495,3 +496,59 @@ def test_constants_are_one_more_feature() -> None:
     assert np.array_equal(edges[:-1], rows.edges(kept, window, table)) and edges[-1] == q @ oracle.y
     some = more.every(7)
     assert some.n == len(oracle.y[::7]) and some.split(rows.thresholds, 1) == more.split(rows.thresholds, 1)
+
+
+CAPS: dict[str, Any] = {
+    "smallest": lambda p, c: p.k * float(c.min()),
+    "largest": lambda p, c: 10.0 * float(c.max()),
+    "length": lambda p, c: 0.02 * p.k * len(c),
+    "mean": lambda p, c: p.k * float(c.mean()),
+    "root": lambda p, c: float(np.sqrt(c @ c)),
+}
+
+
+@pytest.mark.parametrize("cap", CAPS)
+@pytest.mark.parametrize("rounds", [3, None])
+def test_a_cap_that_is_made_of_other_things_than_the_sum_of_c_is_that_of_all_examples(
+    cap: str, rounds: int | None
+) -> None:
+    page = prototype(
+        f"cap of {cap}",
+        lambda p, examples: RelativeEntropy.capped(
+            examples.c, min(max(CAPS[cap](p, examples.c), 1.0), examples.total), p.eta, examples.d0
+        ),
+        k=parameter("of it", POSITIVE),
+        eta=parameter("the inverse strength", POSITIVE),
+    )
+    oracle = binned(1)
+    how: dict[str, Any] = {"k": 20.0, "eta": 300.0, "epsilon": 0.05}
+    low, high = ranges(boost(page, oracle, max_rounds=rounds, **how))
+    its_low, its_high = ranges(boost(page, oracle, update="total", **how))
+    assert max(low, its_low) <= min(high, its_high)
+
+
+def test_a_certificate_is_stored_with_its_distribution() -> None:
+    run = looked(binned(1))
+    its = pickle.loads(pickle.dumps(run.class_certificate))
+    assert (its.lower, its.upper, its.oracle) == (*ranges(run), run.oracle)
+    assert np.array_equal(its.d, needed(run.class_certificate.d, "d"))
+    both = pickle.loads(pickle.dumps((run, run.class_certificate)))
+    assert np.array_equal(both[0].w, run.w) and np.array_equal(both[1].d, its.d)
+
+
+def test_an_eta_far_above_that_of_theory_is_for_steps() -> None:
+    oracle = binned(0)
+    run = boost("erlpboost", oracle, nu=60.0, epsilon=0.05, eta=1e5)
+    assert type(run) is Run and run.class_certificate.gap <= 0.05 and run.problem.update == "total"
+
+
+def test_where_whole_numbers_tell_no_more_the_pages_own_update_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looked_module, "SMALL", 0)
+    run = boost("lpboost", binned(6302, 26, 0.0), nu=1.0145286969499367, epsilon=0.001)
+    assert type(run) is Run and run.class_certificate.gap <= 0.001 and run.problem.update == "total"
+
+
+def test_few_examples_and_a_fine_accuracy_are_for_steps() -> None:
+    assert type(boost("erlpboost", binned(0), nu=60.0, epsilon=0.004)) is Run
+    assert isinstance(boost("erlpboost", binned(0), nu=60.0, epsilon=0.004, update="newton"), LookedRun)
+    assert isinstance(boost("erlpboost", binned(0, 1000), nu=300.0, epsilon=0.004), LookedRun)

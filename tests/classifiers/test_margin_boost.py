@@ -62,18 +62,16 @@ def in_order(X: Any, y: Any) -> Any:
     return X[order], y[order]
 
 
+STEPS: dict[str, Any] = {"backend": "interior"}
+
+
 @pytest.mark.thorough
 @pytest.mark.parametrize("nu", [0.2, 12], ids=["share", "count"])
-def test_two_classes_are_boost_by_hand(nu: float) -> None:
-    model = fitted(X, y, nu=nu, intercept=False)
-    run = boost(
-        "erlpboost",
-        DecisionStumps(*in_order(X, y)),
-        nu=12,
-        epsilon=0.01,
-        columns_per_round=COLUMNS,
-        stabilization=MEASURED,
-    )
+@pytest.mark.parametrize("how", [{}, STEPS], ids=["looks", "steps"])
+def test_two_classes_are_boost_by_hand(nu: float, how: dict[str, Any]) -> None:
+    model = fitted(X, y, nu=nu, intercept=False, **how)
+    total: dict[str, Any] = {**how, "columns_per_round": COLUMNS, "stabilization": MEASURED} if how else {}
+    run = boost("erlpboost", DecisionStumps(*in_order(X, y)), nu=12, epsilon=0.01, **total)
     np.testing.assert_array_equal(model.decision_function(X), run.decision_function(X))
     np.testing.assert_array_equal(model.predict(X), (run.predict(X) + 1) // 2)
     assert model.certificate_.lower == run.class_certificate.lower

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.model_selection import cross_validate
 from sklearn.tree import DecisionTreeClassifier
 from typer.testing import CliRunner
 
@@ -222,3 +223,14 @@ def test_verify_says_which_of_the_two_classes_a_proof_is_of(tmp_path: Path) -> N
         assert result.exit_code == 1 and hint in result.stdout
     result = CliRunner().invoke(app, ["verify", of_fit, "--data", "iris", "--positive", "0", "--json"])
     assert result.exit_code == 1 and "--classifier" not in result.stdout
+
+
+def test_a_fit_by_looks_is_pickled_with_its_certificate() -> None:
+    model = MarginBoostClassifier(epsilon=0.1).fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    its: Any = model.certificate_
+    other: Any = again.certificate_
+    assert np.array_equal(again.predict(X), model.predict(X)) and np.array_equal(again.margins_, model.margins_)
+    assert (its.lower, its.upper) == (other.lower, other.upper) and np.array_equal(its.d, other.d)
+    found: Any = cross_validate(MarginBoostClassifier(epsilon=0.3), X, y, cv=3, n_jobs=2, return_estimator=True)
+    assert all(estimator.certificate_.gap <= 0.3 for estimator in found["estimator"])
