@@ -14,7 +14,7 @@ from boostopt.backends import check_backend
 from boostopt.backends.base import Backend, Deadline
 from boostopt.boosting.callbacks import Watch
 from boostopt.boosting.driver import Loop
-from boostopt.boosting.looked import by_looks, going_on, slower
+from boostopt.boosting.looked import by_looks, going_on, preferred
 from boostopt.boosting.moves import Update
 from boostopt.boosting.options import OPTIONS, BoostOptions, check_keywords, read_record
 from boostopt.boosting.pages import page_of
@@ -105,8 +105,8 @@ def boost(
     parameters = {name: value for name, value in keywords.items() if name not in OPTIONS and value is not None}
     check_keywords("boost", parameters, BOOST, page)
     options = replace(read_record("options", options), **own)
-    newton = update is None and page.update == "total" and isinstance(backend, str) and backend == "auto"
-    newton = (newton and not slower(oracle, epsilon)) or (isinstance(update, str) and update == "newton")
+    named = isinstance(update, str) and update == "newton"
+    newton = named or (update is None and preferred(page, oracle, epsilon, backend))
     if newton and rules is None and d0 is None and (run := by_looks(page, oracle, epsilon, parameters, options)):
         if not run.unfinished:
             return run

@@ -57,10 +57,14 @@ SERVED = ("max_rounds", "time_limit", "columns_per_round", "history", "at_zero",
 """The options that runs of looks know, or that say nothing to them; others are for steps in floating point."""
 
 
-def slower(oracle: Oracle, epsilon: object) -> bool:
-    """Return whether looks would serve, but steps are faster: for few examples and a fine accuracy."""
+def preferred(page: Formulation[Any], oracle: Oracle, epsilon: object, backend: object) -> bool:
+    """Return whether looks, where they serve, are the default: no backend is named, and steps are not faster.
+
+    Steps are faster for few examples and a fine accuracy.
+    """
     fine = isinstance(epsilon, float | int) and epsilon < FINE
-    return fine and isinstance(oracle, RowsOracle) and not oracle.only_looks and oracle.N < SMALL
+    slower = fine and isinstance(oracle, RowsOracle) and not oracle.only_looks and oracle.N < SMALL
+    return page.update == "total" and isinstance(backend, str) and backend == "auto" and not slower
 
 
 def by_looks(

@@ -18,7 +18,7 @@ from boostopt.arguments import LARGEST, is_number
 from boostopt.backends.base import Backend
 from boostopt.boosting.boosts import boost
 from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, TIME
-from boostopt.boosting.looked import looked_at, slower
+from boostopt.boosting.looked import looked_at, preferred
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem, set_anew
 from boostopt.boosting.run import Run
@@ -207,7 +207,7 @@ class Plan:
             start=None if before is None else _same(before, oracle),
         )
         epsilon = float(self.epsilon)
-        looks = isinstance(self.backend, str) and self.backend == "auto" and not slower(oracle, epsilon)
+        looks = preferred(self.page, oracle, epsilon, self.backend)
         if self.page.update == "total" and not (looks and looked_at(self.page, oracle, epsilon, parameters, options)):
             options = replace(options, columns_per_round=COLUMNS, stabilization=MEASURED)
         if self.page.update == "reweighting":

@@ -164,10 +164,7 @@ class MarginBoostClassifier(BoostedClassifier):
         features = checked_features(features)
         with one_thread():
             examples = counted(features, labels, sample_weight).weighted(self.class_weight)
-            self.runs_ = runs_of(plan, examples, self._before(examples.classes))
-            self._scorers = tuple(map(Scorer.of, self.runs_))
-            self.classes_ = examples.classes
-            self.n_iter_ = max(run.rounds for run in self.runs_)
+            self._take(runs_of(plan, examples, self._before(examples.classes)), examples.classes)
             f = self._values(features)
         own = labels[:, np.newaxis] == self.classes_
         signs = np.where(own.any(axis=1, keepdims=True), np.where(own, 1.0, -1.0), np.nan)  # nan: of no class
@@ -179,13 +176,18 @@ class MarginBoostClassifier(BoostedClassifier):
         made = fitted(plan, {name: getattr(self, name) for name in LEFT_OUT}, X, y, sample_weight)
         for name in ("margins_", "feature_names_in_"):  # of an earlier fit
             vars(self).pop(name, None)
-        self.runs_, self.classes_, self.n_features_in_ = made.runs, made.classes, made.features
+        self.n_features_in_ = made.features
         if made.names is not None:
             self.feature_names_in_ = made.names
-        self._scorers = tuple(map(Scorer.of, self.runs_))
-        self.n_iter_ = max(run.rounds for run in self.runs_)
+        self._take(made.runs, made.classes)
         plan.warn_of_ends(self.runs_)
         return self
+
+    def _take(self, runs: tuple[Run, ...], classes: npt.NDArray[Any]) -> None:
+        """Take what runs have found."""
+        self.runs_, self.classes_ = runs, classes
+        self._scorers = tuple(map(Scorer.of, runs))
+        self.n_iter_ = max(run.rounds for run in runs)
 
     def class_of(self, X: Any, y: Any, sample_weight: Any = None, label: Any = None) -> Oracle:
         """Return the class of hypotheses that a fit to these examples asks; nothing is fitted.
