@@ -16,7 +16,7 @@ import os
 import secrets
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import IO, Any
@@ -97,8 +97,8 @@ def half_written(target: Path) -> Iterator[Path]:
     return target.parent.glob(f".{glob.escape(target.name)}.{'?' * 2 * TOKEN}.partial")
 
 
-def read_npz(path: Path) -> dict[str, Any]:
-    """Return all arrays of an npz file; never unpickles.
+def read_npz(path: Path, names: Collection[str] | None = None) -> dict[str, Any]:
+    """Return the arrays of an npz file, all or those of some names; never unpickles.
 
     Raises
     ------
@@ -113,7 +113,8 @@ def read_npz(path: Path) -> dict[str, Any]:
             _check_members(path, file)
             with np.load(file, allow_pickle=False) as archive:
                 # What is in the archive and no array comes as bytes.
-                return {name: a for name in archive.files if isinstance(a := archive[name], np.ndarray)}
+                wanted = [name for name in archive.files if names is None or name in names]
+                return {name: a for name in wanted if isinstance(a := archive[name], np.ndarray)}
     except DataError:
         raise
     except Exception as failure:  # zipfile and NumPy raise nearly anything on a damaged file

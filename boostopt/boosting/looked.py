@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,25 +16,28 @@ import numpy as np
 from boostopt.backends.base import Deadline
 from boostopt.boosting.collected import Collected, Entered
 from boostopt.boosting.history import History, Kept, Sparse
-from boostopt.boosting.looks import COLUMNS, CONVERGED, Glance, Looking, below, count_of
+from boostopt.boosting.looks import COLUMNS, CONVERGED, Glance, Looking, Reached, below, count_of
 from boostopt.boosting.options import OPTIONS, BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.progress_line import progress_line
 from boostopt.boosting.record import Record
-from boostopt.boosting.resume import initial_record
-from boostopt.boosting.run import Run
+from boostopt.boosting.resume import check_same, initial_record
+from boostopt.boosting.run import READERS, Run
+from boostopt.boosting.saving import LOOKS, kind_of, sweep, warn_of_change
 from boostopt.boosting.soft_margin import ClassCertificate
 from boostopt.boosting.state import Bounds, State
+from boostopt.boosting.stored_looks import Checkpoint, StoredLooks, left_of
 from boostopt.boosting.trace import Row, Trace
-from boostopt.errors import BoostoptError, needed
-from boostopt.oracles.base import Column, Hypothesis, Oracle
-from boostopt.oracles.left import Left, gone
+from boostopt.errors import BoostoptError, DataError, OptionError, needed
+from boostopt.oracles.base import Column, Hypothesis, Oracle, check_oracle
+from boostopt.oracles.left import gone
 from boostopt.oracles.rows_oracle import RowsOracle
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Examples, made_by_page
 from boostopt.rows.kernels import ONE
 from boostopt.rows.rows import Rows
 from boostopt.shapes import Array, Float
+from boostopt.sources import text_digest
 from boostopt.text import parameters_in_words
 from boostopt.threads import one_thread
 
@@ -53,7 +59,17 @@ CHEAP = 0.1
 NONE = 1e-6
 """Share of the examples below which those beside nu are none: all weights are equal then, and entropy costs nothing."""
 
-SERVED = ("max_rounds", "time_limit", "columns_per_round", "history", "at_zero", "checkpoint_rounds", "progress")
+SERVED = (
+    "max_rounds",
+    "time_limit",
+    "columns_per_round",
+    "history",
+    "at_zero",
+    "checkpoint",
+    "checkpoint_rounds",
+    "checkpoint_seconds",
+    "progress",
+)
 """The options that runs of looks know, or that say nothing to them; others are for steps in floating point."""
 
 
@@ -81,6 +97,9 @@ def by_looks(
     BoostoptError
         The examples are out of reach for other steps, and a parameter is wrong.
     """
+    checkpoint = options.checkpoint
+    if checkpoint is not None and Path(checkpoint).exists() and kind_of(checkpoint) != LOOKS:
+        return None  # it goes on as it was begun
     found = looked_at(page, oracle, epsilon, settings, options)
     return None if found is None else LookedRun.of(*found, options)
 
@@ -135,16 +154,22 @@ def counted(
         # A page may tell examples apart by numbers of its own, which do not fit to others.
         return made_by_page(page.name, "regularizer", lambda: made(c), Problem)
 
-    halves = np.array([total, total]) / 2
-    known = type(page).__module__.startswith(KNOWN)
-    problem = of(halves if known else oracle.c)
+    problem = of(standing_for(page, oracle, total))
     nu = count_of(problem)
     if nu is None:
         return None
-    if known and total - nu > NONE * total:
-        problem = of(np.array([nu, total - nu]))
+    c = standing_for(page, oracle, nu)
+    problem = problem if np.array_equal(c, problem.examples.c) else of(c)
     fit = page.final_weights == "program" and problem.epsilon >= FINEST and problem.affordable
     return (problem, nu) if fit and not (settings.get("eta") and problem.F.price < CHEAP * problem.epsilon) else None
+
+
+def standing_for(page: Formulation[Any], oracle: RowsOracle, nu: float) -> Float[Array, " n"]:
+    """Return the multiplicities of examples that stand for all: two where the page is known, else these themselves."""
+    total = oracle.total
+    if not type(page).__module__.startswith(KNOWN):
+        return oracle.c
+    return np.array([nu, total - nu]) if total - nu > NONE * total else np.array([total, total]) / 2
 
 
 def going_on(run: LookedRun, options: BoostOptions) -> BoostOptions:
@@ -191,32 +216,39 @@ class LookedRun(Run):
     ----------
     looks
         A line about each look, those at samples included.
+    stored_looks
+        What of it is not as long as the rows.
     """
 
-    def __init__(
-        self,
-        problem: Problem,
-        oracle: RowsOracle,
-        looking: Looking,
-        trace: Trace,
-        hypotheses: Sequence[Hypothesis],
-        keeps: bool,
-    ) -> None:
-        self.w = looking.weights / ONE
-        self.final_weights, self.loaded = "program", False
-        self.looks: Sequence[Glance] = tuple(looking.glances)
-        rounds = zip(looking.kept, trace["smallest_edge"].tolist(), strict=True)
+    def __init__(self, stored: StoredLooks, oracle: RowsOracle, rows: Rows | None, keeps: bool = True) -> None:
+        reached = stored.reached
+        W = needed(reached.ends.W, "weights")
+        self.w = np.concatenate([W, np.zeros(len(reached.splits) - len(W), W.dtype)]) / ONE
+        self.final_weights, self.loaded = "program", rows is None
+        self.looks: Sequence[Glance] = tuple(reached.glances)
+        self._trace = trace_of(reached.glances, stored.oracle.N)
+        rounds = zip(reached.kept, self._trace["smallest_edge"].tolist(), strict=True)
         self._history = [Kept(len(W), Sparse.of(W / ONE), None, smallest) for W, smallest in rounds]
-        self._keeps = keeps
-        self._rows: Rows | None = looking.rows
-        self._counted, self._oracle, self._trace = problem, oracle, trace
-        self._ends = looking.ends
-        self._hypotheses, self._reason = hypotheses, looking.reason
+        self.stored_looks, self._oracle, self._rows, self._keeps = stored, oracle, rows, keeps
 
     @classmethod
     def of(cls, problem: Problem, nu: float, oracle: RowsOracle, rows: Rows, options: BoostOptions) -> LookedRun:
-        """Look until both ends are near enough, or a limit is reached."""
-        trace, deadline = Trace([]), Deadline.after(options.time_limit)
+        """Look until both ends are near enough, or a limit is reached; from a checkpoint on if there is one.
+
+        Raises
+        ------
+        DataError
+            The checkpoint is of other data, of other parameters, or unreadable.
+        """
+        begun, deadline = _begun(problem, nu, oracle, rows, options), Deadline.after(options.time_limit)
+        trace = Trace([]) if begun is None else trace_of(begun.glances, oracle.N)
+        digest = text_digest(problem.page.stated_in)
+
+        def stored(reached: Reached, reason: str = "") -> StoredLooks:
+            hypotheses = [oracle.hypothesis(split) for split in reached.splits]
+            without = replace(reached, ends=replace(reached.ends, kept=None))
+            return StoredLooks(problem, left_of(oracle), hypotheses, without, reason, digest)
+
         with one_thread(), progress_line(options.progress, problem.page.name) as show:
 
             def seen(glance: Glance) -> None:
@@ -225,19 +257,81 @@ class LookedRun(Run):
                 if show is not None:
                     show(row)
 
-            looking = Looking(problem, rows, nu, oracle.reflexive, options, deadline, seen)
+            checkpoint = Checkpoint(options, stored)
+            looking = Looking(problem, rows, nu, oracle.reflexive, options, deadline, seen, checkpoint.saw, begun)
             looking.run()
-        hypotheses = [oracle.hypothesis(split) for split in looking.splits]
-        return cls(problem, oracle, looking, trace, hypotheses, options.history is not False)
+        checkpoint.ended()
+        return cls(stored(looking.reached, looking.reason), oracle, rows, options.history is not False)
+
+    @classmethod
+    def stored(cls, path: str | PathLike[str], formulation: Any = None) -> LookedRun:
+        """Return a run that was saved without its rows.
+
+        Raises
+        ------
+        DataError
+            The file is not there, is no saved run of looks, was made by another version, or is damaged; or no look at
+            all rows had been made.
+        """
+        found = StoredLooks.load(path, formulation)
+        warn_of_change(found.problem.page, found.page_digest)
+        if found.reached.ends.W is None:
+            raise DataError(
+                f"expected a run that has looked at all rows in {os.fspath(path)}; got one that has just begun. Go on "
+                "with it: the same call, with the file as its checkpoint."
+            )
+        return cls(found, found.oracle, None)
 
     def __reduce__(self) -> Any:
         """Return the run as any other one; of rows on a cluster all but these."""
-        oracle = self._oracle
-        if not oracle.only_looks:
+        if not self.only_looks:
             return Run, (self.record, self.w, self.final_weights, True)
-        ends = replace(self._ends, kept=None)
-        left = Left(str(oracle), oracle.N, oracle.total, oracle.majority, oracle.reflexive)
-        return LookedRun.__new__, (LookedRun,), {**vars(self), "_oracle": left, "_rows": None, "_ends": ends}
+        return LookedRun, (self.stored_looks, self.stored_looks.oracle, None, self._keeps)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Save the run; with the margins of its hypotheses, unless these are many or on a cluster.
+
+        Without them the file takes some kB; what is as long as the rows is not in it, and `verify_class` tells both
+        ends anew from the oracle.
+        """
+        if self.only_looks or not self._small:
+            self.stored_looks.save(path)
+        else:
+            super().save(path)
+
+    def verify_class(self, oracle: Oracle) -> ClassCertificate:
+        check_oracle(oracle)
+        rows = oracle.rows if isinstance(oracle, RowsOracle) else None
+        if rows is None or not isinstance(oracle, RowsOracle):
+            return super().verify_class(oracle)
+        stored = self.stored_looks
+        then, now = stored.oracle, left_of(oracle)
+        try:
+            if (str(then), then.N, then.total) != (str(now), now.N, now.total):
+                raise ValueError(f"{now} of {now.N} examples")
+            ends = stored.told_anew(oracle, rows, self._nu)
+        except ValueError as failure:
+            raise OptionError(
+                f"the oracle must have the examples and the class of the run, {then} of {then.N} examples; got "
+                f"{failure}. Make it from the same data."
+            ) from failure
+        again = replace(stored, reached=replace(stored.reached, ends=replace(ends, kept=None)))
+        return LookedRun(again, oracle, rows).class_certificate
+
+    @property
+    def _nu(self) -> float:
+        """The count whose smallest margins the soft margin is the mean of."""
+        return needed(count_of(self._counted), "a cap")
+
+    @property
+    def _counted(self) -> Problem:
+        """What was boosted, with examples that stand for all."""
+        return self.stored_looks.problem
+
+    @property
+    def _small(self) -> bool:
+        """Whether the margins of all hypotheses are few."""
+        return self._oracle.N * len(self.hypotheses) <= LARGEST
 
     @property
     def only_looks(self) -> bool:
@@ -247,14 +341,13 @@ class LookedRun(Run):
     @property
     def unfinished(self) -> bool:
         """Whether steps in floating point are to go on from here."""
-        small = self._oracle.N * len(self._hypotheses) <= LARGEST
-        return self._reason == CONVERGED and small and not self._oracle.only_looks
+        return self.reason == CONVERGED and self._small and not self.only_looks
 
     @cached_property
     def problem(self) -> Problem:  # pyright: ignore[reportIncompatibleMethodOverride]
         """What was boosted, all examples told apart; where they are out of reach, with two that stand for them."""
         its = self._counted
-        if self._oracle.only_looks:
+        if self.only_looks:
             return its
         return Problem.of(its.page, self._oracle.c, None, its.epsilon, its.update, its.settings)
 
@@ -264,7 +357,7 @@ class LookedRun(Run):
 
     @property
     def hypotheses(self) -> Sequence[Hypothesis]:
-        return self._hypotheses
+        return self.stored_looks.hypotheses
 
     @property
     def rounds(self) -> int:
@@ -272,7 +365,7 @@ class LookedRun(Run):
 
     @property
     def reason(self) -> str:
-        return self._reason
+        return self.stored_looks.reason
 
     @property
     def trace(self) -> Trace:
@@ -289,16 +382,15 @@ class LookedRun(Run):
     @cached_property
     def class_certificate(self) -> ClassCertificate:
         """Both ends are rational numbers here: they are rounded outwards, and there is no other slack."""
-        proof = needed(self._ends.proof, "an upper end")
-        lower, upper = below(self._ends.lower), -below(-proof.upper)
-        return ClassCertificate(lower, upper, Distribution(self), str(self._oracle))
+        ends = self.stored_looks.reached.ends
+        return ClassCertificate(below(ends.lower), ends.upper, Distribution(self), str(self._oracle), self.loaded)
 
     def distribution(self) -> Float[Array, " N"]:
         """The distribution that proves the upper end, rounded to float64."""
-        proof, rows = needed(self._ends.proof, "an upper end"), self._rows
+        proof, rows = needed(self.stored_looks.reached.ends.proof, "an upper end"), self._rows
         if rows is None:
             raise gone()
-        return rows.weights(rows.scores(proof.splits, proof.W), proof.law.window, proof.law.table) / proof.law.total
+        return rows.weights(rows.scores(proof.splits, proof.W), proof.window, proof.table) / proof.total
 
     @property
     def _headline(self) -> str:
@@ -318,7 +410,7 @@ class LookedRun(Run):
     def _whole(self) -> Record:
         problem, oracle = self.problem, self._oracle
         collected = Collected(oracle.N)
-        for hypothesis in self._hypotheses:
+        for hypothesis in self.hypotheses:
             margins = needed(oracle.margins_of(hypothesis), "the margins of a hypothesis of the class")
             collected.add(Entered.of(Column(hypothesis, margins, math.nan), oracle.N))
         m = collected.margins.margins(self.w)
@@ -333,8 +425,45 @@ class LookedRun(Run):
             collected=collected,
             state=replace(state, solved_edge=bounds.smallest_edge),
             trace=self._trace,
-            reason=self._reason,
+            reason=self.reason,
         )
+
+
+def _begun(problem: Problem, nu: float, oracle: RowsOracle, rows: Rows, options: BoostOptions) -> Reached | None:
+    """Return what a checkpoint has reached, told anew by the rows; None for a new run."""
+    checkpoint = options.checkpoint
+    if checkpoint is None:
+        return None
+    sweep(checkpoint)
+    if not Path(checkpoint).exists():
+        return None
+    stored, stated = StoredLooks.load(checkpoint, problem.page), text_digest(problem.page.stated_in)
+    check_same(
+        checkpoint,
+        ("text of the formulation", (stored.page_digest or stated)[:12], stated[:12]),
+        ("class", str(stored.oracle), str(oracle)),
+        ("number of examples", stored.oracle.N, oracle.N),
+        ("parameters", vars(stored.problem.first.parameters), vars(problem.first.parameters)),
+    )
+    try:
+        ends = stored.told_anew(oracle, rows, nu)
+    except ValueError as failure:
+        raise DataError(
+            f"expected a checkpoint of this run in {Path(checkpoint)}; it is of other examples: {failure}. Move it "
+            "away, or pass the path of a new file."
+        ) from failure
+    reached = stored.reached
+    level = min(reached.stand.level, problem.levels)
+    return replace(reached, ends=ends, stand=replace(reached.stand, level=level))
+
+
+def trace_of(glances: Sequence[Glance], N: int) -> Trace:
+    """Return the looks at all N rows as a trace."""
+    trace = Trace([])
+    for glance in glances:
+        if glance.rows == N and glance.hypotheses:
+            trace.add(_row(glance, trace))
+    return trace
 
 
 def _row(glance: Glance, trace: Trace) -> Row:
@@ -356,3 +485,6 @@ def _row(glance: Glance, trace: Trace) -> Row:
         seconds=glance.seconds,
         backend="",
     )
+
+
+READERS[LOOKS] = LookedRun.stored

@@ -30,6 +30,7 @@ from boostopt.boosting.moves import alone
 from boostopt.boosting.newton import OVERSHOT, SOLVED, USEFUL, less_mean, newton_target
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.proving import Proof, in_buckets, reach, soft_margin
 from boostopt.errors import needed
 from boostopt.oracles.ranking import leading_of_each
 from boostopt.programs.program import Examples
@@ -129,24 +130,6 @@ class Seen:
 
 
 @dataclass(frozen=True, eq=False)
-class Proof:
-    """A distribution as a function of the margins, with the largest edge of the class under it.
-
-    Attributes
-    ----------
-    upper
-        That edge: exactly.
-    splits, W, law
-        The hypotheses and weights whose margins are meant, and the function.
-    """
-
-    upper: Fraction
-    splits: Sequence[Split]
-    W: Int[Array, " t"]
-    law: Law
-
-
-@dataclass(frozen=True, eq=False)
 class Ends:
     """Both ends of the certificate so far, with what proves them.
 
@@ -182,6 +165,55 @@ class Ends:
         return replace(self, proof=proof) if self.proof is None or proof.upper < self.proof.upper else self
 
 
+@dataclass(frozen=True, eq=False)
+class Stand:
+    """Where looks at some rows stand: what is looked at next, and how it has gone.
+
+    Attributes
+    ----------
+    W, level
+        The weights of the hypotheses collected, and the level of the program.
+    count
+        Looks so far.
+    waited
+        Looks in a row in which D has not risen as far as values tell.
+    least, nearer
+        The gap over the class when it last fell by a tenth, and at which look that was.
+    """
+
+    W: Int[Array, " t"]
+    level: int
+    count: int = 0
+    waited: int = 0
+    least: float = math.inf
+    nearer: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class Reached:
+    """What looks at all rows have reached: from here they go on, and nothing is as long as the rows.
+
+    Attributes
+    ----------
+    splits
+        The hypotheses collected.
+    stand
+        What is looked at next.
+    ends
+        The certificate so far.
+    glances
+        The looks so far, those at samples included.
+    kept
+        The weights at each look at all rows so far.
+    """
+
+    splits: Sequence[Split]
+    stand: Stand
+    ends: Ends
+    glances: Sequence[Glance]
+    kept: Sequence[Int[Array, " _"]]
+
+
 class Looks:
     """What is asked of some rows.
 
@@ -203,7 +235,7 @@ class Looks:
     def at(self, splits: Sequence[Split], W: Int[Array, " t"]) -> Seen:
         """Return the margins of weights."""
         kept = self.rows.scores(splits, W)
-        buckets = self._buckets(kept, Window.whole())
+        buckets = in_buckets(self.rows, kept, Window.whole())
         return Seen(W, kept, buckets, buckets.soft_margin(self.nu))
 
     def law(self, seen: Seen, level: int) -> Law:
@@ -214,21 +246,11 @@ class Looks:
                 closer = Window.around(*law.between)
                 if law.window.width <= COARSE * self.softness(level) or closer.shift >= law.window.shift:
                     break
-                buckets = self._buckets(seen.kept, closer)
+                buckets = in_buckets(self.rows, seen.kept, closer)
                 seen.lower = max(seen.lower, buckets.soft_margin(self.nu))
                 law = law_of(buckets, self._made(level), self.nu)
             seen.laws[level] = law
         return seen.laws[level]
-
-    def soft_margin(self, kept: Kept) -> Fraction:
-        """Return the soft margin itself: the bucket in which the count is reached is cut until it holds one margin."""
-        window = Window.whole()
-        while True:
-            buckets = self._buckets(kept, window)
-            b = buckets.reached(self.nu)
-            if b == len(buckets.found) or window.shift == 0 or window.lowest(b) == window.highest(b):
-                return buckets.soft_margin(self.nu)
-            window = Window.around(window.lowest(b) / ONE, window.highest(b) / ONE)
 
     def edges(self, seen: Seen, law: Law) -> Int[Array, " thresholds"]:
         """Return the edges of the class under d, times Q: h being 1 above each threshold."""
@@ -239,9 +261,6 @@ class Looks:
         G = self.rows.gram(seen.kept, law.window, law.curved, splits)
         r = float(G[-1, -1])
         return law.unit / self._copies * less_mean(G[:-1, :-1], G[-1, :-1], r) if r > 0.0 else G[:-1, :-1]
-
-    def _buckets(self, kept: Kept, window: Window) -> Buckets:
-        return Buckets(window, *self.rows.counts(kept, window))
 
     def softness(self, level: int) -> float:
         """Return 1 / eta of a level."""
@@ -304,6 +323,10 @@ class Looking:
         When time is up.
     show
         What is called with the line of each look at all rows.
+    store
+        What is called with what has been reached before each look at all rows; None for nothing.
+    reached
+        From where the looks go on; None for the beginning.
 
     Attributes
     ----------
@@ -330,27 +353,37 @@ class Looking:
         options: BoostOptions,
         deadline: Deadline,
         show: Callable[[Glance], None],
+        store: Callable[[Reached], None] | None = None,
+        reached: Reached | None = None,
     ) -> None:
-        self.problem, self.rows, self.nu, self.reflexive, self.show = problem, rows, nu, reflexive, show
+        self.problem, self.rows, self.nu, self.reflexive = problem, rows, nu, reflexive
+        self.show, self.store = show, store
         self.most, self.columns, self.deadline = options.max_rounds, max(options.columns_per_round, COLUMNS), deadline
-        self.splits = list[Split]()
-        self.glances = list[Glance]()
-        self.ends = Ends()
+        self.splits = list[Split]() if reached is None else list(reached.splits)
+        self.glances = list[Glance]() if reached is None else list(reached.glances)
+        self.kept = list[Int[Array, " _"]]() if reached is None else list(reached.kept)
+        self.ends = Ends() if reached is None else reached.ends
         self.reason = ""
-        self.level, self.kept = problem.levels, list[Int[Array, " _"]]()
-        self._known = set[Split]()
-        self._began = time.perf_counter()
+        self.level, self._begun = problem.levels, reached
+        self._stand = Stand(self.weights, self.level) if reached is None else reached.stand
+        self._known = set(self.splits)
+        self._began = time.perf_counter() - (self.glances[-1].seconds if self.glances else 0.0)
 
     def run(self) -> None:
         """Look until both ends are near enough, or a limit is reached, or the user stops."""
         with Interrupts() as interrupts:
             total = self.rows.total
-            for size in SAMPLES:
+            for size in SAMPLES if self._begun is None else ():
                 if self.rows.n >= 2 * size:
                     self._over(Looks(self.problem, self.rows.every(self.rows.n // size), self.nu, total), interrupts)
             looks = Looks(self.problem, self.rows, self.nu, total)
-            self._over(looks, interrupts)
-        self.ends = replace(self.ends, lower=looks.soft_margin(needed(self.ends.kept, "margins")))
+            self._over(looks, interrupts, self._begun)
+        self.ends = replace(self.ends, lower=soft_margin(self.rows, needed(self.ends.kept, "margins"), looks.nu))
+
+    @property
+    def reached(self) -> Reached:
+        """What looks at all rows have reached."""
+        return Reached(tuple(self.splits), self._stand, self.ends, tuple(self.glances), tuple(self.kept))
 
     @property
     def rounds(self) -> int:
@@ -362,47 +395,53 @@ class Looking:
         """The weights of all hypotheses, whole numbers: those of the best soft margin; none before the first."""
         return self._grown(np.zeros(0, np.int64) if self.ends.W is None else self.ends.W)
 
-    def _over(self, looks: Looks, interrupts: Interrupts) -> None:
-        """Look at some rows, beginning with the weights that others gave."""
-        seen, level, count = looks.at(self.splits, self.weights), self.level, 0
-        self.ends, self.reason = Ends(), ""
-        waited, least, nearer = 0, math.inf, 0
+    def _over(self, looks: Looks, interrupts: Interrupts, reached: Reached | None = None) -> None:
+        """Look at some rows, from where others have come, beginning with the weights that they gave."""
+        stand = Stand(self.weights, self.level) if reached is None else reached.stand
+        if reached is None:
+            self.ends = Ends()
+        seen, at_all = looks.at(self.splits, stand.W), looks.rows is self.rows
         while True:
+            if at_all:
+                self._stand = stand
+                if self.store is not None:
+                    self.store(self.reached)
+            level = stand.level
             look = self._looked(looks, seen, level)
-            count += 1
-            if reason := self._end(look, looks.rows is self.rows, interrupts):
+            stand = replace(stand, count=stand.count + 1)
+            if reason := self._end(look, at_all, interrupts):
                 self.reason = reason
                 return
-            if count == 1 and self._level(seen) > level:
-                level = self._level(seen)  # a sample was more content than all rows are
+            if stand.count == 1 and self._level(seen) > level:
+                stand = replace(stand, level=self._level(seen))  # a sample was more content than all rows are
                 continue
             solved = self._gap(look) <= SOLVED * self.problem.epsilon * 2.0**level
             new = self._joined(look)
-            moved, value = self._moved(looks, look) if waited < PATIENCE or new else (None, look.law.value)
-            if self.ends.gap < 0.9 * least:
-                least, nearer = self.ends.gap, count
-            if (moved is None and level == 0 and not new) or count - nearer > STALLED:
+            moved, value = self._moved(looks, look) if stand.waited < PATIENCE or new else (None, look.law.value)
+            if self.ends.gap < 0.9 * stand.least:
+                stand = replace(stand, least=self.ends.gap, nearer=stand.count)
+            if (moved is None and level == 0 and not new) or stand.count - stand.nearer > STALLED:
                 self.reason = CONVERGED
                 return
             if moved is not None:
                 seen = moved
             else:
                 seen.W = self._grown(seen.W)
-            next_level = min(max(level - 1, 0) if solved or moved is None else level, self._level(seen))
+            self.level = min(max(level - 1, 0) if solved or moved is None else level, self._level(seen))
             risen = value > look.law.value + DOUBT * RISES * look.law.window.width
-            waited = 0 if risen or next_level < level else waited + 1
-            self.level = level = next_level
+            waited = 0 if risen or self.level < level else stand.waited + 1
+            stand = replace(stand, W=seen.W, level=self.level, waited=waited)
 
     def _looked(self, looks: Looks, seen: Seen, level: int) -> Look:
         """Ask for the edges of the class, and note both ends."""
         law, before = looks.law(seen, level), time.perf_counter()
         edges = looks.edges(seen, law)
         seconds = time.perf_counter() - before
-        look = Look(seen, level, law, edges, np.abs(edges) if self.reflexive else edges)
+        look = Look(seen, level, law, edges, reach(edges, self.reflexive))
         if len(seen.W):
             self.ends = self.ends.risen(seen)
         upper = look.largest
-        proof = Proof(upper, tuple(self.splits[: len(seen.W)]), seen.W, law)
+        proof = Proof(upper, tuple(self.splits[: len(seen.W)]), seen.W, law.window, law.table, law.total)
         self.ends = self.ends.lowered(proof)
         glance = Glance(
             looks.rows.n,

@@ -19,7 +19,7 @@ from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.record import Record
 from boostopt.boosting.run import verified
-from boostopt.boosting.saving import load, sweep
+from boostopt.boosting.saving import LOOKS, kind_of, load, sweep
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Trace
 from boostopt.errors import DataError, OptionError
@@ -38,7 +38,8 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions) -> R
     guarantee, checkpoint = _guarantee(problem, oracle, options), options.checkpoint
     if checkpoint is not None:
         sweep(checkpoint)
-        if Path(checkpoint).exists():
+        # A run that looks have begun goes on from what they found.
+        if Path(checkpoint).exists() and not (options.start is not None and kind_of(checkpoint) == LOOKS):
             return _resumed(problem, oracle, guarantee, options.nus, checkpoint)
     N = oracle.N
     short = options.max_rounds is not None and options.max_rounds <= LONG
@@ -127,7 +128,8 @@ def _resumed(
     record, _ = load(checkpoint, problem.page)
     before, now = record.problem.first, problem.first
     stated = text_digest(problem.page.stated_in)
-    for what, then, today in (
+    check_same(
+        checkpoint,
         ("text of the formulation", (record.page_digest or stated)[:12], stated[:12]),
         ("examples and class", record.digest, oracle.digest),
         ("update", record.problem.update, problem.update),
@@ -135,12 +137,7 @@ def _resumed(
         ("reference distribution", {"d0": before.examples.d0}, {"d0": now.examples.d0}),
         ("guarantee", record.guarantee, guarantee),
         ("nus", record.trace.nus, tuple(nus)),
-    ):
-        if not _same(then, today):
-            raise DataError(
-                f"expected a checkpoint of this run in {Path(checkpoint)}, with the {what} {today}; it is of a run "
-                f"with {then}. Move it away, or pass the path of a new file."
-            )
+    )
     try:
         oracle.restore(record.oracle_state)
     except (KeyError, TypeError, ValueError) as failure:
@@ -152,6 +149,16 @@ def _resumed(
     bounds = verified(record.state.bounds, problem, oracle)
     # Reasons of the past do not hold any more: limits may have been raised.
     return replace(record, problem=problem, state=replace(record.state, bounds=bounds), reason="")
+
+
+def check_same(checkpoint: str | PathLike[str], *pairs: tuple[str, Any, Any]) -> None:
+    """Raise DataError unless what a checkpoint says, the second of each three, is what this run says, the third."""
+    for what, then, today in pairs:
+        if not _same(then, today):
+            raise DataError(
+                f"expected a checkpoint of this run in {Path(checkpoint)}, with the {what} {today}; it is of a run "
+                f"with {then}. Move it away, or pass the path of a new file."
+            )
 
 
 def _same(then: Any, today: Any) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
@@ -17,7 +17,7 @@ from boostopt.boosting.history import Round
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.record import FINAL_WEIGHTS, Record
 from boostopt.boosting.rules import RULES
-from boostopt.boosting.saving import load, save, warn_of_change
+from boostopt.boosting.saving import kind_of, load, save, warn_of_change
 from boostopt.boosting.soft_margin import FEASIBLE, ClassCertificate, Goal
 from boostopt.boosting.state import PAST, Bounds
 from boostopt.boosting.trace import Trace
@@ -29,6 +29,9 @@ from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float, Int8
 from boostopt.solving.solving import solve
 from boostopt.text import html_table, interval
+
+READERS: dict[str, Callable[[str | PathLike[str], Any], Run]] = {}
+"""What reads files of runs of other kinds than this class writes: whoever writes these puts it here."""
 
 LP_TOL = 1e-9
 """Scaled gap to which the final linear program is solved."""
@@ -284,8 +287,10 @@ class Run:
         DataError
             The file is not there, is no saved run, was made by another version, or is damaged.
         """
+        if (kind := kind_of(path)) in READERS:
+            return READERS[kind](path, formulation)
         record, final = load(path, formulation)
-        warn_of_change(record)
+        warn_of_change(record.problem.page, record.page_digest)
         return Run.finished(record, None, loaded=True) if final is None else Run(record, *final, loaded=True)
 
     def __repr__(self) -> str:

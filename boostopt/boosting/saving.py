@@ -12,11 +12,11 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -38,7 +38,10 @@ from boostopt.programs.formulation import Formulation
 from boostopt.shapes import Array, Float
 from boostopt.sources import text_digest
 
-KIND, FORMAT = "boostopt run", 1
+KIND, LOOKS, FORMAT = "boostopt run", "boostopt run of looks", 1
+"""The kinds of files of runs, by steps and by looks, and what they are written in."""
+
+Read = TypeVar("Read")
 
 META = "meta"
 """Name of the array that holds the description."""
@@ -102,27 +105,63 @@ def load(path: str | PathLike[str], formulation: Any = None) -> tuple[Record, tu
     DataError
         The file is not there, is no saved run, was made by another version, or is damaged.
     """
+    source, about, arrays = opened(path, (KIND, FORMAT))
+
+    def read() -> tuple[Record, tuple[Float[Array, " t"], str] | None]:
+        whole = with_arrays(about, arrays)
+        record, final = _record(whole, formulation), whole["final"]
+        return record, None if final is None else _final(final, record)
+
+    return whole_run(source, read)
+
+
+def kind_of(path: str | PathLike[str]) -> str:
+    """Return what kind of run a file holds; "" where that cannot be told."""
+    try:
+        arrays = read_npz(file_path("path", path, DataError), (META,))
+        return str(json.loads(arrays[META].tobytes().decode())["kind"])
+    except (OSError, DataError, *MALFORMED):
+        return ""
+
+
+def opened(path: str | PathLike[str], expected: tuple[str, int]) -> tuple[Path, Any, dict[str, Any]]:
+    """Return the file of a run, its description and its arrays.
+
+    Raises
+    ------
+    DataError
+        The file is not there, or is none of the kind and the format that are expected.
+    """
     source = file_path("path", path, DataError)
     if not os.path.isfile(source):  # False also of what is no path: too long, or with a letter that none has
         raise DataError(f"expected the file of a run; there is no file {str(source)!r}. Check the path.")
     try:
         arrays = read_npz(source)
         about = json.loads(arrays[META].tobytes().decode())
-        kind, version = about["kind"], about["format"]
+        found = about["kind"], about["format"]
     except (DataError, *MALFORMED) as failure:
         raise DataError(
             f"expected a run of boostopt in {source}; it has no description of one, or is damaged "
             f"({_in_words(failure)}). Check the path, or make the run anew: {source} is left as it is."
         ) from failure
-    if kind != KIND or version != FORMAT:
+    if found != expected:
         raise DataError(
-            f"expected a {KIND} of format {FORMAT} in {source}; got {kind!r} of format {version!r}. "
-            "Read it with the version of boostopt that wrote it."
+            f"expected a {expected[0]} of format {expected[1]} in {source}; got {found[0]!r} of format {found[1]!r}. "
+            "Read it with the version of boostopt that wrote it, and go on as it was begun: by looks, or by steps."
         )
+    return source, about, arrays
+
+
+def whole_run(source: Path, read: Callable[[], Read]) -> Read:
+    """Return what is read of a description.
+
+    Raises
+    ------
+    DataError
+        It is damaged.
+    """
     try:
-        whole = with_arrays(about, arrays)
-        record, final = _record(whole, formulation), whole["final"]
-        return record, None if final is None else _final(final, record)
+        return read()
     except (BoostoptError, *MALFORMED) as failure:
         raise DataError(
             f"expected a whole run in {source}; part of it cannot be read ({_in_words(failure)}). "
@@ -133,13 +172,13 @@ def load(path: str | PathLike[str], formulation: Any = None) -> tuple[Record, tu
 def _final(final: Mapping[str, Any], record: Record) -> tuple[Float[Array, " t"], str]:
     """Return the final weights of a run and how they were taken."""
     w = np.asarray(final["w"], dtype=np.float64)
-    _require(w.shape == (record.collected.t,), "final weights of another number")
-    _require(np.isfinite(w).all(), "final weights that are not finite")
-    _require(final["weights"] in FINAL_WEIGHTS, "final weights of an unknown kind")
+    require(w.shape == (record.collected.t,), "final weights of another number")
+    require(np.isfinite(w).all(), "final weights that are not finite")
+    require(final["weights"] in FINAL_WEIGHTS, "final weights of an unknown kind")
     return w, final["weights"]
 
 
-def _require(holds: object, otherwise: str) -> None:
+def require(holds: object, otherwise: str) -> None:
     """Raise DataError, which says what a file holds otherwise, unless something holds."""
     if not holds:
         raise DataError(f"it holds {otherwise}")
@@ -156,7 +195,7 @@ def _described(record: Record) -> dict[str, Any]:
     start = state.start
     return {
         "formulation": problem.page.name,
-        "page": _page(record),
+        "page": page_in_file(problem.page, record.page_digest),
         "given": dict(problem.settings),
         "update": problem.update,
         "epsilon": problem.epsilon,
@@ -190,13 +229,12 @@ def _described(record: Record) -> dict[str, Any]:
     }
 
 
-def _page(record: Record) -> dict[str, str] | None:
-    """Return the file of the user's that stated the formulation, by its name and its text; None for none."""
-    path = record.problem.page.stated_in
-    return None if path is None else {"file": Path(path).name, "digest": record.page_digest}
+def page_in_file(page: Formulation[Any], digest: str) -> dict[str, str] | None:
+    """Return the file of the user's that stated a formulation, by its name and its text; None for none."""
+    return None if page.stated_in is None else {"file": Path(page.stated_in).name, "digest": digest}
 
 
-def _page_of(about: Mapping[str, Any], formulation: Any) -> tuple[Formulation[Any], str]:
+def page_of_file(about: Mapping[str, Any], formulation: Any) -> tuple[Formulation[Any], str]:
     """Return the page of a run, and the digest of the file that stated it when the run was made; "" for no file."""
     stated = about.get("page") or {"file": "", "digest": ""}
     file, digest, name = str(stated["file"]), str(stated["digest"]), about["formulation"]
@@ -210,20 +248,19 @@ def _page_of(about: Mapping[str, Any], formulation: Any) -> tuple[Formulation[An
     return page, digest
 
 
-def warn_of_change(record: Record) -> None:
-    """Warn where the file that states the formulation says something else than it did."""
-    path = record.problem.page.stated_in
-    if record.page_digest and path and text_digest(path) != record.page_digest:
+def warn_of_change(page: Formulation[Any], digest: str) -> None:
+    """Warn where the file that states the formulation of a run says something else than it did."""
+    if digest and page.stated_in and text_digest(page.stated_in) != digest:
         warnings.warn(
-            f"{Path(path).name} has changed since this run was made: what is computed is computed by what it says "
-            "now, and the upper end over the class is as it was recorded. Run.verify_class proves it anew.",
+            f"{Path(page.stated_in).name} has changed since this run was made: what is computed is computed by what it "
+            "says now, and the upper end over the class is as it was recorded. Run.verify_class proves it anew.",
             stacklevel=3,
         )
 
 
 def _record(about: Mapping[str, Any], formulation: Any) -> Record:
     """Return the record that was described."""
-    page, page_digest = _page_of(about, formulation)
+    page, page_digest = page_of_file(about, formulation)
     # Files of the first boosters call their update a projection.
     update = page.update if page.update == "reweighting" else about["update"]
     problem = Problem.of(page, about["c"], about["d0"], about["epsilon"], update, about["given"])
@@ -231,7 +268,7 @@ def _record(about: Mapping[str, Any], formulation: Any) -> Record:
     if about["U"] is not None:
         U = Margins.of_arrays(about["U"])
         hypotheses = [restored_hypothesis(state) for state in about["hypotheses"]]
-        _require(U.shape == (collected.N, len(hypotheses)), "margins and hypotheses that do not belong together")
+        require(U.shape == (collected.N, len(hypotheses)), "margins and hypotheses that do not belong together")
         collected.restore(hypotheses, U)
     _check_said(about)
     return Record(
@@ -266,22 +303,22 @@ def _state(about: Mapping[str, Any], problem: Problem, collected: Collected) -> 
     saved, start = dict(about["state"]), about["start"]
     answer = saved.pop("answer")
     numbers = saved["round"], saved["value"], saved["soft_margin"], saved["repeated"], saved["still"]
-    _require(all(isinstance(number, int | float) for number in numbers), "other things where numbers should be")
-    _require(isinstance(saved["round"], int) and saved["round"] >= 0, "a number of rounds that is none")
+    require(all(isinstance(number, int | float) for number in numbers), "other things where numbers should be")
+    require(isinstance(saved["round"], int) and saved["round"] >= 0, "a number of rounds that is none")
     state = State(**saved, bounds=_bounds(about["bounds"], problem, collected))
     N, t = collected.N, len(state.w)
-    _require(state.m.shape == state.d.shape == (N,) and t <= collected.t, "weights of another size")
-    _require(all(np.isfinite(part).all() for part in (state.w, state.m, state.d)), "weights that are not finite")
+    require(state.m.shape == state.d.shape == (N,) and t <= collected.t, "weights of another size")
+    require(all(np.isfinite(part).all() for part in (state.w, state.m, state.d)), "weights that are not finite")
     for part in state.memory.values():
-        _require(np.shape(part) in ((), (N,)) and np.isfinite(part).all(), "a memory of another size, or not finite")
+        require(np.shape(part) in ((), (N,)) and np.isfinite(part).all(), "a memory of another size, or not finite")
     active = state.active
-    _require(
+    require(
         active is None or (active.dtype.kind == "i" and np.isin(active, np.arange(t)).all()),
         "active hypotheses that are unknown",
     )
     if t:
         m = collected.margins.take_columns(np.arange(t)).margins(state.w)
-        _require(np.abs(m - state.m).max() <= CLAIM * (1.0 + state.total), "margins of other weights")
+        require(np.abs(m - state.m).max() <= CLAIM * (1.0 + state.total), "margins of other weights")
     if answer is not None:
         U = collected.margins.take_columns(np.arange(len(answer["w"])))
         program = problem.program(U, state.as_solved.progress(problem, U.column(U.t - 1)))
@@ -300,16 +337,14 @@ def _state(about: Mapping[str, Any], problem: Problem, collected: Collected) -> 
 def _bounds(saved: Mapping[str, Any], problem: Problem, collected: Collected) -> Bounds:
     """Return the bounds that were saved, if the hypotheses collected do not contradict that of the class."""
     numbers = [value for name, value in saved.items() if name != "d"]
-    _require(all(isinstance(number, int | float) for number in numbers), "bounds that are no numbers")
+    require(all(isinstance(number, int | float) for number in numbers), "bounds that are no numbers")
     bounds, goal = Bounds(**saved), problem.goal
     if bounds.d is None or goal is None:
         return replace(bounds, upper=math.inf, d=None)
-    _require(bounds.d.shape == (collected.N,), "a distribution of another size")
+    require(bounds.d.shape == (collected.N,), "a distribution of another size")
     d = goal.F0.project(bounds.d)
     least = goal.F0.value(d) + goal.G.value(collected.margins.edges(d))
-    _require(
-        bounds.upper >= least - CLAIM * max(1.0, abs(least)), "a bound of the class that its hypotheses contradict"
-    )
+    require(bounds.upper >= least - CLAIM * max(1.0, abs(least)), "a bound of the class that its hypotheses contradict")
     return bounds
 
 

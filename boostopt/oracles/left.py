@@ -62,6 +62,7 @@ class Left(RowsOracle):
 def gone() -> ProblemError:
     """Return the error for what only the rows of a run could tell."""
     return ProblemError(
-        "this run was stored without its rows, which were on a cluster: it has hypotheses, weights, trace and both "
-        "ends of the certificate, and nothing as long as the rows. Boost again for more."
+        "this run was stored without its rows: it has hypotheses, weights, trace and both "
+        "ends of the certificate, which run.verify_class(oracle) tells anew, and nothing as long as the rows. Boost "
+        "again for more."
     )

@@ -27,13 +27,13 @@ from boostopt.verification.reading import Document
 
 def agree(document: Document, formulation: Any) -> Goal | None:
     """Reject a document whose pair is not that of its formulation; return the soft margin that is after, if any."""
-    page = _page(document.name, formulation)
+    page = page_in(document.name, formulation)
     if document.subject == "program" and page.columns not in (None, document.t):
         fail(f"{page.name} takes {page.columns} columns; the certificate is of {document.t}")
     if not page.takes_reference and "d0" in document.arrays:
         fail(f"{page.name} has no reference distribution; the certificate states one")
     examples = Examples(document.c, document.d0)
-    record = _record(page, document.parameters, examples)
+    record = record_in(page, document.parameters, examples)
     try:
         pair = page.regularizer(record, examples), page.edge_function(record)
         goal = Goal.of(*pair, examples)
@@ -56,7 +56,7 @@ def agree(document: Document, formulation: Any) -> Goal | None:
     return goal
 
 
-def _page(name: str, formulation: Any) -> Formulation[Any]:
+def page_in(name: str, formulation: Any) -> Formulation[Any]:
     """Return the page of a name, only if it is one of boostopt's or the caller's."""
     # In a file a booster is called as the literature writes it, which no formulation is.
     boosters = {page.name: page for page in PAGES.values()}
@@ -70,7 +70,7 @@ def _page(name: str, formulation: Any) -> Formulation[Any]:
     return page if page.name == name else fail(f"the certificate is of {name!r} and not of {page.name!r}")
 
 
-def _record(page: Formulation[Any], stated: Mapping[str, Any], examples: Examples) -> Any:
+def record_in(page: Formulation[Any], stated: Mapping[str, Any], examples: Examples) -> Any:
     """Return the record of parameters."""
     parameters = page.parameters
     # A file that was written before the page had a parameter means its default: the pair that it states is compared.

@@ -18,16 +18,19 @@ from typing import Any
 import numpy as np
 
 from boostopt.arguments import instance
+from boostopt.boosting.looked import LookedRun
 from boostopt.boosting.run import Run
 from boostopt.errors import BoostoptError, OptionError, ProblemError
 from boostopt.margins import Margins
 from boostopt.oracles.base import Answer, Oracle, Query
+from boostopt.oracles.rows_oracle import RowsOracle
 from boostopt.oracles.saving import restored_hypothesis, to_state
 from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float
 from boostopt.verification.agreement import agree
 from boostopt.verification.arithmetic import Floats
 from boostopt.verification.checking import ProvedBounds, StatedRegularizer, recompute, regularizer
+from boostopt.verification.looks import save_looks
 from boostopt.verification.pairs import Vector
 from boostopt.verification.parsing import Rejected, fail
 from boostopt.verification.points import into_ball, normed_weights
@@ -78,6 +81,9 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
         The file cannot be written.
     """
     run = instance("run", run, Run, "a run, what boost returns", "Pass the run itself.")
+    if isinstance(run, LookedRun) and isinstance(oracle, RowsOracle) and oracle.rows is not None:
+        save_looks(run, oracle, path, made or {})
+        return
     certificate, goal = run.verify_class(oracle), run.record.problem.goal
     if goal is None or not run.w.any():
         raise OptionError("expected a run with weights that have a soft margin; got none. Use run.certificate.")

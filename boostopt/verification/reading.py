@@ -157,8 +157,8 @@ class Document:
         return self.arrays.get("d0", self.c / self.c.sum())
 
 
-def read(path: Path) -> Document:
-    """Return the document of a file.
+def read(path: Path, top: Mapping[str, Any] | None = None) -> Document:
+    """Return the document of a file, whose text may have been read before.
 
     Raises
     ------
@@ -166,8 +166,16 @@ def read(path: Path) -> Document:
         It is no certificate, is damaged, or says something that no certificate says.
     """
     try:
-        about = with_keys(parse(content(path, LARGEST_TEXT)), TOP, "the file")
+        about = with_keys(top_of(path) if top is None else top, TOP, "the file")
         return document(about, _arrays(about, path))
+    except MemoryError:
+        fail("to read it takes more memory than there is")
+
+
+def top_of(path: Path) -> dict[str, Any]:
+    """Return what a file says; Rejected for what is no JSON text of an object."""
+    try:
+        return mapping(parse(content(path, LARGEST_TEXT)), "the file")
     except MemoryError:
         fail("to read it takes more memory than there is")
 
@@ -185,7 +193,7 @@ def document(top: Any, arrays: Mapping[str, np.ndarray]) -> Document:
     outcome = word(claim.get("outcome"), {"solved", "infeasible"}, "outcome")
     with_keys(claim, {"outcome", "lower", "upper"} if outcome == "solved" else {"outcome", "excess"}, "claim")
     N, t = count(data["N"], "N"), count(data["t"], "t")
-    parameters = _parameters(formulation["parameters"], arrays)
+    parameters = parameters_in(formulation["parameters"], arrays)
     F, needed = _regularizer(about["F"], 0)
     needed |= {"w"} | ({"d"} if outcome == "solved" and claim["upper"] != "inf" else set())
     optional = {"c", "d0"} | {
@@ -233,7 +241,7 @@ def _check_arrays(arrays: Mapping[str, np.ndarray], N: int, t: int) -> None:
         fail(f"d0 must sum to 1; it sums to {math.fsum(arrays['d0'].tolist())!r}")
 
 
-def _parameters(value: Any, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
+def parameters_in(value: Any, arrays: Mapping[str, np.ndarray]) -> dict[str, Any]:
     """Return the parameters by name; those that are arrays are among the arrays."""
     read = dict[str, Any]()
     for name, parameter in mapping(value, "parameters").items():

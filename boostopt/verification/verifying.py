@@ -12,11 +12,13 @@ from boostopt.arguments import file_path, flag
 from boostopt.arrays import as_array
 from boostopt.errors import OptionError, ProblemError
 from boostopt.programs.formulation import summing_to_one
+from boostopt.verification import looks
 from boostopt.verification.arithmetic import Floats, Numbers
 from boostopt.verification.checking import check_shape, recompute
 from boostopt.verification.classes import verified
+from boostopt.verification.looks import SUBJECT as LOOKS
 from boostopt.verification.parsing import Rejected, fail
-from boostopt.verification.reading import Document, read
+from boostopt.verification.reading import Document, read, top_of
 from boostopt.verification.verdicts import BOTH, NO_MORE, Verification, claimed_ends, compare, matrix, verdict
 
 
@@ -42,7 +44,7 @@ def verify(
     data
         The margin matrix, shape (N, t): an array, a scipy sparse matrix or `Margins`; or a program over it, whose
         multiplicities and reference distribution must then be those of the file too. For the certificate of a class:
-        its oracle, which is asked once.
+        its oracle, which is asked once; of a run of looks, whose file is always proved in whole numbers, one with rows.
     c, d0
         Multiplicities and reference distribution, shape (N,), that the file must state; None to take those that it
         states.
@@ -66,7 +68,11 @@ def verify(
         python-flint is needed and not installed; or an exact proof is asked for of a class.
     """
     try:
-        exact, document = flag("exact", exact), read(file_path("path", path))
+        exact, source = flag("exact", exact), file_path("path", path)
+        top = top_of(source)
+        if top.get("subject") == LOOKS:
+            return looks.verified(top, data, _expected(c, d0), formulation)
+        document = read(source, top)
     except Rejected as rejected:
         return Verification(False, str(rejected))
     try:
@@ -80,8 +86,10 @@ def verify(
 
 def subject(path: str | PathLike[str]) -> str:
     """Return what a certificate file is about, "program" or "class"; "" where it cannot be read."""
+    source = file_path("path", path)
     try:
-        return read(file_path("path", path)).subject
+        top = top_of(source)
+        return "class" if top.get("subject") == LOOKS else read(source, top).subject
     except Rejected:
         return ""
 
@@ -90,10 +98,7 @@ def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulatio
     """Return the verdict on a file that could be read."""
     from boostopt.verification.agreement import agree
 
-    expected = {
-        "c": None if c is None else _vector("c", c),
-        "d0": None if d0 is None else summing_to_one(_vector("d0", d0)),
-    }
+    expected = _expected(c, d0)
     if document.subject == "class":
         if exact:
             raise OptionError(
@@ -121,6 +126,14 @@ def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulatio
     were = "were" if ends == BOTH else "was"
     more = "" if ends == BOTH else NO_MORE
     return verdict(document, True, f"{ends} of the interval {were} {what}{more}", bounds, exact)
+
+
+def _expected(c: Any, d0: Any) -> dict[str, np.ndarray | None]:
+    """Return the caller's own multiplicities and reference distribution, None where there are none."""
+    return {
+        "c": None if c is None else _vector("c", c),
+        "d0": None if d0 is None else summing_to_one(_vector("d0", d0)),
+    }
 
 
 def _computed(document: Document) -> str:

@@ -81,11 +81,11 @@ def proved(run: LookedRun, oracle: BinnedStumps) -> tuple[Fraction, Fraction]:
         taken = min(left, Fraction(c[k]))
         total, left = total + taken * M[k], left - taken
     # d as the proof has it, whole numbers over their sum.
-    proof = needed(run._ends.proof, "a proof")  # pyright: ignore[reportPrivateUsage]
+    proof = needed(run.stored_looks.reached.ends.proof, "a proof")
     rows = needed(oracle.rows, "rows")
-    q = rows.weights(rows.scores(proof.splits, proof.W), proof.law.window, proof.law.table)
+    q = rows.weights(rows.scores(proof.splits, proof.W), proof.window, proof.table)
     Q = sum(int(x) for x in q)
-    assert Q == proof.law.total and all(nu * int(x) <= its * Q for x, its in zip(q, c, strict=True))
+    assert Q == proof.total and all(nu * int(x) <= its * Q for x, its in zip(q, c, strict=True))
     stumps = [rows.split(i, 1) for i in range(rows.thresholds)]
     edges = [abs(int(q @ column(oracle, oracle.hypothesis(split)))) for split in stumps]
     return total / nu / ONE, Fraction(max(edges), Q)
@@ -250,7 +250,6 @@ def test_every_move_raises_d_at_least_as_much_as_theory_promises(seed: int, monk
         {"d0": np.random.default_rng(0).dirichlet(np.ones(200))},
         {"eta": 5.0, "max_rounds": 20},
         {"epsilon": 1e-6, "max_rounds": 20},
-        {"checkpoint": "run.npz"},
     ],
     ids=lambda how: next(iter(how)),
 )

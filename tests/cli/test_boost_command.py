@@ -170,7 +170,7 @@ def test_what_is_saved_is_the_run_and_a_certificate_that_others_verify(data: Pat
 
 
 def test_a_checkpoint_that_is_there_is_gone_on_from(data: Path, tmp_path: Path) -> None:
-    whole = document("boost", "erlpboost", "--data", data, *COARSE, "--update", "total")
+    whole = document("boost", "erlpboost", "--data", data, *COARSE)
     arguments = ("boost", "erlpboost", "--data", data, *COARSE, "--checkpoint", tmp_path / "run.npz")
     part = document(*arguments, "--max-rounds", 3, status=1)
     assert part["rounds"] == 3

@@ -140,7 +140,8 @@ def test_weights_of_a_class_that_are_none_are_rejected(tmp_path: Path) -> None:
     X = rng.normal(size=(40, 2))
     y = np.where(X[:, 0] + 0.3 * rng.normal(size=40) > 0, 1, -1)
     path = tmp_path / "class.json"
-    save_class(boost("erlpboost", DecisionStumps(X, y), nu=5.0, epsilon=0.1), DecisionStumps(X, y), path)
+    run = boost("erlpboost", DecisionStumps(X, y), nu=5.0, epsilon=0.1, update="total")
+    save_class(run, DecisionStumps(X, y), path)
     for d in (np.zeros(40), np.full(40, 1e150), np.full(40, 5e-324), np.full(40, -1.0), np.eye(40)[0]):
         said = json.loads(path.read_text())
         said["arrays"]["d"], said["claim"]["upper"] = d.tolist(), 10.0
@@ -374,7 +375,7 @@ def examples() -> tuple[np.ndarray, np.ndarray]:
 
 def of_class(reflexive: bool, path: Path) -> Any:
     X, y = examples()
-    run = boost("erlpboost", DecisionStumps(X, y, reflexive=reflexive), nu=5.0, epsilon=0.05)
+    run = boost("erlpboost", DecisionStumps(X, y, reflexive=reflexive), nu=5.0, epsilon=0.05, update="total")
     save_class(run, DecisionStumps(X, y, reflexive=reflexive), path)
     return json.loads(path.read_text())
 

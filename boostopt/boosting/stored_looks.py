@@ -1,0 +1,260 @@
+"""Runs of looks in files: hypotheses, whole weights, and both ends with what proves them: nothing as long as the rows.
+
+A file is believed nothing that the rows can say: who goes on from one, or verifies one, tells both ends anew.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import json
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from boostopt.arguments import file_path
+from boostopt.boosting.looks import Ends, Glance, Reached, Stand, count_of
+from boostopt.boosting.options import BoostOptions
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.proving import Proof, check_splits, proof_of, soft_margin
+from boostopt.boosting.saving import (
+    FORMAT,
+    LOOKS,
+    META,
+    Writer,
+    opened,
+    page_in_file,
+    page_of_file,
+    require,
+    whole_run,
+    with_arrays,
+)
+from boostopt.errors import DataError
+from boostopt.files import replace_file, write_npz
+from boostopt.oracles.base import Hypothesis
+from boostopt.oracles.left import Left
+from boostopt.oracles.rows_oracle import RowsOracle
+from boostopt.oracles.saving import restored_hypothesis, to_state
+from boostopt.rows.kernels import BITS, BUCKETS, ONE, Split, Window
+from boostopt.rows.rows import Rows
+from boostopt.shapes import Array, Int
+
+OFTEN = 1.0
+"""Seconds after which a checkpoint is made before the next look: it takes some milliseconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class StoredLooks:
+    """A run of looks as a file holds it.
+
+    Attributes
+    ----------
+    problem
+        What was boosted: of examples that stand for all.
+    oracle
+        The class in words, and the sizes of the examples.
+    hypotheses
+        Those collected.
+    reached
+        How far the run has come.
+    reason
+        Why it ended; "" while it goes on.
+    page_digest
+        That of the file which stated the formulation when the run was made.
+    """
+
+    problem: Problem
+    oracle: Left
+    hypotheses: Sequence[Hypothesis]
+    reached: Reached
+    reason: str
+    page_digest: str
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the file.
+
+        Raises
+        ------
+        DataError
+            The file cannot be written.
+        """
+        writer, reached, problem, oracle = Writer(), self.reached, self.problem, self.oracle
+        ends, proof = reached.ends, reached.ends.proof
+        about = writer.plain(
+            {
+                "kind": LOOKS,
+                "format": FORMAT,
+                "formulation": problem.page.name,
+                "page": page_in_file(problem.page, self.page_digest),
+                "given": problem.settings,
+                "epsilon": problem.epsilon,
+                "c": problem.examples.c,
+                "oracle": {
+                    "words": str(oracle),
+                    "N": oracle.N,
+                    "total": oracle.total,
+                    "majority": oracle.majority,
+                    "reflexive": oracle.reflexive,
+                },
+                "splits": np.array(reached.splits, dtype=np.int64).reshape(-1, 3),
+                "hypotheses": [to_state(hypothesis) for hypothesis in self.hypotheses],
+                "stand": vars(reached.stand),
+                "lower": _written(ends.lower),
+                "W": ends.W,
+                "proof": None
+                if proof is None
+                else {
+                    "upper": _written(proof.upper),
+                    "W": proof.W,
+                    "origin": proof.window.origin,
+                    "shift": proof.window.shift,
+                    "table": proof.table,
+                    "total": proof.total,
+                },
+                "glances": [dataclasses.astuple(glance) for glance in reached.glances],
+                "sizes": np.array([len(W) for W in reached.kept], dtype=np.int64),
+                "kept": np.concatenate([np.zeros(0, np.int64), *reached.kept]),
+                "reason": self.reason,
+            }
+        )
+        writer.arrays[META] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+        replace_file(file_path("path", path), lambda file: write_npz(file, writer.arrays))
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], formulation: Any = None) -> StoredLooks:
+        """Return the run that a file holds.
+
+        Raises
+        ------
+        DataError
+            The file is not there, is no saved run of looks, was made by another version, or is damaged.
+        """
+        source, about, arrays = opened(path, (LOOKS, FORMAT))
+        return whole_run(source, lambda: _read(with_arrays(about, arrays), formulation))
+
+    def told_anew(self, oracle: RowsOracle, rows: Rows, nu: float) -> Ends:
+        """Return both ends as the rows have them, with the margins of the better weights.
+
+        Raises
+        ------
+        ValueError
+            The rows say otherwise: they are others.
+        """
+        reached, ends, count = self.reached, self.reached.ends, Fraction(nu)
+        check_splits(oracle, rows, reached.splits, self.hypotheses)
+        if ends.W is None or ends.proof is None:
+            return Ends()
+        kept = rows.scores(reached.splits[: len(ends.W)], ends.W)
+        proof, lower = ends.proof, soft_margin(rows, kept, count)
+        again = proof_of(rows, count, self.oracle.reflexive, proof.splits, proof.W, proof.window, proof.table)
+        if not (ends.lower <= lower and again.upper == proof.upper and again.total == proof.total):
+            raise ValueError(
+                f"ends of {float(ends.lower):.10g} and {float(proof.upper):.10g}, where these examples have "
+                f"{float(lower):.10g} and {float(again.upper):.10g}"
+            )
+        return Ends(ends.lower, ends.W, kept, again)
+
+
+class Checkpoint:
+    """The file that a run of looks is stored in while it goes on.
+
+    Parameters
+    ----------
+    options
+        Where, and how often.
+    made
+        Returns what is stored of a run that has come so far.
+    """
+
+    def __init__(self, options: BoostOptions, made: Callable[[Reached], StoredLooks]) -> None:
+        self._options, self._made, self._last = options, made, time.perf_counter()
+        self._reached: Reached | None = None
+
+    def saw(self, reached: Reached) -> None:
+        """Store a run before its next look, where that is due."""
+        self._reached = reached
+        often = min(OFTEN, self._options.checkpoint_seconds or OFTEN)
+        looks = len(reached.kept)
+        if (looks and looks % self._options.checkpoint_rounds == 0) or time.perf_counter() - self._last >= often:
+            self.ended()
+
+    def ended(self) -> None:
+        """Store a run as it stood before its last look, which will be made again; it is not lost for a full disk."""
+        if self._options.checkpoint is None or self._reached is None:
+            return
+        try:
+            self._made(self._reached).save(self._options.checkpoint)
+        except DataError as failure:
+            warnings.warn(f"no checkpoint of look {len(self._reached.kept)}: {failure}", RuntimeWarning, stacklevel=5)
+        self._last, self._reached = time.perf_counter(), None
+
+
+def left_of(oracle: RowsOracle) -> Left:
+    """Return what a file says of an oracle."""
+    return Left(str(oracle), oracle.N, oracle.total, oracle.majority, oracle.reflexive)
+
+
+def _written(fraction: Fraction) -> list[str]:
+    return [str(fraction.numerator), str(fraction.denominator)]
+
+
+def _fraction(written: Sequence[str]) -> Fraction:
+    numerator, denominator = written
+    return Fraction(int(numerator), int(denominator))
+
+
+def _read(about: Mapping[str, Any], formulation: Any) -> StoredLooks:
+    """Return the run that was described."""
+    page, page_digest = page_of_file(about, formulation)
+    problem = Problem.of(page, about["c"], None, about["epsilon"], "newton", about["given"])
+    require(count_of(problem) is not None, "a problem without a cap")
+    of = about["oracle"]
+    require(isinstance(of["words"], str) and of["majority"] in (-1, 1), "a class that is none")
+    oracle = Left(of["words"], int(of["N"]), float(of["total"]), of["majority"], bool(of["reflexive"]))
+    splits = tuple(Split(*map(int, row)) for row in about["splits"])
+    hypotheses = [restored_hypothesis(state) for state in about["hypotheses"]]
+    require(len(splits) == len(hypotheses), "splits and hypotheses that do not belong together")
+    sizes = about["sizes"].tolist()
+    ends = np.cumsum([0, *sizes]).tolist()
+    require(ends[-1] == len(about["kept"]), "weights of another number")
+    kept = [_weights(about["kept"][i:j], len(splits)) for i, j in itertools.pairwise(ends)]
+    stand, W = about["stand"], about["W"]
+    reached = Reached(
+        splits,
+        replace(Stand(**stand), W=_weights(stand["W"], len(splits))),
+        Ends(
+            _fraction(about["lower"]),
+            None if W is None else _weights(W, len(splits)),
+            None,
+            None if about["proof"] is None else _proof(about["proof"], splits),
+        ),
+        [Glance(*row) for row in about["glances"]],
+        kept,
+    )
+    require(isinstance(about["reason"], str), "what should be a text")
+    require(W is None or W.sum() == ONE, f"weights that do not sum to 2^{BITS}")
+    seen = sum(glance.rows == oracle.N and glance.hypotheses > 0 for glance in reached.glances)
+    require(seen == len(kept), "weights of another number of looks")
+    return StoredLooks(problem, oracle, hypotheses, reached, about["reason"], page_digest)
+
+
+def _proof(about: Mapping[str, Any], splits: Sequence[Split]) -> Proof:
+    """Return a proof as it was described; whether it proves anything the rows must say."""
+    W, table = _weights(about["W"], len(splits)), about["table"]
+    require(table.shape == (BUCKETS + 2,) and table.dtype.kind == "i", "weights of other buckets")
+    window = Window(int(about["origin"]), int(about["shift"]))
+    require(abs(window.origin) <= ONE and 0 <= window.shift <= BITS, "a window beside the margins")
+    return Proof(_fraction(about["upper"]), splits[: len(W)], W, window, table.astype(np.int64), int(about["total"]))
+
+
+def _weights(W: Array, most: int) -> Int[Array, " t"]:
+    """Return whole weights of some hypotheses."""
+    whole = W.ndim == 1 and len(W) <= most and (W.dtype.kind == "i" or len(W) == 0)
+    require(whole and bool((W >= 0).all()) and W.sum() <= ONE, "weights that are no whole numbers")
+    return W.astype(np.int64)

@@ -1,0 +1,205 @@
+"""Certificates of runs of looks: whole weights, and a whole number for each bucket of margins; nothing of N numbers.
+
+Who verifies one looks at the rows himself, through an oracle made of the same examples: both ends are sums of whole
+numbers, and so they are proved [theorem 13]. The file names the hypotheses by their splits, and by what they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from boostopt.arguments import file_path
+from boostopt.boosting.looked import LookedRun, standing_for
+from boostopt.boosting.looks import below, count_of
+from boostopt.boosting.proving import Proof, check_splits, proof_of, soft_margin
+from boostopt.boosting.soft_margin import Goal
+from boostopt.errors import BoostoptError, needed
+from boostopt.oracles.base import Oracle
+from boostopt.oracles.rows_oracle import RowsOracle
+from boostopt.oracles.saving import restored_hypothesis, to_state
+from boostopt.programs.formulation import Formulation
+from boostopt.programs.program import Examples
+from boostopt.rows.kernels import BITS, BUCKETS, ONE, Split, Window
+from boostopt.rows.rows import Rows
+from boostopt.shapes import Array, Int
+from boostopt.verification.agreement import page_in, record_in
+from boostopt.verification.parsing import claimed, count, fail, listed, mapping, number, text, with_keys
+from boostopt.verification.reading import FORMAT, KIND, LARGEST_SUM, parameters_in
+from boostopt.verification.verdicts import Verification
+from boostopt.verification.writing import write
+
+SUBJECT = "looks"
+"""What such a file is about."""
+
+NO_ROWS = "it is the certificate of a run of looks: pass the oracle, one with rows, made of the same examples"
+
+UNREADABLE = (BoostoptError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+"""Errors of a hypothesis or a parameter that was stated wrongly."""
+
+
+def save_looks(run: LookedRun, oracle: RowsOracle, path: str | PathLike[str], made: Mapping[str, Any]) -> None:
+    """Save the certificate of a run of looks; both ends are told anew before.
+
+    Raises
+    ------
+    OptionError
+        The oracle has other examples or another class.
+    DataError
+        The file cannot be written.
+    """
+    certificate, stored = run.verify_class(oracle), run.stored_looks
+    reached = stored.reached
+    proof, W = needed(reached.ends.proof, "an upper end"), needed(reached.ends.W, "weights")
+    parameters = {name: value for name, value in vars(stored.problem.first.parameters).items() if np.ndim(value) == 0}
+    document = {
+        "kind": KIND,
+        "format": FORMAT,
+        "subject": SUBJECT,
+        "formulation": {"name": stored.problem.page.name, "parameters": parameters},
+        "nu": needed(count_of(stored.problem), "a cap"),
+        "data": {
+            "N": oracle.N,
+            "examples": int(oracle.total),
+            "oracle": " ".join(str(oracle).split())[:1000],
+            "hypotheses": [
+                {"split": list(split), "is": to_state(hypothesis)}
+                for split, hypothesis in zip(reached.splits, stored.hypotheses, strict=True)
+            ],
+        },
+        "w": W.tolist(),
+        "d": {
+            "w": proof.W.tolist(),
+            "origin": proof.window.origin,
+            "shift": proof.window.shift,
+            "table": proof.table.tolist(),
+        },
+        # Outward by a bit: the letters of a float may lie on either side of it.
+        "claim": {
+            "lower": math.nextafter(certificate.lower, -math.inf),
+            "upper": math.nextafter(certificate.upper, math.inf),
+        },
+        "made": dict(made),
+    }
+    write(file_path("path", path), document, {})
+
+
+def verified(
+    top: Mapping[str, Any], oracle: Any, expected: Mapping[str, Array | None], formulation: Any
+) -> Verification:
+    """Return the verdict on the certificate of a run of looks; Rejected where it proves nothing.
+
+    Parameters
+    ----------
+    top
+        What the file says.
+    oracle
+        The class, over the examples of the reader.
+    expected
+        Multiplicities c and reference distribution d0 that the reader expects, None where he does not.
+    formulation
+        A page of his own.
+    """
+    about = with_keys(
+        top, {"kind", "format", "subject", "formulation", "nu", "data", "w", "d", "claim", "made", "arrays"}, "the file"
+    )
+    if (about["kind"], about["format"], about["arrays"]) != (KIND, FORMAT, {}):
+        fail(f"it must be a {KIND} of format {FORMAT}; it says {about['kind']!r}, {about['format']!r}"[:200])
+    if not isinstance(oracle, Oracle):
+        fail(NO_ROWS)
+    named = with_keys(about["formulation"], {"name", "parameters"}, "formulation")
+    mapping(about["made"], "made")
+    name, parameters = text(named["name"], "the name of the formulation"), parameters_in(named["parameters"], {})
+    nu = number(about["nu"], "nu", LARGEST_SUM)
+    data = with_keys(about["data"], {"N", "examples", "oracle", "hypotheses"})
+    sizes = count(data["N"], "N"), count(data["examples"], "examples")
+    if sizes != (oracle.N, int(oracle.total)) or data["oracle"] != " ".join(str(oracle).split())[:1000]:
+        fail(
+            f"it is of another class or of other examples: of {sizes[0]} examples and "
+            f"{text(data['oracle'], 'oracle')}; the data give {oracle.N} and {oracle}"[:500]
+        )
+    rows = oracle.rows if isinstance(oracle, RowsOracle) else None
+    if rows is None or not isinstance(oracle, RowsOracle):
+        fail(NO_ROWS)
+    for what, values in expected.items():
+        if values is not None and not np.array_equal(values, oracle.c / (1.0 if what == "c" else oracle.c.sum())):
+            fail(f"the certificate is for other {'multiplicities c' if what == 'c' else 'reference weights d0'}")
+    _check_nu(page_in(name, formulation), parameters, oracle, nu)
+    claim = with_keys(about["claim"], {"lower", "upper"}, "claim")
+    low, high = claimed(claim["lower"], "lower", 1), claimed(claim["upper"], "upper", -1)
+    lower, proof = _ends(about, oracle, rows, Fraction(nu))
+    if low > lower:  # Python compares a float with a fraction exactly
+        fail(f"it is of other examples, or claims too much: at least {low!r}, where these have {below(lower)!r}")
+    if high < proof.upper:
+        upper = -below(-proof.upper)
+        fail(f"it is of other examples, or claims too much: at most {high!r}, where these have {upper!r}")
+    return Verification(
+        accepted=True,
+        reason=f"both ends were proved in whole numbers over {oracle}",
+        formulation=name,
+        parameters=parameters,
+        outcome="solved",
+        lower=below(lower),
+        upper=-below(-proof.upper),
+        claimed=(low, high),
+        verdict="proved",
+    )
+
+
+def _ends(about: Mapping[str, Any], oracle: RowsOracle, rows: Rows, nu: Fraction) -> tuple[Fraction, Proof]:
+    """Return the soft margin of the weights, and what the distribution proves: exactly."""
+    splits, d = list[Split](), with_keys(about["d"], {"w", "origin", "shift", "table"}, "d")
+    try:
+        stated = [with_keys(each, {"split", "is"}, "a hypothesis") for each in listed(about["data"]["hypotheses"], "")]
+        splits = [Split(*(_whole(value, "a split") for value in listed(each["split"], "a split"))) for each in stated]
+        check_splits(oracle, rows, splits, [restored_hypothesis(mapping(each["is"], "is")) for each in stated])
+    except UNREADABLE as failure:
+        fail(f"a hypothesis of the file is none of the class: {failure}"[:300])
+    W, origin, shift = _weights(about["w"], splits), _whole(d["origin"], "origin"), _whole(d["shift"], "shift")
+    table = np.array([_whole(q, "a weight of a bucket") for q in listed(d["table"], "table")], dtype=np.int64)
+    if not (abs(origin) <= ONE and 0 <= shift <= BITS and len(table) == BUCKETS + 2):
+        fail(f"the window must lie among the margins, and have {BUCKETS + 2} buckets; it has {len(table)}")
+    of_d = _weights(d["w"], splits)
+    if W.sum() != ONE:
+        fail(f"the weights must sum to 2^{BITS}; they sum to {W.sum()}")
+    try:
+        proof = proof_of(
+            rows, nu, oracle.reflexive, splits[: len(of_d)], of_d, Window(origin >> shift << shift, shift), table
+        )
+    except BoostoptError as failure:
+        fail(f"it is of other examples, or proves nothing: {failure}"[:300])
+    return soft_margin(rows, rows.scores(splits[: len(W)], W), nu), proof
+
+
+def _check_nu(page: Formulation[Any], parameters: Mapping[str, Any], oracle: RowsOracle, nu: float) -> None:
+    """Reject a nu that is not that of the formulation."""
+    c = standing_for(page, oracle, nu)
+    examples = Examples(c, c / c.sum())
+    record = record_in(page, parameters, examples)
+    try:
+        goal = Goal.of(page.regularizer(record, examples), page.edge_function(record), examples)
+    except (BoostoptError, ArithmeticError, ValueError) as failure:
+        fail(f"{page.name} with these parameters is no program: {failure}"[:400])
+    caps = None if goal is None or not goal.signed else goal.F0.indicator_caps
+    if caps is None or not np.array_equal(caps, c / nu):
+        fail(f"{page.name} with the parameters of the file has another soft margin than that of nu = {nu:g}")
+
+
+def _weights(stated: Any, splits: list[Split]) -> Int[Array, " t"]:
+    """Return whole weights, one for each of the first hypotheses."""
+    W = np.array([_whole(value, "a weight") for value in listed(stated, "the weights")], dtype=np.int64)
+    if len(W) > len(splits) or (W < 0).any() or W.sum() > ONE:
+        fail(f"weights must be of the {len(splits)} hypotheses, not negative, and sum to 2^{BITS} at most")
+    return W
+
+
+def _whole(value: Any, what: str) -> int:
+    """Return a whole number of at most 2^31."""
+    if isinstance(value, bool) or not isinstance(value, int) or abs(value) > 2 * ONE:
+        fail(f"{what} must be a whole number of at most 2^31; it is {value!r}"[:200])
+    return value

@@ -1,0 +1,254 @@
+"""Runs of looks in files: what goes on from one is the run in one go, and nothing in one is believed."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostopt import Run, boost
+from boostopt.boosting import looks
+from boostopt.boosting.looked import LookedRun
+from boostopt.boosting.saving import KIND, LOOKS, META, kind_of
+from boostopt.boosting.stored_looks import StoredLooks
+from boostopt.boosting.trace import Row
+from boostopt.errors import DataError, OptionError, ProblemError
+from boostopt.files import read_npz, save_arrays
+from boostopt.oracles import BinnedStumps, DecisionStumps
+
+PAGES = ("erlpboost", "lpboost", "binary_erlpboost")
+
+TIMES = ("oracle_seconds", "update_seconds", "seconds")
+
+
+class Killed(BaseException):
+    """What ends a run at once, as a signal that kills its process would."""
+
+
+def examples(seed: int, N: int = 400) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(N, 5)), 2)
+    y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + rng.normal(size=N) > 0, 1, -1)
+    return X, y
+
+
+def boosted(X: np.ndarray, y: np.ndarray, page: str = "erlpboost", **how: Any) -> LookedRun:
+    how = {"nu": 0.2 * len(y), "epsilon": 0.02, **how}
+    run = boost(page, BinnedStumps(X, y, bins=65_536), **how)
+    assert isinstance(run, LookedRun)
+    return run
+
+
+def differing(one: LookedRun, other: LookedRun) -> list[str]:
+    """What of two runs is not the same, to the last bit; seconds left out."""
+    ends, its = one.stored_looks.reached.ends, other.stored_looks.reached.ends
+    assert ends.proof is not None and its.proof is not None
+    same = {
+        "w": np.array_equal(one.w, other.w),
+        "hypotheses": list(one.hypotheses) == list(other.hypotheses),
+        "reason": one.reason == other.reason,
+        "lower": ends.lower == its.lower,
+        "upper": ends.proof.upper == its.proof.upper,
+        "d": np.array_equal(one.distribution(), other.distribution()),
+        "history": all(np.array_equal(one.at(k + 1).w, other.at(k + 1).w) for k in range(one.rounds)),
+        **{
+            name: np.array_equal(one.trace[name], other.trace[name], equal_nan=name != "backend")
+            for name in one.trace.columns
+            if name not in TIMES
+        },
+    }
+    return [name for name, holds in same.items() if not holds]
+
+
+def killed_after(number: int) -> Callable[[Row], None]:
+    def progress(row: Row) -> None:
+        if row.round == number:
+            raise Killed
+
+    return progress
+
+
+@pytest.mark.parametrize(
+    ("page", "seed"),
+    [("erlpboost", 0), *(pytest.param(page, k, marks=pytest.mark.thorough) for page in PAGES for k in range(1, 4))],
+)
+def test_a_run_in_parts_and_one_killed_after_every_look_are_the_run_in_one_go(
+    page: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looks, "SAMPLES", (100,))
+    X, y = examples(seed)
+    whole, parts = boosted(X, y, page), tmp_path / "parts.npz"
+    for most in (1, 2, 4, None):
+        run = boosted(X, y, page, checkpoint=parts, max_rounds=most)
+    assert differing(run, whole) == []
+    assert differing(boosted(X, y, page, checkpoint=parts), whole) == []
+    killed = tmp_path / "killed.npz"
+    for number in range(1, whole.rounds + 1):
+        with pytest.raises(Killed):
+            boosted(X, y, page, checkpoint=killed, checkpoint_rounds=1, progress=killed_after(number))
+    assert differing(boosted(X, y, page, checkpoint=killed), whole) == []
+    assert kind_of(killed) == kind_of(parts) == LOOKS
+
+
+KILLED = """
+import os, signal, sys
+import numpy as np
+from boostopt import boost
+from boostopt.oracles import BinnedStumps
+
+X, y = (np.load(path) for path in sys.argv[1:3])
+def progress(row):
+    if row.round == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+boost("erlpboost", BinnedStumps(X, y, bins=65_536), nu=0.2 * len(y), epsilon=0.02, checkpoint=sys.argv[3],
+      checkpoint_rounds=1, progress=progress)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGKILL")
+def test_a_driver_that_is_killed_goes_on_where_it_stood(tmp_path: Path) -> None:
+    X, y = examples(7)
+    np.save(tmp_path / "X.npy", X)
+    np.save(tmp_path / "y.npy", y)
+    files = [str(tmp_path / name) for name in ("X.npy", "y.npy", "run.npz")]
+    assert subprocess.run([sys.executable, "-c", KILLED, *files], check=False).returncode == -9
+    seen = list[int]()
+    run = boosted(X, y, checkpoint=files[2], progress=lambda row: seen.append(row.round))
+    assert seen[0] == 3 and differing(run, boosted(X, y)) == []
+
+
+def test_a_checkpoint_has_nothing_as_long_as_the_rows(tmp_path: Path) -> None:
+    X, y = examples(0, 40_000)
+    boosted(X, y, checkpoint=tmp_path / "run.npz", checkpoint_rounds=1)
+    assert (tmp_path / "run.npz").stat().st_size < 40_000
+    assert max(len(array) for array in read_npz(tmp_path / "run.npz").values() if array.ndim) < 40_000
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"y": -1}, "it is of other examples"),
+        ({"nu": 100.0}, "with the parameters"),
+        ({"page": "binary_erlpboost"}, "it is a run of erlpboost and not of binary_erlpboost"),
+        ({"update": "total"}, "by looks, or by steps"),
+        ({"rows": 399}, "with the number of examples 399; it is of a run with 400"),
+        ({"columns": 4}, "with the class .* 4 features"),
+    ],
+)
+def test_a_checkpoint_of_another_run_is_refused_and_stays(change: dict[str, Any], said: str, tmp_path: Path) -> None:
+    path, (X, y) = tmp_path / "run.npz", examples(1)
+    boosted(X, y, checkpoint=path, max_rounds=5)
+    before = path.read_bytes()
+    how: dict[str, Any] = {"nu": 80.0, "y": 1, "rows": 400, "columns": 5, **change}
+    rows, columns, y = how.pop("rows"), how.pop("columns"), y * how.pop("y")
+    with pytest.raises(DataError, match=said):
+        boosted(X[:rows, :columns], y[:rows], checkpoint=path, **how)
+    assert path.read_bytes() == before
+
+
+def test_a_run_goes_on_as_it_was_begun(tmp_path: Path) -> None:
+    X, y = examples(2)
+    by_steps = boost("erlpboost", DecisionStumps(X, y), nu=80.0, checkpoint=tmp_path / "run.npz", update="total")
+    again = boost("erlpboost", DecisionStumps(X, y), nu=80.0, checkpoint=tmp_path / "run.npz")
+    assert kind_of(tmp_path / "run.npz") == KIND and not isinstance(again, LookedRun)
+    assert again.rounds == by_steps.rounds and np.array_equal(again.w, by_steps.w)
+
+
+def test_looks_that_tell_no_more_go_on_by_steps_in_the_same_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looks, "STALLED", 1)
+    X, y = examples(3)
+    path = tmp_path / "run.npz"
+    how: dict[str, Any] = {"nu": 80.0, "epsilon": 0.01, "checkpoint": path, "checkpoint_rounds": 1}
+    run = boost("erlpboost", BinnedStumps(X, y), **how)
+    assert kind_of(path) == KIND and run.class_certificate.gap <= 0.01
+    again = boost("erlpboost", BinnedStumps(X, y), **how)
+    assert again.rounds == run.rounds and np.array_equal(again.w, run.w)
+
+
+def stored(tmp_path: Path) -> tuple[Path, LookedRun, BinnedStumps]:
+    X, y = examples(4)
+    run, path = boosted(X, y), tmp_path / "run.npz"
+    run.stored_looks.save(path)
+    return path, run, BinnedStumps(X, y, bins=65_536)
+
+
+def test_a_stored_run_predicts_and_is_proved_anew_by_the_oracle(tmp_path: Path) -> None:
+    path, run, oracle = stored(tmp_path)
+    loaded = Run.load(path)
+    X, _ = examples(9)
+    assert isinstance(loaded, LookedRun) and loaded.loaded and loaded.class_certificate.recorded
+    assert np.array_equal(loaded.decision_function(X), run.decision_function(X))
+    assert loaded.reason == run.reason and loaded.trace.to_dict().keys() == run.trace.to_dict().keys()
+    anew, its = loaded.verify_class(oracle), run.class_certificate
+    assert (anew.lower, anew.upper, anew.recorded) == (its.lower, its.upper, False)
+    assert anew.d is not None and its.d is not None and np.array_equal(anew.d, its.d)
+    for ask in (lambda: loaded.d, lambda: loaded.certificate, lambda: loaded.class_certificate.d):
+        with pytest.raises(ProblemError, match="stored without its rows"):
+            ask()
+    with pytest.raises(OptionError, match="must have the examples and the class of the run"):
+        loaded.verify_class(BinnedStumps(*examples(5), bins=65_536))
+    loaded.save(tmp_path / "again.npz")
+    again = Run.load(tmp_path / "again.npz")
+    assert np.array_equal(again.w, run.w) and again.class_certificate.upper == its.upper
+
+
+def set_in(about: dict[str, Any], arrays: dict[str, Any], name: str, value: Any) -> None:
+    of, key = (about["proof"], name.removeprefix("proof ")) if name.startswith("proof ") else (about, name)
+    old = of[key]
+    if isinstance(old, dict) and "array" in old:
+        arrays[old["array"]] = value(arrays[old["array"]])
+    else:
+        of[key] = value(old)
+
+
+def raised(table: np.ndarray) -> np.ndarray:
+    return np.where(np.arange(len(table)) < len(table) // 2, 0, table)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("lower", lambda old: ["1", "2"], "ends of 0.5"),
+        ("proof upper", lambda old: ["-1", "2"], "and -0.5, where"),
+        ("proof total", lambda old: 2 * old, "ends of"),
+        ("proof table", raised, "ends of|capped simplex"),
+        ("proof table", lambda old: old * 0, "capped simplex"),
+        ("proof table", lambda old: old[1:], "weights of other buckets"),
+        ("proof shift", lambda old: 99, "a window beside the margins"),
+        ("W", lambda old: old // 2, "weights that do not sum to 2"),
+        ("W", lambda old: old[::-1].copy(), "ends of"),
+        ("W", lambda old: old * 3, "weights that are no whole numbers"),
+        ("splits", lambda old: old + np.array([0, 9999, 0]), "in the class"),
+        ("splits", lambda old: old[1:], "do not belong together"),
+        ("glances", lambda old: old[:-1], "another number of looks"),
+        ("epsilon", lambda old: "x", "part of it cannot be read"),
+        ("c", lambda old: old * 0 + 1, "nu"),
+    ],
+)
+def test_nothing_in_a_stored_run_is_believed(name: str, value: Any, said: str, tmp_path: Path) -> None:
+    path, _, oracle = stored(tmp_path)
+    arrays = read_npz(path)
+    about = json.loads(arrays[META].tobytes().decode())
+    set_in(about, arrays, name, value)
+    arrays[META] = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    with path.open("wb") as file:
+        save_arrays(file, arrays)
+    with pytest.raises((DataError, OptionError, ProblemError), match=said):
+        Run.load(path).verify_class(oracle)
+
+
+def test_a_run_that_has_looked_at_nothing_is_no_run_yet(tmp_path: Path) -> None:
+    X, y = examples(6)
+    with pytest.raises(Killed):
+        boosted(X, y, checkpoint=tmp_path / "run.npz", checkpoint_seconds=1e-9, progress=killed_after(1))
+    assert StoredLooks.load(tmp_path / "run.npz").reached.ends.W is None
+    with pytest.raises(DataError, match="one that has just begun"):
+        Run.load(tmp_path / "run.npz")

@@ -1,0 +1,158 @@
+"""Certificates of runs of looks: proved in whole numbers by whoever has the rows, and forged in vain."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostopt import Run, boost, verify
+from boostopt.boosting.looked import LookedRun
+from boostopt.errors import OptionError
+from boostopt.oracles import BinnedStumps, DecisionStumps
+from boostopt.rows.kernels import BUCKETS, LARGEST, ONE
+from boostopt.verification import subject
+
+
+@cache
+def examples(N: int = 300) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = np.round(rng.normal(size=(N, 4)), 1)
+    return X, np.where(X[:, 0] + X[:, 1] + rng.normal(size=N) > 0, 1, -1)
+
+
+def oracle() -> BinnedStumps:
+    return BinnedStumps(*examples())
+
+
+@cache
+def run(page: str = "erlpboost") -> LookedRun:
+    made = boost(page, oracle(), nu=60.0, epsilon=0.02)
+    assert isinstance(made, LookedRun)
+    return made
+
+
+@pytest.mark.parametrize("page", ["erlpboost", "lpboost", "binary_erlpboost"])
+def test_a_file_is_proved_by_whoever_has_the_rows(page: str, tmp_path: Path) -> None:
+    path, certificate = tmp_path / "class.json", run(page).class_certificate
+    run(page).save_certificate(path, oracle())
+    X, y = examples()
+    others = BinnedStumps(X, y, codes=tmp_path / "codes.npy"), DecisionStumps(X, y), BinnedStumps(X[::-1], y[::-1])
+    for its in (oracle(), *others):
+        for exact in (False, True):
+            verification = verify(path, its, exact=exact)
+            assert verification and verification.verdict == "proved", verification
+            assert (verification.lower, verification.upper) == (certificate.lower, certificate.upper)
+    assert subject(path) == "class"
+
+
+def test_a_run_that_was_stored_without_its_rows_has_its_certificate_too(tmp_path: Path) -> None:
+    run().stored_looks.save(tmp_path / "run.npz")
+    Run.load(tmp_path / "run.npz").save_certificate(tmp_path / "class.json", oracle())
+    assert verify(tmp_path / "class.json", oracle())
+
+
+def test_multiplicities_are_told(tmp_path: Path) -> None:
+    X, y = examples()
+    c = np.random.default_rng(1).integers(1, 4, len(y)).astype(float)
+    weighted = BinnedStumps(X, y, c=c)
+    boost("lpboost", weighted, nu=100.0, epsilon=0.02).save_certificate(tmp_path / "class.json", weighted)
+    assert verify(tmp_path / "class.json", weighted, c=c, d0=c)
+    for own, said in (("c", "multiplicities c"), ("d0", "reference weights d0")):
+        other: dict[str, Any] = {own: np.ones(len(y))}
+        assert f"is for other {said}" in verify(tmp_path / "class.json", weighted, **other).reason
+    assert "other examples" in verify(tmp_path / "class.json", oracle()).reason
+
+
+def put(*names: Any, value: Any) -> Any:
+    def change(said: Any) -> None:
+        for name in names[:-1]:
+            said = said[name]
+        said[names[-1]] = value(said[names[-1]]) if callable(value) else value
+
+    return change
+
+
+FORGED = {
+    "a higher lower end": put("claim", "lower", value=lambda x: x + 1e-9),
+    "a lower upper end": put("claim", "upper", value=lambda x: x - 1e-9),
+    "an end that is no number": put("claim", "upper", value="nan"),
+    "another nu": put("nu", value=59.0),
+    "another nu of the page": put("formulation", "parameters", "nu", value=59.0),
+    "another formulation": put("formulation", "name", value="softboost"),
+    "an unknown one": put("formulation", "name", value="nonsense"),
+    "another w": put("w", value=lambda W: W[::-1]),
+    "weights of a larger sum": put("w", value=lambda W: [2 * x for x in W]),
+    "weights of a smaller sum": put("w", value=lambda W: [x // 2 for x in W]),
+    "a negative weight": put("w", value=lambda W: [-1, *W[1:]]),
+    "a weight of the other kind": put("w", value=lambda W: [True, *W[1:]]),
+    "more weights than hypotheses": put("w", value=lambda W: [*W, *[0] * 500]),
+    "no weights": put("w", value=[]),
+    "weights above the largest": put("d", "table", value=lambda q: [4 * LARGEST, *q[1:]]),
+    "negative ones": put("d", "table", value=lambda q: [-1, *q[1:]]),
+    "weights of no example": put("d", "table", value=[0] * (BUCKETS + 2)),
+    "weights on fewer than nu": put("d", "table", value=[LARGEST] + [0] * (BUCKETS + 1)),
+    "equal weights": put("d", "table", value=[1] * (BUCKETS + 2)),
+    "fewer buckets": put("d", "table", value=lambda q: q[1:]),
+    "a window elsewhere": put("d", "origin", value=2 * ONE),
+    "a window of no width": put("d", "shift", value=-1),
+    "a shift that is too large": put("d", "shift", value=64),
+    "another threshold": put("data", "hypotheses", 0, "is", "threshold", value=0.123),
+    "another split": put("data", "hypotheses", 0, "split", value=[0, 1, 1]),
+    "a split that is not there": put("data", "hypotheses", 0, "split", value=[0, 10**6, 1]),
+    "a feature that is not there": put("data", "hypotheses", 0, "split", value=[99, 0, 1]),
+    "half a split": put("data", "hypotheses", 0, "split", value=[0, 1]),
+    "no hypothesis": put("data", "hypotheses", 0, value=3),
+    "a kind that is unknown": put("data", "hypotheses", 0, "is", "kind", value="nonsense"),
+    "more examples": put("data", "examples", value=301),
+    "more rows": put("data", "N", value=301),
+    "another class": put("data", "oracle", value="decision stumps"),
+    "another format": put("format", value=2),
+    "another name": put("more", value=1),
+    "arrays": put("arrays", value=lambda old: {"w": [1.0]}),
+    "a program's": put("subject", value="program"),
+}
+
+
+@pytest.mark.parametrize("name", FORGED)
+def test_what_is_wrong_is_rejected(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "class.json"
+    run().save_certificate(path, oracle())
+    said = json.loads(path.read_text())
+    said["more"] = 0
+    FORGED[name](said)
+    if name != "another name":
+        del said["more"]
+    path.write_text(json.dumps(said))
+    verification = verify(path, oracle())
+    assert not verification and len(verification.reason) > 20, verification
+
+
+def test_who_has_no_rows_or_others_is_told_so(tmp_path: Path) -> None:
+    path, (X, y) = tmp_path / "class.json", examples()
+    run().save_certificate(path, oracle())
+    assert "pass the oracle, one with rows" in verify(path, X).reason
+    for other in (
+        BinnedStumps(X[1:], y[1:]),
+        BinnedStumps(X, -y),
+        BinnedStumps(X[:, :3], y),
+        BinnedStumps(X, y, bins=9),
+    ):
+        assert "other examples" in verify(path, other).reason
+    assert verify(path, BinnedStumps(X, y, reflexive=False)).reason.count("one direction") == 1
+    with pytest.raises(OptionError, match="the examples and the class of the run"):
+        run().save_certificate(tmp_path / "other.json", BinnedStumps(X, -y))
+    assert not (tmp_path / "other.json").exists()
+
+
+def test_a_claim_of_less_is_accepted(tmp_path: Path) -> None:
+    path = tmp_path / "class.json"
+    run().save_certificate(path, oracle())
+    said = json.loads(path.read_text())
+    said["claim"] = {"lower": "-inf", "upper": "inf"}
+    path.write_text(json.dumps(said))
+    assert verify(path, oracle())
