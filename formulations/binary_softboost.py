@@ -12,6 +12,7 @@ Multipliers are named after the colon; e = Uᵀd, m = Uw, p_n = nu d0_n / c_n. I
 stands to ERLPBoost: for kappa = sum w its dual value at w is kappa (D_kappa(w / kappa) - gamma), D_eta Binary
 ERLPBoost's dual value. The sources do not print it. The binary entropy is as strongly convex as the relative entropy,
 so that SoftBoost's bound holds, floor(2 C / epsilon^2) + 1 hypotheses, with C the largest value of the binary entropy.
+Over decision stumps boosting is by looks, as SoftBoost's.
 
 d0 must lie within the caps, and a weight whose reference is 0 or at its cap stays there. If there is none, the program
 is infeasible if and only if LPBoost's soft margin is above gamma; at equality the optimum may lie at the caps, where

@@ -26,6 +26,10 @@ Each round raises the optimum by epsilon^2 / 2 or more, so that boosting ends af
 floor(2 C_Delta / epsilon^2) + 1 hypotheses, C_Delta <= ln(N / nu) the range of the entropy on C_nu (printed with a
 ceiling, and with no round at all for nu = N: it is one).
 
+Over decision stumps boosting is by looks, Newton steps in w >= 0, with gamma in the middle between both ends of the
+certificate: they meet within epsilon as soon as no distribution has all edges below the smallest less epsilon.
+`update="total"` is the algorithm of the sources.
+
 Sources: Warmuth, Glocer, Raetsch 2007, algorithm 2, theorem 2; Glocer 2009, (3.1), algorithm 3.1, lemma 3.1, theorem
 3.2. c are multiplicities; the sources have c = 1 and uniform d0.
 """

@@ -12,6 +12,8 @@ It is SoftBoost at nu = 1, where the cap d <= 1 says nothing, and its problems a
 Multiplicities enter through d0 alone, which is c / sum c by default: a cap below 1, as nu = 1 would set for c_n < 1,
 is not meant. Infeasible if and only if the hard margin that the hypotheses can reach is above gamma.
 
+Over decision stumps boosting is by looks, as SoftBoost's.
+
 The distribution that is projected is d0 in every round. Glocer, section 6.4, projects the last one, d^(t-1), which
 gives another d and is not what algorithm 3.1 and the proof of its bound do.
 

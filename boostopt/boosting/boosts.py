@@ -64,7 +64,8 @@ def boost(
         What solves the programs, as in `solve`.
     update
         How the weights move: "total" (the program over all hypotheses), "newton" (one Newton step over all of them, for
-        a smooth regularizer that is a sum over the examples, and the largest edge; by looks over `BinnedStumps`), or a
+        a smooth regularizer that is a sum over the examples, and the largest edge; by looks over `BinnedStumps`, and
+        there alone where edges are bounded), or a
         corrective "step", "line_search" or "program" (over the mixture and the newest hypothesis; not where edges are
         bounded). By default "newton" where looks serve: a "total" formulation over `DecisionStumps` or `BinnedStumps`
         whose soft margin has a cap, with no other backend, rule or option than these know; else as the formulation
@@ -111,6 +112,8 @@ def boost(
         if not run.unfinished:
             return run
         options = going_on(run, options)
+        if run.problem.edges.edge_bound is not None:
+            update = None  # steps in floating point are the page's own
     problem = Problem.of(page, oracle.c, d0, epsilon, update, parameters)
     if problem.edges.even and not oracle.reflexive:
         remedy = ", or leave out two_sided." if problem.two_sided else "."

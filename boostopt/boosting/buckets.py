@@ -118,7 +118,9 @@ class Law:
     between: tuple[float, float]
 
 
-def law_of(buckets: Buckets, made: Callable[[Float[Array, " k"]], Regularizer], nu: Fraction) -> Law:
+def law_of(
+    buckets: Buckets, made: Callable[[Float[Array, " k"]], Regularizer], nu: Fraction, total: float = 1.0
+) -> Law:
     """Return the weights of the program at some margins.
 
     Parameters
@@ -129,10 +131,12 @@ def law_of(buckets: Buckets, made: Callable[[Float[Array, " k"]], Regularizer], 
         Returns F of examples with given multiplicities, a sum over the examples on the capped simplex.
     nu
         The least number of examples on which weights lie: none is larger than 1 / nu for each copy.
+    total
+        The sum of the weights of the hypotheses, by which margins are multiplied.
     """
     live, c, m = buckets.live, buckets.c, buckets.m
     F = made(c)
-    at = F.conjugate_at(-m)
+    at = F.conjugate_at(-total * m)
     q = _feasible(at.d / c, buckets.found[live], nu)
     table, curved = np.zeros(BUCKETS + 2, np.int64), np.zeros(BUCKETS + 2, np.int64)
     table[live] = q

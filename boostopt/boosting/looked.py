@@ -17,6 +17,7 @@ from boostopt.backends.base import Deadline
 from boostopt.boosting.collected import Collected, Entered
 from boostopt.boosting.history import History, Kept, Sparse
 from boostopt.boosting.looks import COLUMNS, CONVERGED, Glance, Looking, Reached, below, count_of
+from boostopt.boosting.looks_bounded import BoundedLooking
 from boostopt.boosting.options import OPTIONS, BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.progress_line import progress_line
@@ -114,7 +115,8 @@ def looked_at(
     """Return the problem with counted examples, nu, the oracle and its rows; None where looks do not serve.
 
     They serve Newton steps over an oracle of rows: for a smooth regularizer, a sum over the examples that knows these
-    by their multiplicities alone, on a capped simplex, whose entropy costs at most half of an epsilon of 1e-5 or more.
+    by their multiplicities alone, on a capped simplex, and an epsilon of 1e-5 or more; with the largest edge, where the
+    entropy costs at most half of that, or with a bound of the edges.
 
     Raises
     ------
@@ -160,7 +162,11 @@ def counted(
         return None
     c = standing_for(page, oracle, nu)
     problem = problem if np.array_equal(c, problem.examples.c) else of(c)
-    fit = page.final_weights == "program" and problem.epsilon >= FINEST and problem.affordable
+    if problem.epsilon < FINEST:
+        return None
+    if problem.edges.edge_bound is not None:
+        return (problem, nu) if page.final_weights == "scaled" else None
+    fit = page.final_weights == "program" and problem.affordable
     return (problem, nu) if fit and not (settings.get("eta") and problem.F.price < CHEAP * problem.epsilon) else None
 
 
@@ -224,11 +230,11 @@ class LookedRun(Run):
         reached = stored.reached
         W = needed(reached.ends.W, "weights")
         self.w = np.concatenate([W, np.zeros(len(reached.splits) - len(W), W.dtype)]) / ONE
-        self.final_weights, self.loaded = "program", rows is None
+        self.final_weights, self.loaded = stored.problem.page.final_weights, rows is None
         self.looks: Sequence[Glance] = tuple(reached.glances)
         self._trace = trace_of(reached.glances, stored.oracle.N)
         rounds = zip(reached.kept, self._trace["smallest_edge"].tolist(), strict=True)
-        self._history = [Kept(len(W), Sparse.of(W / ONE), None, smallest) for W, smallest in rounds]
+        self._history = [Kept(len(w), Sparse.of(w), None, smallest) for w, smallest in rounds]
         self.stored_looks, self._oracle, self._rows, self._keeps = stored, oracle, rows, keeps
 
     @classmethod
@@ -258,7 +264,8 @@ class LookedRun(Run):
                     show(row)
 
             checkpoint = Checkpoint(options, stored)
-            looking = Looking(problem, rows, nu, oracle.reflexive, options, deadline, seen, checkpoint.saw, begun)
+            kind = Looking if problem.edges.edge_bound is None else BoundedLooking
+            looking = kind(problem, rows, nu, oracle.reflexive, options, deadline, seen, checkpoint.saw, begun)
             looking.run()
         checkpoint.ended()
         return cls(stored(looking.reached, looking.reason), oracle, rows, options.history is not False)
@@ -413,12 +420,14 @@ class LookedRun(Run):
         for hypothesis in self.hypotheses:
             margins = needed(oracle.margins_of(hypothesis), "the margins of a hypothesis of the class")
             collected.add(Entered.of(Column(hypothesis, margins, math.nan), oracle.N))
-        m = collected.margins.margins(self.w)
+        w = self.stored_looks.reached.ends.total * self.w
+        m = collected.margins.margins(w)
         at, certificate = problem.at(m), self.class_certificate
         upper, last = certificate.upper, self._trace[-1]
         bounds = Bounds(last.edge, last.smallest_edge, last.smallest_edge, upper=upper, d=certificate.d)
-        value = problem.value(at, self.w)
-        state = State(self.rounds, self.w, m, at.d, value, -1.0, bounds).judged(problem.goal, collected)
+        state = State(self.rounds, w, m, at.d, math.nan, -1.0, bounds).judged(problem.goal, collected)
+        G = problem.edges_in(state.progress(problem, collected.margins.column(collected.t - 1)))
+        state = replace(state, value=problem.value(at, w, G))
         return replace(
             initial_record(problem, oracle, BoostOptions(history=False)),
             history=History(self._keeps, self._history if self._keeps else []),

@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +32,7 @@ from boostopt.boosting.newton import OVERSHOT, SOLVED, USEFUL, less_mean, newton
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.proving import Proof, in_buckets, reach, soft_margin
+from boostopt.boosting.soft_margin import Goal
 from boostopt.errors import needed
 from boostopt.oracles.ranking import leading_of_each
 from boostopt.programs.program import Examples
@@ -120,12 +122,15 @@ class Seen:
         These in buckets, from -1 to 1.
     lower
         A number not above their soft margin.
+    total
+        The sum of the weights of the program: they are w times this.
     """
 
     W: Int[Array, " t"]
     kept: Kept
     buckets: Buckets
     lower: Fraction
+    total: float = 1.0
     laws: dict[int, Law] = field(default_factory=dict[int, Law])
 
 
@@ -135,8 +140,8 @@ class Ends:
 
     Attributes
     ----------
-    lower, W, kept
-        The best soft margin from below, its weights and their margins, beside the rows.
+    lower, W, kept, total
+        The best soft margin from below, its weights, their margins, beside the rows, and the sum of the program's.
     proof
         The best upper end; None before the first.
     """
@@ -144,6 +149,7 @@ class Ends:
     lower: Fraction = Fraction(-2)
     W: Int[Array, " t"] | None = None
     kept: Kept | None = None
+    total: float = 1.0
     proof: Proof | None = None
 
     @property
@@ -158,7 +164,9 @@ class Ends:
 
     def risen(self, seen: Seen) -> Ends:
         """Return the ends with the soft margin of weights, if it is a better one."""
-        return replace(self, lower=seen.lower, W=seen.W, kept=seen.kept) if seen.lower > self.lower else self
+        if seen.lower <= self.lower:
+            return self
+        return replace(self, lower=seen.lower, W=seen.W, kept=seen.kept, total=seen.total)
 
     def lowered(self, proof: Proof) -> Ends:
         """Return the ends with another proof, if it is a better one."""
@@ -171,22 +179,27 @@ class Stand:
 
     Attributes
     ----------
-    W, level
-        The weights of the hypotheses collected, and the level of the program.
+    W, level, total
+        The weights of the hypotheses collected, the level of the program, and the sum of its weights.
     count
         Looks so far.
     waited
         Looks in a row in which D has not risen as far as values tell.
     least, nearer
         The gap over the class when it last fell by a tenth, and at which look that was.
+    gamma, stage
+        Where edges are bounded, the bound, and the gap over the class when that was last free to rise.
     """
 
     W: Int[Array, " t"]
     level: int
+    total: float = 1.0
     count: int = 0
     waited: int = 0
     least: float = math.inf
     nearer: int = 0
+    gamma: float = 1.0
+    stage: float = math.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,14 +217,14 @@ class Reached:
     glances
         The looks so far, those at samples included.
     kept
-        The weights at each look at all rows so far.
+        The weights of the program at each look at all rows so far.
     """
 
     splits: Sequence[Split]
     stand: Stand
     ends: Ends
     glances: Sequence[Glance]
-    kept: Sequence[Int[Array, " _"]]
+    kept: Sequence[Float[Array, " _"]]
 
 
 class Looks:
@@ -232,23 +245,23 @@ class Looks:
         self._copies = total / rows.total
         self.nu = Fraction(nu) * rows.total / total
 
-    def at(self, splits: Sequence[Split], W: Int[Array, " t"]) -> Seen:
+    def at(self, splits: Sequence[Split], W: Int[Array, " t"], total: float = 1.0) -> Seen:
         """Return the margins of weights."""
         kept = self.rows.scores(splits, W)
         buckets = in_buckets(self.rows, kept, Window.whole())
-        return Seen(W, kept, buckets, buckets.soft_margin(self.nu))
+        return Seen(W, kept, buckets, buckets.soft_margin(self.nu), total)
 
     def law(self, seen: Seen, level: int) -> Law:
         """Return the weights of the examples in the program of a level."""
         if level not in seen.laws:
-            law = law_of(seen.buckets, self._made(level), self.nu)
+            law = law_of(seen.buckets, self._made(level), self.nu, seen.total)
             for _ in range(CLOSER):
                 closer = Window.around(*law.between)
-                if law.window.width <= COARSE * self.softness(level) or closer.shift >= law.window.shift:
+                if seen.total * law.window.width <= COARSE * self.softness(level) or closer.shift >= law.window.shift:
                     break
                 buckets = in_buckets(self.rows, seen.kept, closer)
                 seen.lower = max(seen.lower, buckets.soft_margin(self.nu))
-                law = law_of(buckets, self._made(level), self.nu)
+                law = law_of(buckets, self._made(level), self.nu, seen.total)
             seen.laws[level] = law
         return seen.laws[level]
 
@@ -361,11 +374,12 @@ class Looking:
         self.most, self.columns, self.deadline = options.max_rounds, max(options.columns_per_round, COLUMNS), deadline
         self.splits = list[Split]() if reached is None else list(reached.splits)
         self.glances = list[Glance]() if reached is None else list(reached.glances)
-        self.kept = list[Int[Array, " _"]]() if reached is None else list(reached.kept)
+        self.kept = list[Float[Array, " _"]]() if reached is None else list(reached.kept)
         self.ends = Ends() if reached is None else reached.ends
         self.reason = ""
         self.level, self._begun = problem.levels, reached
         self._stand = Stand(self.weights, self.level) if reached is None else reached.stand
+        self._gamma, self._stage = self._stand.gamma, self._stand.stage
         self._known = set(self.splits)
         self._began = time.perf_counter() - (self.glances[-1].seconds if self.glances else 0.0)
 
@@ -397,13 +411,14 @@ class Looking:
 
     def _over(self, looks: Looks, interrupts: Interrupts, reached: Reached | None = None) -> None:
         """Look at some rows, from where others have come, beginning with the weights that they gave."""
-        stand = Stand(self.weights, self.level) if reached is None else reached.stand
+        stand = Stand(self.weights, self.level, self.ends.total) if reached is None else reached.stand
         if reached is None:
             self.ends = Ends()
-        seen, at_all = looks.at(self.splits, stand.W), looks.rows is self.rows
+        self._gamma, self._stage = stand.gamma, stand.stage
+        seen, at_all = looks.at(self.splits, stand.W, stand.total), looks.rows is self.rows
         while True:
             if at_all:
-                self._stand = stand
+                self._stand = stand = replace(stand, gamma=self._gamma, stage=self._stage)
                 if self.store is not None:
                     self.store(self.reached)
             level = stand.level
@@ -417,7 +432,7 @@ class Looking:
                 continue
             solved = self._gap(look) <= SOLVED * self.problem.epsilon * 2.0**level
             new = self._joined(look)
-            moved, value = self._moved(looks, look) if stand.waited < PATIENCE or new else (None, look.law.value)
+            moved, value = self._moved(looks, look) if stand.waited < PATIENCE or new else (None, -math.inf)
             if self.ends.gap < 0.9 * stand.least:
                 stand = replace(stand, least=self.ends.gap, nearer=stand.count)
             if (moved is None and level == 0 and not new) or stand.count - stand.nearer > STALLED:
@@ -428,9 +443,9 @@ class Looking:
             else:
                 seen.W = self._grown(seen.W)
             self.level = min(max(level - 1, 0) if solved or moved is None else level, self._level(seen))
-            risen = value > look.law.value + DOUBT * RISES * look.law.window.width
+            risen = value > self._value(look.seen, look.law) + RISES * _doubt(look)
             waited = 0 if risen or self.level < level else stand.waited + 1
-            stand = replace(stand, W=seen.W, level=self.level, waited=waited)
+            stand = replace(stand, W=seen.W, level=self.level, total=seen.total, waited=waited)
 
     def _looked(self, looks: Looks, seen: Seen, level: int) -> Look:
         """Ask for the edges of the class, and note both ends."""
@@ -449,7 +464,7 @@ class Looking:
             int(np.count_nonzero(seen.W)),
             level,
             float(upper),
-            law.value,
+            self._value(seen, law),
             below(self.ends.lower),
             self.ends.upper,
             seconds,
@@ -457,7 +472,7 @@ class Looking:
         )
         self.glances.append(glance)
         if looks.rows is self.rows and len(seen.W):
-            self.kept.append(seen.W)
+            self.kept.append(seen.total * look.w)
             self.show(glance)
         return look
 
@@ -528,19 +543,31 @@ class Looking:
                 best, value = step, its
         return best, value
 
+    def _at(self, looks: Looks, w: Float[Array, " t"]) -> Seen:
+        """Return the margins of weights of the program."""
+        return looks.at(self.splits, whole(w))
+
+    def _value(self, seen: Seen, law: Law) -> float:
+        """Return D of the program."""
+        return law.value
+
+    def _slopes(self, look: Look) -> Float[Array, " t"]:
+        """Return the gradient of D of the program."""
+        return self._edges(look)
+
     def _searched(
         self, looks: Looks, look: Look, w: Float[Array, " t"], way: Float[Array, " t"], slope: float
     ) -> tuple[Seen | None, float]:
         """Return the margins after as much of a way as D rises on, and D there."""
-        before, length = look.law.value, 1.0
-        doubt = DOUBT * look.law.window.width
+        before, length = self._value(look.seen, look.law), 1.0
+        doubt = _doubt(look)
         for _ in range(SHORTER if slope > 0.0 else 0):
-            seen = looks.at(self.splits, whole(w + length * way))
-            value = looks.law(seen, look.level).value
+            seen = self._at(looks, w + length * way)
+            value = self._value(seen, looks.law(seen, look.level))
             if value >= before + RISES * length * slope:
                 return seen, value
             if length * slope < doubt:
-                at_end = float(self._edges(self._looked(looks, seen, look.level)) @ way)
+                at_end = float(self._slopes(self._looked(looks, seen, look.level)) @ way)
                 if at_end >= -OVERSHOT * slope:
                     return seen, max(value, before)
                 length *= float(np.clip(slope / (slope - at_end), 0.1, 0.9))
@@ -555,17 +582,29 @@ class Looking:
         return np.concatenate([W, np.zeros(len(self.splits) - len(W), W.dtype)])
 
 
+def _doubt(look: Look) -> float:
+    """Return the difference of values of D below which they tell nothing."""
+    return DOUBT * look.law.window.width * look.seen.total
+
+
 def count_of(problem: Problem) -> float | None:
-    """Return nu, where the soft margin is that of the cap c / nu; None for another goal."""
-    goal, parameters = problem.goal, problem.first.parameters
+    """Return nu of a problem, as `count_of_goal` does."""
+    return count_of_goal(problem.goal, problem.first.parameters, problem.examples)
+
+
+def count_of_goal(goal: Goal | None, parameters: Any, examples: Examples) -> float | None:
+    """Return nu, where the soft margin is that of the cap c / nu; None for another goal.
+
+    Caps of 1 bind nothing: the smallest margin is that of a single example, of any of its copies.
+    """
     caps = None if goal is None else goal.F0.indicator_caps
     if goal is None or caps is None or not isinstance(goal.F0, Cap):
         return None
     # Caps are rounded: nu is what they were made of, not what may be made of them.
     for nu in (getattr(parameters, "nu", None), goal.F0.domain.nu):
-        if isinstance(nu, float) and np.array_equal(problem.examples.c / nu, caps):
+        if isinstance(nu, float) and np.array_equal(examples.c / nu, caps):
             return nu
-    return None
+    return 1.0 if caps.min() >= 1.0 and examples.c.min() >= 1.0 else None
 
 
 def below(x: Fraction) -> float:

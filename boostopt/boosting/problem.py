@@ -217,6 +217,8 @@ class Problem:
         """The number of hypotheses that theory allows at most; inf if it says nothing."""
         page, p = self._smooth if self.update == "newton" else (self.page, self.first.parameters)
         bound = page.iteration_bound(p, self.examples)
+        if self.update == "newton" and self.edges.edge_bound is not None:  # theorem 14
+            return 4.0 * LEVELS * bound + 2.0 * max(math.ceil(math.log2(2.0 / self.epsilon)), 1)
         return bound if self.levels == 0 else LEVELS * bound + self.levels
 
     def parameters(self, progress: Progress) -> Any:
@@ -255,10 +257,10 @@ def _check_newton(page: Formulation[Any], F: Regularizer, G: EdgeFunction, smoot
             f'update="newton" needs a regularizer that is a sum over the examples, on the simplex; that of {page.name} '
             'is none. Take update="total".'
         )
-    if not G.mixes or G.even:
+    if (not G.mixes and G.edge_bound is None) or G.even:
         raise OptionError(
-            f'update="newton" mixes hypotheses by the largest edge with its sign; the edges of {page.name} with these '
-            'parameters are others. Take update="total", or leave out two_sided.'
+            f'update="newton" mixes hypotheses by the largest edge with its sign, or bounds it; the edges of '
+            f'{page.name} with these parameters are others. Take update="total", or leave out two_sided.'
         )
 
 

@@ -17,7 +17,7 @@ from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.state import State
 from boostopt.boosting.updates import LineSearch, PairProgram, Step, Total
 from boostopt.edges.bounded import FixedEdges
-from boostopt.errors import ProblemError
+from boostopt.errors import OptionError, ProblemError
 from boostopt.regularizers.projections import step_to_edge
 from boostopt.regularizers.relative_entropy import RelativeEntropy
 
@@ -90,5 +90,10 @@ def make(problem: Problem, backend: str | Backend, idle: float = math.inf) -> Up
         "projection": Projection,
     }
     if problem.edges.edge_bound is not None:
+        if problem.update == "newton":
+            raise OptionError(
+                f'update="newton" below a bound of the edges, that of {problem.page.name}, is by looks at rows, which '
+                'do not serve this oracle, or not these options. Take update="total".'
+            )
         simple |= {"step": Raising, "line_search": RaisingFurther}
     return simple[problem.update](problem)

@@ -68,6 +68,20 @@ def simplex_maximizer(H: Float[Array, "t t"], g: Float[Array, " t"]) -> Float[Ar
     return z / z.sum()
 
 
+def bounded_maximizer(H: Float[Array, "t t"], g: Float[Array, " t"], most: float) -> Float[Array, " t"]:
+    """Return a point of z >= 0, sum z <= most, near the maximizer of g'z - 1/2 z'H z there: what is left is one more z.
+
+    Parameters
+    ----------
+    H, g
+        As of `simplex_maximizer`.
+    most
+        A positive number.
+    """
+    slack = ((0, 1), (0, 1))
+    return most * simplex_maximizer(np.pad(most * most * H, slack), np.pad(most * g, slack[0]))[:-1]
+
+
 def _step(H: Float[Array, "t t"], g: Float[Array, " t"], at: _Iterate) -> _Iterate | None:
     """Return Mehrotra's step; None where rounding leaves none."""
     t, mu = len(g), float(at.z @ at.s) / len(g)

@@ -107,6 +107,7 @@ class StoredLooks:
                 "stand": vars(reached.stand),
                 "lower": _written(ends.lower),
                 "W": ends.W,
+                "sum": ends.total,
                 "proof": None
                 if proof is None
                 else {
@@ -119,7 +120,7 @@ class StoredLooks:
                 },
                 "glances": [dataclasses.astuple(glance) for glance in reached.glances],
                 "sizes": np.array([len(W) for W in reached.kept], dtype=np.int64),
-                "kept": np.concatenate([np.zeros(0, np.int64), *reached.kept]),
+                "kept": np.concatenate([np.zeros(0), *reached.kept]),
                 "reason": self.reason,
             }
         )
@@ -158,7 +159,7 @@ class StoredLooks:
                 f"ends of {float(ends.lower):.10g} and {float(proof.upper):.10g}, where these examples have "
                 f"{float(lower):.10g} and {float(again.upper):.10g}"
             )
-        return Ends(ends.lower, ends.W, kept, again)
+        return replace(ends, kept=kept, proof=again)
 
 
 class Checkpoint:
@@ -223,7 +224,7 @@ def _read(about: Mapping[str, Any], formulation: Any) -> StoredLooks:
     sizes = about["sizes"].tolist()
     ends = np.cumsum([0, *sizes]).tolist()
     require(ends[-1] == len(about["kept"]), "weights of another number")
-    kept = [_weights(about["kept"][i:j], len(splits)) for i, j in itertools.pairwise(ends)]
+    kept = [np.asarray(about["kept"][i:j], dtype=np.float64) for i, j in itertools.pairwise(ends)]
     stand, W = about["stand"], about["W"]
     reached = Reached(
         splits,
@@ -232,6 +233,7 @@ def _read(about: Mapping[str, Any], formulation: Any) -> StoredLooks:
             _fraction(about["lower"]),
             None if W is None else _weights(W, len(splits)),
             None,
+            float(about["sum"]),
             None if about["proof"] is None else _proof(about["proof"], splits),
         ),
         [Glance(*row) for row in about["glances"]],

@@ -16,7 +16,7 @@ import numpy as np
 
 from boostopt.arguments import file_path
 from boostopt.boosting.looked import LookedRun, standing_for
-from boostopt.boosting.looks import below, count_of
+from boostopt.boosting.looks import below, count_of, count_of_goal
 from boostopt.boosting.proving import Proof, check_splits, proof_of, soft_margin
 from boostopt.boosting.soft_margin import Goal
 from boostopt.errors import BoostoptError, needed
@@ -185,8 +185,7 @@ def _check_nu(page: Formulation[Any], parameters: Mapping[str, Any], oracle: Row
         goal = Goal.of(page.regularizer(record, examples), page.edge_function(record), examples)
     except (BoostoptError, ArithmeticError, ValueError) as failure:
         fail(f"{page.name} with these parameters is no program: {failure}"[:400])
-    caps = None if goal is None or not goal.signed else goal.F0.indicator_caps
-    if caps is None or not np.array_equal(caps, c / nu):
+    if goal is None or not goal.signed or count_of_goal(goal, record, examples) != nu:
         fail(f"{page.name} with the parameters of the file has another soft margin than that of nu = {nu:g}")
 
 

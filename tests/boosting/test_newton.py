@@ -196,7 +196,7 @@ def test_the_known_optimum_of_breast_cancer_lies_in_the_interval() -> None:
     ("name", "options", "message"),
     [
         ("lpboost", {"nu": 3, "two_sided": True}, "or leave out two_sided"),
-        ("softboost", {"nu": 3}, "mixes hypotheses by the largest edge"),
+        ("softboost", {"nu": 3}, "is by looks at rows, which do not serve this oracle"),
         ("erlpboost", {"nu": 3, "two_sided": True}, "or leave out two_sided"),
         ("adaboost", {}, "moves by 'projection'; got update='newton'"),
     ],

@@ -8,7 +8,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from boostopt.boosting.simplex_qp import simplex_maximizer
+from boostopt.boosting.simplex_qp import bounded_maximizer, simplex_maximizer
 
 
 def drawn(seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -33,6 +33,18 @@ def test_the_value_is_that_of_another_solver(seed: int) -> None:
     problem = cp.Problem(cp.Maximize(g @ x / size - 0.5 * cp.quad_form(x, cp.psd_wrap(H / size))), [on_simplex])
     best: Any = problem.solve("CLARABEL")
     assert float(g @ z - 0.5 * z @ H @ z) / size >= best - 1e-8
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("most", [0.1, 10.0])
+def test_without_a_sum_the_slope_is_0_or_all_of_the_sum_is_used(seed: int, most: float) -> None:
+    H, g = drawn(seed)
+    z = bounded_maximizer(H, g, most)
+    assert (z >= 0).all() and z.sum() <= most * (1.0 + 1e-12)
+    slope = g - H @ z
+    size = most * max(most * float(H.diagonal().max()), float(np.abs(g).max()))
+    # No point of the set has more than this above the value of z.
+    assert most * max(float(slope.max()), 0.0) - float(slope @ z) <= 1e-9 * size
 
 
 @pytest.mark.parametrize(

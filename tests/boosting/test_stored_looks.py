@@ -22,7 +22,7 @@ from boostopt.errors import DataError, OptionError, ProblemError
 from boostopt.files import read_npz, save_arrays
 from boostopt.oracles import BinnedStumps, DecisionStumps
 
-PAGES = ("erlpboost", "lpboost", "binary_erlpboost")
+PAGES = ("erlpboost", "lpboost", "binary_erlpboost", "softboost", "totalboost")
 
 TIMES = ("oracle_seconds", "update_seconds", "seconds")
 
@@ -40,6 +40,8 @@ def examples(seed: int, N: int = 400) -> tuple[np.ndarray, np.ndarray]:
 
 def boosted(X: np.ndarray, y: np.ndarray, page: str = "erlpboost", **how: Any) -> LookedRun:
     how = {"nu": 0.2 * len(y), "epsilon": 0.02, **how}
+    if page == "totalboost":
+        del how["nu"]
     run = boost(page, BinnedStumps(X, y, bins=65_536), **how)
     assert isinstance(run, LookedRun)
     return run
@@ -76,7 +78,7 @@ def killed_after(number: int) -> Callable[[Row], None]:
 
 @pytest.mark.parametrize(
     ("page", "seed"),
-    [("erlpboost", 0), *(pytest.param(page, k, marks=pytest.mark.thorough) for page in PAGES for k in range(1, 4))],
+    [("erlpboost", 0), ("softboost", 0), *(pytest.param(page, k, marks=pytest.mark.thorough) for page in PAGES for k in range(1, 4))],
 )
 def test_a_run_in_parts_and_one_killed_after_every_look_are_the_run_in_one_go(
     page: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -30,6 +30,7 @@ from boostopt import boost
 from boostopt.backends.base import Deadline
 from boostopt.boosting import looks
 from boostopt.boosting.looks import Looking
+from boostopt.boosting.looks_bounded import BoundedLooking
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.pages import page_of
 from boostopt.boosting.problem import Problem
@@ -66,12 +67,13 @@ def frame() -> pd.DataFrame:
     return pd.DataFrame({**columns, "label": Y, "copies": C})
 
 
-def told(rows: Rows | None, c: np.ndarray | None = None, epsilon: float = 0.1) -> str:
+def told(rows: Rows | None, c: np.ndarray | None = None, epsilon: float = 0.1, page: str = "erlpboost") -> str:
     """SHA-256 of all that a run of looks finds."""
     copies = np.ones(N) if c is None else c[c > 0].astype(float)
-    problem = Problem.of(page_of("erlpboost"), copies, None, epsilon, "newton", {"nu": 300.0})
+    problem = Problem.of(page_of(page), copies, None, epsilon, "newton", {"nu": 300.0})
     show: Callable[[Any], None] = lambda glance: None  # noqa: E731
-    looking = Looking(problem, needed(rows, "rows"), 300.0, True, BoostOptions(), Deadline.after(None), show)
+    kind = Looking if problem.edges.mixes else BoundedLooking
+    looking = kind(problem, needed(rows, "rows"), 300.0, True, BoostOptions(), Deadline.after(None), show)
     looking.run()
     ends = looking.ends
     found = (ends.lower, needed(ends.proof, "a proof").upper, looking.splits, needed(ends.W, "weights").tolist())
@@ -165,6 +167,16 @@ def test_nothing_depends_on_how_many_workers_there_are(workers: int, monkeypatch
         monkeypatch.setattr(looks, "SAMPLES", (100, 400))
         sampled = told(here.rows, C, epsilon)
         assert told(shards, C, epsilon) == sampled
+
+
+def test_below_a_bound_of_the_edges_nothing_depends_on_workers_either() -> None:
+    here = BinnedStumps(X, Y, c=C)
+    with cluster_of(3):
+        oracle = on_dask(array((200, 5)), Y, c=C)
+        assert told(oracle.rows, C, 0.1, "softboost") == told(here.rows, C, 0.1, "softboost")
+        run, other = (boost("softboost", its, nu=300.0, epsilon=0.1) for its in (oracle, here))
+        assert run.reason == other.reason and np.array_equal(run.w, other.w)
+        assert run.class_certificate.upper == other.class_certificate.upper
 
 
 def collections(folder: Path) -> Iterator[tuple[Any, ...]]:
