@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -386,12 +387,24 @@ class Looking:
     def run(self) -> None:
         """Look until both ends are near enough, or a limit is reached, or the user stops."""
         with Interrupts() as interrupts:
-            total = self.rows.total
-            for size in SAMPLES if self._begun is None else ():
-                if self.rows.n >= 2 * size:
-                    self._over(Looks(self.problem, self.rows.every(self.rows.n // size), self.nu, total), interrupts)
-            looks = Looks(self.problem, self.rows, self.nu, total)
-            self._over(looks, interrupts, self._begun)
+            try:
+                self._over_all(interrupts)
+            except Exception as failure:
+                if not self.rounds:
+                    raise
+                # What was reached is not thrown away: its ends hold, the lower one but for the width of a bucket.
+                failed = f"failed after {self.rounds} looks at all rows: {type(failure).__name__}: {failure}"
+                self.reason = f"{self.reason}; {failed}" if self.reason else failed
+                warnings.warn(f"the run {failed.rstrip('.')}. It ends with what it had.", RuntimeWarning, stacklevel=3)
+
+    def _over_all(self, interrupts: Interrupts) -> None:
+        """Look at samples, at all rows, and for the soft margin itself."""
+        total = self.rows.total
+        for size in SAMPLES if self._begun is None else ():
+            if self.rows.n >= 2 * size:
+                self._over(Looks(self.problem, self.rows.every(self.rows.n // size), self.nu, total), interrupts)
+        looks = Looks(self.problem, self.rows, self.nu, total)
+        self._over(looks, interrupts, self._begun)
         self.ends = replace(self.ends, lower=soft_margin(self.rows, needed(self.ends.kept, "margins"), looks.nu))
 
     @property

@@ -20,7 +20,7 @@ from dask.delayed import delayed
 from distributed import get_client, wait
 
 from boostopt.arrays import as_array
-from boostopt.errors import ProblemError, listed_briefly, shown
+from boostopt.errors import BoostoptError, DataError, ProblemError, listed_briefly, shown
 from boostopt.rows.coding import Coded
 from boostopt.rows.kernels import Part, Window, weights
 from boostopt.rows.rows import Kept, Rows, RowsHere, added
@@ -84,12 +84,12 @@ class RowsOnDask(Rows):
         return self._asked(kernel.__name__, partial(_of_each, kernel, small))
 
     def _added(self, kernel: Callable[..., Any], kept: Kept, *small: Any) -> Any:
-        return added(self._client.gather(self._asked(kernel.__name__, partial(_sum, kernel, small), kept)))
+        return added(self._gathered(self._asked(kernel.__name__, partial(_sum, kernel, small), kept)))
 
     def _in_order(self, name: str, task: Callable[..., Any], beside: Sequence[Any]) -> list[Any]:
         """Return what a task says of each part, in the order of the rows."""
         found: dict[int, Any] = {}
-        for places, each in zip(self._places, self._client.gather(self._asked(name, task, beside)), strict=True):
+        for places, each in zip(self._places, self._gathered(self._asked(name, task, beside)), strict=True):
             found.update(zip(places, each, strict=True))
         return [found[k] for k in range(len(self._sizes))]
 
@@ -97,6 +97,25 @@ class RowsOnDask(Rows):
         """Ask one task of each shard. The task brings what is small: it is sent once, and not kept on the cluster."""
         check_running(self._client)
         return self._client.map(task, self.shards, *beside, key=f"boostopt-{name}", pure=False, retries=RETRIES)
+
+    def _gathered(self, answers: list[Future]) -> list[Any]:
+        """Return answers.
+
+        Raises
+        ------
+        DataError
+            Rows that were lost cannot be made anew: a file is no longer there, or workers die of them.
+        """
+        try:
+            return self._client.gather(answers)
+        except BoostoptError:
+            raise
+        except Exception as failure:
+            raise DataError(
+                f"rows on a cluster must be there for each look; got {type(failure).__name__}: "
+                f"{str(failure).rstrip('.')}. Bring back what is missing, or take more workers or more memory for each "
+                "if they died, and make the oracle anew."
+            ) from failure
 
 
 class Blocks:

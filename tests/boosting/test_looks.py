@@ -37,7 +37,7 @@ from boostopt.boosting.stabilization import Stabilization
 from boostopt.errors import OptionError, ProblemError, needed
 from boostopt.oracles import BinnedStumps, DecisionStumps
 from boostopt.rows.kernels import BUCKETS, ONE, Window
-from boostopt.rows.rows import Rows
+from boostopt.rows.rows import Rows, RowsHere
 
 PAGES = ("erlpboost", "lpboost", "binary_erlpboost", "corrective_erlpboost")
 
@@ -550,3 +550,25 @@ def test_few_examples_and_a_fine_accuracy_are_for_steps() -> None:
     assert type(boost("erlpboost", binned(0), nu=60.0, epsilon=0.004)) is Run
     assert isinstance(boost("erlpboost", binned(0), nu=60.0, epsilon=0.004, update="newton"), LookedRun)
     assert isinstance(boost("erlpboost", binned(0, 1000), nu=300.0, epsilon=0.004), LookedRun)
+
+
+@pytest.mark.parametrize("time", [1, 2, 4])
+def test_a_look_that_fails_ends_the_run_and_loses_nothing(time: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    oracle, edges, count = binned(1), RowsHere.edges, [0]
+
+    def failing(self: RowsHere, *how: Any) -> Any:
+        count[0] += 1
+        if count[0] == time:
+            raise OSError("the disk is gone")
+        return edges(self, *how)
+
+    monkeypatch.setattr(RowsHere, "edges", failing)
+    if time <= 2:  # the first one is of no weights yet
+        with pytest.raises(OSError, match="the disk is gone"):
+            looked(oracle)
+        return
+    with pytest.warns(RuntimeWarning, match="the run failed after 2 looks .* It ends with what it had"):
+        run = looked(oracle)
+    assert run.reason == "failed after 2 looks at all rows: OSError: the disk is gone" and run.rounds == 2
+    (low, high), (lower, upper) = ranges(run), proved(run, oracle)
+    assert lower - Fraction(2, 2**14) < Fraction(low) <= lower and float(upper) == pytest.approx(high, abs=1e-15)

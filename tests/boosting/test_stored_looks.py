@@ -78,7 +78,11 @@ def killed_after(number: int) -> Callable[[Row], None]:
 
 @pytest.mark.parametrize(
     ("page", "seed"),
-    [("erlpboost", 0), ("softboost", 0), *(pytest.param(page, k, marks=pytest.mark.thorough) for page in PAGES for k in range(1, 4))],
+    [
+        ("erlpboost", 0),
+        ("softboost", 0),
+        *(pytest.param(page, k, marks=pytest.mark.thorough) for page in PAGES for k in range(1, 4)),
+    ],
 )
 def test_a_run_in_parts_and_one_killed_after_every_look_are_the_run_in_one_go(
     page: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import pickle
+import re
 import signal
 import subprocess
 import sys
@@ -22,6 +23,8 @@ import dask.array as da
 import dask.dataframe as dd
 import pandas as pd
 import typechecker
+from dask import config
+from dask.delayed import delayed
 from dask.sizeof import sizeof
 from distributed import Client, LocalCluster
 from distributed.diagnostics.plugin import SchedulerPlugin
@@ -34,7 +37,7 @@ from boostopt.boosting.looks_bounded import BoundedLooking
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.pages import page_of
 from boostopt.boosting.problem import Problem
-from boostopt.errors import OptionError, ProblemError, needed
+from boostopt.errors import DataError, OptionError, ProblemError, needed
 from boostopt.oracles import BinnedStumps, Query, Stump, binning
 from boostopt.oracles.binned_stumps import DistributedStumps
 from boostopt.rows.kernels import BUCKETS, ONE, Part, Split, Window
@@ -83,7 +86,9 @@ def told(rows: Rows | None, c: np.ndarray | None = None, epsilon: float = 0.1, p
 @contextmanager
 def cluster_of(workers: int, processes: bool = False) -> Generator[tuple[Any, Any]]:
     how: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": None}
-    with LocalCluster(n_workers=workers, processes=processes, **how) as cluster, Client(cluster) as client:
+    # Workers are killed again and again: a cluster gives one up that is missing twice, so many seconds apart.
+    lasting = config.set({"distributed.deploy.lost-worker-timeout": "1 hour"})
+    with lasting, LocalCluster(n_workers=workers, processes=processes, **how) as cluster, Client(cluster) as client:
         yield client, cluster
 
 
@@ -335,6 +340,193 @@ def test_workers_leave_and_join(monkeypatch: pytest.MonkeyPatch) -> None:
 
         monkeypatch.setattr(RowsOnDask, "_asked", changing)
         assert told(oracle.rows) == told(BinnedStumps(X, Y).rows) and min(count["counts"], count["gram"]) > 1
+
+
+@pytest.mark.parametrize(("partitions", "parts"), [(200, 200), (40, 40), (1, 1)])
+def test_nothing_depends_on_how_many_partitions_there_are_or_on_their_order(
+    partitions: int, parts: int, client: Any
+) -> None:
+    here = BinnedStumps(X, Y, c=C)
+    found = told(here.rows, C)
+    assert told(Rows.of(here.coded, here.y, here.c, parts), C) == found
+    order = np.random.default_rng(partitions).permutation(N)
+    for rows in (np.arange(N), order):
+        oracle = on_dask(from_array(X[rows], chunks=(N // partitions, 5)), Y[rows], c=C[rows])
+        assert told(oracle.rows, C) == found
+
+
+ALONE = (
+    "import sys; sys.path[:0] = sys.argv[1:]\n"
+    "from test_on_dask import *\n"
+    "print(os.environ['MALLOC_TRIM_THRESHOLD_'], told(BinnedStumps(X, Y, c=C).rows, C))"
+)
+
+
+def test_memory_that_is_given_back_at_once_as_on_workers_changes_nothing(processes: Any) -> None:
+    there = set(processes.run(os.getenv, "MALLOC_TRIM_THRESHOLD_").values())
+    assert there == {"65536"}  # what workers run with
+    environment = {**os.environ, "MALLOC_TRIM_THRESHOLD_": "65536"}
+    command = [sys.executable, "-c", ALONE, *map(str, Path(__file__).parents[:2])]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["65536", told(BinnedStumps(X, Y, c=C).rows, C)]
+
+
+def spilled(dask_worker: Any) -> list[str]:
+    """The shards and margins of a worker that are on its disk and not in its memory."""
+    kept = [str(key) for key in dask_worker.data.slow if key not in dask_worker.data.fast]
+    return [key for key in kept if key.startswith(("boostopt-shard", "boostopt-scores"))]
+
+
+def test_codes_and_margins_that_are_spilled_to_disk_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    more = np.concatenate([X, X + 0.1 * rng.normal(size=X.shape)])
+    y, asked, seen = np.concatenate([Y, Y]), RowsOnDask._asked, list[str]()  # pyright: ignore[reportPrivateUsage]
+    # 2000 rows of 5 codes on two workers are more than the kilobytes that each of them may keep in memory.
+    full = {"distributed.worker.memory.target": 4e3 / 2**30, "distributed.worker.memory.spill": False}
+    limit: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": 2**30}
+    with config.set(full), LocalCluster(n_workers=2, **limit) as cluster, Client(cluster) as client:
+
+        def noting(self: RowsOnDask, name: str, *how: Any) -> list[Any]:
+            found: Any = client.run(spilled)
+            seen.extend(key for keys in found.values() for key in keys)
+            return asked(self, name, *how)
+
+        monkeypatch.setattr(RowsOnDask, "_asked", noting)
+        found = told(on_dask(from_array(more, chunks=(250, 5)), y).rows, np.ones(2 * N))
+    assert found == told(BinnedStumps(more, y).rows, np.ones(2 * N))
+    shards, scores = ({key for key in seen if key.startswith(f"boostopt-{name}")} for name in ("shard", "scores"))
+    assert len(shards) == 2 and len(scores) > 2
+
+
+def loaded(file: Path, fatal: Path) -> np.ndarray:
+    """What a file holds; its worker dies of it where another file is there."""
+    if fatal.exists():
+        os.kill(os.getpid(), signal.SIGKILL)
+    return np.load(file)
+
+
+def from_files(kind: str, folder: Path) -> tuple[Any, Any]:
+    """Features and labels in four files."""
+    files = [folder / f"{k}.{kind}" for k in range(4)]
+    for k, file in enumerate(files):
+        rows = slice(N * k // 4, N * (k + 1) // 4)
+        if kind == "parquet":
+            frame()[rows].drop(columns="copies").to_parquet(file)
+        else:
+            np.save(file, X[rows])
+    if kind == "parquet":
+        return dd.read_parquet(folder), "label"
+    load: Any = delayed(loaded)
+    blocks = [da.from_delayed(load(file, folder / "fatal"), (N // 4, 5), float) for file in files]
+    return da.concatenate(blocks), Y
+
+
+@contextmanager
+def failing(client: Any, kernel: str, time: int, failure: Callable[[], object]) -> Generator[None]:
+    """Let all workers be killed when a question is asked, and something fail that they need then."""
+    count = Counter[str]()
+    asked = RowsOnDask._asked  # pyright: ignore[reportPrivateUsage]
+
+    def killing(self: RowsOnDask, name: str, *how: Any) -> list[Any]:
+        count[name] += 1
+        if (name, count[name]) == (kernel, time):
+            failure()
+            for pid in client.run(os.getpid).values():
+                os.kill(pid, signal.SIGKILL)
+        return asked(self, name, *how)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(RowsOnDask, "_asked", killing)
+        yield
+        assert count[kernel] >= time
+
+
+def holds(run: Any) -> None:
+    """A run that has failed is that in memory so far, but for what of the soft margin buckets do not tell."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(looks, "STALLED", 10**6)
+        twin = boost("erlpboost", BinnedStumps(X, Y), nu=0.4 * N, epsilon=0.02, max_rounds=run.rounds)
+    own, other = run.class_certificate, twin.class_certificate
+    t = len(twin.w)
+    assert np.array_equal(run.w[:t], twin.w) and not run.w[t:].any()
+    assert list(run.hypotheses)[:t] == list(twin.hypotheses) and run.rounds == twin.rounds > 0
+    assert own.upper == other.upper and other.lower - Window.whole().width < own.lower <= other.lower
+    assert len(run.trace) == run.rounds and np.array_equal(run.predict(X[:9]), twin.predict(X[:9]))
+    again = pickle.loads(pickle.dumps(run))
+    assert (again.reason, again.class_certificate.lower) == (run.reason, own.lower)
+
+
+@pytest.mark.parametrize(
+    ("kind", "kernel"), [("npy", "scores"), ("npy", "counts"), ("npy", "sums"), ("npy", "gram"), ("parquet", "sums")]
+)
+def test_a_file_that_has_vanished_ends_the_run_with_what_it_had(
+    kind: str, kernel: str, processes: Any, tmp_path: Path
+) -> None:
+    processes.wait_for_workers(2, timeout=30)
+    oracle = on_dask(*from_files(kind, tmp_path))
+    vanish: Callable[[], object] = lambda: [file.unlink() for file in tmp_path.iterdir()]  # noqa: E731
+    with failing(processes, kernel, 5, vanish), pytest.warns(RuntimeWarning, match="It ends with what it had"):
+        run = boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
+    assert run.reason.startswith(f"failed after {run.rounds} looks at all rows: DataError: rows on a cluster must be ")
+    assert re.search(rf"FileNotFoundError: .*'{tmp_path}/\d.{kind}'. Bring back what is missing", run.reason)
+    holds(run)
+    with pytest.raises(DataError, match=f"FileNotFoundError: .*{kind}"):
+        _ = run.class_certificate.d
+
+
+def test_a_file_that_has_vanished_before_the_first_look_is_an_error(processes: Any, tmp_path: Path) -> None:
+    processes.wait_for_workers(2, timeout=30)
+    oracle = on_dask(*from_files("npy", tmp_path))
+    vanish: Callable[[], object] = lambda: [file.unlink() for file in tmp_path.iterdir()]  # noqa: E731
+    with failing(processes, "counts", 1, vanish), pytest.raises(DataError, match=rf"{tmp_path}/\d.npy'. Bring back"):
+        boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
+
+
+def test_rows_that_are_lost_when_the_run_has_ended_cost_the_width_of_a_bucket(processes: Any, tmp_path: Path) -> None:
+    processes.wait_for_workers(2, timeout=30)
+    oracle, margin = on_dask(*from_files("npy", tmp_path)), looks.Looks.soft_margin
+
+    def losing(self: Any, kept: Any) -> Any:
+        for file in tmp_path.iterdir():
+            file.unlink()
+        for pid in processes.run(os.getpid).values():
+            os.kill(pid, signal.SIGKILL)
+        return margin(self, kept)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(looks.Looks, "soft_margin", losing)
+        with pytest.warns(RuntimeWarning, match="failed after"):
+            run = boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
+    assert run.reason.startswith("certified: ") and "; failed after" in run.reason
+    assert run.class_certificate.gap <= 0.02
+    holds(run)
+
+
+def test_rows_of_which_workers_die_end_the_run_with_what_it_had(tmp_path: Path) -> None:
+    with config.set({"distributed.scheduler.allowed-failures": 1}), cluster_of(2, processes=True) as (client, _):
+        oracle = on_dask(*from_files("npy", tmp_path))
+        with failing(client, "sums", 4, (tmp_path / "fatal").touch), pytest.warns(RuntimeWarning, match="more memory"):
+            run = boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
+    assert "DataError: rows on a cluster must be there for each look; got KilledWorker: " in run.reason
+    holds(run)
+
+
+def test_a_cluster_that_is_closed_ends_the_run_with_what_it_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, count = RowsOnDask._asked, Counter[str]()  # pyright: ignore[reportPrivateUsage]
+    with cluster_of(2) as (_, cluster):
+        oracle = on_dask(array(), Y)
+
+        def closing(self: RowsOnDask, name: str, *how: Any) -> list[Any]:
+            count[name] += 1
+            if (name, count[name]) == ("sums", 4):
+                cluster.close()
+            return asked(self, name, *how)
+
+        monkeypatch.setattr(RowsOnDask, "_asked", closing)
+        with pytest.warns(RuntimeWarning, match="It ends with what it had"):
+            run = boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
+    assert run.reason.startswith("failed after ")
+    holds(run)
 
 
 def test_what_was_left_beside_the_rows_is_made_anew() -> None:
