@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import scipy.sparse
@@ -80,6 +80,14 @@ def compressed_rows(name: str, matrix: Any) -> Any:
         with np.errstate(over="ignore", invalid="ignore"):  # a sum that is infinite is refused as one
             rows.sum_duplicates()
     return rows
+
+
+@runtime_checkable
+class Collection(Protocol):
+    """A collection of Dask's, as far as types tell it from an array."""
+
+    def __dask_graph__(self) -> Any:
+        """Return what it is computed by."""
 
 
 def is_collection(X: Any) -> bool:

@@ -52,7 +52,8 @@ nitpick_ignore_regex = [
     ("py:.*", r"(?!boostopt\.).*"),
     (
         "py:class",
-        r"boostopt\.(programs\.\w+\.(P|Page)|margins\.Rows|rows\.\w+\.\w+|comparison\.\w+\.(Run|Score|Mean|Settings))",
+        r"boostopt\.(programs\.\w+\.(P|Page)|margins\.Rows|rows\.\w+\.\w+|classifiers\.reweighting_there\.\w+|"
+        r"arrays\.Collection|comparison\.\w+\.(Run|Score|Mean|Settings))",
     ),
 ]
 

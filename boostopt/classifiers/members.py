@@ -131,19 +131,7 @@ class Members:
         ProblemError
             y is no vector of the ensemble's two labels.
         """
-        if self.labels is None:
-            coded = signs(y)
-        else:
-            array = as_array("y", y)
-            positive = np.asarray(array == self.labels[1])
-            strange = ~(positive | np.asarray(array == self.labels[0]))
-            if strange.shape == array.shape and strange.any():
-                labels = self.labels.tolist()
-                raise ProblemError(
-                    f"y must hold the labels that the ensemble was fitted to, {labels[0]!r} and "
-                    f"{labels[1]!r}; got {array[strange].tolist()[0]!r}. Code the two classes so."
-                )
-            coded = np.where(positive, 1, -1).astype(np.int8)
+        coded = recoded(self.labels, y)
         if coded.ndim != 1 or not len(coded):
             raise ProblemError(
                 f"y must have shape (N,), one label for each row of X, at least one; got shape {coded.shape}. Pass the "
@@ -173,3 +161,25 @@ class Members:
                 )
             columns.append(as_stored(y[rows] * np.clip(h, -1.0, 1.0)))
         return Margins(np.stack(columns, axis=1))
+
+
+def recoded(labels: Array | None, y: npt.ArrayLike) -> Int8[Array, "*shape"]:
+    """Return which of two labels each of y is, as -1 and 1; of labels that are not known as `signs` does.
+
+    Raises
+    ------
+    ProblemError
+        y holds another label.
+    """
+    if labels is None:
+        return signs(y)
+    array = as_array("y", y)
+    positive = np.asarray(array == labels[1])
+    strange = ~(positive | np.asarray(array == labels[0]))
+    if strange.shape == array.shape and strange.any():
+        negative, larger = labels.tolist()
+        raise ProblemError(
+            f"y must hold the labels that the ensemble was fitted to, {negative!r} and {larger!r}; got "
+            f"{array[strange].tolist()[0]!r}. Code the two classes so."
+        )
+    return np.where(positive, 1, -1).astype(np.int8)

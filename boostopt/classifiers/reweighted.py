@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from boostopt.arguments import whole
-from boostopt.boosting.classifier import AtZero, combined, decided
-from boostopt.boosting.soft_margin import Goal
+from boostopt.arguments import choice, whole
+from boostopt.arrays import is_collection
+from boostopt.boosting.classifier import AT_ZERO, AtZero, combined, decided
+from boostopt.boosting.soft_margin import ClassCertificate, Goal
 from boostopt.certificates.certificate import Certificate
 from boostopt.classifiers.members import Members
 from boostopt.classifiers.thinning import Thinning
@@ -25,8 +28,8 @@ OF_PROGRAM = "of the program"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reweighted:
-    """The members of a fitted ensemble under new weights.
+class WeightedMembers:
+    """The members of a fitted ensemble under new weights, wherever the examples are.
 
     Attributes
     ----------
@@ -35,16 +38,9 @@ class Reweighted:
     numbers
         Which members of the ensemble as it was fitted these are, shape (t,).
     w
-        The new weights, shape (t,), with sum |w| = 1; where the program holds w to sum |w| <= 1 it may be less. What
-        the program itself has is `solution.w`.
+        The new weights, shape (t,), with sum |w| = 1; where the program holds w to sum |w| <= 1 it may be less.
     weights_are
         Where w comes from, in words.
-    solution
-        The solved program.
-    goal
-        The soft margin that is certified.
-    U
-        Margins u_nq = y_n h_q(x_n) of the examples that count, shape (N, t).
     soft_margin_before
         The certified soft margin of the ensemble's own weights.
     soft_margin
@@ -59,12 +55,9 @@ class Reweighted:
     numbers: Int[Array, " t"]
     w: Float[Array, " t"]
     weights_are: str
-    solution: Solution
-    goal: Goal
-    U: Margins
     soft_margin_before: float
     soft_margin: float
-    soft_margin_certificate: Certificate
+    soft_margin_certificate: Certificate | ClassCertificate
     majority: int
 
     @property
@@ -76,6 +69,104 @@ class Reweighted:
     def own_weights(self) -> Float[Array, " t"]:
         """The weights that they have in the ensemble as it was fitted, with sum 1 over all of its members."""
         return self.ensemble.weights
+
+    @property
+    def kept(self) -> int:
+        """Number of members with a weight."""
+        return int(np.count_nonzero(self.w))
+
+    @property
+    def loss(self) -> float:
+        """A proven bound of how much the soft margin of w falls short of the best over all members of the ensemble."""
+        return max(self.soft_margin_certificate.upper - self.soft_margin, 0.0)
+
+    def decision_function(self, X: Any) -> Any:
+        """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X, as the ensemble takes it, shape (n,).
+
+        Of a `dask.array` or a `dask.dataframe` a collection of its kind, which is computed when it is asked for.
+
+        Raises
+        ------
+        ProblemError
+            The members refuse X.
+        """
+        return self._each_block(X, partial(_values, self.ensemble, self.w), np.zeros(1))
+
+    def predict(self, X: Any, at_zero: AtZero = "majority") -> Any:
+        """Return the label of each row of X, as the ensemble's y had them, shape (n,).
+
+        Parameters
+        ----------
+        X
+            Features, as the ensemble takes them; of a `dask.array` or a `dask.dataframe` the labels are a collection of
+            its kind.
+        at_zero
+            What is predicted where f(x) = 0: the class of more training examples by default, as in `Run.predict`.
+
+        Raises
+        ------
+        ProblemError
+            The members refuse X.
+        OptionError
+            at_zero is none of the three.
+        """
+        at_zero = choice("at_zero", at_zero, AT_ZERO)
+        labels = np.array([-1, 1], np.int8) if self.ensemble.labels is None else self.ensemble.labels
+        return self._each_block(X, partial(_labels, self.ensemble, self.w, at_zero, self.majority), labels)
+
+    def _each_block(self, X: Any, task: Callable[[Any], Array], like: Array) -> Any:
+        """Return what a task says of X; of a collection lazily."""
+        if not is_collection(X):
+            return task(X)
+        from boostopt.rows.on_dask import mapped
+
+        return mapped(X, task, None, like)
+
+    def _words(self, name: str) -> str:
+        """Return what was found, in words."""
+        best = self.soft_margin_certificate
+        return (
+            f"{type(self).__name__}({name}: {self.kept} of {len(self.w)} members with weight; weights "
+            f"{self.weights_are}; soft margin {self.soft_margin_before:.6g} before, {self.soft_margin:.6g} now, best "
+            f"of all members in {interval(best.lower, best.upper)})"
+        )
+
+    def _table(self, headline: str, nu: float | None, *more: tuple[str, Any]) -> str:
+        """Return what was found as a table of HTML."""
+        best = self.soft_margin_certificate
+        rows = [
+            ("members", f"{len(self.w)}, {self.kept} with weight"),
+            ("weights", self.weights_are),
+            *more,
+            ("soft margin", f"nu = {nu:.6g}" if nu is not None else "of the program's regularizer"),
+            ("before", self.soft_margin_before),
+            ("now", self.soft_margin),
+            ("best over all members", interval(best.lower, best.upper)),
+            ("proved loss", f"{self.loss:.2e}"),
+        ]
+        return html_table(headline, rows)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reweighted(WeightedMembers):
+    """The members of a fitted ensemble under new weights.
+
+    Attributes
+    ----------
+    ensemble, numbers, w, weights_are, soft_margin_before, soft_margin, soft_margin_certificate, majority
+        As in `WeightedMembers`. What the program itself has for w is `solution.w`.
+    solution
+        The solved program.
+    goal
+        The soft margin that is certified.
+    U
+        Margins u_nq = y_n h_q(x_n) of the examples that count, shape (N, t).
+    """
+
+    soft_margin_certificate: Certificate
+    solution: Solution
+    goal: Goal
+    U: Margins
 
     @property
     def program(self) -> Program:
@@ -93,50 +184,9 @@ class Reweighted:
         return self.goal.nu
 
     @property
-    def kept(self) -> int:
-        """Number of members with a weight."""
-        return int(np.count_nonzero(self.w))
-
-    @property
-    def loss(self) -> float:
-        """A proven bound of how much the soft margin of w falls short of the best over all members of the ensemble."""
-        return max(self.soft_margin_certificate.upper - self.soft_margin, 0.0)
-
-    @property
     def margins(self) -> Float[Array, " N"]:
         """The margins U w of the examples that count, shape (N,)."""
         return self.U.margins(self.w)
-
-    def decision_function(self, X: Any) -> Float[Array, " n"]:
-        """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X, as the ensemble takes it.
-
-        Raises
-        ------
-        ProblemError
-            The members refuse X.
-        """
-        return combined(self.members, self.w, self.ensemble.rows(X))
-
-    def predict(self, X: Any, at_zero: AtZero = "majority") -> Array:
-        """Return the label of each row of X, as the ensemble's y had them.
-
-        Parameters
-        ----------
-        X
-            Features, as the ensemble takes them.
-        at_zero
-            What is predicted where f(x) = 0: the class of more training examples by default, as in `Run.predict`.
-
-        Raises
-        ------
-        ProblemError
-            The members refuse X.
-        OptionError
-            at_zero is none of the three.
-        """
-        classes = decided(self.decision_function(X), at_zero, self.majority)
-        labels = self.ensemble.labels
-        return classes if labels is None else labels[(classes > 0).astype(np.intp)]
 
     def thinned(self, k: Any) -> Reweighted:
         """Return a classifier of at most k of the members; its `loss` is proved, however the members were chosen.
@@ -181,23 +231,16 @@ class Reweighted:
         )
 
     def __repr__(self) -> str:
-        best = self.soft_margin_certificate
-        return (
-            f"Reweighted({self.program.formulation.name}: {self.kept} of {len(self.w)} members with weight; weights "
-            f"{self.weights_are}; soft margin {self.soft_margin_before:.6g} before, {self.soft_margin:.6g} now, best "
-            f"of all members in {interval(best.lower, best.upper)})"
-        )
+        return self._words(self.program.formulation.name)
 
     def _repr_html_(self) -> str:
-        best = self.soft_margin_certificate
-        rows = [
-            ("members", f"{len(self.w)}, {self.kept} with weight"),
-            ("weights", self.weights_are),
-            ("the program's optimum", self.certificate.words),
-            ("soft margin", f"nu = {self.nu:.6g}" if self.nu is not None else "of the program's regularizer"),
-            ("before", self.soft_margin_before),
-            ("now", self.soft_margin),
-            ("best over all members", interval(best.lower, best.upper)),
-            ("proved loss", f"{self.loss:.2e}"),
-        ]
-        return html_table(self.program.headline, rows)
+        return self._table(self.program.headline, self.nu, ("the program's optimum", self.certificate.words))
+
+
+def _values(members: Members, w: Float[Array, " t"], X: Any) -> Float[Array, " n"]:
+    return combined(members.hypotheses, w, members.rows(X))
+
+
+def _labels(members: Members, w: Float[Array, " t"], at_zero: AtZero, majority: int, X: Any) -> Array:
+    classes = decided(_values(members, w, X), at_zero, majority)
+    return classes if members.labels is None else members.labels[(classes > 0).astype(np.intp)]

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import choice, flag, instance, optional, tolerance
-from boostopt.arrays import as_array
+from boostopt.arrays import Collection, as_array, is_collection
 from boostopt.backends.base import Backend
 from boostopt.boosting.options import check_keywords
 from boostopt.boosting.soft_margin import Goal
 from boostopt.certificates.certificate import Certificate
 from boostopt.classifiers.kinds import members_of
 from boostopt.classifiers.reweighted import OF_PROGRAM, Reweighted
+from boostopt.classifiers.reweighting_there import DistributedReweighted, reweighted_there
 from boostopt.classifiers.thinning import certified, trimmed
 from boostopt.edges.base import EdgeFunction
 from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
-from boostopt.errors import OptionError, ProblemError
+from boostopt.errors import OptionError, ProblemError, shown
 from boostopt.margins import Margins
 from boostopt.oracles.examples import multiplicities
 from boostopt.oracles.fitted import VALUES
@@ -37,6 +38,9 @@ from boostopt.solving.solving import solve
 TWO_SIDED = "two_sided"
 """The parameter by which pages let weights have either sign."""
 
+TOL = 1e-9
+"""Scaled gap where none is asked for."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReweightOptions:
@@ -51,7 +55,8 @@ class ReweightOptions:
     reflexive
         Whether the negation of each member may have a weight too: then w has either sign.
     tol
-        Scaled gap wanted, in (0, 1). Weights that sum to less than this share are dropped.
+        Scaled gap wanted, in (0, 1), 1e-9 by default. Weights that sum to less than this share are dropped. Of rows on
+        a cluster it is the distance of the soft margin from the best one, at least 1e-5, and 0.001 by default.
 
     Raises
     ------
@@ -62,19 +67,24 @@ class ReweightOptions:
     values: str | None = None
     weights: npt.ArrayLike | None = None
     reflexive: bool = False
-    tol: float = 1e-9
+    tol: float | None = None
 
     def __post_init__(self) -> None:
         """Read each option as what it should be; the weights are looked at together with the members."""
         object.__setattr__(self, "values", optional(choice, "kind of values", self.values, VALUES))
         object.__setattr__(self, "reflexive", flag("reflexive", self.reflexive))
-        object.__setattr__(self, "tol", tolerance("tol", self.tol))
+        object.__setattr__(self, "tol", optional(tolerance, "tol", self.tol))
 
 
 OPTIONS = tuple(field.name for field in fields(ReweightOptions))
 """The options of `reweight` by name."""
 
 
+@overload
+def reweight(
+    ensemble: Any, X: Collection, y: Any, formulation: Any, *, options: ReweightOptions | None = None, **keywords: Any
+) -> DistributedReweighted: ...
+@overload
 def reweight(
     ensemble: Any,
     X: Any,
@@ -86,7 +96,19 @@ def reweight(
     d0: npt.ArrayLike | None = None,
     options: ReweightOptions | None = None,
     **keywords: Any,
-) -> Reweighted:
+) -> Reweighted: ...
+def reweight(
+    ensemble: Any,
+    X: Any,
+    y: npt.ArrayLike,
+    formulation: Any,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    backend: str | Backend = "auto",
+    d0: npt.ArrayLike | None = None,
+    options: ReweightOptions | None = None,
+    **keywords: Any,
+) -> Reweighted | DistributedReweighted:
     """Give the members of a fitted ensemble the weights of a program, and prove how good these are.
 
     What is certified is the soft margin: that of the ensemble's own weights, that of the new ones, and the interval of
@@ -101,10 +123,14 @@ def reweight(
     ensemble
         A fitted ensemble of two classes: see `members_of`.
     X
-        Features as the ensemble takes them, N rows: the training set, or better a set of its own.
+        Features as the ensemble takes them, N rows: the training set, or better a set of its own. The rows of a
+        `dask.array` or a `dask.dataframe` stay on the cluster of the default client: members vote there, by -1 or 1,
+        for formulations that `boost` makes by looks.
     y
         Labels, shape (N,): the two that the ensemble knows; with a run or a list of hypotheses, which know none, any
-        two, of which the larger is the positive one. Both must occur.
+        two, of which the larger is the positive one. Both must occur. On a cluster an array beside a `dask.array`, a
+        series of a `dask.dataframe` or the name of one of its columns, which then is no feature; sample_weight, whole
+        numbers, likewise.
     formulation
         A name from `list_formulations()`, the path of a page, or a formulation; a program over all hypotheses.
     sample_weight
@@ -123,15 +149,18 @@ def reweight(
     -------
     The new weights with their certificates. Where the program has no weights to give (it is infeasible, which is how a
     bound gamma on the edges below the optimum ends; or w = 0 is optimal), they are those of the largest soft margin,
-    and `weights_are` says so.
+    and `weights_are` says so. Of rows on a cluster it is a plain local object that predicts, with both ends of the
+    soft margin, and without what is as long as the rows.
 
     Raises
     ------
     ProblemError
         The ensemble is not fitted, of an unknown kind, of other than two classes; X and y do not fit it, or hold one
-        class; a member answers with other than finite values in [-1, 1]; a parameter is out of its domain.
+        class; a member answers with other than finite values in [-1, 1], on a cluster with other than -1 and 1; a
+        parameter is out of its domain.
     OptionError
-        The formulation states one update and no program over all hypotheses, or has no soft margin; unknown names.
+        The formulation states one update and no program over all hypotheses, or has no soft margin; unknown names. On a
+        cluster: looks do not serve it, or a backend, d0 or other values than "predict" are named.
     SolverFailed
         No solver left an answer.
 
@@ -149,7 +178,12 @@ def reweight(
     own = {name: keywords.pop(name) for name in OPTIONS if name in keywords}
     check_keywords("reweight", keywords, REWEIGHT, page)
     how = replace(_read_record(options), **own)
-    members = members_of(ensemble, how.values, how.weights).labelled(y)
+    members = members_of(ensemble, how.values, how.weights)
+    if is_collection(X):
+        _check_there(backend, d0, how)
+        free = bool(keywords.pop(TWO_SIDED, False)) or how.reflexive
+        return reweighted_there(page, members, (X, y, sample_weight), how.tol, free, keywords)
+    members, tol = members.labelled(y), TOL if how.tol is None else how.tol
     signs = members.coded(y)
     rows, c = multiplicities(sample_weight, len(signs))
     if (signs[rows] == signs[rows[0]]).all():
@@ -159,11 +193,11 @@ def reweight(
         )
     U = members.margins(X, signs, rows)
     program = _bound(page, U, c, _of_rows(d0, rows, len(signs)), how.reflexive, keywords)
-    solution = solve(program, backend, how.tol).raise_if_failed()
+    solution = solve(program, backend, tol).raise_if_failed()
     goal = _goal(program, solution, how.reflexive)
-    best = _best(goal, solution, U, how.tol)
+    best = _best(goal, solution, U, tol)
     w, weights_are = _weights(solution, goal, best, U.t)
-    w = trimmed(w, how.tol)
+    w = trimmed(w, tol)
     return Reweighted(
         ensemble=members,
         numbers=np.arange(U.t),
@@ -177,6 +211,21 @@ def reweight(
         soft_margin_certificate=best,
         majority=1 if c @ signs[rows] >= 0 else -1,
     )
+
+
+def _check_there(backend: object, d0: object, how: ReweightOptions) -> None:
+    """Raise OptionError for what rows on a cluster do not know."""
+    named = {
+        "backend": (backend, backend == "auto"),
+        "d0": (d0, d0 is None),
+        "values": (how.values, how.values in (None, VALUES[0])),
+    }
+    for name, (value, left_out) in named.items():
+        if not left_out:
+            raise OptionError(
+                f"{name} is for rows in memory; got {shown(value)}, and rows on a cluster, where members vote and no "
+                "program is solved. Leave it out, or compute X and y."
+            )
 
 
 def _read_record(options: object) -> ReweightOptions:

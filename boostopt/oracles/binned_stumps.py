@@ -17,11 +17,8 @@ from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles.base import Answer, Hypothesis, Query
 from boostopt.oracles.best_stumps import best_stumps
 from boostopt.oracles.binning import (
-    Census,
     Given,
     Sketch,
-    census,
-    check_censuses,
     coded_part,
     codes_in_file,
     codes_in_memory,
@@ -30,6 +27,7 @@ from boostopt.oracles.binning import (
     sketch,
     step_of,
 )
+from boostopt.oracles.elsewhere import Elsewhere, Placing, check_elsewhere
 from boostopt.oracles.examples import check_classes
 from boostopt.oracles.features import Features
 from boostopt.oracles.rows_oracle import RowsOracle
@@ -100,16 +98,15 @@ class BinnedStumps(RowsOracle):
         reflexive: bool = True,
         codes: str | os.PathLike[str] | None = None,
     ) -> None:
-        if is_collection(X):
-            if type(self) is not BinnedStumps:
-                raise ProblemError(
-                    f"BinnedStumps itself takes rows on a cluster; got {type(self).__name__}, which is another class. "
-                    "Compute X and y before."
-                )
-            self.__class__ = DistributedStumps  # as Path("") is a PosixPath
-            self.__init__(X, y, c, bins, reflexive, codes)
-            return
         path = self._checked(bins, reflexive, codes)
+        if is_collection(X):
+            if type(self) is BinnedStumps:
+                self.__class__ = DistributedStumps  # as Path("") is a PosixPath
+            check_elsewhere(self, "BinnedStumps")
+        self._take(X, y, c, path)
+
+    def _take(self, X: Any, y: Any, c: Any, path: Path | None) -> None:
+        """Make codes of the rows, in a file if one is named."""
         rows = Given(X, y, c)
         check_classes(rows.y)
         self._y, self._c, self._features = rows.y, rows.c, rows.features
@@ -212,7 +209,7 @@ class BinnedStumps(RowsOracle):
         return np.where(above, np.int8(stump.sign), np.int8(-stump.sign))
 
 
-class DistributedStumps(BinnedStumps):
+class DistributedStumps(Elsewhere, BinnedStumps):
     """`BinnedStumps` of a Dask collection: codes stay with the workers of the default client.
 
     Thresholds are those of the same rows in memory, and so is every run of looks, to the last bit. What is as long as
@@ -227,91 +224,24 @@ class DistributedStumps(BinnedStumps):
         Dask is not installed, or a file of codes is asked for.
     """
 
-    only_looks = True
-
-    def __init__(
-        self,
-        X: Any,
-        y: Any,
-        c: Any = None,
-        bins: int = BYTE,
-        reflexive: bool = True,
-        codes: str | os.PathLike[str] | None = None,
-    ) -> None:
-        if self._checked(bins, reflexive, codes) is not None:
+    def _take(self, X: Any, y: Any, c: Any, path: Path | None) -> None:
+        if path is not None:
             raise OptionError(
-                f"codes on a cluster stay in the memory of its workers; got codes={codes!r}. Leave it out."
+                f"codes on a cluster stay in the memory of its workers; got codes={str(path)!r}. Leave it out."
             )
-        try:
-            from boostopt.rows.on_dask import Blocks, RowsOnDask
-        except ModuleNotFoundError as missing:
-            raise OptionError(
-                f"rows on a cluster need Dask: {missing}. Install it: pip install 'boostopt[dask]'."
-            ) from missing
-        blocks = Blocks(X, y, c)
-        found: list[Census] = blocks.labels(census)
-        self._balance = sum(each.balance for each in found)
-        check_censuses(found)
+        placing = Placing(X, y, c)
+        blocks, found = placing.blocks, placing.count()
         before = accumulate((each.given for each in found), initial=0)
         counted = list(accumulate((each.n for each in found), initial=0))
         step, self._features = step_of(counted[-1]), blocks.features
-        small = [(b, -k % step, step, self._bins) for b, k in zip(before, counted, strict=False)]
-        some = [k for k, each in enumerate(found) if each.n]
-        blocks.chosen(some)
-        told: Sketch = blocks.folded(sketch, [small[k] for k in some], partial(merged, self._bins))
+        small = [(b, -k % step, step, self._bins) for b, k, each in zip(before, counted, found, strict=False) if each.n]
+        told: Sketch = blocks.folded(sketch, small, partial(merged, self._bins))
         self._cuts, self.complete = told.cuts(self._bins)
         coded = Coded.of(np.empty((self._features, 0), self._dtype), self._cuts)
         if len(coded.thresholds) == 0:
             raise ProblemError(f"a feature must vary; got {self._features} constant ones. There is nothing to cut.")
-        parts = blocks.parts(partial(coded_part, self._dtype), self._cuts)
-        self._rows = RowsOnDask(
-            blocks.client, parts, [found[k].n for k in some], sum(each.total for each in found), coded
-        )
-
-    @property
-    def N(self) -> int:
-        return self._rows.n
-
-    @property
-    def total(self) -> float:
-        return float(self._rows.total)
-
-    @property
-    def majority(self) -> int:
-        return 1 if self._balance >= 0 else -1
-
-    @property
-    def rows(self) -> Rows:
-        """The coded rows, on the cluster."""
-        return self._rows
+        self._placed(placing.rows(partial(coded_part, self._dtype), self._cuts, coded), placing.balance)
 
     @property
     def coded(self) -> Coded:
-        raise _looks_alone("all codes")
-
-    @property
-    def c(self) -> Float[Array, " N"]:
-        raise _looks_alone("multiplicities")
-
-    @property
-    def y(self) -> Int8[Array, " N"]:
-        raise _looks_alone("labels")
-
-    @property
-    def digest(self) -> str:
-        raise _looks_alone("a digest")
-
-    def best(self, query: Query) -> Answer:
-        raise _looks_alone("the best stump under given weights")
-
-    def margins_of(self, hypothesis: Hypothesis) -> Int8[Array, " N"]:
-        raise _looks_alone("the margins of a hypothesis")
-
-
-def _looks_alone(what: str) -> ProblemError:
-    """Return the error for a question whose answer is as long as the rows."""
-    return ProblemError(
-        "rows on a cluster serve looks alone, which boost makes for LPBoost, ERLPBoost and their kin where no option "
-        f"of steps is named; they were asked for {what}. For anything else take them into memory: "
-        "BinnedStumps(X.compute(), y.compute())."
-    )
+        raise self._refused("all codes")

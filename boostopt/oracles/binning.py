@@ -159,15 +159,25 @@ def census(y: Any, c: Any) -> Census:
     )
 
 
-def check_censuses(censuses: Sequence[Census]) -> None:
-    """Raise ProblemError unless labels are of one kind, both classes occur, and sums over all examples are exact."""
+def check_censuses(censuses: Sequence[Census], classes: bool = True) -> None:
+    """Raise ProblemError unless labels are of one kind, examples count, and sums over all of them are exact.
+
+    Parameters
+    ----------
+    censuses
+        Of all parts of the rows.
+    classes
+        Whether both classes must occur.
+    """
     n, total = sum(each.n for each in censuses), sum(each.total for each in censuses)
     signs(sorted(frozenset[int]().union(*(each.labels for each in censuses))))
-    if len(frozenset[int]().union(*(each.classes for each in censuses))) < 2:
+    if classes and len(frozenset[int]().union(*(each.classes for each in censuses))) < 2:
         raise ProblemError(
             f"both classes must occur among the examples that count; got {n} such examples of one class. There is "
             "nothing to tell apart."
         )
+    if not total:
+        raise ProblemError("at least one example must count; got none. Pass rows whose multiplicities are not all 0.")
     if total > MOST_EXAMPLES:
         raise ProblemError(
             f"expected at most {MOST_EXAMPLES} examples, with multiplicity; got {total}. Take a part of them."
@@ -221,8 +231,13 @@ def merged(bins: int, sketches: Sequence[Sketch]) -> Sketch:
 def coded_part(dtype: np.dtype[Any], cuts: Sequence[Float[Array, " _"]], X: Any, y: Any, c: Any) -> Part:
     """Return some rows as codes."""
     rows = Given(X, y, c)
+    return part_of(codes_in_memory(rows, cuts, dtype), rows)
+
+
+def part_of(codes: UInt[Array, "features n"], rows: Given) -> Part:
+    """Return codes of examples with their labels and multiplicities."""
     alone = bool((rows.c == 1.0).all())
-    return Part(codes_in_memory(rows, cuts, dtype), rows.y, None if alone else rows.c.astype(np.int64))
+    return Part(codes, rows.y, None if alone else rows.c.astype(np.int64))
 
 
 def codes_in_memory(rows: Given, cuts: Sequence[Float[Array, " _"]], dtype: np.dtype[Any]) -> UInt[Array, "features N"]:

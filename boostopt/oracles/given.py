@@ -12,13 +12,16 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import flag, number, optional, seed
-from boostopt.arrays import as_array
+from boostopt.arrays import as_array, is_collection
 from boostopt.errors import OptionError, ProblemError, shown, unknown_name
 from boostopt.margins import Margins
 from boostopt.oracles.base import Answer, Column, Hypothesis, Oracle, Query, State, as_stored
+from boostopt.oracles.elsewhere import Elsewhere, Placing, check_elsewhere
 from boostopt.oracles.examples import multiplicities
 from boostopt.oracles.features import Features, HypothesisOfFeatures
+from boostopt.oracles.sign_columns import cut_at_zero, signs_part
 from boostopt.oracles.weights import EPSILON, bound_unscaled, scaled_weights
+from boostopt.rows.kernels import Split
 from boostopt.shapes import Array, Float, Int, Num
 
 CHOICES = ("best", "weakest", "random", "largest_increase")
@@ -104,7 +107,9 @@ class GivenMargins(Oracle):
     Parameters
     ----------
     U
-        Margins u_nq = y_n h_q(x_n), shape (N, t), in [-1, 1]: an array, a sparse matrix or Margins.
+        Margins u_nq = y_n h_q(x_n), shape (N, t), in [-1, 1]: an array, a sparse matrix or Margins. A `dask.array` or a
+        `dask.dataframe` of -1 and 1 alone, votes of classifiers, stays on the cluster of the default client, where
+        columns are not chosen: see `DistributedMargins`.
     choose
         Which column is the answer: "best" has the largest edge, "weakest" the smallest one that reaches the
         guarantee, "random" is drawn uniformly, "largest_increase" raises the optimum of the program most. Or the
@@ -113,7 +118,9 @@ class GivenMargins(Oracle):
     guarantee
         An edge in [-1, 1] that some column reaches whatever the weights. It is checked in every call, up to rounding.
     c
-        Multiplicities of the examples, shape (N,), non-negative; examples with 0 are left out.
+        Multiplicities of the examples, shape (N,), non-negative; examples with 0 are left out. On a cluster whole
+        numbers up to 2^20: an array beside a `dask.array`, a series of a `dask.dataframe` or the name of one of its
+        columns, which then is no margin.
     reflexive
         Whether the negations of the columns belong to the class too.
     random_state
@@ -145,14 +152,23 @@ class GivenMargins(Oracle):
                 "Pass guarantee=g, an edge that some column reaches whatever the weights."
             )
         random_state, reflexive = seed("random_state", random_state), flag("reflexive", reflexive)
+        self.reflexive, self.guarantee = reflexive, guarantee
+        self._choice = choose if isinstance(choose, str) else "best"
+        self._seed, self._calls = random_state, 0
+        if is_collection(U):
+            _check_unasked(choose, guarantee)
+            if type(self) is GivenMargins:
+                self.__class__ = DistributedMargins  # as Path("") is a PosixPath
+            check_elsewhere(self, "GivenMargins")
+        self._take(U, c)
+        self._order = () if isinstance(choose, str) else _order(choose, self._t)
+
+    def _take(self, U: Any, c: Any) -> None:
+        """Take the margins of the examples that count."""
         margins = Margins(U)
         rows, self._c = multiplicities(c, margins.N)
         self._U = margins if len(rows) == margins.N else margins.take(rows)
-        self._choice = choose if isinstance(choose, str) else "best"
-        self._order = () if isinstance(choose, str) else _order(choose, margins.t)
-        self.guarantee = guarantee
-        self.reflexive = reflexive
-        self._seed, self._calls = random_state, 0
+        self._t = margins.t
 
     @property
     def N(self) -> int:
@@ -258,7 +274,7 @@ class GivenMargins(Oracle):
         negations = " and their negations" if self.reflexive else ""
         chosen = "in a given order, then the best" if self._order else self._choice.replace("_", " ")
         promise = "" if self.guarantee is None else f", edge {self.guarantee:g} guaranteed"
-        return f"{self._U.t} given columns{negations}, {chosen}{promise}"
+        return f"{self._t} given columns{negations}, {chosen}{promise}"
 
     @property
     def digest(self) -> str:
@@ -276,6 +292,47 @@ class GivenMargins(Oracle):
 
     def restore(self, state: State) -> None:
         self._calls = int(state["calls"])
+
+
+class DistributedMargins(Elsewhere, GivenMargins):
+    """`GivenMargins` of a Dask collection of -1 and 1: codes stay with the workers of the default client.
+
+    Looks are all that it serves; a run of them is, to the last bit, that over the same rows wherever they are.
+
+    Raises
+    ------
+    ProblemError
+        There is no client; U holds other margins than -1 and 1, or has chunks of unknown sizes; c does not go with U,
+        or holds other than whole numbers.
+    OptionError
+        Dask is not installed, or an option tells how the oracle is to answer.
+    """
+
+    def _take(self, U: Any, c: Any) -> None:
+        placing = Placing(U, None, c, name="U", labelled=False)
+        placing.count(classes=False)
+        self._t = placing.blocks.features
+        self._placed(cut_at_zero(placing, self._t, signs_part, "U"), placing.balance)
+
+    @property
+    def y(self) -> None:
+        return None
+
+    def hypothesis(self, split: Split) -> Given:
+        return Given(split.feature, split.sign)
+
+
+def _check_unasked(choose: npt.ArrayLike, guarantee: float | None) -> None:
+    """Raise OptionError for options that say how an oracle answers, where it is not asked."""
+    for name, value, left_out in (
+        ("choose", choose, isinstance(choose, str) and choose == "best"),
+        ("guarantee", guarantee, guarantee is None),
+    ):
+        if not left_out:
+            raise OptionError(
+                f"{name} says how the oracle answers, and rows on a cluster are looked at without asking it; got "
+                f"{shown(value)}. Leave it out, or take the margins into memory: U.compute()."
+            )
 
 
 def _order(choose: npt.ArrayLike, t: int) -> tuple[int, ...]:

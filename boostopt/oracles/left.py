@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from boostopt.errors import ProblemError
-from boostopt.oracles.base import Answer, Hypothesis, Query
-from boostopt.oracles.rows_oracle import RowsOracle
+from boostopt.oracles.elsewhere import Elsewhere
 from boostopt.rows.kernels import Split
-from boostopt.rows.rows import Rows
-from boostopt.shapes import Array, Float
 
 
-class Left(RowsOracle):
+class Left(Elsewhere):
     """What is left of an oracle of rows on a cluster where a run is told elsewhere: the class in words, and sizes."""
-
-    only_looks = True
 
     def __init__(self, words: str, N: int, total: float, majority: int, reflexive: bool) -> None:
         self._words, self._N, self._total, self._majority, self.reflexive = words, N, total, majority, reflexive
@@ -34,29 +31,14 @@ class Left(RowsOracle):
         return self._majority
 
     @property
-    def c(self) -> Float[Array, " N"]:
+    def rows(self) -> NoReturn:
         raise gone()
 
-    @property
-    def y(self) -> Float[Array, " N"]:
+    def hypothesis(self, split: Split) -> NoReturn:
         raise gone()
 
-    @property
-    def digest(self) -> str:
-        raise gone()
-
-    @property
-    def rows(self) -> Rows:
-        raise gone()
-
-    def best(self, query: Query) -> Answer:
-        raise gone()
-
-    def hypothesis(self, split: Split) -> Hypothesis:
-        raise gone()
-
-    def margins_of(self, hypothesis: Hypothesis) -> Float[Array, " N"]:
-        raise gone()
+    def _refused(self, what: str) -> ProblemError:
+        return gone()
 
 
 def gone() -> ProblemError:

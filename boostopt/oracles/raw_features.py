@@ -12,12 +12,16 @@ import numpy.typing as npt
 import scipy.sparse
 
 from boostopt.arguments import flag
+from boostopt.arrays import is_collection
 from boostopt.errors import ProblemError
 from boostopt.oracles.base import Answer, Column, Hypothesis, Query, State, as_stored
+from boostopt.oracles.elsewhere import Elsewhere, Placing, check_elsewhere
 from boostopt.oracles.examples import OracleOfExamples, labelled
 from boostopt.oracles.features import Features, HypothesisOfFeatures
 from boostopt.oracles.ranking import leading
+from boostopt.oracles.sign_columns import cut_at_zero, signs_part
 from boostopt.oracles.weights import EPSILON, bound_unscaled, scaled_weights
+from boostopt.rows.kernels import Split
 from boostopt.shapes import Array, Float
 
 
@@ -87,11 +91,14 @@ class RawFeatures(OracleOfExamples):
     Parameters
     ----------
     X
-        Features, shape (N, features), finite: an array, or a scipy sparse matrix, which is never made dense.
+        Features, shape (N, features), finite: an array, or a scipy sparse matrix, which is never made dense. A
+        `dask.array` or a `dask.dataframe` of -1 and 1 alone stays on the cluster of the default client, see
+        `DistributedFeatures`.
     y
-        Labels, shape (N,): -1 and 1, or 0 and 1; both must occur.
+        Labels, shape (N,): -1 and 1, or 0 and 1; both must occur. On a cluster as `BinnedStumps` takes them.
     c
-        Multiplicities, shape (N,), non-negative, 1 by default. Examples with 0 are left out.
+        Multiplicities, shape (N,), non-negative, 1 by default. Examples with 0 are left out. On a cluster as
+        `BinnedStumps` takes them.
     reflexive
         Whether the negated features belong to the class as well.
 
@@ -103,6 +110,14 @@ class RawFeatures(OracleOfExamples):
 
     def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None, reflexive: bool = True) -> None:
         self.reflexive = flag("reflexive", reflexive)
+        if is_collection(X):
+            if type(self) is RawFeatures:
+                self.__class__ = DistributedFeatures  # as Path("") is a PosixPath
+            check_elsewhere(self, "RawFeatures")
+        self._take(X, y, c)
+
+    def _take(self, X: Any, y: Any, c: Any) -> None:
+        """Take the examples that count, and find the scales."""
         self._examples = labelled(X, y, c)
         features = self._examples.X
         sparse = scipy.sparse.issparse(features)
@@ -174,3 +189,31 @@ class RawFeatures(OracleOfExamples):
         here = slice(self._transposed.indptr[feature], self._transposed.indptr[feature + 1])
         values[self._transposed.indices[here]] = self._transposed.data[here]
         return values
+
+
+class DistributedFeatures(Elsewhere, RawFeatures):
+    """`RawFeatures` of a Dask collection of -1 and 1: codes stay with the workers of the default client.
+
+    Looks are all that it serves; a run of them is, to the last bit, that over the same rows wherever they are.
+
+    Raises
+    ------
+    ProblemError
+        There is no client; X holds other features than -1 and 1, or has chunks of unknown sizes; y or c do not go with
+        X; labels or multiplicities are none, or these are no whole numbers.
+    OptionError
+        Dask is not installed.
+    """
+
+    def _take(self, X: Any, y: Any, c: Any) -> None:
+        placing = Placing(X, y, c)
+        placing.count()
+        self._features = placing.blocks.features
+        self._placed(cut_at_zero(placing, self._features, signs_part, "X"), placing.balance)
+
+    def hypothesis(self, split: Split) -> Feature:
+        return Feature(split.feature, 1.0, split.sign, self._features)
+
+    def check_features(self, X: Any) -> None:
+        """Raise ProblemError unless X has as many features, all finite."""
+        (X if isinstance(X, Features) else Features(X)).checked(self._features)

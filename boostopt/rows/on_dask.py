@@ -121,6 +121,17 @@ class RowsOnDask(Rows):
 class Blocks:
     """A collection cut into blocks of whole rows.
 
+    Parameters
+    ----------
+    X, y, c
+        Features, labels and multiplicities.
+    name
+        What X is called.
+    labelled
+        Whether rows have labels; else these are 1 throughout.
+    framed
+        Whether features of a data frame are handed on as one, and not as an array.
+
     Attributes
     ----------
     client
@@ -131,9 +142,12 @@ class Blocks:
         Number of features.
     """
 
-    def __init__(self, X: Any, y: Any, c: Any) -> None:
+    def __init__(self, X: Any, y: Any, c: Any, name: str = "X", labelled: bool = True, framed: bool = False) -> None:
         self.client = _client()
-        self.blocks, self.features = _of_array(X, y, c) if isinstance(X, da.Array) else _of_frame(X, y, c)
+        if isinstance(X, da.Array):
+            self.blocks, self.features = _of_array(name, X, y, c, labelled)
+        else:
+            self.blocks, self.features = _of_frame(name, X, y, c, labelled, framed)
 
     def labels(self, task: Callable[..., Any]) -> list[Any]:
         """Return what a task says of labels and multiplicities of each block."""
@@ -240,33 +254,36 @@ def _wait(futures: Sequence[Future]) -> None:
             future.result()
 
 
-def _of_array(X: Any, y: Any, c: Any) -> tuple[list[tuple[Any, Any, Any]], int]:
+def _of_array(name: str, X: Any, y: Any, c: Any, labelled: bool) -> tuple[list[tuple[Any, Any, Any]], int]:
     """Return the blocks of an array, and the number of features."""
     if X.ndim != 2 or 0 in X.shape:
-        raise ProblemError(f"X must have shape (N, features), not empty; got {X.shape}. Pass a row for each example.")
+        raise ProblemError(
+            f"{name} must have shape (N, features), not empty; got {X.shape}. Pass a row for each example."
+        )
     if any(np.isnan(size) for chunks in X.chunks for size in chunks):
         raise ProblemError(
-            f"X must have chunks of known sizes; got shape {X.shape}. Call X.compute_chunk_sizes() before, or pass the "
-            "data frame that X was made of."
+            f"{name} must have chunks of known sizes; got shape {X.shape}. Call {name}.compute_chunk_sizes() before, "
+            "or pass the data frame that it was made of."
         )
     X = X.rechunk({1: -1})  # pyright: ignore[reportConstantRedefinition]
-    labels = _beside("y", y, X)
-    copies = [None] * len(labels) if c is None else _beside("c", c, X)
+    rows: Any = (X.chunks[0],)
+    labels = _beside(name, "y", y if labelled else da.ones(X.shape[:1], dtype=np.int8, chunks=rows), X)
+    copies = [None] * len(labels) if c is None else _beside(name, "c", c, X)
     return list(zip(X.to_delayed().ravel(), labels, copies, strict=True)), int(X.shape[1])
 
 
-def _beside(name: str, values: Any, X: Any) -> list[Any]:
+def _beside(features: str, name: str, values: Any, X: Any) -> list[Any]:
     """Return one number for each row, in the blocks of the rows."""
     if not isinstance(values, da.Array):
         if is_dask_collection(values):
             raise ProblemError(
-                f"{name} must be an array where X is a dask.array; got {type(values).__name__}. Pass "
+                f"{name} must be an array where {features} is a dask.array; got {type(values).__name__}. Pass "
                 f"{name}.to_dask_array(lengths=True)."
             )
         values = None if values is None else as_array(name, values)
     if values is None or values.shape != X.shape[:1]:
         raise ProblemError(
-            f"X must have shape (N, features) and {name} shape (N,); got {X.shape} and "
+            f"{features} must have shape (N, features) and {name} shape (N,); got {X.shape} and "
             f"{shown(values) if values is None else values.shape}. Pass one number for each row, in chunks of known "
             "sizes."
         )
@@ -275,25 +292,27 @@ def _beside(name: str, values: Any, X: Any) -> list[Any]:
     return array.to_delayed().tolist()
 
 
-def _of_frame(X: Any, y: Any, c: Any) -> tuple[list[tuple[Any, Any, Any]], int]:
+def _of_frame(
+    name: str, X: Any, y: Any, c: Any, labelled: bool, framed: bool
+) -> tuple[list[tuple[Any, Any, Any]], int]:
     """Return the partitions of a data frame, and the number of features."""
     import dask.dataframe as dd
 
     if not isinstance(X, dd.DataFrame):
         raise ProblemError(
-            f"X must be a dask.array or a dask.dataframe; got {type(X).__name__}. Make one of it, or compute it."
+            f"{name} must be a dask.array or a dask.dataframe; got {type(X).__name__}. Make one of it, or compute it."
         )
     given, chosen = list(X.columns), dict[str, Any]()
-    for name, values in (("y", y), ("c", c)):
-        if isinstance(values, dd.Series):
-            chosen[name] = next(new for k in count() if (new := f"{name}{k}") not in X.columns)
-            X = X.assign(**{chosen[name]: values})  # pyright: ignore[reportConstantRedefinition]
+    for its, values in (("y", y if labelled else 1), ("c", c)):
+        if isinstance(values, dd.Series) or (its == "y" and not labelled):
+            chosen[its] = next(new for k in count() if (new := f"{its}{k}") not in X.columns)
+            X = X.assign(**{chosen[its]: values})  # pyright: ignore[reportConstantRedefinition]
         elif isinstance(values, str) and values in given:
-            chosen[name] = values
-        elif name == "y" or values is not None:
+            chosen[its] = values
+        elif its == "y" or values is not None:
             raise ProblemError(
-                f"{name} must be a series of the data frame X, or the name of one of its columns; got {shown(values)}. "
-                f"X has the columns {listed_briefly(list(map(str, given)))}."
+                f"{its} must be a series of the data frame {name}, or the name of one of its columns; got "
+                f"{shown(values)}. {name} has the columns {listed_briefly(list(map(str, given)))}."
             )
     columns = list(X.columns)
     places = {name: columns.index(column) for name, column in chosen.items()}
@@ -302,12 +321,16 @@ def _of_frame(X: Any, y: Any, c: Any) -> tuple[list[tuple[Any, Any, Any]], int]:
     # Asked for its partitions once: two parts of one frame may be cut differently when they are optimized.
     return [
         (
-            delayed(partial(_columns, features), pure=False)(part),
+            delayed(partial(_frame_of if framed else _columns, features), pure=False)(part),
             delayed(label, pure=False)(part),
             None if copies is None else delayed(copies, pure=False)(part),
         )
         for part in X.to_delayed()
     ], len(features)
+
+
+def _frame_of(places: Any, frame: Any) -> Any:
+    return frame.iloc[:, places]
 
 
 def _columns(places: Any, frame: Any) -> Array:

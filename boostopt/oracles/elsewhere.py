@@ -1,0 +1,155 @@
+"""Oracles of rows on a cluster: sums over the rows are told, and what is as long as they are is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from boostopt.errors import OptionError, ProblemError
+from boostopt.oracles.base import Hypothesis, Oracle, Query
+from boostopt.oracles.binning import Census, census, check_censuses
+from boostopt.oracles.rows_oracle import RowsOracle
+from boostopt.rows.coding import Coded
+from boostopt.rows.rows import Rows
+
+
+class Elsewhere(RowsOracle):
+    """An oracle of rows on a cluster: looks are all that it serves."""
+
+    only_looks = True
+
+    _rows: Rows
+    _balance: int
+
+    def _placed(self, rows: Rows, balance: int) -> None:
+        """Take coded rows, and the number of examples of class 1 less those of class -1, with multiplicity."""
+        self._rows, self._balance = rows, balance
+
+    @property
+    def N(self) -> int:
+        return self._rows.n
+
+    @property
+    def total(self) -> float:
+        return float(self._rows.total)
+
+    @property
+    def majority(self) -> int:
+        return 1 if self._balance >= 0 else -1
+
+    @property
+    def rows(self) -> Rows:
+        """The coded rows, on the cluster."""
+        return self._rows
+
+    @property
+    def c(self) -> NoReturn:
+        raise self._refused("multiplicities")
+
+    @property
+    def y(self) -> Any:
+        raise self._refused("labels")
+
+    @property
+    def digest(self) -> NoReturn:
+        raise self._refused("a digest")
+
+    def best(self, query: Query) -> NoReturn:
+        """Raise ProblemError: weights of the examples are as long as the rows."""
+        raise self._refused("the best hypothesis under given weights")
+
+    def margins_of(self, hypothesis: Hypothesis) -> NoReturn:
+        """Raise ProblemError: margins are as long as the rows."""
+        raise self._refused("the margins of a hypothesis")
+
+    def _refused(self, what: str) -> ProblemError:
+        """Return the error for a question whose answer is as long as the rows."""
+        return looks_alone(what)
+
+
+def looks_alone(what: str) -> ProblemError:
+    """Return the error for what rows on a cluster do not tell."""
+    return ProblemError(
+        "rows on a cluster serve looks alone, which boost makes for LPBoost, ERLPBoost and their kin where no option "
+        f"of steps is named; they were asked for {what}. For anything else take them into memory: X.compute(), "
+        "y.compute()."
+    )
+
+
+def check_elsewhere(oracle: Oracle, kind: str) -> None:
+    """Raise ProblemError unless an oracle has been made one of rows on a cluster: other classes have no such one."""
+    if not isinstance(oracle, Elsewhere):
+        raise ProblemError(
+            f"{kind} itself takes rows on a cluster; got {type(oracle).__name__}, which is another class. Compute the "
+            "collections before."
+        )
+
+
+class Placing:
+    """A collection whose rows become codes where they are.
+
+    Parameters
+    ----------
+    X, y, c
+        Features, labels and multiplicities.
+    **how
+        How the collection is cut: see `Blocks`.
+
+    Attributes
+    ----------
+    blocks
+        Those of the collection; once they are counted, those that hold rows that count.
+    counted
+        What labels and multiplicities of each block tell, of those without such rows, too.
+
+    Raises
+    ------
+    ProblemError
+        There is no client; chunks of X have unknown sizes; y or c do not go with X.
+    OptionError
+        Dask is not installed.
+    """
+
+    def __init__(self, X: Any, y: Any, c: Any, **how: Any) -> None:
+        try:
+            from boostopt.rows.on_dask import Blocks
+        except ModuleNotFoundError as missing:
+            raise OptionError(
+                f"rows on a cluster need Dask: {missing}. Install it: pip install 'boostopt[dask]'."
+            ) from missing
+        self.blocks, self.counted = Blocks(X, y, c, **how), list[Census]()
+
+    def count(self, task: Callable[..., Census] = census, classes: bool = True) -> list[Census]:
+        """Count labels and multiplicities by a task, and leave out the blocks without rows that count.
+
+        Raises
+        ------
+        ProblemError
+            Labels or multiplicities are none; one class only, where there are to be two; too many examples or none.
+        """
+        self.counted = self.blocks.labels(task)
+        check_censuses(self.counted, classes)
+        self.blocks.chosen([k for k, each in enumerate(self.counted) if each.n])
+        return self.counted
+
+    @property
+    def balance(self) -> int:
+        """Number of examples of class 1 less those of class -1, with multiplicity."""
+        return sum(each.balance for each in self.counted)
+
+    def rows(self, task: Callable[..., Any], large: Any, coded: Coded) -> Rows:
+        """Return the rows.
+
+        Parameters
+        ----------
+        task
+            What makes a part of something large and of features, labels and multiplicities of a block.
+        large
+            What is sent to the cluster once.
+        coded
+            The thresholds; codes of no row.
+        """
+        from boostopt.rows.on_dask import RowsOnDask
+
+        parts, sizes = self.blocks.parts(task, large), [each.n for each in self.counted if each.n]
+        return RowsOnDask(self.blocks.client, parts, sizes, sum(each.total for each in self.counted), coded)

@@ -1,0 +1,244 @@
+"""Members of an ensemble weighed on a Dask cluster: as on the same rows in memory."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed")
+import dask.array as da
+import dask.dataframe as dd
+import pandas as pd
+import typechecker
+from distributed import Client, LocalCluster
+from ensemble_examples import ENSEMBLES, STUMP, fresh
+from sklearn.compose import ColumnTransformer
+from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from boostopt import boost, get_formulation, list_formulations
+from boostopt.boosting.run import Run
+from boostopt.classifiers.reweighting_there import DistributedMembers, DistributedReweighted
+from boostopt.ensembles import Reweighted, members_of, reweight
+from boostopt.errors import OptionError, ProblemError
+from boostopt.oracles import DecisionStumps
+from boostopt.rows.coding import Coded
+from boostopt.rows.rows import Rows
+
+pytestmark = pytest.mark.thorough
+
+from_array: Any = da.from_array
+from_pandas: Any = dd.from_pandas
+
+N = 600
+RNG = np.random.default_rng(5)
+X = np.round(RNG.normal(size=(N, 4)), 1)
+SIGNS = np.where(X[:, 0] + X[:, 1] + RNG.normal(size=N) > 0, 1, -1)
+Y = np.where(SIGNS > 0, "yes", "no")
+C = RNG.integers(0, 3, N)
+NU = 0.3 * N
+NAMES = ["a", "b", "c", "d"]
+
+FOREST = RandomForestClassifier(15, max_depth=3, random_state=0).fit(X[:300], Y[:300])
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    how: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": None}
+    with LocalCluster(n_workers=2, processes=False, **how) as cluster, Client(cluster) as client:
+        yield client
+
+
+def array(values: np.ndarray = X, parts: int = 4) -> Any:
+    return from_array(values, chunks=(-(-len(values) // parts), 3)[: values.ndim])
+
+
+def frame(parts: int = 4) -> Any:
+    return from_pandas(pd.DataFrame(X, columns=NAMES).assign(label=Y, copies=C), npartitions=parts)
+
+
+def there(ensemble: Any, *examples: Any, **how: Any) -> DistributedReweighted:
+    found = reweight(ensemble, *examples, **{"formulation": "lpboost", "nu": NU, "tol": 0.01, **how})
+    assert isinstance(found, DistributedReweighted)
+    return found
+
+
+def here(ensemble: Any, features: Any, y: Any, nu: float = NU, **how: Any) -> Reweighted:
+    found = reweight(ensemble, features, y, "lpboost", nu=nu, **how)
+    assert isinstance(found, Reweighted)
+    return found
+
+
+def looked(ensemble: Any, features: Any, signs: np.ndarray, nu: float, epsilon: float, reflexive: bool = False) -> Run:
+    """The run of looks at the same votes in this process."""
+    members = members_of(ensemble)
+    U = members.margins(features, signs.astype(np.int8), np.arange(len(signs))).to_array()
+    coded = Coded.of((U.T > 0).astype(np.uint8), [np.zeros(1)] * members.t)
+    rows = Rows.of(coded, np.ones(len(U), np.int8), np.ones(len(U)))
+    return boost("lpboost", DistributedMembers(rows, 1, members.t, reflexive), nu=nu, epsilon=epsilon)
+
+
+def equal(one: DistributedReweighted, other: DistributedReweighted) -> bool:
+    own, its = one.certificate, other.certificate
+    return np.array_equal(one.w, other.w) and (own.lower, own.upper, one.soft_margin_before) == (
+        its.lower,
+        its.upper,
+        other.soft_margin_before,
+    )
+
+
+def overlap(found: DistributedReweighted, twin: Reweighted, tol: float = 0.01) -> bool:
+    """Whether what was found on a cluster and in memory can both be true, and is as near as asked for."""
+    own, its = found.certificate, twin.soft_margin_certificate
+    assert found.soft_margin == own.lower and found.loss <= tol
+    assert 0.0 <= twin.soft_margin_before - found.soft_margin_before + 1e-12 <= 1e-6
+    return own.lower <= its.upper and its.lower <= own.upper and found.soft_margin_before <= own.upper
+
+
+def test_a_forest_of_fifty_trees_is_weighed_by_twenty_thousand_rows(client: Any) -> None:
+    made: Any = make_classification(20_000, 10, n_informative=5, flip_y=0.1, random_state=0)
+    features, labels = made
+    forest = RandomForestClassifier(50, max_depth=5, random_state=0).fit(features[:2000], labels[:2000])
+    how: dict[str, Any] = {"nu": 2000.0, "tol": None}  # 0.001, which is the default
+    found = there(forest, array(features, 5), labels, **how)
+    twin = here(forest, features, labels, 2000.0)
+    assert overlap(found, twin, 1e-3) and found.soft_margin > found.soft_margin_before + 0.1
+    run = looked(forest, features, 2 * labels - 1, 2000.0, 1e-3)
+    assert np.array_equal(found.run.w, run.w) and list(found.run.hypotheses) == list(run.hypotheses)
+    assert (found.certificate.lower, found.certificate.upper) == (
+        run.class_certificate.lower,
+        run.class_certificate.upper,
+    )
+    for parts in (1, 2):
+        assert equal(there(forest, array(features, parts), array(labels, parts + 1), **how), found)
+    assert found.w.sum() == 1.0 and (found.w >= 0).all() and found.kept <= len(found.members) == 50
+    U = twin.U.to_array() @ found.w
+    assert np.sort(U)[:2000].mean() == pytest.approx(found.soft_margin, abs=1e-12)
+    assert np.array_equal(found.predict(array(features)).compute(), found.predict(features))
+
+
+@pytest.mark.parametrize("kind", sorted(set(ENSEMBLES) - {"gradient boosting"}))
+def test_any_ensemble_of_votes(kind: str, client: Any) -> None:
+    ensemble = fresh(ENSEMBLES[kind]).fit(X, Y)
+    assert overlap(there(ensemble, array(), Y), here(ensemble, X, Y))
+
+
+@pytest.mark.parametrize("page", ["lpboost", "erlpboost", "binary_erlpboost"])
+def test_formulations_that_looks_serve(page: str, client: Any) -> None:
+    found = there(FOREST, array(), Y, formulation=page)
+    assert overlap(found, here(FOREST, X, Y)) and page in repr(found) and found.nu == NU
+
+
+@pytest.mark.parametrize("how", [{"reflexive": True}, {"two_sided": True}])
+def test_members_may_have_negative_weights(how: dict[str, Any], client: Any) -> None:
+    models = [STUMP.fit(X[k::7], np.where(SIGNS[k::7] > 0, "no", "yes")) for k in range(1)] + list(
+        fresh(ENSEMBLES["adaboost"]).fit(X, Y).estimators_
+    )
+    found, twin = there(models, array(), Y, **how), here(models, X, Y, reflexive=True)
+    assert overlap(found, twin) and (found.w < 0).any() and np.abs(found.w).sum() <= 1.0
+
+
+def test_examples_of_a_data_frame_are_named(client: Any) -> None:
+    table = pd.DataFrame(X, columns=NAMES)
+    chosen = ColumnTransformer([("scaled", StandardScaler(), ["b", "a"])])
+    pipeline = make_pipeline(chosen, RandomForestClassifier(9, max_depth=2, random_state=0)).fit(table, Y)
+    found = there(pipeline, frame(), "label", sample_weight="copies", nu=0.3 * C.sum())
+    twin = here(pipeline, table, Y, 0.3 * C.sum(), sample_weight=C)
+    assert overlap(found, twin) and found.majority == twin.majority
+    features = frame(2)[NAMES]
+    assert equal(
+        there(pipeline, features, frame(2)["label"], sample_weight=frame(2)["copies"], nu=0.3 * C.sum()), found
+    )
+    lazy = found.predict(features)
+    assert isinstance(lazy, dd.Series) and lazy.compute().tolist() == found.predict(table).tolist()
+
+
+def test_a_run_knows_no_labels_and_takes_those_that_there_are(client: Any) -> None:
+    run = boost("erlpboost", DecisionStumps(X[:200], SIGNS[:200]), nu=60, epsilon=0.1)
+    found, twin = there(run, array(), array(Y)), here(run, X, Y)
+    assert overlap(found, twin) and overlap(there(run, array(), SIGNS), twin)
+    assert set(found.predict(X).tolist()) == {"no", "yes"}
+
+
+def test_it_is_a_plain_local_object_that_predicts_collections(client: Any) -> None:
+    found, twin = there(FOREST, array(), Y), here(FOREST, X, Y)
+    again = pickle.loads(pickle.dumps(found))
+    assert equal(again, found) and repr(again) == repr(found) and again.predict(X).tolist() == found.predict(X).tolist()
+    assert "members" in found._repr_html_() and "lpboost" in repr(found)  # pyright: ignore[reportPrivateUsage]
+    for one in (found, twin):
+        f, labels = one.decision_function(array()), one.predict(array(), at_zero="positive")
+        assert isinstance(f, da.Array) and np.array_equal(f.compute(), one.decision_function(X))
+        assert np.array_equal(labels.compute(), one.predict(X, at_zero="positive"))
+    for ask in (
+        lambda: found.solution,
+        lambda: found.program,
+        lambda: found.goal,
+        lambda: found.U,
+        lambda: found.margins,
+        lambda: found.thinned(3),
+    ):
+        with pytest.raises(ProblemError, match=r"serve looks alone.*take them into memory"):
+            ask()
+    with pytest.raises(ProblemError, match="stored without its rows"):
+        _ = again.certificate.d
+
+
+WHOLE = [name for name in list_formulations() if get_formulation(name).columns is None]
+
+
+@pytest.mark.parametrize("page", sorted(set(WHOLE) - {"lpboost", "erlpboost", "binary_erlpboost"}))
+def test_every_other_formulation_is_refused_or_certified(page: str, client: Any) -> None:
+    given = {"nu": NU, "gamma": 0.2, "rho": 0.1, "r": 0.3, "C": 1.0 / NU}
+    numbers: dict[str, Any] = {
+        key: given[key] for key, known in get_formulation(page).parameters.items() if known.required
+    }
+    try:
+        found = reweight(FOREST, array(), Y, page, tol=0.01, **numbers)
+    except OptionError as refusal:
+        assert "by looks, which serve LPBoost, ERLPBoost and their kin" in str(refusal) and page in str(refusal)
+    else:
+        twin = reweight(FOREST, X, Y, page, **numbers)
+        assert isinstance(found, DistributedReweighted) and isinstance(twin, Reweighted) and overlap(found, twin)
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "values": (lambda: there(FOREST, array(), Y, values="predict_proba"), OptionError, "values is for rows in memory"),
+    "backend": (lambda: there(FOREST, array(), Y, backend="highs"), OptionError, "backend is for rows in memory"),
+    "d0": (lambda: there(FOREST, array(), Y, d0=np.ones(N)), OptionError, "d0 is for rows in memory"),
+    "tol": (lambda: there(FOREST, array(), Y, tol=1e-6), OptionError, "tol must be at least 1e-05.*got 1e-06"),
+    "eta": (lambda: there(FOREST, array(), Y, formulation="erlpboost", eta=1e6), OptionError, "leave out eta"),
+    "nu": (lambda: there(FOREST, array(), Y, nu=2.0 * N), ProblemError, "nu must lie in"),
+    "no votes": (
+        lambda: there(fresh(ENSEMBLES["gradient boosting"]).fit(X, Y), array(), Y),
+        ProblemError,
+        "on a cluster members must vote, by -1 or 1; .* has a value of size 0.*Pass an ensemble of classifiers",
+    ),
+    "a label": (
+        lambda: there(FOREST, array(), np.where(C == 2, "perhaps", Y)),
+        ProblemError,
+        "labels that the ensemble was fitted to, 'no' and 'yes'; got 'perhaps'",
+    ),
+    "one class": (lambda: there(FOREST, array(), np.full(N, "no")), ProblemError, "examples of one class"),
+    "lengths": (lambda: there(FOREST, array(), Y[:100]), ProblemError, "y shape"),
+    "shares": (lambda: there(FOREST, array(), Y, sample_weight=C + 0.5), ProblemError, "whole numbers from 0"),
+    "features": (lambda: there(FOREST, array()[:, :3], Y), ProblemError, "does not take X"),
+    "names": (
+        lambda: there(RandomForestClassifier(3).fit(pd.DataFrame(X, columns=NAMES), Y), frame(), "label"),
+        ProblemError,
+        "X must have the 4 features that the ensemble was fitted to",
+    ),
+    "chunks": (lambda: there(FOREST, array()[array()[:, 0] > 0], Y), ProblemError, "chunks of known sizes"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_refused_is_named(what: str, client: Any) -> None:
+    make, error, message = REFUSED[what]
+    with typechecker.unchecked(), pytest.raises(error, match=message):
+        make()

@@ -1,0 +1,212 @@
+"""Margins and features of -1 and 1 on a Dask cluster: the same run as of the same rows here, to the last bit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("distributed")
+import dask.array as da
+import dask.dataframe as dd
+import pandas as pd
+import typechecker
+from distributed import Client, LocalCluster
+
+from boostopt import boost
+from boostopt.boosting.run import Run
+from boostopt.classifiers.reweighting_there import DistributedMembers
+from boostopt.errors import OptionError, ProblemError
+from boostopt.oracles import BinnedStumps, GivenMargins, Oracle, Query, RawFeatures
+from boostopt.oracles.elsewhere import Elsewhere
+from boostopt.oracles.given import DistributedMargins, Given
+from boostopt.oracles.raw_features import DistributedFeatures, Feature
+from boostopt.rows.coding import Coded
+from boostopt.rows.rows import Rows
+
+pytestmark = pytest.mark.thorough
+
+from_array: Any = da.from_array
+from_pandas: Any = dd.from_pandas
+
+N, T = 600, 12
+RNG = np.random.default_rng(8)
+Y = RNG.choice([-1, 1], N)
+H = np.where(RNG.random((N, T)) < np.linspace(0.5, 0.7, T), Y[:, np.newaxis], -Y[:, np.newaxis])
+U = H * Y[:, np.newaxis]
+U[:, 3], U[:, 4] = 1, -1
+U[:400, 3] = -1
+C = RNG.integers(0, 4, N)
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Any]:
+    how: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": None}
+    with LocalCluster(n_workers=2, processes=False, **how) as cluster, Client(cluster) as client:
+        yield client
+
+
+def array(values: np.ndarray = U, parts: int = 4) -> Any:
+    return from_array(values, chunks=(-(-N // parts), 5)[: values.ndim])
+
+
+def frame(values: np.ndarray = U, parts: int = 4) -> Any:
+    columns = {f"h{q}": values[:, q] for q in range(values.shape[1])}
+    return from_pandas(pd.DataFrame({**columns, "copies": C, "label": Y}), npartitions=parts)
+
+
+def here(c: np.ndarray, reflexive: bool = False) -> Oracle:
+    """The same rows in this process."""
+    counting = c > 0
+    coded = Coded.of((U[counting].T > 0).astype(np.uint8), [np.zeros(1)] * T)
+    rows = Rows.of(coded, np.ones(counting.sum(), np.int8), c[counting].astype(float))
+    return DistributedMembers(rows, 1, T, reflexive)
+
+
+def boosted(oracle: Oracle, page: str = "erlpboost") -> Run:
+    return boost(page, oracle, nu=0.3 * oracle.total, epsilon=0.02)
+
+
+def same(one: Run, other: Run) -> bool:
+    own, its = one.class_certificate, other.class_certificate
+    return (
+        np.array_equal(one.w, other.w)
+        and (own.lower, own.upper) == (its.lower, its.upper)
+        and np.array_equal(np.asarray(own.d), np.asarray(its.d))
+    )
+
+
+@pytest.mark.parametrize("reflexive", [False, True])
+@pytest.mark.parametrize("page", ["erlpboost", "lpboost", "binary_erlpboost"])
+def test_margins_are_boosted_where_they_are(page: str, reflexive: bool, client: Any) -> None:
+    ones = np.ones(N, int)
+    twin, steps = boosted(here(ones, reflexive), page), boosted(GivenMargins(U, reflexive=reflexive), page)
+    for parts in (1, 2, 5):
+        for collection in (array(parts=parts), frame(parts=parts).drop(columns=["copies", "label"])):
+            oracle = GivenMargins(collection, reflexive=reflexive)
+            assert isinstance(oracle, DistributedMargins) and (oracle.N, oracle.total, oracle.majority) == (N, N, 1)
+            run = boosted(oracle, page)
+            assert same(run, twin) and list(run.hypotheses) == list(twin.hypotheses)
+    assert run.class_certificate.lower <= steps.class_certificate.upper
+    assert steps.class_certificate.lower <= run.class_certificate.upper
+    assert run.oracle == steps.oracle and all(isinstance(h, Given) for h in run.hypotheses)
+    assert np.array_equal(run.decision_function(H), twin.decision_function(H))
+
+
+def test_multiplicities_are_named_or_stand_beside_the_margins(client: Any) -> None:
+    twin = boosted(here(C))
+    table = frame().drop(columns="label")
+    for oracle in (
+        GivenMargins(table, c="copies"),  # pyright: ignore[reportArgumentType]
+        GivenMargins(table.drop(columns="copies"), c=table["copies"]),
+        GivenMargins(array(), c=C),
+        GivenMargins(array(parts=3), c=from_array(C, chunks=50)),
+    ):
+        assert same(boosted(oracle), twin) and (oracle.N, oracle.total) == ((C > 0).sum(), C.sum())
+    steps = boosted(GivenMargins(U, c=C)).class_certificate
+    assert steps.lower <= twin.class_certificate.upper and twin.class_certificate.lower <= steps.upper
+
+
+def test_a_constant_column_is_a_hypothesis(client: Any) -> None:
+    constant = np.column_stack([U, np.ones(N, int)])
+    run = boosted(GivenMargins(array(constant)))
+    assert run.class_certificate.upper >= 1.0 >= run.class_certificate.lower >= 0.98
+    assert Given(T) in run.hypotheses
+    only = boosted(GivenMargins(array(-constant[:, T:]), reflexive=True))
+    assert list(only.hypotheses) == [Given(0, -1)] and only.class_certificate.lower == 1.0
+
+
+@pytest.mark.parametrize("reflexive", [False, True])
+def test_features_of_two_values_are_stumps(reflexive: bool, client: Any) -> None:
+    twin, steps = boosted(BinnedStumps(H, Y, C, reflexive=reflexive)), boosted(RawFeatures(H, Y, C, reflexive))
+    for parts in (1, 2, 5):
+        for given in ((array(H, parts), Y, C), (frame(H, parts), "label", "copies")):
+            oracle = RawFeatures(*given, reflexive=reflexive)
+            assert isinstance(oracle, DistributedFeatures) and oracle.majority == (1 if C @ Y >= 0 else -1)
+            run = boosted(oracle)
+            assert same(run, twin)
+    assert run.class_certificate.lower <= steps.class_certificate.upper
+    assert steps.class_certificate.lower <= run.class_certificate.upper
+    assert run.oracle == steps.oracle and all(isinstance(h, Feature) for h in run.hypotheses)
+    assert np.array_equal(run.predict(H), twin.predict(H))
+    oracle.check_features(H)
+    with pytest.raises(ProblemError, match="12 features"):
+        oracle.check_features(H[:, 1:])
+
+
+@pytest.mark.parametrize("make", [lambda: GivenMargins(array()), lambda: RawFeatures(array(H), Y)])
+def test_questions_whose_answers_are_as_long_as_the_rows_are_refused(make: Callable[[], Any], client: Any) -> None:
+    oracle = make()
+    assert isinstance(oracle, Elsewhere) and oracle.only_looks
+    hypothesis = oracle.hypothesis(oracle.rows.split(0, 1))
+    for question in (
+        lambda: oracle.best(Query(np.full(N, 1.0 / N))),
+        lambda: oracle.margins_of(hypothesis),
+        lambda: oracle.c,
+        lambda: oracle.digest,
+        lambda: boost("lpboost", oracle, nu=0.3 * N, update="total"),
+    ):
+        with pytest.raises(ProblemError, match=r"serve looks alone.*take them into memory"):
+            question()
+
+
+def test_labels_are_not_known_of_margins_alone(client: Any) -> None:
+    assert GivenMargins(array()).y is None
+    with pytest.raises(ProblemError, match="they were asked for labels"):
+        _ = RawFeatures(array(H), Y).y
+
+
+class Mine(GivenMargins):
+    """Another class of hypotheses, for all that is known."""
+
+
+class Ours(RawFeatures):
+    """Another one."""
+
+
+def spoiled(value: float) -> np.ndarray:
+    values = U.astype(float)
+    values[444, 7] = value
+    return values
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "a share": (
+        lambda: GivenMargins(array(spoiled(0.5))),
+        ProblemError,
+        r"on a cluster U must hold -1 and 1 alone.*got 0.5 in column 7. Pass signs, or .*U.compute\(\)",
+    ),
+    "no vote": (
+        lambda: GivenMargins(frame(spoiled(0.0)).drop(columns=["copies", "label"])),
+        ProblemError,
+        "U must hold -1 and 1 alone.*got 0 in column 7",
+    ),
+    "a label": (lambda: RawFeatures(array(spoiled(2.0)), Y), ProblemError, "X must hold -1 and 1 alone.*got 2 in colu"),
+    "no number": (lambda: GivenMargins(array(spoiled(np.nan))), ProblemError, "got nan at row .*, feature 7"),
+    "chunks": (lambda: GivenMargins(array()[array()[:, 0] > 0]), ProblemError, "U must have chunks of known sizes"),
+    "one axis": (lambda: GivenMargins(array()[:, 0]), ProblemError, "U must have shape"),
+    "a series": (
+        lambda: GivenMargins(frame()["h0"]),
+        ProblemError,
+        "U must be a dask.array or a dask.dataframe; got S",
+    ),
+    "copies": (lambda: GivenMargins(array(), c=C + 0.5), ProblemError, "whole numbers from 0 to 1048576"),
+    "lengths": (lambda: GivenMargins(array(), c=C[:9]), ProblemError, r"got \(600, 12\) and \(9,\)"),
+    "no column": (lambda: GivenMargins(frame(), c="many"), ProblemError, "series of the data frame U, or the name"),
+    "nobody": (lambda: GivenMargins(array(), c=0 * C), ProblemError, "at least one example must count; got none"),
+    "one class": (lambda: RawFeatures(array(H), np.ones(N)), ProblemError, "600 such examples of one class"),
+    "choice": (lambda: GivenMargins(array(), "random"), OptionError, "choose says how the oracle answers.*'random'"),
+    "order": (lambda: GivenMargins(array(), [0, 1]), OptionError, r"choose says how the oracle answers.*got \[0, 1\]"),
+    "guarantee": (lambda: GivenMargins(array(), guarantee=0.1), OptionError, "guarantee says how .*Leave it out"),
+    "a class": (lambda: Mine(array()), ProblemError, "GivenMargins itself takes rows on a cluster; got Mine"),
+    "its class": (lambda: Ours(array(H), Y), ProblemError, "RawFeatures itself takes rows on a cluster; got Ours"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_refused_is_named(what: str, client: Any) -> None:
+    make, error, message = REFUSED[what]
+    with typechecker.unchecked(), pytest.raises(error, match=message):
+        make()
