@@ -103,6 +103,19 @@ def test_modules_import_each_other_in_no_circle() -> None:
     tuple(TopologicalSorter(graph).static_order())
 
 
+def outside(path: Path) -> set[str]:
+    """The packages that a file imports, at the top or inside a function."""
+    nodes = list(ast.walk(ast.parse(path.read_text())))
+    names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
+    names += [node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module]
+    return {name.split(".")[0] for name in names}
+
+
+def test_dask_is_imported_where_rows_on_clusters_are_alone() -> None:
+    found = {str(path.relative_to(ROOT)) for path in sources() if outside(path) & {"dask", "distributed"}}
+    assert found == {"rows/clusters.py", "rows/on_dask.py"}
+
+
 def test_pages_use_only_what_is_exported_to_authors_and_other_pages() -> None:
     pages = {f"boostopt.formulations.{page.stem}" for page in (ROOT / "formulations").glob("*.py")}
     for page in (ROOT / "formulations").glob("*.py"):

@@ -98,9 +98,6 @@ def by_looks(
     BoostoptError
         The examples are out of reach for other steps, and a parameter is wrong.
     """
-    checkpoint = options.checkpoint
-    if checkpoint is not None and Path(checkpoint).exists() and kind_of(checkpoint) != LOOKS:
-        return None  # it goes on as it was begun
     found = looked_at(page, oracle, epsilon, settings, options)
     return None if found is None else LookedRun.of(*found, options)
 
@@ -194,6 +191,9 @@ def _serve(settings: Mapping[str, Any], options: BoostOptions) -> bool:
     """Return whether looks know the options, and no parameter tells examples apart."""
     default = BoostOptions()
     known = all(getattr(options, name) == getattr(default, name) for name in OPTIONS if name not in SERVED)
+    file = options.checkpoint
+    if file is not None and Path(file).exists() and kind_of(file) != LOOKS:
+        return False  # a run goes on as it was begun
     return known and all(np.ndim(value) == 0 for value in settings.values())
 
 
@@ -377,6 +377,10 @@ class LookedRun(Run):
     @property
     def trace(self) -> Trace:
         return self._trace
+
+    @property
+    def N(self) -> int:
+        return self._oracle.N
 
     @property
     def oracle(self) -> str:

@@ -74,6 +74,11 @@ class Run:
         return self.record.problem
 
     @property
+    def N(self) -> int:
+        """Number of examples."""
+        return self.record.collected.N
+
+    @property
     def oracle(self) -> str:
         """The class of hypotheses that was asked, in words."""
         return self.record.oracle

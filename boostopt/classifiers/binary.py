@@ -181,20 +181,20 @@ class Plan:
         oracle, parameters = self.class_and_parameters(X, y, c, file is not None)
         return self._boosted(oracle, parameters, before, file, label)
 
-    def run_on_cluster(self, X: Any, y: Any, c: Any, label: Any) -> Run:
+    def run_on_cluster(self, X: Any, y: Any, c: Any, file: Any, label: Any) -> Run:
         """Boost rows that are on a cluster.
 
         Parameters
         ----------
         X, y, c
             Features, labels 0 and 1, and multiplicities or None, as `BinnedStumps` takes them.
-        label
+        file, label
             As in `run`.
         """
         oracle = oracle_of(self.base, self.base_options, bool(self.reflexive), self.seed, X, y, c)
         if self.intercept:
             oracle = WithConstants(oracle, int(X.shape[1]), float(self.epsilon))
-        return self._boosted(oracle, self._parameters(oracle.total), None, None, label)
+        return self._boosted(oracle, self._parameters(oracle.total), None, file, label)
 
     def _boosted(self, oracle: Oracle, parameters: dict[str, Any], before: Run | None, file: Any, label: Any) -> Run:
         shown_rows: Any = partial(self.verbose, label) if callable(self.verbose) else bool(self.verbose)

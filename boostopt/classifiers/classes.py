@@ -21,15 +21,20 @@ from boostopt.errors import OptionError, shown
 def runs_of(plan: Plan, examples: Counted, before: Sequence[Run | None]) -> tuple[Run, ...]:
     """Return the run of two classes, or of each class against the rest, on from an earlier one where there is one."""
     X, codes, c, classes = examples.X, examples.codes, examples.c, examples.classes
+    files = files_of(plan.checkpoint, len(before))
     if len(before) == 1:
-        return (plan.run(X, codes == 1, c, before[0], plan.checkpoint, classes[1]),)
+        return (plan.run(X, codes == 1, c, before[0], files[0], classes[1]),)
     if plan.time_limit is not None:
         together: Any = effective_n_jobs(plan.n_jobs)
         plan = replace(plan, time_limit=float(plan.time_limit) / math.ceil(len(before) / together))
-    files = [None if plan.checkpoint is None else Path(f"{plan.checkpoint}.{k}") for k in range(len(before))]
     tasks = (delayed(plan.run)(X, codes == k, c, before[k], files[k], classes[k]) for k in range(len(before)))
     runs: Any = Parallel(n_jobs=plan.n_jobs)(tasks)
     return tuple(runs)
+
+
+def files_of(checkpoint: Any, runs: int) -> list[Any]:
+    """Return the checkpoint of each run: of several they are numbered."""
+    return [checkpoint if checkpoint is None or runs == 1 else Path(f"{checkpoint}.{k}") for k in range(runs)]
 
 
 def told_apart(classes: npt.NDArray[Any], label: Any) -> int:

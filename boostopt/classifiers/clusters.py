@@ -12,9 +12,10 @@ from sklearn.utils.multiclass import check_classification_targets
 
 from boostopt.boosting.run import Run
 from boostopt.classifiers.binary import Plan
+from boostopt.classifiers.classes import files_of
 from boostopt.errors import OptionError, ProblemError, shown
 
-LEFT_OUT: dict[str, Any] = {"class_weight": None, "warm_start": False, "checkpoint": None, "backend": "auto"}
+LEFT_OUT: dict[str, Any] = {"class_weight": None, "warm_start": False, "backend": "auto"}
 """Parameters of the classifier that rows on a cluster do not know, with what they must be."""
 
 
@@ -76,7 +77,10 @@ def fitted(plan: Plan, given: dict[str, Any], X: Any, y: Any, c: Any) -> Fitted:
             f"the examples must have at least two classes; got {len(classes)} class. There is nothing to tell apart."
         )
     told = classes[1:] if len(classes) == 2 else classes
-    runs: Sequence[Run] = [plan.run_on_cluster(features, signs_of(y, label), c, label) for label in told]
+    runs: Sequence[Run] = [
+        plan.run_on_cluster(features, signs_of(y, label), c, file, label)
+        for label, file in zip(told, files_of(plan.checkpoint, len(told)), strict=True)
+    ]
     return Fitted(tuple(runs), classes, int(features.shape[1]), names)
 
 
@@ -103,7 +107,12 @@ def predicted(model: Any, method: str, X: Any, columns: npt.NDArray[Any] | None,
             f"X must have the {model.n_features_in_} features that the classifier was fitted to; got {X.shape[1]}. "
             "Choose them."
         )
+    return mapped(X, getattr(portable(model), method), columns, like)
+
+
+def portable(model: Any) -> Any:
+    """Return a classifier that predicts like another one, without what belongs to the runs of that."""
     light = copy(model)
     vars(light).pop("runs_", None)
     light._scorers = tuple(replace(scorer, certificate=None) for scorer in model._scorers)
-    return mapped(X, getattr(light, method), columns, like)
+    return light

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import RenderableType
@@ -14,7 +17,8 @@ from boostopt.boosting.boosts import boost
 from boostopt.boosting.pages import page_of
 from boostopt.boosting.run import Run
 from boostopt.cli.application import command, output
-from boostopt.cli.options import Data, FormulationName, Picture, Seed
+from boostopt.cli.clusters import check_binned, check_memory_alone, connected
+from boostopt.cli.options import Cluster, Data, FormulationName, Picture, Seed
 from boostopt.cli.reading import total_count
 from boostopt.cli.records import BoostParameters, ClassOptions, FileOptions, RunOptions
 from boostopt.cli.runs import (
@@ -24,6 +28,7 @@ from boostopt.cli.runs import (
     gap_in_words,
     headline,
     interrupted,
+    on_cluster,
     reached,
     run_record,
     save_picture,
@@ -49,6 +54,7 @@ def boost_command(
     hypotheses: ClassOptions,
     random_state: Seed = 0,
     how: RunOptions,
+    cluster: Cluster = None,
     checkpoint: Annotated[
         str | None, typer.Option(help="File to store the run in while it goes on, and to go on from if it is there.")
     ] = None,
@@ -70,29 +76,61 @@ def boost_command(
     with stdout_to_stderr():
         check_outputs(data, out, certificate, picture, checkpoint)
         check_picture(picture, "bounds")
-        page, dataset = page_of(formulation), files.load(data)
-        oracle, d0 = hypotheses.over(dataset, random_state)
-        values = parameters.read(page, total_count(dataset, oracle.N))
-        goal = how.problem(page, oracle, d0, values).goal
+        page = page_of(formulation)
+        if cluster is not None:
+            check_binned(hypotheses.oracle, hypotheses.options, "--oracle")
+            check_memory_alone(picture=picture)
+    with stdout_to_stderr(), _examples(files, hypotheses, data, random_state, cluster) as examples:
+        oracle = examples.oracle
+        values = parameters.read(page, examples.total)
+        goal = how.problem(page, oracle, examples.d0, values).goal
         check_results(page.name, goal, certificate, picture)
         options = how.record(checkpoint)
         try:
-            run = boost(page, oracle, d0=d0, backend=how.backend, update=how.update, options=options, **values)
+            run = boost(page, oracle, d0=examples.d0, backend=how.backend, update=how.update, options=options, **values)
         except KeyboardInterrupt:
             if checkpoint is not None and Path(checkpoint).exists():
                 typer.echo(f"{checkpoint} has the run as it was stored last: the same command goes on.", err=True)
             raise
-    try:
-        saved = _saved(run, oracle, out, certificate, picture)
-    finally:
-        # A file that cannot be written is an error; what was found is not lost for it.
-        _print(run, dataset.features, json)
+        try:
+            saved = _saved(run, oracle, out, certificate, picture)
+        except BaseException:
+            # A file that cannot be written is an error; what was found is not lost for it.
+            _print(run, examples.features, json)
+            raise
+    _print(run, examples.features, json)
     for path in saved:
         typer.echo(f"saved: {path}", err=True)
     if interrupted(run):
         typer.echo(f"interrupted{_stored(out, checkpoint)}", err=True)
         return 130
     return 0 if reached(run) else 1
+
+
+@dataclass(frozen=True, eq=False)
+class _Examples:
+    """What is boosted: the oracle, the reference distribution, the sum of c, and names of the features."""
+
+    oracle: Oracle
+    d0: Any
+    total: float
+    features: tuple[str, ...]
+
+
+@contextmanager
+def _examples(
+    files: FileOptions, hypotheses: ClassOptions, data: str, random_state: int, cluster: str | None
+) -> Generator[_Examples]:
+    """Read the examples, into memory or where the workers of a cluster are."""
+    if cluster is None:
+        dataset = files.load(data)
+        oracle, d0 = hypotheses.over(dataset, random_state)
+        yield _Examples(oracle, d0, total_count(dataset, oracle.N), dataset.features)
+        return
+    with connected(cluster):
+        table = files.on_cluster(data)
+        oracle = table.oracle(hypotheses.options, hypotheses.reflexive)
+        yield _Examples(oracle, None, oracle.total, table.features)
 
 
 def _saved(run: Run, oracle: Oracle, out: str | None, certificate: str | None, picture: str | None) -> list[str]:
@@ -132,13 +170,14 @@ def _table(run: Run, names: tuple[str, ...]) -> RenderableType:
     record = run_record(run)
     table.add_row("hypotheses", Text(record["oracle"]))
     table.add_row("stopped", Text(record["reason"]))
-    if run.record.problem.goal is not None:
+    if run.problem.goal is not None:
         own = run.class_certificate
         table.add_row("best soft margin of the class", Text(interval(own.lower, own.upper)))
     table.add_row("gap", gap_in_words(run))
-    certificate = run.certificate
-    words = "infeasible" if certificate.infeasible else interval(certificate.lower, certificate.upper)
-    table.add_row("optimum over those collected", Text(words))
+    if not on_cluster(run):
+        certificate = run.certificate
+        words = "infeasible" if certificate.infeasible else interval(certificate.lower, certificate.upper)
+        table.add_row("optimum over those collected", Text(words))
     most = record["most_rounds"]
     table.add_row("rounds", f"{record['rounds']}" + (f" (theory allows {most:,.0f})" if most < float("inf") else ""))
     table.add_row("collected", f"{record['hypotheses']}, {record['active']} with a weight")

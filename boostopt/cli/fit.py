@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
@@ -20,11 +22,13 @@ from boostopt.boosting.soft_margin import Goal
 from boostopt.boosting.trace import Row
 from boostopt.cli.application import command, output, warn_of_unread
 from boostopt.cli.classes import check_options
+from boostopt.cli.clusters import BINNED, ClusterTable, check_binned, check_memory_alone, connected
 from boostopt.cli.options import (
     BACKEND_HELP,
     NUMBER,
     WHOLE_NUMBER,
     Accuracy,
+    Cluster,
     Drop,
     Eta,
     Label,
@@ -37,6 +41,7 @@ from boostopt.cli.records import ParameterOptions
 from boostopt.cli.runs import check_outputs, check_results, gap_in_words, reached
 from boostopt.comparison.records import json_text
 from boostopt.data.datasets import Table, load_table
+from boostopt.data.labels import as_they_are
 from boostopt.errors import BoostoptError, DataError, OptionError, unknown_name
 from boostopt.programs.catalogue import default_formulation
 from boostopt.programs.formulation import Formulation
@@ -60,7 +65,10 @@ FITTED = ("tree", "estimator")
 def fit_command(
     data: Annotated[
         str,
-        typer.Option(help="breast_cancer, digits, iris, wine, or a file: .csv, .tsv, svmlight, .npz with X and y."),
+        typer.Option(
+            help="breast_cancer, digits, iris, wine, or a file: .csv, .tsv, svmlight, .npz with X and y, .parquet, a "
+            "folder of these or a pattern in quotes."
+        ),
     ],
     out: Annotated[str, typer.Option(help="The model file to write.")],
     label: Label = "label",
@@ -74,8 +82,12 @@ def fit_command(
     eta: Eta = None,
     set: Set = None,
     base: Annotated[
-        str, typer.Option(help="Class of hypotheses: stump, binned, feature, kernel, rbf or the file of an oracle.")
-    ] = "stump",
+        str | None,
+        typer.Option(
+            help="Class of hypotheses: stump (the default), binned (that on a cluster), feature, kernel, rbf or the "
+            "file of an oracle."
+        ),
+    ] = None,
     option: Annotated[
         list[str] | None, typer.Option(help="An option of that class, as name=value: kernel=rbf, gamma=0.5, K=10, ...")
     ] = None,
@@ -95,6 +107,7 @@ def fit_command(
         str | None,
         typer.Option(help="Save the proof over the class into this file, for `boostopt verify --classifier`."),
     ] = None,
+    cluster: Cluster = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Fit a classifier to a table and write it into a file of plain numbers, for `boostopt predict`.
@@ -106,10 +119,15 @@ def fit_command(
     Example: boostopt fit --data breast_cancer --out model.npz --epsilon 0.1
     """
     with stdout_to_stderr():
+        hypotheses = read_options(option, "--option")
+        if cluster is not None:
+            check_binned(base, hypotheses, "--base")
+            check_memory_alone(class_weight=class_weight, certificate=certificate)
+        base = base or ("stump" if cluster is None else BINNED)
         _check_base(base)
         check_outputs(data, out, checkpoint, certificate)
         page = default_formulation() if formulation is None else formulation
-        stated, hypotheses = page_of(page), read_options(option, "--option")
+        stated = page_of(page)
         settings = ParameterOptions(set=set).read(stated, 1.0)
         further = {name: value for name, value in settings.items() if value is not None}
         accuracy = EPSILON if epsilon is None else epsilon
@@ -117,9 +135,6 @@ def fit_command(
         check_required(stated, {**further, **own}, set_anew(stated, accuracy))
         check_options(base, hypotheses, "--base")
         _check_provable(stated, certificate)
-        table = load_table(data, label, weights, drop or ())
-        warn_of_unread(data, table.unread)
-        _check_certificate(certificate, table, class_weight)
         model = _model(
             formulation=page,
             nu=read_share(nu),
@@ -132,27 +147,79 @@ def fit_command(
             time_limit=time_limit,
             backend=backend,
             random_state=random_state,
-            class_weight=_class_weight(class_weight, table.labels),
             checkpoint=checkpoint,
             verbose=True if sys.stderr.isatty() else _Told(),
         )
-        began = time.perf_counter()
-        _fit(model, table)
-        seconds = time.perf_counter() - began
-        right = float((model.predict(table.X) == table.labels).mean())
-        if table.features:
-            # Names without a data frame: predictions find their columns by them.
-            model.feature_names_in_ = np.array(table.features, dtype=object)
-        model.save(out)
-        if certificate is not None:
-            model.save_certificate(certificate, table.X, table.labels, table.c)
-    record = {**_record(model, table), "training_accuracy": right, "seconds": seconds}
+        if cluster is None:
+            table = load_table(data, label, weights, drop or ())
+            warn_of_unread(data, table.unread)
+            _check_certificate(certificate, table, class_weight)
+            model.set_params(class_weight=_class_weight(class_weight, table.labels))
+            fitted = _in_memory(model, table)
+            if fitted.features:
+                # Names without a data frame: predictions find their columns by them.
+                model.feature_names_in_ = np.array(fitted.features, dtype=object)
+            model.save(out)
+            if certificate is not None:
+                model.save_certificate(certificate, table.X, table.labels, table.c)
+        else:
+            with connected(cluster):
+                fitted = _on_cluster(model, data, label, weights, drop or ())
+                model.save(out)  # with the distribution that proves the certificate, which the workers say
+    record = _record(model, fitted)
     record |= {"model": out, "bytes": os.path.getsize(out), "certificate": certificate}
     if json:
         typer.echo(json_text(record))
     else:
         output().print(_printed(record, list(map(gap_in_words, model.runs_))))
     return 0 if record["reached"] else 1
+
+
+@dataclass(frozen=True)
+class _Fitted:
+    """What is said of a fit beside its runs.
+
+    Attributes
+    ----------
+    features
+        Names of the features, () where the source has none.
+    classes
+        Number of examples by class.
+    right
+        Share of the examples that are predicted right.
+    seconds
+        Duration of the fit.
+    """
+
+    features: tuple[str, ...]
+    classes: dict[str, int]
+    right: float
+    seconds: float
+
+
+def _in_memory(model: Any, table: Table) -> _Fitted:
+    """Fit the classifier to a table."""
+    began = time.perf_counter()
+    _fit(model, table.name, table.X, table.labels, table.c)
+    seconds = time.perf_counter() - began
+    labels: Any = table.labels
+    classes = {str(label): int((labels == label).sum()) for label in model.classes_.tolist()}
+    return _Fitted(table.features, classes, float((model.predict(table.X) == labels).mean()), seconds)
+
+
+def _on_cluster(model: Any, data: str, label: str, weights: str | None, drop: Sequence[str]) -> _Fitted:
+    """Fit the classifier to parquet files where the workers of a cluster are."""
+    from boostopt.classifiers.clusters import portable
+    from boostopt.rows.clusters import counted
+
+    its = ClusterTable.read(data, label, weights, drop, lambda labels: as_they_are(data, labels, len(labels)))
+    began = time.perf_counter()
+    _fit(model, data, its.table, its.label, its.weights)
+    seconds = time.perf_counter() - began
+    counts = counted(its.table, its.features, its.label, portable(model).predict)
+    classes = {str(name): counts[name][0] for name in model.classes_.tolist()}
+    right = sum(each for _, each in counts.values()) / sum(classes.values())
+    return _Fitted(its.features, classes, right, seconds)
 
 
 def _check_base(base: str) -> None:
@@ -207,14 +274,14 @@ class _Told:
         self._lines[label](row)
 
 
-def _fit(model: Any, table: Table) -> None:
+def _fit(model: Any, name: str, X: Any, y: Any, c: Any) -> None:
     """Fit the classifier; what scikit-learn raises in its own words is an error as any other."""
     try:
-        model.fit(table.X, table.labels, table.c)
+        model.fit(X, y, c)
     except BoostoptError:
         raise
     except ValueError as failure:  # labels that are no classes, say
-        raise DataError(f"{table.name}: {str(failure).splitlines()[0].rstrip('.')}.") from failure
+        raise DataError(f"{name}: {str(failure).splitlines()[0].rstrip('.')}.") from failure
     except KeyboardInterrupt:
         stored = [path for path in _checkpoints(model) if os.path.exists(path)]
         if stored:
@@ -249,23 +316,22 @@ def _class_weight(text: str | None, labels: npt.NDArray[Any] | None) -> Any:
     return weights
 
 
-def _record(model: Any, table: Table) -> dict[str, Any]:
+def _record(model: Any, fitted: _Fitted) -> dict[str, Any]:
     """Return what was fitted as plain values."""
-    labels: Any = table.labels
     classes: list[Any] = model.classes_.tolist()
     certificates: list[Any] = [None] * len(model.runs_)
-    if model.runs_[0].record.problem.goal is not None:
+    if model.runs_[0].problem.goal is not None:
         certificates = [run.class_certificate for run in model.runs_]
     labelled = classes[1:] if len(classes) == 2 else classes
     record: dict[str, Any] = {
-        "formulation": model.runs_[0].record.problem.page.name,
+        "formulation": model.runs_[0].problem.page.name,
         "oracle": model.oracle_,
         "nu": model.nu,
         "epsilon": model.epsilon,
         "reached": all(map(reached, model.runs_)),
-        "examples": len(labels),
-        "features": table.X.shape[1],
-        "classes": {str(label): int((labels == label).sum()) for label in classes},
+        "examples": sum(fitted.classes.values()),
+        "features": model.n_features_in_,
+        "classes": fitted.classes,
         "runs": [
             {
                 "class": label,
@@ -280,11 +346,11 @@ def _record(model: Any, table: Table) -> dict[str, Any]:
         ],
     }
     if model.base in ("stump", "binned", "feature"):
-        names = table.features or [f"feature {j}" for j in range(table.X.shape[1])]
+        names = fitted.features or [f"feature {j}" for j in range(model.n_features_in_)]
         shares = model.feature_importances_
         order = np.argsort(-shares, kind="stable").tolist()
         record["feature_importances"] = {names[j]: float(shares[j]) for j in order if shares[j] > 0}
-    return record
+    return {**record, "training_accuracy": fitted.right, "seconds": fitted.seconds}
 
 
 def _printed(record: dict[str, Any], gaps: list[Text]) -> Printed:

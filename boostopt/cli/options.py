@@ -56,18 +56,23 @@ WHOLE_NUMBER: dict[str, Any] = {"parser": whole_number, "metavar": "<int>"}
 AT_LEAST_ONE: dict[str, Any] = {"parser": count, "metavar": "<int>"}
 
 DATA_HELP = (
-    "breast_cancer, digits, iris, wine, or a file: svmlight (.gz, .bz2, .xz too), .csv, .tsv, .npz with X and y or U."
+    "breast_cancer, digits, iris, wine, or a file: svmlight (.gz, .bz2, .xz too), .csv, .tsv, .npz with X and y or U, "
+    ".parquet, a folder of these or a pattern in quotes."
 )
 BACKEND_HELP = "What solves the programs; auto chooses. A name, or the file of a backend."
 
 FormulationName = Annotated[str, typer.Argument(help="Name (see `boostopt list`) or path of a page.")]
 Data = Annotated[str, typer.Option(help=DATA_HELP)]
-Label = Annotated[str, typer.Option(help="Column of a CSV file that holds the class.")]
+Label = Annotated[str, typer.Option(help="Column of a CSV or parquet file that holds the class.")]
 Positive = Annotated[str | None, typer.Option(help="Class that counts as 1 against all others.")]
-Weights = Annotated[str | None, typer.Option(help="Column of a CSV file that holds the examples' weights c.")]
+Weights = Annotated[
+    str | None, typer.Option(help="Column of a CSV or parquet file that holds the examples' weights c.")
+]
 Drop = Annotated[
     list[str] | None,
-    typer.Option(help="Columns of a CSV file that are no features: id,date; may be repeated, for names with commas."),
+    typer.Option(
+        help="Columns of a CSV or parquet file that are no features: id,date; may be repeated, for names with commas."
+    ),
 ]
 Nu = Annotated[
     str | None,
@@ -95,8 +100,8 @@ Tol = Annotated[float, typer.Option(**NUMBER, help="Gap wanted, over max(1, |low
 Oracle = Annotated[
     str | None,
     typer.Option(
-        help="Class of hypotheses: stump (the default), feature, kernel, rbf, tree or the file of an oracle; not for "
-        "data with U."
+        help="Class of hypotheses: stump (the default), binned (that on a cluster), feature, kernel, rbf, tree or the "
+        "file of an oracle; not for data with U."
     ),
 ]
 OracleOptions = Annotated[
@@ -122,6 +127,21 @@ MaxRounds = Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Rounds afte
 TimeLimit = Annotated[float | None, typer.Option(**NUMBER, help="Seconds after which a run ends all the same.")]
 Seed = Annotated[
     int, typer.Option("--random-state", **WHOLE_NUMBER, help="Seed of hypotheses that are drawn: rbf, tree.")
+]
+Cluster = Annotated[
+    str | None,
+    typer.Option(
+        help="Boost where the rows are: on the workers of the Dask scheduler at this address, host:port, or on local "
+        "ones, a process a core. The data are parquet, the hypotheses binned."
+    ),
+]
+PredictingCluster = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        help="Predict rows of parquet files on the workers of the Dask scheduler at this address, host:port, or on "
+        "local ones.",
+    ),
 ]
 Picture = Annotated[str | None, typer.Option(help="Draw it into this file: .png, .svg or .pdf.")]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 import zipfile
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,7 +13,8 @@ import numpy.typing as npt
 import typer
 
 from boostopt.cli.application import command, say
-from boostopt.cli.options import Label
+from boostopt.cli.clusters import connected, predict_on_cluster
+from boostopt.cli.options import Label, PredictingCluster
 from boostopt.cli.runs import check_outputs
 from boostopt.data.datasets import Table, load_features
 from boostopt.data.tables import written_table
@@ -31,7 +33,10 @@ def predict_command(
     model: Annotated[str, typer.Argument(help="File that `boostopt fit` wrote.")],
     data: Annotated[
         str,
-        typer.Option(help="breast_cancer, digits, iris, wine, or a file: .csv, .tsv, svmlight, .npz with X."),
+        typer.Option(
+            help="breast_cancer, digits, iris, wine, or a file: .csv, .tsv, svmlight, .npz with X, .parquet, a folder "
+            "of these or a pattern in quotes."
+        ),
     ],
     label: Label = "label",
     out: Annotated[str | None, typer.Option(help="Write the predictions into this file and not to the output.")] = None,
@@ -39,6 +44,7 @@ def predict_command(
         str | None, typer.Option(help="File of the oracle, where the model was fitted to hypotheses of one's own.")
     ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Add the values of the decision function.")] = False,
+    cluster: PredictingCluster = None,
 ) -> None:
     """Predict the class of each row, as CSV with the header "prediction".
 
@@ -46,11 +52,12 @@ def predict_command(
     A label that a spreadsheet would run as a formula has an apostrophe before it.
     If the data have the classes, the share that is right is said on the standard error. With --scores, a column
     score_CLASS for each class, of two classes for the second one: f(x) in [-1, 1], positive for that class.
+    With --cluster --out is a folder of parquet files with these columns.
 
     Example: boostopt fit --data iris --out model.npz --epsilon 0.1; boostopt predict model.npz --data iris --scores
     """
     with stdout_to_stderr():
-        check_outputs(data, out)
+        check_outputs(data, out if cluster is None else None)
         if out is not None and Path(out).exists() and Path(model).exists() and Path(out).samefile(model):
             raise OptionError(f"the predictions would replace the model; got {out!r} for both. Name another file.")
         if Path(model).is_file() and not zipfile.is_zipfile(model):
@@ -65,6 +72,9 @@ def predict_command(
         fitted = MarginBoostClassifier.load(model)
         names = [str(name) for name in getattr(fitted, "feature_names_in_", ())]
         count: Any = vars(fitted)["n_features_in_"]
+        if cluster is not None:
+            _predict_on_cluster(cluster, fitted, data, names, count, label, scores, out)
+            return
         table = load_features(data, names, count, label)
         _warn_of_extra(data, table.unread)
         predictions, f = _predicted(fitted, table)
@@ -76,6 +86,39 @@ def predict_command(
         typer.echo(f"saved: {out}", err=True)
     if table.labels is not None:
         _say_accuracy(fitted.classes_, predictions, table.labels)
+
+
+def _predict_on_cluster(
+    cluster: str, model: Any, data: str, names: list[str], count: int, label: str, scores: bool, out: str | None
+) -> None:
+    """Write predictions into a folder of parquet files where the workers of a cluster are."""
+    from boostopt.classifiers.clusters import portable
+
+    if out is None:
+        raise OptionError("on a cluster predictions go into a folder of parquet files; got none. Pass --out FOLDER.")
+    light = portable(model)
+    vars(light).pop("feature_names_in_", None)  # the columns are found by their names before
+    with connected(cluster):
+        unread = predict_on_cluster(data, names, count, label, partial(_columns, light, scores), out)
+    _warn_of_extra(data, unread)
+    typer.echo(f"saved: {out}", err=True)
+
+
+def _columns(model: Any, scores: bool, X: Any) -> dict[str, Any]:
+    """Return predictions and the values of the decision function, by the names that they have in files."""
+    if not np.isfinite(X).all():
+        j = int(np.argwhere(~np.isfinite(X))[0, 1])
+        raise DataError(f"every feature must be finite; feature {j} is not. Impute it, or leave the rows out.")
+    found = {"prediction": model.predict(X)}
+    if scores:
+        f = model.decision_function(X)
+        found |= dict(zip(_scores(model.classes_, f), f.reshape(len(f), -1).T, strict=True))
+    return found
+
+
+def _scores(classes: npt.NDArray[Any], f: npt.NDArray[np.float64]) -> list[str]:
+    """Return the names of the columns of the decision function: of two classes for the second one."""
+    return [f"score_{label}" for label in (classes.tolist() if f.ndim == 2 else classes.tolist()[1:])]
 
 
 def _warn_of_extra(source: str, unread: tuple[str, ...]) -> None:
@@ -98,10 +141,9 @@ def _csv(classes: npt.NDArray[Any], predictions: npt.NDArray[Any], f: npt.NDArra
     """Return a header and a line for each row; numbers with all their digits."""
     if f is None:
         return written_table(["prediction"], ([label] for label in predictions.tolist()))
-    named = classes.tolist() if f.ndim == 2 else classes.tolist()[1:]
     values = f.reshape(len(f), -1).tolist()
     rows = ([label, *row] for label, row in zip(predictions.tolist(), values, strict=True))
-    return written_table(["prediction", *(f"score_{label}" for label in named)], rows)
+    return written_table(["prediction", *_scores(classes, f)], rows)
 
 
 def _say_accuracy(classes: npt.NDArray[Any], predictions: npt.NDArray[Any], labels: npt.NDArray[Any]) -> None:

@@ -5,10 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
+
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import EPSILON, Problem, set_anew
 from boostopt.cli.application import warn_of_unread
 from boostopt.cli.classes import oracle_of_data
+from boostopt.cli.clusters import ClusterTable
 from boostopt.cli.options import (
     DEFAULT_COLUMNS,
     Accuracy,
@@ -34,8 +38,10 @@ from boostopt.cli.options import (
 )
 from boostopt.cli.reading import check_required, read_count, read_options, read_setting, total_count
 from boostopt.data.datasets import Dataset, load_dataset
+from boostopt.data.labels import two_classes
 from boostopt.errors import OptionError, ProblemError
 from boostopt.oracles import Oracle as ClassOracle
+from boostopt.oracles.rows_oracle import RowsOracle
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 
@@ -58,6 +64,14 @@ class FileOptions:
         dataset = self.read(data)
         warn_of_unread(data, dataset.unread)
         return dataset
+
+    def on_cluster(self, data: str) -> ClusterTable:
+        """Return the examples of parquet files on a cluster, of labels -1 and 1."""
+
+        def known(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            return two_classes(data, labels, len(labels), self.positive)
+
+        return ClusterTable.read(data, self.label, self.weights, self.drop or (), known)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,8 +179,11 @@ class RunOptions:
         """Return what is to be boosted: what is wrong with it is said before any work, in words of the command."""
         values = {name: value for name, value in parameters.items() if value is not None}
         epsilon = values.pop("epsilon", None)
+        # On a cluster two examples stand for all others: their weights alone are asked for here.
+        apart = isinstance(oracle, RowsOracle) and oracle.only_looks
+        c = np.full(2, oracle.total / 2) if apart else oracle.c
         try:
-            return Problem.of(page, oracle.c, d0, epsilon, self.update, values)
+            return Problem.of(page, c, d0, epsilon, self.update, values)
         except ProblemError:
             check_required(page, {**values, "epsilon": EPSILON}, set_anew(page, EPSILON))
             raise

@@ -13,6 +13,7 @@ import numpy as np
 from rich.text import Text
 
 from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, TIME
+from boostopt.boosting.looked import LookedRun
 from boostopt.boosting.rules import RULES
 from boostopt.boosting.run import Run
 from boostopt.boosting.saving import sweep
@@ -49,7 +50,7 @@ def reached(run: Run) -> bool:
     oracle or a program without a soft margin, a stopping rule of the formulation must hold. Algorithms that no rule
     need ever stop have done what was asked when they have come to their limit, or to an end of their own.
     """
-    problem, gap = run.record.problem, math.inf
+    problem, gap = run.problem, math.inf
     if problem.goal is not None:
         gap = run.class_certificate.gap
         if gap <= problem.epsilon + ROUNDED:
@@ -63,8 +64,8 @@ def reached(run: Run) -> bool:
 
 def gap_in_words(run: Run) -> Text:
     """Return the gap over the class, and whether it is as small as asked."""
-    epsilon = run.record.problem.epsilon
-    if run.record.problem.goal is None:
+    epsilon = run.problem.epsilon
+    if run.problem.goal is None:
         done = "a stopping rule holds" if reached(run) else "NOT reached: no stopping rule holds"
         return Text(f"no soft margin; {done}", "yellow" if reached(run) else "red")
     certificate = run.class_certificate
@@ -84,8 +85,15 @@ def interrupted(run: Run) -> bool:
     return run.end == INTERRUPTED
 
 
+def on_cluster(run: Run) -> bool:
+    """Whether the rows of a run are on a cluster: what is as long as they are is not asked for."""
+    return isinstance(run, LookedRun) and run.only_looks
+
+
 def parameters_of(run: Run) -> Any:
     """Return the parameters of a run, those that are set anew as they were in the last round."""
+    if on_cluster(run):
+        return run.problem.first.parameters
     record = run.record
     last = record.collected.margins.column(record.collected.t - 1)
     return record.problem.parameters(record.state.as_solved.progress(record.problem, last))
@@ -93,14 +101,13 @@ def parameters_of(run: Run) -> Any:
 
 def headline(run: Run) -> str:
     """Return what was boosted, in a line."""
-    record = run.record
     numbers = parameters_in_words(parameters_of(run))
-    return f"{record.problem.page.name}: N = {record.collected.N}" + (f", {numbers}" if numbers else "")
+    return f"{run.problem.page.name}: N = {run.N}" + (f", {numbers}" if numbers else "")
 
 
 def run_record(run: Run) -> dict[str, Any]:
     """Return what a run has found as plain values, without its trace."""
-    problem, over_class = run.record.problem, None
+    problem, over_class, apart = run.problem, None, on_cluster(run)
     if problem.goal is not None:
         certificate = run.class_certificate
         over_class = {"lower": certificate.lower, "upper": certificate.upper, "gap": certificate.gap}
@@ -110,14 +117,14 @@ def run_record(run: Run) -> dict[str, Any]:
         "parameters": asdict(parameters_of(run)),
         "update": problem.update,
         "epsilon": problem.epsilon,
-        "examples": run.record.collected.N,
+        "examples": run.N,
         "examples_with_multiplicity": problem.examples.total,
-        "oracle": run.record.oracle,
-        "digest": run.record.digest,
+        "oracle": run.oracle,
+        "digest": None if apart else run.record.digest,
         "reached": reached(run),
         "reason": run.reason,
         "class": over_class,
-        "collected": bounds(run.certificate),
+        "collected": None if apart else bounds(run.certificate),
         "rounds": run.rounds,
         "most_rounds": run.most_rounds,
         "hypotheses": len(run.w),

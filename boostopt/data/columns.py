@@ -37,26 +37,9 @@ def labelled_columns(source: str, label: str, weights: str | None, drop: Sequenc
     """Return what a table holds that has a column of labels and, where it is named, one of weights."""
     path = Path(source)
     header, rows = read_table(path)
-    if label not in header:
-        remedy = " Name it with label=..." if len(header) > 1 else " Cells must be separated by commas."
-        # Nobody who names no column has misspelt one: names that are near "label" would mislead.
-        unknown = f"none is called {label!r}. Known: {listed_briefly(header)}."
-        words = unknown if label == DEFAULT_LABEL else unknown_name("column", label, header)
-        raise DataError(f"{path} has no label column: {words}{other_separator(path, header) or remedy}")
-    if weights is not None and weights not in header:
-        raise DataError(f"{path} has no such column: {unknown_name('column', weights, header)} Mend weights=...")
-    if weights == label:
-        raise DataError(f"{path}: expected one column for the class and one for the weights; got {label!r} for both.")
-    dropped = _dropped(header, drop)
-    unknown = next((name for name in dropped if name not in header or name in (label, weights)), None)
-    if unknown is not None and unknown in (label, weights):
-        what = "classes" if unknown == label else "weights"
-        raise DataError(f"{path}: {unknown!r} is the column of the {what}, which is no feature anyway. Mend drop=...")
-    if unknown is not None:
-        others = [name for name in header if name not in (label, weights)]
-        raise DataError(f"{path} has no such column to drop: {unknown_name('column', unknown, others)} Mend drop=...")
-    at, left_out = places(path, header, [label])[0], {label, weights, *dropped}
-    names = [name for name in header if name not in left_out]
+    remedy = " Name it with label=..." if len(header) > 1 else " Cells must be separated by commas."
+    names = feature_names(path, header, label, weights, drop, other_separator(path, header) or remedy)
+    at = places(path, header, [label])[0]
     columns = places(path, header, names if weights is None else [*names, weights])
     table, labels, lines = _numbers(path, header, rows, columns, f"every column but {label!r}", ENCODE, at)
     blank = next((line for line, text in zip(lines, labels, strict=True) if is_blank(text)), None)
@@ -65,23 +48,68 @@ def labelled_columns(source: str, label: str, weights: str | None, drop: Sequenc
             f"{path}, line {blank}: every example must have a label; there is none in column {label!r}. "
             "Leave that row out."
         )
-    _warn_of_index(path, names)
+    warn_of_index(path, names)
     if weights is None:
         return Contents(source, table, labels, tuple(names))
     return Contents(source, table[:, :-1].copy(), labels, tuple(names), c=table[:, -1])
 
 
-def _warn_of_index(path: Path, names: Sequence[str]) -> None:
+def feature_names(
+    source: str | Path,
+    header: Sequence[str],
+    label: str,
+    weights: str | None,
+    drop: Sequence[str],
+    remedy: str = " Name it with label=...",
+) -> list[str]:
+    """Return the columns of a table that are features, in their order.
+
+    Parameters
+    ----------
+    source, header
+        The table, and the names of its columns.
+    label, weights, drop
+        The column of the classes, that of the weights, and those to leave out.
+    remedy
+        Advice where there is no column of the classes.
+
+    Raises
+    ------
+    DataError
+        One of these columns is not there, or stands for two things.
+    """
+    if label not in header:
+        # Nobody who names no column has misspelt one: names that are near "label" would mislead.
+        unknown = f"none is called {label!r}. Known: {listed_briefly(header)}."
+        words = unknown if label == DEFAULT_LABEL else unknown_name("column", label, header)
+        raise DataError(f"{source} has no label column: {words}{remedy}")
+    if weights is not None and weights not in header:
+        raise DataError(f"{source} has no such column: {unknown_name('column', weights, header)} Mend weights=...")
+    if weights == label:
+        raise DataError(f"{source}: expected one column for the class and one for the weights; got {label!r} for both.")
+    dropped = _dropped(header, drop)
+    unknown = next((name for name in dropped if name not in header or name in (label, weights)), None)
+    if unknown is not None and unknown in (label, weights):
+        what = "classes" if unknown == label else "weights"
+        raise DataError(f"{source}: {unknown!r} is the column of the {what}, which is no feature anyway. Mend drop=...")
+    if unknown is not None:
+        others = [name for name in header if name not in (label, weights)]
+        raise DataError(f"{source} has no such column to drop: {unknown_name('column', unknown, others)} Mend drop=...")
+    left_out = {label, weights, *dropped}
+    return [name for name in header if name not in left_out]
+
+
+def warn_of_index(source: str | Path, names: Sequence[str]) -> None:
     """Say which feature is the index of a data frame by its name."""
     for name in filter(UNNAMED.fullmatch, names):
         warnings.warn(
-            f"{path}: the column {name!r} is the index of a data frame, by its name, and is taken as a feature. Leave "
-            f'it out (--drop "{name}", in Python drop=[{name!r}]), or write the file with index=False.',
+            f"{source}: the column {name!r} is the index of a data frame, by its name, and is taken as a feature. "
+            f'Leave it out (--drop "{name}", in Python drop=[{name!r}]), or write the file with index=False.',
             stacklevel=5,
         )
 
 
-def _dropped(header: list[str], drop: Sequence[str]) -> list[str]:
+def _dropped(header: Sequence[str], drop: Sequence[str]) -> list[str]:
     """Return the columns to leave out: names as they are in the header, or names with commas between."""
     names: list[str] = []
     for text in map(str.strip, drop):
@@ -94,18 +122,23 @@ def named_columns(source: str, names: Sequence[str], label: str) -> Contents:
     path = Path(source)
     header, rows = read_table(path)
     at = places(path, header, [label])[0] if label in header and label not in names else None
-    there = set(header)
-    missing = [name for name in names if name not in there]
-    if missing:
-        raise DataError(
-            f"{path} must have the columns that the model was fitted to; it lacks {_some(missing)}. "
-            f"It has {_some(header)}.{other_separator(path, header)}"
-        )
+    check_names(path, names, header, other_separator(path, header))
     columns = places(path, header, names) if names else [j for j in range(len(header)) if j != at]
     table, labels, _ = _numbers(path, header, rows, columns, "every feature", "", at)
     read = {at, *columns}
     unread = tuple(name for j, name in enumerate(header) if j not in read)
     return Contents(source, table, None if at is None else labels, tuple(names), unread=unread)
+
+
+def check_names(source: str | Path, names: Sequence[str], header: Sequence[str], remedy: str = "") -> None:
+    """Raise DataError for a feature of a model that is no column of a table."""
+    there = set(header)
+    missing = [name for name in names if name not in there]
+    if missing:
+        raise DataError(
+            f"{source} must have the columns that the model was fitted to; it lacks {_some(missing)}. "
+            f"It has {_some(header)}.{remedy}"
+        )
 
 
 def _some(names: Sequence[str], most: int = 6) -> str:

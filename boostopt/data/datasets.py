@@ -16,6 +16,7 @@ from boostopt.arguments import names as listed_names
 from boostopt.data.columns import DEFAULT_LABEL, labelled_columns, named_columns
 from boostopt.data.contents import Contents, check_weights, of_arrays, of_name, of_svmlight
 from boostopt.data.labels import as_they_are, is_blank, two_classes
+from boostopt.data.parquet import PARQUET, labelled_parquet, named_parquet, parquet_files
 from boostopt.data.tables import SEPARATORS
 from boostopt.errors import DataError, nearest
 from boostopt.files import kind, read_npz
@@ -86,17 +87,19 @@ def load_dataset(
     source
         The name of a set that comes with scikit-learn ("breast_cancer"; nothing is downloaded), or a path: ".npz"
         with arrays X and y, or U, and optionally c and d0; ".csv" with a header line, ".tsv" or ".tab" with tabs for
-        commas; anything else is read as svmlight text. All text may be compressed (".gz", ".bz2", ".xz").
+        commas; ".parquet", a folder of such files, or a pattern of their names ("part-*.parquet"); anything else is
+        read as svmlight text. All text may be compressed (".gz", ".bz2", ".xz").
     label
-        The column of a CSV file that holds the class.
+        The column of a CSV or parquet file that holds the class.
     positive
         The class that becomes 1 against all others; by default there must be two classes and the larger one, as a
         number or else alphabetically, becomes 1. The classes of scikit-learn's sets may be given by their names.
     weights
-        The column of a CSV file that holds the multiplicities c, which are what sample weights mean; it is then no
-        feature.
+        The column of a CSV or parquet file that holds the multiplicities c, which are what sample weights mean; it is
+        then no feature.
     drop
-        Columns of a CSV file that are no features, one or several: each is a name, or else names with commas between.
+        Columns of a CSV or parquet file that are no features, one or several: each is a name, or else names with commas
+        between.
 
     Raises
     ------
@@ -104,6 +107,8 @@ def load_dataset(
         The source is unknown, unreadable, empty or truncated, the label column, that of the weights or one to drop is
         not there, a feature is no finite number, there are not exactly two classes, columns are asked of a file
         without names, or the numbers would take too much memory.
+    OptionError
+        A file is parquet, and pyarrow is not installed.
 
     Warns
     -----
@@ -198,12 +203,12 @@ def load_features(source: str, names: Sequence[str], count: int, label: str = DE
     source
         As in `load_dataset`.
     names
-        Names of the features, by which the columns of a CSV file are found in any order; () where there are none: then
-        the columns are taken in their order.
+        Names of the features, by which the columns of a CSV or parquet file are found in any order; () where there are
+        none: then the columns are taken in their order.
     count
         Number of features.
     label
-        The column of a CSV file that holds the class, if it is there and is no feature.
+        The column of a CSV or parquet file that holds the class, if it is there and is no feature.
 
     Raises
     ------
@@ -211,7 +216,10 @@ def load_features(source: str, names: Sequence[str], count: int, label: str = DE
         The source is unknown or unreadable, a column is missing or there are more or fewer, a feature is no number.
     """
     source, form = _source(source)
-    contents = named_columns(source, names, label) if form == TABLE else _unnamed(source, form, count)
+    if form == PARQUET:
+        contents = named_parquet(source, parquet_files(source), names, label)
+    else:
+        contents = named_columns(source, names, label) if form == TABLE else _unnamed(source, form, count)
     X, labels = contents.X, contents.labels
     if X.shape[1] != count:
         raise DataError(
@@ -229,13 +237,15 @@ def _columns(source: str, form: str, label: str, weights: str | None, drop: Sequ
     drop, label, weights = listed_names("drop", drop), text("label", label), optional(text, "weights", weights)
     if form == TABLE:
         return labelled_columns(source, label, weights, drop)
+    if form == PARQUET:
+        return labelled_parquet(source, parquet_files(source), label, weights, drop)
     if weights is not None:
         raise DataError(
-            f"expected a CSV file for weights in a column; got {source!r}. Leave out weights=...: an npz file holds "
-            "them as an array c."
+            f"expected a CSV or parquet file for weights in a column; got {source!r}. Leave out weights=...: an npz "
+            "file holds them as an array c."
         )
     if drop:
-        raise DataError(f"expected a CSV file for columns by name; got {source!r}. Leave out drop=...")
+        raise DataError(f"expected a CSV or parquet file for columns by name; got {source!r}. Leave out drop=...")
     return None
 
 
@@ -254,8 +264,10 @@ def _source(source: object) -> tuple[str, str]:
     path = Path(name)
     if name in EMBEDDED and not os.path.isfile(name):
         return name, EMBEDDED_SET
+    if parquet_files(name):
+        return name, PARQUET
     if os.path.isdir(name):
-        raise DataError(f"expected a file; {name!r} is a directory. Name the file in it.")
+        raise DataError(f"expected a file or a folder of parquet files; {name!r} has none. Name the file in it.")
     if not os.path.isfile(name):  # unlike Path.is_file, False for a name that is too long
         raise DataError(
             f"expected a file or one of {', '.join(EMBEDDED)}; there is no file {name!r}."

@@ -2,7 +2,7 @@
 
 A shard is the list of the parts of one worker. Tasks are pure and bound to no worker, so that what a lost one held is
 made anew by Dask: load, code, pack, and the margins that are asked for. Sums are of whole numbers, so that it does not
-show. This is the one module that imports Dask.
+show. This module and `clusters` are those that import Dask.
 """
 
 from __future__ import annotations

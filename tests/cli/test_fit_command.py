@@ -295,7 +295,16 @@ def test_what_cannot_be_written_or_read_is_an_error_before_the_work(
     )
     np.savez(tmp_path / "x.npz", X=np.ones((2, 1)))
     refused(".*it holds no y", "fit", "--data", tmp_path / "x.npz", "--out", tmp_path / "m")
-    refused("expected a CSV file for columns by name", "fit", "--data", "iris", "--out", tmp_path / "m", "--drop", "a")
+    refused(
+        "expected a CSV or parquet file for columns by name",
+        "fit",
+        "--data",
+        "iris",
+        "--out",
+        tmp_path / "m",
+        "--drop",
+        "a",
+    )
 
 
 def test_predict_refuses_what_is_no_model_or_lacks_columns(model: Path, table: Path, tmp_path: Path) -> None:

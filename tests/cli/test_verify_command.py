@@ -127,7 +127,15 @@ def test_columns_that_are_no_features_are_left_out_by_every_command(tmp_path: Pa
     shared = ["lpboost", "--data", data, "--nu", "0.2"]
     refused(".*named.csv, line 2: .* leave it out with --drop", "compare", *shared)
     refused(
-        "expected a CSV file for columns by name", "compare", "lpboost", "--data", "wine", "--nu", "5", "--drop", "id"
+        "expected a CSV or parquet file for columns by name",
+        "compare",
+        "lpboost",
+        "--data",
+        "wine",
+        "--nu",
+        "5",
+        "--drop",
+        "id",
     )
     assert run("compare", *shared, "--drop", "id", "--backends", "interior").exit_code == 0
     assert run("boost", *shared, "--drop", "id", "--certificate", tmp_path / "c.json").exit_code == 0

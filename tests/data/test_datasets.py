@@ -570,7 +570,7 @@ def test_a_column_of_csv_may_hold_the_weights_and_is_no_feature_then(tmp_path: P
         ("a.csv", CSV, "label", "expected one column for the class and one for the weights; got 'label' for both"),
         ("a.csv", b"a,c,c,label\n1,1,1,x\n2,1,1,y\n", "c", "has 2 columns 'c'"),
         ("a.csv", b"a,c,label\n1,,x\n2,1,y\n", "c", "line 2: every column but 'label' must be a number"),
-        ("a.svm", SVMLIGHT, "c", r"expected a CSV file for weights in a column; got .*a\.svm"),
+        ("a.svm", SVMLIGHT, "c", r"expected a CSV or parquet file for weights in a column; got .*a\.svm"),
         ("a.npz", npz(X=X, y=y), "c", "an npz file holds them as an array c"),
     ],
 )
@@ -583,7 +583,7 @@ def test_weights_that_are_in_no_column_are_an_error(
 
 
 def test_the_embedded_sets_have_no_column_of_weights() -> None:
-    with pytest.raises(DataError, match="expected a CSV file for weights in a column; got 'breast_cancer'"):
+    with pytest.raises(DataError, match="expected a CSV or parquet file for weights in a column; got 'breast_cancer'"):
         load_dataset("breast_cancer", weights="c")
 
 
@@ -866,7 +866,7 @@ def test_what_is_not_there_is_an_error_that_says_where_to_look(
 @pytest.mark.parametrize("name", ["folder", "folder.csv", "folder.npz", "folder.svm.gz"])
 def test_a_folder_is_no_file(tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
-    refused(re.escape(f"{str(tmp_path / name)!r} is a directory."), load_dataset, str(tmp_path / name))
+    refused(re.escape(f"{str(tmp_path / name)!r} has none."), load_dataset, str(tmp_path / name))
 
 
 @pytest.mark.parametrize("suffix", [".gz", ".bz2", ".xz"])

@@ -484,17 +484,17 @@ def test_a_file_that_has_vanished_before_the_first_look_is_an_error(processes: A
 
 def test_rows_that_are_lost_when_the_run_has_ended_cost_the_width_of_a_bucket(processes: Any, tmp_path: Path) -> None:
     processes.wait_for_workers(2, timeout=30)
-    oracle, margin = on_dask(*from_files("npy", tmp_path)), looks.Looks.soft_margin
+    oracle, margin = on_dask(*from_files("npy", tmp_path)), looks.soft_margin
 
-    def losing(self: Any, kept: Any) -> Any:
+    def losing(*asked: Any) -> Any:
         for file in tmp_path.iterdir():
             file.unlink()
         for pid in processes.run(os.getpid).values():
             os.kill(pid, signal.SIGKILL)
-        return margin(self, kept)
+        return margin(*asked)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(looks.Looks, "soft_margin", losing)
+        patch.setattr(looks, "soft_margin", losing)
         with pytest.warns(RuntimeWarning, match="failed after"):
             run = boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
     assert run.reason.startswith("certified: ") and "; failed after" in run.reason

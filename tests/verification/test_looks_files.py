@@ -31,7 +31,8 @@ def oracle() -> BinnedStumps:
 
 @cache
 def run(page: str = "erlpboost") -> LookedRun:
-    made = boost(page, oracle(), epsilon=0.02, **({} if page == "totalboost" else {"nu": 60.0}))
+    capped: dict[str, Any] = {} if page == "totalboost" else {"nu": 60.0}
+    made = boost(page, oracle(), epsilon=0.02, **capped)
     assert isinstance(made, LookedRun)
     return made
 

@@ -1,0 +1,209 @@
+"""Examples in parquet files: one, those of a folder, or those that a pattern names.
+
+Columns are chosen by the rules of CSV files. An index that pandas has written is no column.
+"""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+import re
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from boostopt.data.columns import ENCODE, REMEDY, check_names, feature_names, warn_of_index
+from boostopt.data.contents import Contents
+from boostopt.data.labels import is_blank
+from boostopt.errors import DataError, OptionError
+from boostopt.files import LIMIT
+from boostopt.shapes import Array, Float
+
+PARQUET = ".parquet"
+"""The ending of such a file."""
+
+
+def parquet_files(source: str) -> list[str]:
+    """Return the parquet files of a source, by the numbers in their names; none for a source of another kind.
+
+    Raises
+    ------
+    DataError
+        No file is named by the pattern that the source is, or a folder cannot be read.
+    """
+    if os.path.isdir(source):
+        try:
+            names = os.listdir(source)
+        except OSError as failure:
+            raise DataError(f"{source} cannot be read: {failure.strerror}. Change its permissions.") from failure
+        found = [os.path.join(source, name) for name in names if not name.startswith((".", "_"))]
+        return sorted((path for path in found if _is_file(path)), key=_numbered)
+    if not source.lower().endswith(PARQUET) or os.path.lexists(source) or not glob.has_magic(source):
+        return [source] if _is_file(source) else []
+    found = [path for path in glob.glob(source) if _is_file(path)]
+    if not found:
+        raise DataError(f"expected the pattern of some parquet files; there is no file {source!r}. Check the path.")
+    return sorted(found, key=_numbered)
+
+
+def _is_file(path: str) -> bool:
+    return path.lower().endswith(PARQUET) and os.path.isfile(path)
+
+
+def _numbered(path: str) -> list[Any]:
+    """Return the key by which part 10 comes after part 2, as Dask counts them."""
+    return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path)]
+
+
+def labelled_parquet(
+    source: str, files: Sequence[str], label: str, weights: str | None, drop: Sequence[str]
+) -> Contents:
+    """Return what parquet files hold that have a column of labels and, where it is named, one of weights."""
+    parquet = Parquet(source, files)
+    names = feature_names(source, parquet.header, label, weights, drop)
+    warn_of_index(source, names)
+    table = parquet.read([*names, label] if weights is None else [*names, label, weights])
+    c = None if weights is None else _numbers(source, table, [weights])[:, 0]
+    return Contents(source, _numbers(source, table, names), _labels(source, table, label), tuple(names), c=c)
+
+
+def named_parquet(source: str, files: Sequence[str], names: Sequence[str], label: str) -> Contents:
+    """Return the named columns of parquet files, labels if they have them, and the names of the other columns."""
+    parquet = Parquet(source, files)
+    header = parquet.header
+    check_names(source, names, header)
+    labelled = label in header and label not in names
+    columns = list(names) or [name for name in header if name != label]
+    table = parquet.read([*columns, label] if labelled else columns)
+    labels = _labels(source, table, label, blank=True) if labelled else None
+    unread = tuple(name for name in header if name not in {*columns, label})
+    return Contents(source, _numbers(source, table, columns), labels, tuple(names), unread=unread)
+
+
+class Parquet:
+    """Parquet files with the same columns, of which nothing is read yet but what they say of themselves.
+
+    Attributes
+    ----------
+    header
+        The columns, without those of an index.
+
+    Raises
+    ------
+    DataError
+        A file is no such file, has other columns than the first one, or two of one name; or there are no rows.
+    OptionError
+        pyarrow is not installed.
+    """
+
+    def __init__(self, source: str, files: Sequence[str]) -> None:
+        self._arrow, self._parquet = _module("pyarrow"), _module("pyarrow.parquet")
+        self._source, self._files = source, files
+        self._rows, self.header = 0, list[str]()
+        for path in files:
+            about = self._asked(path, self._parquet.read_metadata)
+            header = _header(about.schema.to_arrow_schema())
+            if path == files[0]:
+                self.header = header
+            elif set(header) != set(self.header):
+                other = sorted(set(header) ^ set(self.header))[0]
+                raise DataError(
+                    f"{source}: the files must have the same columns; {files[0]} and {path} differ in {other!r}. Name "
+                    "those that belong together."
+                )
+            self._rows += int(about.num_rows)
+        twice = next((name for k, name in enumerate(self.header) if name in self.header[:k]), None)
+        if twice is not None:
+            raise DataError(f"{source} has two columns {twice!r}. Keep the one that is meant.")
+        if not self._rows:
+            raise DataError(f"{source} has no rows.")
+
+    def read(self, columns: list[str]) -> Any:
+        """Return some columns of all rows, as a table of Arrow."""
+        if 8 * self._rows * len(columns) > LIMIT:
+            raise DataError(
+                f"{self._source} must have at most {LIMIT:,} bytes as an array of numbers; {self._rows} rows of "
+                f"{len(columns)} columns have more. Leave out rows or columns, or boost on a cluster: --cluster local."
+            )
+        parts = [self._asked(path, lambda path: self._parquet.ParquetFile(path).read(columns)) for path in self._files]
+        try:
+            return self._arrow.concat_tables([part.select(columns) for part in parts], promote_options="permissive")
+        except self._arrow.ArrowException as failure:
+            raise DataError(
+                f"{self._source}: a column must be of one kind in all files: {_first_line(failure)}. Write them anew."
+            ) from failure
+
+    def _asked(self, path: str, read: Any) -> Any:
+        try:
+            return read(path)
+        except (OSError, self._arrow.ArrowException) as failure:
+            raise DataError(
+                f"{path} is not a readable parquet file: {_first_line(failure)}. Write it anew."
+            ) from failure
+
+
+def _module(name: str) -> Any:
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as missing:
+        raise OptionError(
+            f"parquet files need pyarrow: {missing}. Install it: pip install 'boostopt[dask]'."
+        ) from missing
+
+
+def _first_line(failure: Exception) -> str:
+    return (str(failure).splitlines() or [""])[0].rstrip(".")
+
+
+def _header(schema: Any) -> list[str]:
+    """Return the columns of a file but for those that pandas has written an index in."""
+    about = json.loads((schema.metadata or {}).get(b"pandas", b"{}"))
+    index = {name for name in about.get("index_columns", ()) if isinstance(name, str)}
+    return [name for name in schema.names if name not in index]
+
+
+def _numbers(source: str, table: Any, names: Sequence[str]) -> Float[Array, "N columns"]:
+    """Return columns of finite numbers."""
+    numbers = np.empty((table.num_rows, len(names)))
+    for j, name in enumerate(names):
+        column = table.column(name)
+        if not is_numeric(str(column.type)):
+            raise text_among_numbers(source, name, str(column.type))
+        numbers[:, j] = column.cast("float64", safe=False).to_numpy()
+    if not np.isfinite(numbers).all():
+        n, j = np.argwhere(~np.isfinite(numbers))[0]
+        raise DataError(
+            f"{source}, row {n}: every feature must be finite; got {numbers[n, j]} in column {names[j]!r}."
+            + (REMEDY if np.isnan(numbers[n, j]) else " Mend the cell, or leave the row out.")
+        )
+    return numbers
+
+
+def is_numeric(kind: str) -> bool:
+    """Return whether a type of Arrow's or of pandas', by its name, is one of numbers."""
+    return re.fullmatch(r"u?int\d+|float\d*|half_?float|double|bool(ean)?|null", kind.lower()) is not None
+
+
+def text_among_numbers(source: str, name: str, kind: str) -> DataError:
+    """Return the error for a feature that is no number."""
+    return DataError(f"{source}: every feature must be a number; got {kind} in column {name!r}.{ENCODE}")
+
+
+def _labels(source: str, table: Any, label: str, blank: bool = False) -> Any:
+    """Return a column of classes, which may be blank or not."""
+    column = table.column(label)
+    if str(column.type).startswith("dictionary"):
+        column = column.cast(column.type.value_type)
+    labels = column.to_numpy()
+    if column.null_count:
+        labels = np.where(column.is_null().to_numpy(), "", labels.astype(object))
+    missing = next((n for n, each in enumerate(labels) if is_blank(each)), None)
+    if missing is not None and not blank:
+        raise DataError(
+            f"{source}, row {missing}: every example must have a label; there is none in column {label!r}. Leave that "
+            "row out."
+        )
+    return labels

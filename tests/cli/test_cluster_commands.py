@@ -1,0 +1,316 @@
+"""`--cluster`: what the commands say of rows on a cluster is what they say of those in memory; bad input has words."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from invoked import document, refused, run
+from test_commands_page import shown
+
+pytest.importorskip("distributed")
+import pandas as pd
+from distributed import Client, LocalCluster, get_client
+
+import boostopt.rows
+from boostopt.errors import ProblemError
+from boostopt.rows import clusters
+
+pytestmark = pytest.mark.thorough
+
+# Dask types what it returns as all that it may be, asynchronous ones included.
+cluster_of: Any = LocalCluster
+client_of: Any = Client
+current: Any = get_client
+
+N = 400
+HOW: dict[str, Any] = {"threads_per_worker": 1, "dashboard_address": ":0", "memory_limit": None}
+COARSE = ("--nu", "0.3", "--epsilon", "0.2")
+APART = ("--label", "kind", "--drop", "id,three")
+
+
+def table() -> Any:
+    """Features of two kinds, two classes and three, whole weights, and what is no feature."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(N, 3)).round(2)
+    z = X[:, 0] + X[:, 1] + rng.normal(size=N)
+    return pd.DataFrame(X, columns=["a", "b", "c"]).assign(
+        flag=rng.integers(0, 2, N).astype(bool),
+        kind=np.where(z > 0, "yes", "no"),
+        three=np.digitize(z, [-1.0, 1.0]),
+        copies=rng.integers(0, 3, N),
+        id=[f"r{n}" for n in range(N)],
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The table as one file, and as twelve in a folder."""
+    folder = tmp_path_factory.mktemp("rows")
+    table().to_parquet(folder / "rows.parquet")
+    (folder / "parts").mkdir()
+    for k in range(12):
+        table()[N * k // 12 : N * (k + 1) // 12].to_parquet(folder / "parts" / f"part-{k}.parquet")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with cluster_of(n_workers=2, processes=True, **HOW) as cluster:
+        yield cluster.scheduler_address
+
+
+def alike(one: dict[str, Any], other: dict[str, Any], *apart: str) -> None:
+    """Two records are equal but for times, and what is said of the runs' rows alone."""
+    for name in one.keys() - {"seconds", "trace", "bytes", "model", "parameters", *apart}:
+        assert one[name] == other[name], name
+    # Where two examples stand for all, the last bit of their entropy may differ, and eta with it.
+    assert one.get("parameters", {}) == pytest.approx(other.get("parameters", {}), rel=1e-15)
+
+
+def written(folder: Path) -> Any:
+    """The rows of the parts of a folder, in their order."""
+    parts = [pd.read_parquet(folder / f"part.{k}.parquet") for k in range(len(list(folder.iterdir())))]
+    return pd.concat(parts, ignore_index=True)
+
+
+@pytest.mark.parametrize("source", ["rows.parquet", "parts", "parts/part-*.parquet"])
+def test_boost_is_that_of_the_rows_in_memory(source: str, folder: Path, address: str) -> None:
+    how = ("boost", "erlpboost", "--data", folder / source, *APART, "--weights", "copies", *COARSE)
+    there, here = document(*how, "--cluster", address), document(*how, "--oracle", "binned")
+    alike(there, here, "collected", "digest")
+    assert there["class"]["bounded"] and there["reached"] and there["weights"]
+    for name in ("hypotheses", "soft_margin", "upper"):
+        assert there["trace"][name] == here["trace"][name]
+    assert there["collected"] is None and there["digest"] is None
+    text = run(*how, "--cluster", address, "--oracle", "binned", "--option", "bins=255").stdout
+    lower = f"{there['class']['lower']:.10g}"
+    assert lower in text and "over those collected" not in text and re.search(r"\+0\.\d+  [abc] ", text)
+
+
+def test_one_class_is_set_against_the_others(folder: Path, address: str) -> None:
+    how = ("boost", "lpboost", "--data", folder / "parts", "--label", "three", "--drop", "id,kind", "--positive", "2")
+    there = document(*how, *COARSE, "--cluster", address)
+    alike(there, document(*how, *COARSE, "--oracle", "binned"), "collected", "digest")
+
+
+@pytest.mark.parametrize("label", ["kind", "three", "flag"])
+def test_fit_writes_the_model_of_the_rows_in_memory_and_predict_goes_there(
+    label: str, folder: Path, address: str, tmp_path: Path
+) -> None:
+    others = ",".join({"kind", "three", "id", "copies"} - {label})
+    how = ("fit", "--data", folder / "parts", "--label", label, "--drop", others, "--nu", "0.5", "--epsilon", "0.4")
+    there = document(*how, "--cluster", address, "--out", tmp_path / "there.npz")
+    here = document(*how, "--base", "binned", "--out", tmp_path / "here.npz")
+    alike(there, here)
+    assert sum(there["classes"].values()) == N and there["feature_importances"]
+    for name, *elsewhere in (("one", "--cluster", address), ("other",)):
+        model = tmp_path / ("there.npz" if name == "one" else "here.npz")
+        data = folder / ("parts" if name == "one" else "rows.parquet")
+        result = run(
+            "predict", model, "--data", data, "--label", label, "--scores", "--out", tmp_path / name, *elsewhere
+        )
+        assert result.exit_code == 0, result.stderr
+        assert "columns that the model was not fitted to, left out" in result.stderr
+    pd.testing.assert_frame_equal(written(tmp_path / "one"), pd.read_csv(tmp_path / "other"), check_dtype=False)
+
+
+def test_weights_of_a_fit_are_multiplicities(folder: Path, address: str, tmp_path: Path) -> None:
+    how = ("fit", "--data", folder / "parts", *APART, "--weights", "copies", "--nu", "0.5", "--epsilon", "0.4")
+    there = document(*how, "--cluster", address, "--out", tmp_path / "there.npz")
+    alike(there, document(*how, "--base", "binned", "--out", tmp_path / "here.npz"))
+
+
+def test_a_model_without_names_goes_by_the_order(folder: Path, address: str, tmp_path: Path) -> None:
+    frame = table()
+    np.savez(tmp_path / "rows.npz", X=frame[["a", "b", "c"]].to_numpy(), y=frame["three"].to_numpy())
+    frame[["a", "b", "c", "three"]].to_parquet(tmp_path / "three.parquet")
+    model = tmp_path / "model.npz"
+    assert run("fit", "--data", tmp_path / "rows.npz", "--out", model, "--epsilon", "0.4").exit_code == 0
+    how = ("predict", model, "--data", tmp_path / "three.parquet", "--label", "three")
+    assert run(*how, "--cluster", address, "--out", tmp_path / "found").exit_code == 0
+    assert written(tmp_path / "found")["prediction"].astype(str).tolist() == run(*how).stdout.split()[1:]
+    refused("expected a new or an empty folder", *how, "--cluster", address, "--out", tmp_path / "found")
+    refused("on a cluster predictions go into a folder of parquet files; got none", *how, "--cluster", address)
+    refused("the predictions would replace the model", *how, "--cluster", address, "--out", model)
+    wide = ("predict", model, "--data", tmp_path / "three.parquet", "--cluster", address, "--out", tmp_path / "no")
+    refused(r".* must have the 3 features of the model; it has 4\. .*--label \(here 'label'\)", *wide)
+    frame[["a", "b"]].assign(c=np.nan).to_parquet(tmp_path / "nan.parquet")
+    wide = ("predict", model, "--data", tmp_path / "nan.parquet", "--cluster", address, "--out", tmp_path / "no")
+    refused("every feature must be finite; feature 2 is not", *wide)
+    assert not list((tmp_path / "no").glob("*"))
+
+
+def test_what_the_page_shows_runs(folder: Path, address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "rows").mkdir()
+    for path in (folder / "parts").iterdir():
+        table = pd.read_parquet(path).drop(columns=["id", "three", "copies"])
+        table.to_parquet(tmp_path / "rows" / path.name)
+    commands = [words for words in shown() if "--cluster" in words]
+    assert {words[0] for words in commands} == {"boost", "fit", "predict"}
+    for words in commands:
+        result = run(*words[:-1], address)
+        assert result.exit_code == 0, (words, result.stderr)
+    assert {path.name for path in tmp_path.iterdir()} == {"rows", "model.npz", "predicted"}
+
+
+def test_a_cluster_of_this_machine_is_made_and_ends(folder: Path) -> None:
+    how = ("boost", "erlpboost", "--data", folder / "parts", *APART, *COARSE)
+    result = run(*how, "--cluster", "local")
+    assert result.exit_code == 0 and "within epsilon = 0.2" in result.stdout
+    assert "warning" not in result.stderr
+    with clusters.connected("local"):
+        client = current()
+        assert all(client.run(lambda: signal.getsignal(signal.SIGINT) == signal.SIG_IGN).values())
+    assert client.status == "closed"
+
+
+# Bad input
+
+
+def boosted(folder: Path, address: str, *more: object, data: str = "parts") -> tuple[object, ...]:
+    return ("boost", "erlpboost", "--data", folder / data, *APART, *COARSE, "--cluster", address, *more)
+
+
+@pytest.mark.parametrize(
+    ("at", "message"),
+    [
+        ("127.0.0.1:9", r"expected the address of a Dask scheduler, .*; got '127.0.0.1:9': Timed out .* after 1 s\."),
+        ("nonsense", "expected the address of a Dask scheduler, host:port, or local; got 'nonsense': missing port"),
+        ("http://127.0.0.1:80", "expected the address of a Dask scheduler.*: unknown address scheme 'http'"),
+        ("tls://127.0.0.1:80", "expected the address of a Dask scheduler.*: TLS expects"),
+    ],
+)
+def test_where_no_scheduler_is(at: str, message: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clusters, "PATIENCE", 1)
+    refused(message, *boosted(folder, at))
+
+
+def test_a_scheduler_must_have_workers_and_a_worker_is_none(folder: Path, address: str) -> None:
+    with cluster_of(n_workers=0, processes=False, protocol="tcp", **HOW) as cluster:
+        at = cluster.scheduler_address
+        refused(f"expected a Dask cluster with workers; the scheduler {at} has none yet", *boosted(folder, at))
+    with client_of(address) as client:
+        worker = next(iter(client.nthreads()))
+    refused("expected the address of a Dask scheduler; got .*, that of a Worker", *boosted(folder, worker))
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--oracle", "tree"), "on a cluster --oracle must be binned, .*; got 'tree'. Pass --oracle binned, or leave"),
+        (("--option", "depth=3"), "unknown option of binned 'depth'"),
+        (("--option", "codes=codes.npy"), "codes on a cluster stay in the memory of its workers"),
+        (("--out", "run.npz"), "--out is for rows in memory; got 'run.npz' and --cluster"),
+        (("--certificate", "proof.json"), "--certificate is for rows in memory"),
+        (("--picture", "bounds.png"), "--picture is for rows in memory"),
+        (("--update", "total"), "rows on a cluster serve looks alone.* leave out --cluster"),
+        (("--backend", "interior"), "rows on a cluster serve looks alone"),
+        (("--nu", "5000"), r"nu must lie in \[1, sum of c\] = \[1, 400\]; got 5000"),
+        (("--label", "knd"), r".* has no label column: unknown column 'knd'\. Did you mean 'kind'\?"),
+        (("--label", "id"), ".*'id' is the column of the classes, which is no feature anyway. Mend --drop"),
+        (("--weights", "mass"), ".* has no such column: unknown column 'mass'"),
+        (("--weights", "a"), "on a cluster the multiplicities c must be whole numbers from 0 to"),
+    ],
+)
+def test_what_boost_refuses(more: tuple[str, ...], message: str, folder: Path, address: str) -> None:
+    refused(message, *boosted(folder, address, *more))
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--base", "stump"), "on a cluster --base must be binned"),
+        (("--class-weight", "balanced"), "--class-weight is for rows in memory"),
+        (("--checkpoint", "fit.npz"), "--checkpoint is for rows in memory"),
+        (("--certificate", "proof.json"), "--certificate is for rows in memory"),
+        (("--label", "a", "--drop", "kind"), ".*Unknown label type: continuous"),
+        (("--formulation", "softboost"), ".*mixes hypotheses"),
+    ],
+)
+def test_what_fit_refuses(more: tuple[str, ...], message: str, folder: Path, address: str, tmp_path: Path) -> None:
+    how = ("fit", "--data", folder / "parts", *APART, "--cluster", address, "--out", tmp_path / "model.npz")
+    refused(message, *how, *more)
+    assert not (tmp_path / "model.npz").exists()
+
+
+def test_what_is_wrong_with_the_data_is_said(folder: Path, address: str, tmp_path: Path) -> None:
+    frame, at = table(), tmp_path / "rows.parquet"
+
+    def says(message: str, made: Any, data: str = "rows.parquet") -> None:
+        made.to_parquet(at)
+        refused(message, *boosted(tmp_path, address, data=data))
+
+    says("X must be finite; got inf at row 7, feature 1", frame.assign(b=frame["b"].where(frame.index != 7, np.inf)))
+    blank = frame["kind"].where(frame.index != 7, None)
+    says(".*rows.parquet: every example must have a label; .* in column 'kind'", frame.assign(kind=blank))
+    says(".*every example must have a label", frame.assign(kind=blank.fillna(" ")))
+    says(".* must be a number; got .* in column 'b'. Encode it, or leave it out with --drop", frame.assign(b="text"))
+    says(".* must have exactly two classes; all its examples are of one, yes", frame.assign(kind="yes"))
+    says(r".* must have exactly two classes; it has 3 \(.*--positive", frame.assign(kind=frame["three"]))
+    says(".*rows.parquet has no rows", frame[:0])
+    says("expected parquet files; there is no file", frame, "none.parquet")
+    says("expected the pattern of some parquet files", frame, "none*.parquet")
+    frame[["a", "kind"]].to_parquet(tmp_path / "other.parquet")
+    says(r".*the files must have the same columns", frame, "*.parquet")
+    frame.to_csv(tmp_path / "rows.csv")
+    says("rows on a cluster are those of parquet files: .*rows.csv", frame, "rows.csv")
+    at.write_bytes(b"PAR1 and no more")
+    refused(".*rows.parquet is not a readable parquet file", *boosted(tmp_path, address, data="rows.parquet"))
+    how = ("boost", "erlpboost", "--data", "nowhere://rows.parquet", *APART, *COARSE, "--cluster", address)
+    refused("expected parquet files; 'nowhere://rows.parquet' cannot be read here: Protocol not known", *how)
+
+
+def test_an_index_that_is_a_feature_is_told_by_its_name(address: str, tmp_path: Path) -> None:
+    table().assign(**{"Unnamed: 0": range(N)}).to_parquet(tmp_path / "rows.parquet")
+    result = run(*boosted(tmp_path, address, data="rows.parquet"))
+    assert result.exit_code == 0 and "'Unnamed: 0' is the index of a data frame" in result.stderr
+
+
+def test_a_file_that_the_workers_cannot_see(
+    address: str, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if not os.path.isdir("/proc/self/cwd"):
+        pytest.skip("no path here is of another file in another process")
+    (tmp_path / "mine.parquet").write_bytes((folder / "rows.parquet").read_bytes())
+    monkeypatch.chdir(tmp_path)
+    refused(
+        "every worker of the cluster must be able to read the data; one cannot: .*No such file or directory",
+        *boosted(Path("/proc/self/cwd"), address, data="mine.parquet"),
+    )
+
+
+def fail() -> None:
+    raise RuntimeError("the disk\nis full.")
+
+
+def test_what_fails_on_a_cluster_is_an_error_in_words(address: str) -> None:
+    expected = "the work on the cluster failed: RuntimeError: the disk is full. Look at what its workers print"
+    with pytest.raises(ProblemError, match=expected), clusters.connected(address):
+        current().submit(fail).result()
+    with client_of(address) as client:
+        assert client.status == "running"  # the scheduler goes on
+
+
+def test_a_scheduler_that_ends_is_an_error_in_words() -> None:
+    with cluster_of(n_workers=1, processes=False, protocol="tcp", **HOW) as cluster:
+        with pytest.raises(ProblemError, match="the work on the cluster failed: FutureCancelledError"):
+            with clusters.connected(cluster.scheduler_address):
+                future = current().submit(max, 1, 2, workers=["nowhere"])
+                cluster.close()
+                future.result()
+
+
+def test_dask_must_be_installed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(boostopt.rows, "clusters")
+    monkeypatch.delitem(sys.modules, "boostopt.rows.clusters")
+    monkeypatch.setitem(sys.modules, "distributed", None)
+    refused(r"--cluster needs Dask: .*distributed.* pip install 'boostopt\[dask\]'", *boosted(folder, "127.0.0.1:9"))

@@ -1,0 +1,187 @@
+"""Data sets from parquet files: those of the same table as CSV, and nothing but a DataError where they are wrong."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyarrow")
+import pandas as pd
+
+import boostopt.data.parquet
+from boostopt import DataError, load_dataset
+from boostopt.data.datasets import load_features, load_table
+from boostopt.errors import OptionError
+
+N = 12
+
+
+def table(n: int = N) -> Any:
+    """Numbers of several kinds, classes in words and as numbers, weights, and what is no feature."""
+    k = np.arange(n)
+    return pd.DataFrame(
+        {
+            "a": k / 4.0,
+            "id": [f"r{each}" for each in k],
+            "b": (k % 5).astype(np.int8),
+            "label": np.where(k % 3 == 0, "yes", "no"),
+            "copies": k % 4,
+            "c": (-k).astype(np.float32),
+        }
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The table as one file, and as twelve in a folder."""
+    whole = table()
+    whole.to_parquet(tmp_path / "rows.parquet")
+    whole.to_csv(tmp_path / "rows.csv", index=False)
+    (tmp_path / "parts").mkdir()
+    for k in range(N):
+        whole[k : k + 1].to_parquet(tmp_path / "parts" / f"part-{k}.parquet")
+    (tmp_path / "parts" / "_SUCCESS").touch()
+    (tmp_path / "parts" / "_metadata.parquet").touch()
+    return tmp_path
+
+
+SOURCES = ("rows.parquet", "parts", "parts/part-*.parquet")
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_it_is_the_table_of_a_csv_file(folder: Path, source: str) -> None:
+    its, other = (load_dataset(str(folder / name), "label", None, "copies", ["id"]) for name in (source, "rows.csv"))
+    for name in ("X", "y", "c"):
+        np.testing.assert_array_equal(getattr(its, name), getattr(other, name))
+    assert its.features == other.features == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_labels_stay_as_they_are_and_features_are_found_by_name(folder: Path, source: str) -> None:
+    path = str(folder / source)
+    fitted = load_table(path, "label", "copies", "id")
+    assert fitted.labels is not None and fitted.labels.tolist() == table()["label"].tolist()
+    found = load_features(path, ["c", "a"], 2)
+    np.testing.assert_array_equal(found.X, table()[["c", "a"]].to_numpy())
+    assert found.labels is not None and found.labels.tolist() == fitted.labels.tolist()
+    assert found.unread == ("id", "b", "copies")
+    numbers = load_table(path, "b", None, ["id", "label"])
+    assert numbers.labels is not None and numbers.labels.dtype == np.int64
+
+
+def test_an_index_is_no_column_and_kinds_of_numbers_are_numbers(tmp_path: Path) -> None:
+    frame = table().set_index("id").drop(columns="copies")
+    frame["b"] = frame["b"].astype("Int64")
+    frame["label"] = frame["label"].astype("category")
+    frame["flag"] = frame["c"] < -3
+    frame.to_parquet(tmp_path / "rows.parquet")
+    its = load_dataset(str(tmp_path / "rows.parquet"))
+    assert its.features == ("a", "b", "c", "flag") and its.X is not None
+    np.testing.assert_array_equal(its.X[:, 3], frame["flag"].to_numpy(float))
+    frame.assign(label=frame["flag"]).to_parquet(tmp_path / "flags.parquet")
+    labels = load_table(str(tmp_path / "flags.parquet"), "label").labels
+    assert labels is not None and labels.tolist() == frame["flag"].astype(int).tolist()
+
+
+def test_features_without_a_class_are_enough_for_predictions(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    table()[["a", "c"]].to_parquet(path)
+    assert load_features(str(path), (), 2).labels is None
+    blank = table()
+    blank.loc[3, "label"] = None
+    blank.drop(columns="id").to_parquet(path)
+    found = load_features(str(path), (), 4)
+    assert found.labels is None and found.X.shape == (N, 4)
+
+
+def test_the_index_of_a_data_frame_is_told_by_its_name(tmp_path: Path) -> None:
+    table().drop(columns="id").assign(**{"Unnamed: 0": range(N)}).to_parquet(tmp_path / "rows.parquet")
+    with pytest.warns(UserWarning, match="'Unnamed: 0' is the index of a data frame"):
+        load_table(str(tmp_path / "rows.parquet"))
+
+
+def edited(column: str, value: Any, n: int | None = 5) -> Any:
+    """The table without what is no feature, with another value at row n, or everywhere."""
+    frame = table().drop(columns="id")
+    if n is None:
+        return frame.assign(**{column: value})
+    frame.loc[n, column] = value
+    return frame
+
+
+WRONG: dict[str, tuple[Callable[[], Any], str]] = {
+    "missing": (lambda: edited("a", np.nan), r"row 5: every feature must be finite; got nan in column 'a'\. It is a m"),
+    "infinite": (lambda: edited("c", np.inf), r"row 5: .* got inf in column 'c'\. Mend the cell"),
+    "blank": (lambda: edited("label", None), "row 5: every example must have a label; there is none in column 'label'"),
+    "text": (table, "every feature must be a number; got .*string in column 'id'. Encode it, or leave it out"),
+    "times": (lambda: edited("a", pd.Timestamp("2020-01-01"), None), r"must be a number; got timestamp\[.* in column"),
+    "no label": (lambda: edited("a", 0.0).drop(columns="label"), "has no label column: none is called 'label'. Known"),
+    "one class": (lambda: edited("label", "yes", None), "must have exactly two classes; all its examples are of one"),
+    "no rows": (lambda: table(0), "rows.parquet has no rows"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_is_wrong_is_said(case: str, tmp_path: Path) -> None:
+    make, message = WRONG[case]
+    make().to_parquet(tmp_path / "rows.parquet")
+    with pytest.raises(DataError, match=message):
+        load_dataset(str(tmp_path / "rows.parquet"))
+
+
+def test_files_that_do_not_fit_together_are_told(folder: Path) -> None:
+    part = folder / "parts" / "part-7.parquet"
+    table().drop(columns="b").to_parquet(part)
+    with pytest.raises(DataError, match=r"same columns; .*part-0.parquet and .*part-7.parquet differ in 'b'"):
+        load_dataset(str(folder / "parts"), drop="id")
+    table().assign(b=table()["id"]).to_parquet(part)
+    with pytest.raises(DataError, match="a column must be of one kind in all files"):
+        load_dataset(str(folder / "parts"), drop="id")
+    part.write_bytes(b"PAR1 and no more")
+    with pytest.raises(DataError, match=r"part-7.parquet is not a readable parquet file: .* Write it anew"):
+        load_dataset(str(folder / "parts"), drop="id")
+
+
+def test_what_is_not_there_is_told(folder: Path) -> None:
+    (folder / "empty").mkdir()
+    for source, message in (
+        ("none.parquet", "there is no file"),
+        ("none-*.parquet", "expected the pattern of some parquet files; there is no file"),
+        ("empty", "expected a file or a folder of parquet files"),
+        ("rows.*", "there is no file"),
+    ):
+        with pytest.raises(DataError, match=message):
+            load_dataset(str(folder / source))
+
+
+def test_a_folder_that_cannot_be_listed_is_told(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(path: str) -> list[str]:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    monkeypatch.setattr(os, "listdir", denied)
+    with pytest.raises(DataError, match="cannot be read: Permission denied"):
+        load_dataset(str(folder / "parts"))
+
+
+def test_a_file_whose_name_is_a_pattern_is_that_file(folder: Path) -> None:
+    (folder / "rows.parquet").rename(folder / "rows[1].parquet")
+    assert load_table(str(folder / "rows[1].parquet"), drop="id").X.shape == (N, 4)
+
+
+def test_numbers_that_would_fill_the_memory_are_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boostopt.data.parquet, "LIMIT", 8 * N * 5 - 1)
+    with pytest.raises(DataError, match=f"must have at most 479 bytes as an array of numbers; {N} rows of 5 columns"):
+        load_table(str(folder / "rows.parquet"), drop="id")
+
+
+def test_what_must_be_installed_is_said(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(OptionError, match=r"parquet files need pyarrow: .* pip install 'boostopt\[dask\]'"):
+        load_dataset(str(folder / "rows.parquet"))
