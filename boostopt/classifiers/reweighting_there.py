@@ -13,6 +13,7 @@ import numpy as np
 from boostopt.boosting.looked import FINEST, LookedRun, looked_at
 from boostopt.boosting.looks import Looks, below, whole
 from boostopt.boosting.options import BoostOptions
+from boostopt.boosting.proving import soft_margin
 from boostopt.boosting.soft_margin import ClassCertificate
 from boostopt.classifiers.members import Members, recoded
 from boostopt.classifiers.reweighted import OF_PROGRAM, WeightedMembers
@@ -204,7 +205,7 @@ def _soft_margin(looks: Looks, w: Float[Array, " t"]) -> float:
     It is that of whole numbers beside them, less the distance of both: so far apart margins are at most.
     """
     W = whole(w)
-    own = looks.soft_margin(looks.rows.scores([Split(q, 0, 1) for q in range(len(w))], W))
+    own = soft_margin(looks.rows, looks.rows.scores([Split(q, 0, 1) for q in range(len(w))], W), looks.nu)
     return below(own - sum(abs(Fraction(x) - Fraction(k, ONE)) for x, k in zip(w.tolist(), W.tolist(), strict=True)))
 
 

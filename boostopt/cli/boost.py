@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -80,25 +80,26 @@ def boost_command(
         if cluster is not None:
             check_binned(hypotheses.oracle, hypotheses.options, "--oracle")
             check_memory_alone(picture=picture)
-    with stdout_to_stderr(), _examples(files, hypotheses, data, random_state, cluster) as examples:
-        oracle = examples.oracle
-        values = parameters.read(page, examples.total)
-        goal = how.problem(page, oracle, examples.d0, values).goal
-        check_results(page.name, goal, certificate, picture)
-        options = how.record(checkpoint)
-        try:
-            run = boost(page, oracle, d0=examples.d0, backend=how.backend, update=how.update, options=options, **values)
-        except KeyboardInterrupt:
-            if checkpoint is not None and Path(checkpoint).exists():
-                typer.echo(f"{checkpoint} has the run as it was stored last: the same command goes on.", err=True)
-            raise
+    with ExitStack() as open_until_saved:
+        with stdout_to_stderr():
+            its = _examples(files, hypotheses, data, random_state, cluster)
+            examples = open_until_saved.enter_context(its)
+            oracle, d0 = examples.oracle, examples.d0
+            values = parameters.read(page, examples.total)
+            goal = how.problem(page, oracle, d0, values).goal
+            check_results(page.name, goal, certificate, picture)
+            options = how.record(checkpoint)
+            try:
+                run = boost(page, oracle, d0=d0, backend=how.backend, update=how.update, options=options, **values)
+            except KeyboardInterrupt:
+                if checkpoint is not None and Path(checkpoint).exists():
+                    typer.echo(f"{checkpoint} has the run as it was stored last: the same command goes on.", err=True)
+                raise
         try:
             saved = _saved(run, oracle, out, certificate, picture)
-        except BaseException:
+        finally:
             # A file that cannot be written is an error; what was found is not lost for it.
             _print(run, examples.features, json)
-            raise
-    _print(run, examples.features, json)
     for path in saved:
         typer.echo(f"saved: {path}", err=True)
     if interrupted(run):
