@@ -203,6 +203,11 @@ class Distribution:
     def __init__(self, run: LookedRun) -> None:
         self._run = run
 
+    @property
+    def elsewhere(self) -> bool:
+        """Whether the rows are on a cluster, or gone: then it is as long as what is elsewhere."""
+        return self._run.only_looks
+
     def __call__(self) -> Float[Array, " N"]:
         return self._run.distribution()
 

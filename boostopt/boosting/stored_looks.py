@@ -149,11 +149,12 @@ class StoredLooks:
         """
         reached, ends, count = self.reached, self.reached.ends, Fraction(nu)
         check_splits(oracle, rows, reached.splits, self.hypotheses)
-        if ends.W is None or ends.proof is None:
+        if ends.proof is None:
             return Ends()
-        kept = rows.scores(reached.splits[: len(ends.W)], ends.W)
-        proof, lower = ends.proof, soft_margin(rows, kept, count)
+        proof = ends.proof
         again = proof_of(rows, count, self.oracle.reflexive, proof.splits, proof.W, proof.window, proof.table)
+        kept = None if ends.W is None else rows.scores(reached.splits[: len(ends.W)], ends.W)
+        lower = ends.lower if kept is None else soft_margin(rows, kept, count)
         if not (ends.lower <= lower and again.upper == proof.upper and again.total == proof.total):
             raise ValueError(
                 f"ends of {float(ends.lower):.10g} and {float(proof.upper):.10g}, where these examples have "
@@ -240,6 +241,8 @@ def _read(about: Mapping[str, Any], formulation: Any) -> StoredLooks:
         kept,
     )
     require(isinstance(about["reason"], str), "what should be a text")
+    require(about["proof"] is not None or W is None, "weights without a distribution")
+    require(W is not None or _fraction(about["lower"]) == Ends().lower, "a soft margin without weights")
     require(W is None or W.sum() == ONE, f"weights that do not sum to 2^{BITS}")
     seen = sum(glance.rows == oracle.N and glance.hypotheses > 0 for glance in reached.glances)
     require(seen == len(kept), "weights of another number of looks")

@@ -20,12 +20,14 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import file_path
+from boostopt.boosting.looked import Distribution
 from boostopt.boosting.saving import MALFORMED, META, Writer, with_arrays
 from boostopt.boosting.soft_margin import ClassCertificate
 from boostopt.classifiers.scorers import Scorer
 from boostopt.errors import BoostoptError, DataError, OptionError
 from boostopt.files import read_npz, replace_file, write_npz
 from boostopt.oracles import Feature, Fitted, Hypothesis, KernelColumn, RBFHypothesis, Stump
+from boostopt.oracles.left import without_rows
 from boostopt.oracles.saving import restored_hypothesis, to_state
 from boostopt.shapes import Array, Float
 from boostopt.sources import is_path
@@ -58,6 +60,9 @@ WITHOUT_FUNCTION = (
     'boostopt\'s own, "stump", "binned", "feature", "kernel" or "rbf"; or pickle the classifier for yourself, and '
     "load no pickle of others."
 )
+
+WITH_ROWS = "with the rows"
+"""What stands for a distribution that proves an upper end and is where its rows are, on a cluster."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,6 +185,7 @@ def _in_words(failure: BaseException) -> str:
 def _described(scorer: Scorer) -> dict[str, Any]:
     """Return what tells a class from the rest as names, numbers and arrays."""
     certificate = scorer.certificate
+    elsewhere = certificate is not None and isinstance(certificate.proof, Distribution) and certificate.proof.elsewhere
     return {
         "formulation": scorer.formulation,
         "oracle": scorer.oracle,
@@ -190,7 +196,11 @@ def _described(scorer: Scorer) -> dict[str, Any]:
         "hypotheses": [_state(hypothesis) for hypothesis in scorer.hypotheses],
         "certificate": None
         if certificate is None
-        else {"lower": float(certificate.lower), "upper": float(certificate.upper), "d": certificate.d},
+        else {
+            "lower": float(certificate.lower),
+            "upper": float(certificate.upper),
+            "d": WITH_ROWS if elsewhere else certificate.d,
+        },
     }
 
 
@@ -332,6 +342,9 @@ def _certificate(saved: Mapping[str, Any], oracle: str) -> ClassCertificate:
     if d is None:
         _hold(upper == math.inf, "an upper bound that nothing proves")
         return ClassCertificate(lower, upper, None, oracle, recorded=True)
+    if isinstance(d, str):
+        _hold(d == WITH_ROWS, "an upper bound that nothing proves")
+        return ClassCertificate(lower, upper, without_rows, oracle, recorded=True)
     return ClassCertificate(lower, upper, _numbers(d, len(d)), oracle, recorded=True)
 
 

@@ -165,7 +165,7 @@ def fit_command(
         else:
             with connected(cluster):
                 fitted = _on_cluster(model, data, label, weights, drop or ())
-                model.save(out)  # with the distribution that proves the certificate, which the workers say
+                model.save(out)
     record = _record(model, fitted)
     record |= {"model": out, "bytes": os.path.getsize(out), "certificate": certificate}
     if json:

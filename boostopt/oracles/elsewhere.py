@@ -70,9 +70,9 @@ class Elsewhere(RowsOracle):
 def looks_alone(what: str) -> ProblemError:
     """Return the error for what rows on a cluster do not tell."""
     return ProblemError(
-        "rows on a cluster serve looks alone, which boost makes for LPBoost, ERLPBoost and their kin where no option "
-        f"of steps is named; they were asked for {what}. For anything else take them into memory: X.compute(), "
-        "y.compute()."
+        "rows on a cluster serve looks alone, which boost makes for LPBoost, ERLPBoost, SoftBoost and their kin where "
+        f"no option of steps is named; they were asked for {what}. For anything else take them into memory: "
+        "X.compute(), y.compute(); in a command, leave out --cluster."
     )
 
 

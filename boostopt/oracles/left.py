@@ -41,6 +41,11 @@ class Left(Elsewhere):
         return gone()
 
 
+def without_rows() -> NoReturn:
+    """Raise the error for a distribution that only the rows of a run could tell."""
+    raise gone()
+
+
 def gone() -> ProblemError:
     """Return the error for what only the rows of a run could tell."""
     return ProblemError(

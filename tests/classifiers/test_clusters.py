@@ -5,7 +5,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,7 +16,9 @@ import dask.dataframe as dd
 import pandas as pd
 import typechecker
 from distributed import Client, LocalCluster
+from sklearn.exceptions import ConvergenceWarning
 
+from boostopt.boosting import ClassCertificate
 from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
 
@@ -125,7 +127,21 @@ def test_the_model_is_a_plain_local_object(client: Any, tmp_path: Path) -> None:
             ask()
     model.save(tmp_path / "model.npz")
     loaded = MarginBoostClassifier.load(tmp_path / "model.npz")
+    its, own = (cast(ClassCertificate, each.certificate_) for each in (loaded, model))
+    assert its.upper == own.upper and its.recorded
+    assert (tmp_path / "model.npz").stat().st_size < 10_000
+    with pytest.raises(ProblemError, match="stored without its rows"):
+        _ = its.d
     assert np.array_equal(loaded.predict(array()).compute(), model.predict(X))
+
+
+def test_a_fit_goes_on_from_its_checkpoints(client: Any, tmp_path: Path) -> None:
+    how: dict[str, Any] = {"epsilon": 0.05, "nu": 0.5, "checkpoint": tmp_path / "fit.npz"}
+    with pytest.warns(ConvergenceWarning):
+        classifier(**how, max_iter=1).fit(array(), array(THREE))
+    assert len(list(tmp_path.iterdir())) == 3
+    there = classifier(**how).fit(array(), array(THREE))
+    assert same(there, classifier(**{**how, "checkpoint": None}).fit(X, THREE))
 
 
 def test_a_fit_in_memory_follows_one_on_a_cluster_and_the_other_way(client: Any) -> None:
@@ -149,9 +165,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "numbers": (lambda: classifier().fit(array(), array(Z)), ValueError, "Unknown label type: continuous"),
     "features": (lambda: classifier().fit(X, Y).predict(array()[:, :2]), ProblemError, "the 4 features"),
     "formulation": (
-        lambda: classifier(formulation="softboost").fit(array(), array(Y)),
-        OptionError,
-        "mixes hypotheses",
+        lambda: classifier(formulation="adaboost", max_iter=5).fit(array(), array(Y)),
+        ProblemError,
+        "rows on a cluster serve looks alone",
     ),
     "stages": (lambda: list(classifier().fit(array(), array(Y)).staged_predict(X)), ProblemError, "serve looks alone"),
 }

@@ -67,7 +67,7 @@ def test_constants_of_the_other_sign_are_no_part_of_a_class_without_negations(tm
     oracle = classifier(reflexive=False).class_of(X, rare)
     assert verify(path, oracle)
     said = json.loads(path.read_text())
-    states = [state for state in said["data"]["hypotheses"] if "inf" in str(state["threshold"])]
+    states = [its["is"] for its in said["data"]["hypotheses"] if "inf" in str(its["is"]["threshold"])]
     assert states and oracle.margins_of(Stump(0, -np.inf, 1, 4)) is not None
     with pytest.raises(ValueError, match="expected a hypothesis of"):
         oracle.margins_of(Stump(0, -np.inf, -1, 4))

@@ -20,6 +20,7 @@ import pandas as pd
 from distributed import Client, LocalCluster, get_client
 
 import boostopt.rows
+from boostopt import Run
 from boostopt.errors import ProblemError
 from boostopt.rows import clusters
 
@@ -93,6 +94,25 @@ def test_boost_is_that_of_the_rows_in_memory(source: str, folder: Path, address:
     text = run(*how, "--cluster", address, "--oracle", "binned", "--option", "bins=255").stdout
     lower = f"{there['class']['lower']:.10g}"
     assert lower in text and "over those collected" not in text and re.search(r"\+0\.\d+  [abc] ", text)
+
+
+def test_a_run_goes_on_from_its_checkpoint_is_saved_and_proved_in_memory(
+    folder: Path, address: str, tmp_path: Path
+) -> None:
+    files = ("--out", tmp_path / "run.npz", "--certificate", tmp_path / "proof.json")
+    how = ("boost", "erlpboost", "--data", folder / "parts", *APART, "--weights", "copies", *COARSE)
+    whole = document(*how, "--cluster", address)
+    stored = (*how, "--cluster", address, "--checkpoint", tmp_path / "check.npz")
+    document(*stored, "--max-rounds", "1", status=1)
+    alike(document(*stored, *files), whole)
+    loaded = Run.load(tmp_path / "run.npz")
+    assert (loaded.class_certificate.lower, loaded.class_certificate.upper) == (
+        whole["class"]["lower"],
+        whole["class"]["upper"],
+    )
+    judged = ("--data", folder / "parts", *APART, "--weights", "copies", "--oracle", "binned")
+    assert run("verify", tmp_path / "proof.json", *judged).exit_code == 0
+    assert run("verify", tmp_path / "proof.json", *judged[:-2], "--oracle", "feature").exit_code == 1
 
 
 def test_one_class_is_set_against_the_others(folder: Path, address: str) -> None:
@@ -209,8 +229,6 @@ def test_a_scheduler_must_have_workers_and_a_worker_is_none(folder: Path, addres
         (("--oracle", "tree"), "on a cluster --oracle must be binned, .*; got 'tree'. Pass --oracle binned, or leave"),
         (("--option", "depth=3"), "unknown option of binned 'depth'"),
         (("--option", "codes=codes.npy"), "codes on a cluster stay in the memory of its workers"),
-        (("--out", "run.npz"), "--out is for rows in memory; got 'run.npz' and --cluster"),
-        (("--certificate", "proof.json"), "--certificate is for rows in memory"),
         (("--picture", "bounds.png"), "--picture is for rows in memory"),
         (("--update", "total"), "rows on a cluster serve looks alone.* leave out --cluster"),
         (("--backend", "interior"), "rows on a cluster serve looks alone"),
@@ -230,10 +248,9 @@ def test_what_boost_refuses(more: tuple[str, ...], message: str, folder: Path, a
     [
         (("--base", "stump"), "on a cluster --base must be binned"),
         (("--class-weight", "balanced"), "--class-weight is for rows in memory"),
-        (("--checkpoint", "fit.npz"), "--checkpoint is for rows in memory"),
         (("--certificate", "proof.json"), "--certificate is for rows in memory"),
         (("--label", "a", "--drop", "kind"), ".*Unknown label type: continuous"),
-        (("--formulation", "softboost"), ".*mixes hypotheses"),
+        (("--formulation", "adaboost"), "rows on a cluster serve looks alone"),
     ],
 )
 def test_what_fit_refuses(more: tuple[str, ...], message: str, folder: Path, address: str, tmp_path: Path) -> None:

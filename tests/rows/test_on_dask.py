@@ -29,7 +29,7 @@ from dask.sizeof import sizeof
 from distributed import Client, LocalCluster
 from distributed.diagnostics.plugin import SchedulerPlugin
 
-from boostopt import boost
+from boostopt import Run, boost, verify
 from boostopt.backends.base import Deadline
 from boostopt.boosting import looks
 from boostopt.boosting.looks import Looking
@@ -655,3 +655,36 @@ def test_where_whole_numbers_tell_no_more_a_run_on_a_cluster_ends(client: Any, m
     monkeypatch.setattr(looks, "STALLED", 1)
     run = boost("erlpboost", on_dask(array(), Y), nu=0.4 * N, epsilon=1e-5)
     assert run.reason == looks.CONVERGED and run.class_certificate.gap > 1e-5
+
+
+class Killed(BaseException):
+    """What ends a run at once, as a signal that kills the driver would."""
+
+
+def killed(row: Any) -> None:
+    if row.round == 2:
+        raise Killed
+
+
+@pytest.mark.parametrize("page", ["erlpboost", "softboost"])
+def test_a_driver_that_is_killed_goes_on_and_its_files_are_those_of_memory(
+    page: str, client: Any, tmp_path: Path
+) -> None:
+    how: dict[str, Any] = {"nu": 0.3 * N, "epsilon": 0.02}
+    file, here = tmp_path / "check.npz", BinnedStumps(X, Y, bins=20)
+    with pytest.raises(Killed):
+        boost(page, on_dask(array(), Y, bins=20), checkpoint=file, checkpoint_rounds=1, progress=killed, **how)
+    there = on_dask(array((70, 5)), Y, bins=20)
+    run, whole = boost(page, there, checkpoint=file, **how), boost(page, here, **how)
+    assert run.rounds == whole.rounds > 2 and list(run.hypotheses) == list(whole.hypotheses)
+    assert np.array_equal(run.w, whole.w) and str(run.class_certificate) == str(whole.class_certificate)
+    run.save(tmp_path / "run.npz")
+    loaded = Run.load(tmp_path / "run.npz")
+    assert np.array_equal(loaded.decision_function(X), whole.decision_function(X))
+    run.save_certificate(tmp_path / "proof.json", there)
+    for oracle in (here, there):
+        anew = loaded.verify_class(oracle)
+        assert (anew.lower, anew.upper) == (whole.class_certificate.lower, whole.class_certificate.upper)
+        assert verify(tmp_path / "proof.json", oracle).verdict == "proved"
+    with pytest.raises(OptionError, match="the examples and the class of the run"):
+        loaded.verify_class(on_dask(array(), -Y, bins=20))
