@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 
 from boostopt.backends.base import Deadline
+from boostopt.boosting.asking import count_of
 from boostopt.boosting.collected import Collected, Entered
 from boostopt.boosting.history import History, Kept, Sparse
-from boostopt.boosting.looks import COLUMNS, CONVERGED, Glance, Looking, Reached, below, count_of
+from boostopt.boosting.looks import COLUMNS, CONVERGED, Looking
 from boostopt.boosting.looks_bounded import BoundedLooking
 from boostopt.boosting.options import OPTIONS, BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.progress_line import progress_line
+from boostopt.boosting.reached import Glance, Reached, below
 from boostopt.boosting.record import Record
 from boostopt.boosting.resume import check_same, initial_record
 from boostopt.boosting.run import READERS, Run

@@ -18,29 +18,25 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from fractions import Fraction
-from typing import Any
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 
 from boostopt.backends.base import Deadline
-from boostopt.boosting.buckets import Buckets, Law, law_of
+from boostopt.boosting.asking import Look, Looks, Seen
+from boostopt.boosting.buckets import Law
 from boostopt.boosting.interrupts import Interrupts
 from boostopt.boosting.moves import alone
-from boostopt.boosting.newton import OVERSHOT, SOLVED, USEFUL, less_mean, newton_target
+from boostopt.boosting.newton import OVERSHOT, SOLVED, USEFUL, newton_target
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.proving import Proof, in_buckets, reach, soft_margin
-from boostopt.boosting.soft_margin import Goal
+from boostopt.boosting.proving import Proof, reach, soft_margin
+from boostopt.boosting.reached import Ends, Glance, Reached, Stand, below
 from boostopt.errors import needed
 from boostopt.oracles.ranking import leading_of_each
-from boostopt.programs.program import Examples
-from boostopt.regularizers.base import Regularizer
-from boostopt.regularizers.cap import Cap
-from boostopt.rows.kernels import ONE, Split, Window
-from boostopt.rows.rows import Kept, Rows
+from boostopt.rows.kernels import ONE, Split
+from boostopt.rows.rows import Rows
 from boostopt.shapes import Array, Float, Int
 
 SAMPLES = (20_000, 200_000)
@@ -51,12 +47,6 @@ TOLD = 1.0
 
 COLUMNS = 16
 """Hypotheses that join after a look at least, each of another feature."""
-
-COARSE = 0.02
-"""Width of a bucket, times eta, above which a closer window is looked through."""
-
-CLOSER = 2
-"""How often a closer window is looked through at most."""
 
 RISES, SHORTER = 0.1, 6
 """The share of what the slope promises that D must rise by; else the step is made shorter, so often at most."""
@@ -73,249 +63,6 @@ STALLED = 100
 
 CONVERGED = "converged: whole numbers tell no better weights"
 """Why a run of looks ends whose numbers are too coarse for it."""
-
-
-@dataclass(frozen=True)
-class Glance:
-    """A line about a look.
-
-    Attributes
-    ----------
-    rows
-        How many were looked at.
-    hypotheses, active
-        Those collected, and those with a weight.
-    level
-        That of the program: its eta is 2^-level of the problem's.
-    edge
-        The largest edge of the class under d(w).
-    value
-        D(w) of that program.
-    lower, upper
-        The best soft margin, and what no weights over the class exceed: of these rows, so far.
-    edges_seconds, seconds
-        Of the pass for the edges; and since the start.
-    """
-
-    rows: int
-    hypotheses: int
-    active: int
-    level: int
-    edge: float
-    value: float
-    lower: float
-    upper: float
-    edges_seconds: float
-    seconds: float
-
-
-@dataclass(eq=False)
-class Seen:
-    """The margins of some weights.
-
-    Attributes
-    ----------
-    W
-        The weights, whole numbers of sum 2^30.
-    kept
-        The margins, beside the rows.
-    buckets
-        These in buckets, from -1 to 1.
-    lower
-        A number not above their soft margin.
-    total
-        The sum of the weights of the program: they are w times this.
-    """
-
-    W: Int[Array, " t"]
-    kept: Kept
-    buckets: Buckets
-    lower: Fraction
-    total: float = 1.0
-    laws: dict[int, Law] = field(default_factory=dict[int, Law])
-
-
-@dataclass(frozen=True, eq=False)
-class Ends:
-    """Both ends of the certificate so far, with what proves them.
-
-    Attributes
-    ----------
-    lower, W, kept, total
-        The best soft margin from below, its weights, their margins, beside the rows, and the sum of the program's.
-    proof
-        The best upper end; None before the first.
-    """
-
-    lower: Fraction = Fraction(-2)
-    W: Int[Array, " t"] | None = None
-    kept: Kept | None = None
-    total: float = 1.0
-    proof: Proof | None = None
-
-    @property
-    def upper(self) -> float:
-        """The upper end rounded upwards, inf without any."""
-        return math.inf if self.proof is None else -below(-self.proof.upper)
-
-    @property
-    def gap(self) -> float:
-        """The difference of the ends; inf without any."""
-        return math.inf if self.proof is None else float(self.proof.upper - self.lower)
-
-    def risen(self, seen: Seen) -> Ends:
-        """Return the ends with the soft margin of weights, if it is a better one."""
-        if seen.lower <= self.lower:
-            return self
-        return replace(self, lower=seen.lower, W=seen.W, kept=seen.kept, total=seen.total)
-
-    def lowered(self, proof: Proof) -> Ends:
-        """Return the ends with another proof, if it is a better one."""
-        return replace(self, proof=proof) if self.proof is None or proof.upper < self.proof.upper else self
-
-
-@dataclass(frozen=True, eq=False)
-class Stand:
-    """Where looks at some rows stand: what is looked at next, and how it has gone.
-
-    Attributes
-    ----------
-    W, level, total
-        The weights of the hypotheses collected, the level of the program, and the sum of its weights.
-    count
-        Looks so far.
-    waited
-        Looks in a row in which D has not risen as far as values tell.
-    least, nearer
-        The gap over the class when it last fell by a tenth, and at which look that was.
-    gamma, stage
-        Where edges are bounded, the bound, and the gap over the class when that was last free to rise.
-    """
-
-    W: Int[Array, " t"]
-    level: int
-    total: float = 1.0
-    count: int = 0
-    waited: int = 0
-    least: float = math.inf
-    nearer: int = 0
-    gamma: float = 1.0
-    stage: float = math.inf
-
-
-@dataclass(frozen=True, eq=False)
-class Reached:
-    """What looks at all rows have reached: from here they go on, and nothing is as long as the rows.
-
-    Attributes
-    ----------
-    splits
-        The hypotheses collected.
-    stand
-        What is looked at next.
-    ends
-        The certificate so far.
-    glances
-        The looks so far, those at samples included.
-    kept
-        The weights of the program at each look at all rows so far.
-    """
-
-    splits: Sequence[Split]
-    stand: Stand
-    ends: Ends
-    glances: Sequence[Glance]
-    kept: Sequence[Float[Array, " _"]]
-
-
-class Looks:
-    """What is asked of some rows.
-
-    Parameters
-    ----------
-    problem
-        What is boosted.
-    rows
-        All of them, or a sample that stands for them.
-    nu, total
-        Of all of them: the count of the cap, and the number of examples with multiplicity.
-    """
-
-    def __init__(self, problem: Problem, rows: Rows, nu: float, total: int) -> None:
-        self.problem, self.rows = problem, rows
-        self._copies = total / rows.total
-        self.nu = Fraction(nu) * rows.total / total
-
-    def at(self, splits: Sequence[Split], W: Int[Array, " t"], total: float = 1.0) -> Seen:
-        """Return the margins of weights."""
-        kept = self.rows.scores(splits, W)
-        buckets = in_buckets(self.rows, kept, Window.whole())
-        return Seen(W, kept, buckets, buckets.soft_margin(self.nu), total)
-
-    def law(self, seen: Seen, level: int) -> Law:
-        """Return the weights of the examples in the program of a level."""
-        if level not in seen.laws:
-            law = law_of(seen.buckets, self._made(level), self.nu, seen.total)
-            for _ in range(CLOSER):
-                closer = Window.around(*law.between)
-                if seen.total * law.window.width <= COARSE * self.softness(level) or closer.shift >= law.window.shift:
-                    break
-                buckets = in_buckets(self.rows, seen.kept, closer)
-                seen.lower = max(seen.lower, buckets.soft_margin(self.nu))
-                law = law_of(buckets, self._made(level), self.nu, seen.total)
-            seen.laws[level] = law
-        return seen.laws[level]
-
-    def edges(self, seen: Seen, law: Law) -> Int[Array, " thresholds"]:
-        """Return the edges of the class under d, times Q: h being 1 above each threshold."""
-        return self.rows.edges(seen.kept, law.window, law.table)
-
-    def curvature(self, seen: Seen, law: Law, splits: Sequence[Split]) -> Float[Array, "t t"]:
-        """Return minus the Hessian of D with respect to the weights of some hypotheses."""
-        G = self.rows.gram(seen.kept, law.window, law.curved, splits)
-        r = float(G[-1, -1])
-        return law.unit / self._copies * less_mean(G[:-1, :-1], G[-1, :-1], r) if r > 0.0 else G[:-1, :-1]
-
-    def softness(self, level: int) -> float:
-        """Return 1 / eta of a level."""
-        return self.problem.softness * 2.0**level
-
-    def _made(self, level: int) -> Callable[[Float[Array, " k"]], Regularizer]:
-        """Return what makes F of a level for examples of given multiplicities."""
-
-        def made(c: Float[Array, " k"]) -> Regularizer:
-            return self.problem.softened(level, Examples(c * self._copies, c / c.sum()))
-
-        return made
-
-
-@dataclass(frozen=True, eq=False)
-class Look:
-    """A look at the weights w, with the edges of the class under d(w).
-
-    Attributes
-    ----------
-    seen, level, law
-        The margins of w, the level of the program, and the weights of the examples there.
-    edges, reach
-        The edges of the class times Q: of h = 1 above each threshold, and of the better direction that the class has.
-    """
-
-    seen: Seen
-    level: int
-    law: Law
-    edges: Int[Array, " thresholds"]
-    reach: Int[Array, " thresholds"]
-
-    @property
-    def largest(self) -> Fraction:
-        """The largest edge of the class under d(w), exactly."""
-        return Fraction(int(self.reach.max()), self.law.total)
-
-    @property
-    def w(self) -> Float[Array, " t"]:
-        """The weights."""
-        return self.seen.W / ONE
 
 
 class Looking:
@@ -598,32 +345,6 @@ class Looking:
 def _doubt(look: Look) -> float:
     """Return the difference of values of D below which they tell nothing."""
     return DOUBT * look.law.window.width * look.seen.total
-
-
-def count_of(problem: Problem) -> float | None:
-    """Return nu of a problem, as `count_of_goal` does."""
-    return count_of_goal(problem.goal, problem.first.parameters, problem.examples)
-
-
-def count_of_goal(goal: Goal | None, parameters: Any, examples: Examples) -> float | None:
-    """Return nu, where the soft margin is that of the cap c / nu; None for another goal.
-
-    Caps of 1 bind nothing: the smallest margin is that of a single example, of any of its copies.
-    """
-    caps = None if goal is None else goal.F0.indicator_caps
-    if goal is None or caps is None or not isinstance(goal.F0, Cap):
-        return None
-    # Caps are rounded: nu is what they were made of, not what may be made of them.
-    for nu in (getattr(parameters, "nu", None), goal.F0.domain.nu):
-        if isinstance(nu, float) and np.array_equal(examples.c / nu, caps):
-            return nu
-    return 1.0 if caps.min() >= 1.0 and examples.c.min() >= 1.0 else None
-
-
-def below(x: Fraction) -> float:
-    """Return the largest float64 that is not above a rational number."""
-    nearest = float(x)
-    return nearest if Fraction(nearest) <= x else math.nextafter(nearest, -math.inf)
 
 
 def whole(w: Float[Array, " t"]) -> Int[Array, " t"]:

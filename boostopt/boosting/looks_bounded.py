@@ -17,8 +17,9 @@ from functools import cached_property
 
 import numpy as np
 
+from boostopt.boosting.asking import Look, Looks, Seen
 from boostopt.boosting.buckets import Law
-from boostopt.boosting.looks import Look, Looking, Looks, Seen, whole
+from boostopt.boosting.looks import Looking, whole
 from boostopt.boosting.moves import alone
 from boostopt.boosting.newton import USEFUL
 from boostopt.boosting.simplex_qp import bounded_maximizer

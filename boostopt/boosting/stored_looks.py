@@ -19,10 +19,11 @@ from typing import Any
 import numpy as np
 
 from boostopt.arguments import file_path
-from boostopt.boosting.looks import Ends, Glance, Reached, Stand, count_of
+from boostopt.boosting.asking import count_of
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.proving import Proof, check_splits, proof_of, soft_margin
+from boostopt.boosting.reached import Ends, Glance, Reached, Stand
 from boostopt.boosting.saving import (
     FORMAT,
     LOOKS,

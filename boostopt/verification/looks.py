@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 
 from boostopt.arguments import file_path
+from boostopt.boosting.asking import count_of, count_of_goal
 from boostopt.boosting.looked import LookedRun, standing_for
-from boostopt.boosting.looks import below, count_of, count_of_goal
 from boostopt.boosting.proving import Proof, check_splits, proof_of, soft_margin
+from boostopt.boosting.reached import below
 from boostopt.boosting.soft_margin import Goal
 from boostopt.errors import BoostoptError, needed
 from boostopt.oracles.base import Oracle

@@ -29,10 +29,11 @@ from boostopt.backends.base import Deadline
 from boostopt.boosting import looked as looked_module
 from boostopt.boosting import looks, newton
 from boostopt.boosting.looked import LookedRun, counted, going_on
-from boostopt.boosting.looks import Glance, Looking, below, whole
+from boostopt.boosting.looks import Looking, whole
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.pages import page_of
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.reached import Glance, below
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.errors import OptionError, ProblemError, needed
 from boostopt.oracles import BinnedStumps, DecisionStumps

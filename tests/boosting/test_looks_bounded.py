@@ -15,8 +15,9 @@ from test_looks import binned, column, noisy, proved, ranges
 from boostopt import Run, boost, get_formulation, solve, verify
 from boostopt.backends.base import Deadline
 from boostopt.boosting import looks
+from boostopt.boosting.asking import Look, Looks
 from boostopt.boosting.looked import LookedRun, counted
-from boostopt.boosting.looks import Look, Looks, whole
+from boostopt.boosting.looks import whole
 from boostopt.boosting.looks_bounded import BoundedLooking
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.pages import page_of
