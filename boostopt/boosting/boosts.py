@@ -14,7 +14,6 @@ from boostopt.backends import check_backend
 from boostopt.backends.base import Backend, Deadline
 from boostopt.boosting.callbacks import Watch
 from boostopt.boosting.driver import Loop
-from boostopt.boosting.looked import by_looks, going_on, preferred
 from boostopt.boosting.moves import Update
 from boostopt.boosting.options import OPTIONS, BoostOptions, check_keywords, read_record
 from boostopt.boosting.pages import page_of
@@ -25,6 +24,7 @@ from boostopt.boosting.resume import initial_record
 from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.rules import RULES, Rule
 from boostopt.boosting.run import Run, final_weights_of
+from boostopt.boosting.serving import by_looks, going_on, preferred
 from boostopt.errors import OptionError, unknown_name
 from boostopt.oracles.base import Oracle, check_oracle
 from boostopt.programs.catalogue import get_formulation, list_formulations

@@ -1,10 +1,10 @@
-"""`boost` by looks: where they serve, and the run that they make."""
+"""The run that looks make: what is as long as the rows is made when it is asked for."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property, partial
 from os import PathLike
@@ -17,26 +17,24 @@ from boostopt.backends.base import Deadline
 from boostopt.boosting.asking import count_of
 from boostopt.boosting.collected import Collected, Entered
 from boostopt.boosting.history import History, Kept, Sparse
-from boostopt.boosting.looks import COLUMNS, CONVERGED, Looking
+from boostopt.boosting.looks import CONVERGED, Looking
 from boostopt.boosting.looks_bounded import BoundedLooking
-from boostopt.boosting.options import OPTIONS, BoostOptions
+from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.progress_line import progress_line
 from boostopt.boosting.reached import Glance, Reached, below
 from boostopt.boosting.record import Record
 from boostopt.boosting.resume import check_same, initial_record
 from boostopt.boosting.run import READERS, Run
-from boostopt.boosting.saving import LOOKS, kind_of, sweep, warn_of_change
+from boostopt.boosting.saving import LOOKS, sweep, warn_of_change
 from boostopt.boosting.soft_margin import ClassCertificate
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.stored_looks import Checkpoint, StoredLooks, left_of
 from boostopt.boosting.trace import Row, Trace
-from boostopt.errors import BoostoptError, DataError, OptionError, needed
+from boostopt.errors import DataError, OptionError, needed
 from boostopt.oracles.base import Column, Hypothesis, Oracle, check_oracle
 from boostopt.oracles.left import gone
 from boostopt.oracles.rows_oracle import RowsOracle
-from boostopt.programs.formulation import Formulation
-from boostopt.programs.program import Examples, made_by_page
 from boostopt.rows.kernels import ONE
 from boostopt.rows.rows import Rows
 from boostopt.shapes import Array, Float
@@ -44,159 +42,8 @@ from boostopt.sources import text_digest
 from boostopt.text import parameters_in_words
 from boostopt.threads import one_thread
 
-FINEST = 1e-5
-"""The finest accuracy that looks are for: weights of examples are rounded to 2^-20 of the largest."""
-
 LARGEST = 100_000_000
 """Margins of all hypotheses up to which steps in floating point go on where looks end."""
-
-KNOWN = "boostopt.formulations."
-"""Where the pages are whose caps are c / nu for any examples, nu being their parameter."""
-
-FINE, SMALL = 0.005, 1000
-"""Below this epsilon and this number of examples steps are faster, and looks must be asked for."""
-
-CHEAP = 0.1
-"""Share of epsilon that the entropy costs at least: a larger eta, named, is for steps, whose numbers are finer."""
-
-NONE = 1e-6
-"""Share of the examples below which those beside nu are none: all weights are equal then, and entropy costs nothing."""
-
-SERVED = (
-    "max_rounds",
-    "time_limit",
-    "columns_per_round",
-    "history",
-    "at_zero",
-    "checkpoint",
-    "checkpoint_rounds",
-    "checkpoint_seconds",
-    "progress",
-)
-"""The options that runs of looks know, or that say nothing to them; others are for steps in floating point."""
-
-
-def preferred(page: Formulation[Any], oracle: Oracle, epsilon: object, backend: object) -> bool:
-    """Return whether looks, where they serve, are the default: no backend is named, and steps are not faster.
-
-    Steps are faster for few examples and a fine accuracy.
-    """
-    fine = isinstance(epsilon, float | int) and epsilon < FINE
-    slower = fine and isinstance(oracle, RowsOracle) and not oracle.only_looks and oracle.N < SMALL
-    return page.update == "total" and isinstance(backend, str) and backend == "auto" and not slower
-
-
-def by_looks(
-    page: Formulation[Any],
-    oracle: Oracle,
-    epsilon: float | None,
-    settings: Mapping[str, Any],
-    options: BoostOptions,
-) -> LookedRun | None:
-    """Return the run of a formulation by looks at the rows; None where these do not serve.
-
-    Raises
-    ------
-    BoostoptError
-        The examples are out of reach for other steps, and a parameter is wrong.
-    """
-    found = looked_at(page, oracle, epsilon, settings, options)
-    return None if found is None else LookedRun.of(*found, options)
-
-
-def looked_at(
-    page: Formulation[Any],
-    oracle: Oracle,
-    epsilon: float | None,
-    settings: Mapping[str, Any],
-    options: BoostOptions,
-) -> tuple[Problem, float, RowsOracle, Rows] | None:
-    """Return the problem with counted examples, nu, the oracle and its rows; None where looks do not serve.
-
-    They serve Newton steps over an oracle of rows: for a smooth regularizer, a sum over the examples that knows these
-    by their multiplicities alone, on a capped simplex, and an epsilon of 1e-5 or more; with the largest edge, where the
-    entropy costs at most half of that, or with a bound of the edges.
-
-    Raises
-    ------
-    BoostoptError
-        The examples are out of reach for other steps, and a parameter is wrong.
-    """
-    if not isinstance(oracle, RowsOracle) or not _serve(settings, options):
-        return None
-    try:
-        found = counted(page, oracle, epsilon, settings)
-    except BoostoptError:
-        if oracle.only_looks:
-            raise
-        return None  # the problem of all examples tells what is wrong, or is one that two of them do not stand for
-    rows = None if found is None else oracle.rows
-    return None if found is None or rows is None else (*found, oracle, rows)
-
-
-def counted(
-    page: Formulation[Any], oracle: RowsOracle, epsilon: float | None, settings: Mapping[str, Any]
-) -> tuple[Problem, float] | None:
-    """Return the problem, of two examples that stand for all where the page is known, and nu; None for no looks.
-
-    One of the two stands for nu examples, which hold all weight at the cap, and the other one for all others. The
-    entropy then costs what it costs among all of them: it is largest there [theorem 13]. A page of somebody else may
-    make its caps of other things than the sum of c: its problem is made of all examples.
-    """
-    total = oracle.total
-
-    def made(c: Float[Array, " n"]) -> Problem:
-        problem = Problem.of(page, c, None, epsilon, "newton", settings)
-        _ = problem.at(np.zeros(len(c))), problem.affordable
-        problem.softened(0, Examples(np.array([total]), np.ones(1))).conjugate_at(np.zeros(1))
-        return problem
-
-    def of(c: Float[Array, " n"]) -> Problem:
-        # A page may tell examples apart by numbers of its own, which do not fit to others.
-        return made_by_page(page.name, "regularizer", lambda: made(c), Problem)
-
-    problem = of(standing_for(page, oracle, total))
-    nu = count_of(problem)
-    if nu is None:
-        return None
-    c = standing_for(page, oracle, nu)
-    problem = problem if np.array_equal(c, problem.examples.c) else of(c)
-    if problem.epsilon < FINEST:
-        return None
-    if problem.edges.edge_bound is not None:
-        return (problem, nu) if page.final_weights == "scaled" else None
-    fit = page.final_weights == "program" and problem.affordable
-    return (problem, nu) if fit and not (settings.get("eta") and problem.F.price < CHEAP * problem.epsilon) else None
-
-
-def standing_for(page: Formulation[Any], oracle: RowsOracle, nu: float) -> Float[Array, " n"]:
-    """Return the multiplicities of examples that stand for all: two where the page is known, else these themselves."""
-    total = oracle.total
-    if not type(page).__module__.startswith(KNOWN):
-        return oracle.c
-    return np.array([nu, total - nu]) if total - nu > NONE * total else np.array([total, total]) / 2
-
-
-def going_on(run: LookedRun, options: BoostOptions) -> BoostOptions:
-    """Return the options of a run that goes on where looks have ended."""
-    most, limit = options.max_rounds, options.time_limit
-    return replace(
-        options,
-        start=run,
-        columns_per_round=max(options.columns_per_round, COLUMNS),
-        max_rounds=None if most is None else max(most - run.rounds, 1),
-        time_limit=None if limit is None else max(limit - run.looks[-1].seconds, 1e-3),
-    )
-
-
-def _serve(settings: Mapping[str, Any], options: BoostOptions) -> bool:
-    """Return whether looks know the options, and no parameter tells examples apart."""
-    default = BoostOptions()
-    known = all(getattr(options, name) == getattr(default, name) for name in OPTIONS if name not in SERVED)
-    file = options.checkpoint
-    if file is not None and Path(file).exists() and kind_of(file) != LOOKS:
-        return False  # a run goes on as it was begun
-    return known and all(np.ndim(value) == 0 for value in settings.values())
 
 
 class Distribution:

@@ -18,10 +18,10 @@ from boostopt.arguments import LARGEST, is_number
 from boostopt.backends.base import Backend
 from boostopt.boosting.boosts import boost
 from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, TIME
-from boostopt.boosting.looked import looked_at, preferred
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem, set_anew
 from boostopt.boosting.run import Run
+from boostopt.boosting.serving import looked_at, preferred
 from boostopt.boosting.stabilization import COLUMNS, MEASURED
 from boostopt.classifiers.bases import check_stored, oracle_of
 from boostopt.classifiers.examples import merged

@@ -11,11 +11,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from boostopt.boosting.asking import Looks
-from boostopt.boosting.looked import FINEST, LookedRun, looked_at
+from boostopt.boosting.looked import LookedRun
 from boostopt.boosting.looks import whole
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.proving import soft_margin
 from boostopt.boosting.reached import below
+from boostopt.boosting.serving import FINEST, looked_at
 from boostopt.boosting.soft_margin import ClassCertificate
 from boostopt.classifiers.members import Members, recoded
 from boostopt.classifiers.reweighted import OF_PROGRAM, WeightedMembers

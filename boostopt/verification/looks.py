@@ -16,9 +16,10 @@ import numpy as np
 
 from boostopt.arguments import file_path
 from boostopt.boosting.asking import count_of, count_of_goal
-from boostopt.boosting.looked import LookedRun, standing_for
+from boostopt.boosting.looked import LookedRun
 from boostopt.boosting.proving import Proof, check_splits, proof_of, soft_margin
 from boostopt.boosting.reached import below
+from boostopt.boosting.serving import standing_for
 from boostopt.boosting.soft_margin import Goal
 from boostopt.errors import BoostoptError, needed
 from boostopt.oracles.base import Oracle

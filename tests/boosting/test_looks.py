@@ -27,13 +27,14 @@ from boostopt.authoring import (
 )
 from boostopt.backends.base import Deadline
 from boostopt.boosting import looked as looked_module
-from boostopt.boosting import looks, newton
-from boostopt.boosting.looked import LookedRun, counted, going_on
+from boostopt.boosting import looks, newton, serving
+from boostopt.boosting.looked import LookedRun
 from boostopt.boosting.looks import Looking, whole
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.pages import page_of
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.reached import Glance, below
+from boostopt.boosting.serving import counted, going_on
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.errors import OptionError, ProblemError, needed
 from boostopt.oracles import BinnedStumps, DecisionStumps
@@ -542,7 +543,7 @@ def test_an_eta_far_above_that_of_theory_is_for_steps() -> None:
 
 
 def test_where_whole_numbers_tell_no_more_the_pages_own_update_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looked_module, "SMALL", 0)
+    monkeypatch.setattr(serving, "SMALL", 0)
     run = boost("lpboost", binned(6302, 26, 0.0), nu=1.0145286969499367, epsilon=0.001)
     assert type(run) is Run and run.class_certificate.gap <= 0.001 and run.problem.update == "total"
 

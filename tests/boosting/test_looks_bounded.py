@@ -16,12 +16,13 @@ from boostopt import Run, boost, get_formulation, solve, verify
 from boostopt.backends.base import Deadline
 from boostopt.boosting import looks
 from boostopt.boosting.asking import Look, Looks
-from boostopt.boosting.looked import LookedRun, counted
+from boostopt.boosting.looked import LookedRun
 from boostopt.boosting.looks import whole
 from boostopt.boosting.looks_bounded import BoundedLooking
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.pages import page_of
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.serving import counted
 from boostopt.errors import OptionError, needed
 from boostopt.oracles import BinnedStumps, DecisionStumps
 
