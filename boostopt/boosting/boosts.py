@@ -24,7 +24,7 @@ from boostopt.boosting.resume import initial_record
 from boostopt.boosting.reweighting import Booster
 from boostopt.boosting.rules import RULES, Rule
 from boostopt.boosting.run import Run, final_weights_of
-from boostopt.boosting.serving import by_looks, going_on, preferred
+from boostopt.boosting.serving import by_looks, preferred
 from boostopt.errors import OptionError, unknown_name
 from boostopt.oracles.base import Oracle, check_oracle
 from boostopt.programs.catalogue import get_formulation, list_formulations
@@ -108,13 +108,15 @@ def boost(
     options = replace(read_record("options", options), **own)
     named = isinstance(update, str) and update == "newton"
     newton = named or (update is None and preferred(page, oracle, epsilon, backend))
-    if newton and rules is None and d0 is None and (run := by_looks(page, oracle, epsilon, parameters, options)):
-        if not run.unfinished:
+    after = None
+    if newton and rules is None and d0 is None:
+        run, after = by_looks(page, oracle, epsilon, parameters, options)
+        if run is not None:
             return run
-        options = going_on(run, options)
-        if run.problem.edges.edge_bound is not None:
-            update = None  # steps in floating point are the page's own
-    problem = Problem.of(page, oracle.c, d0, epsilon, update, parameters)
+    problem = Problem.of(page, oracle.c, d0, epsilon, None if after else update, parameters)
+    if after is not None and named and problem.edges.edge_bound is None:  # below a bound steps are the page's own
+        problem = Problem.of(page, oracle.c, d0, epsilon, update, parameters)
+    options = after or options
     if problem.edges.even and not oracle.reflexive:
         remedy = ", or leave out two_sided." if problem.two_sided else "."
         raise OptionError(
@@ -124,14 +126,22 @@ def boost(
     own_end = isinstance(page, Booster) and epsilon is None and rules is None
     stopping = () if own_end else _rules(problem, rules)
     _check_options(problem, options)
-    return _run(problem, oracle, make(problem, backend, options.stabilization.idle), stopping, options)
+    handed_over = after is not None and after.start is not None
+    return _run(problem, oracle, make(problem, backend, options.stabilization.idle), stopping, options, handed_over)
 
 
-def _run(problem: Problem, oracle: Oracle, update: Update, rules: tuple[Rule, ...], options: BoostOptions) -> Run:
+def _run(
+    problem: Problem,
+    oracle: Oracle,
+    update: Update,
+    rules: tuple[Rule, ...],
+    options: BoostOptions,
+    handed_over: bool,
+) -> Run:
     """Return the run of a problem that moves by a given update until a rule holds or a limit is reached."""
     how = final_weights_of(problem, options.final_weights)
     stood = oracle.state()
-    record = initial_record(problem, oracle, options)
+    record = initial_record(problem, oracle, options, handed_over)
     deadline = Deadline.after(options.time_limit)
     with one_thread(), progress_line(options.progress, problem.page.name) as show:
         watch = Watch.of(options, problem, oracle, record, show)

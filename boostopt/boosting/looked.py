@@ -170,13 +170,13 @@ class LookedRun(Run):
         try:
             if (str(then), then.N, then.total) != (str(now), now.N, now.total):
                 raise ValueError(f"{now} of {now.N} examples")
-            ends = stored.told_anew(oracle, rows, self._nu)
+            ends, lower = stored.told_anew(oracle, rows, self._nu)
         except ValueError as failure:
             raise OptionError(
                 f"the oracle must have the examples and the class of the run, {then} of {then.N} examples; got "
                 f"{failure}. Make it from the same data."
             ) from failure
-        again = replace(stored, reached=replace(stored.reached, ends=replace(ends, kept=None)))
+        again = replace(stored, reached=replace(stored.reached, ends=replace(ends, lower=lower, kept=None)))
         return LookedRun(again, oracle, rows).class_certificate
 
     @property
@@ -313,7 +313,7 @@ def _begun(problem: Problem, nu: float, oracle: RowsOracle, rows: Rows, options:
         ("parameters", vars(stored.problem.first.parameters), vars(problem.first.parameters)),
     )
     try:
-        ends = stored.told_anew(oracle, rows, nu)
+        ends, _ = stored.told_anew(oracle, rows, nu)
     except ValueError as failure:
         raise DataError(
             f"expected a checkpoint of this run in {Path(checkpoint)}; it is of other examples: {failure}. Move it "
@@ -328,7 +328,7 @@ def trace_of(glances: Sequence[Glance], N: int) -> Trace:
     """Return the looks at all N rows as a trace."""
     trace = Trace([])
     for glance in glances:
-        if glance.rows == N and glance.hypotheses:
+        if glance.rows == N and glance.active:
             trace.add(_row(glance, trace))
     return trace
 

@@ -175,7 +175,8 @@ class Looking:
         if reached is None:
             self.ends = Ends()
         self._gamma, self._stage = stand.gamma, stand.stage
-        seen, at_all = looks.at(self.splits, stand.W, stand.total), looks.rows is self.rows
+        seen = looks.at(self.splits[: len(stand.W)], stand.W, stand.total)
+        at_all = looks.rows is self.rows
         while True:
             if at_all:
                 self._stand = stand = replace(stand, gamma=self._gamma, stage=self._stage)
@@ -213,7 +214,7 @@ class Looking:
         edges = looks.edges(seen, law)
         seconds = time.perf_counter() - before
         look = Look(seen, level, law, edges, reach(edges, self.reflexive))
-        if len(seen.W):
+        if seen.W.any():
             self.ends = self.ends.risen(seen)
         upper = look.largest
         proof = Proof(upper, tuple(self.splits[: len(seen.W)]), seen.W, law.window, law.table, law.total)
@@ -231,14 +232,14 @@ class Looking:
             time.perf_counter() - self._began,
         )
         self.glances.append(glance)
-        if looks.rows is self.rows and len(seen.W):
+        if looks.rows is self.rows and seen.W.any():
             self.kept.append(seen.total * look.w)
             self.show(glance)
         return look
 
     def _end(self, look: Look, at_all: bool, interrupts: Interrupts) -> str:
         """Return why a run of looks ends, "" if it goes on."""
-        if not len(look.seen.W):
+        if not look.seen.W.any():
             return ""
         if not at_all and self.ends.gap <= TOLD / math.sqrt(look.seen.buckets.found.sum()):
             return "a sample tells no more"

@@ -34,10 +34,11 @@ class BoundedLooking(Looking):
     """A run of looks for a page that bounds the edges; parameters and attributes are those of `Looking`."""
 
     def _at(self, looks: Looks, w: Float[Array, " t"]) -> Seen:
-        return looks.at(self.splits, whole(w), float(w.sum()))
+        none = np.zeros(0, np.int64)
+        return looks.at(self.splits, whole(w), float(w.sum())) if w.any() else looks.at((), none)
 
     def _value(self, seen: Seen, law: Law) -> float:
-        return law.value - (self._gamma * seen.total if len(seen.W) else 0.0)
+        return law.value - (self._gamma * seen.total if seen.W.any() else 0.0)
 
     def _slopes(self, look: Look) -> Float[Array, " t"]:
         return self._edges(look) - self._gamma
@@ -46,7 +47,7 @@ class BoundedLooking(Looking):
         """Return the margins after a Newton step at least as good as raising one weight, and D; None where it falls."""
         rises, none = self._bounded(), np.zeros(0, np.int64)
         before = self._value(look.seen, look.law)
-        if rises and before < self._least:
+        if rises and before < self._least and self.ends.W is not None:
             return looks.at((), none), math.inf  # no weights are better under this bound
         w, slopes = look.seen.total * self._grown(look.seen.W) / ONE, self._slopes(look)
         target = self._target(looks, look, w, slopes)
@@ -57,6 +58,10 @@ class BoundedLooking(Looking):
             step = self._at(looks, w + raised * alone(len(w), q))
             if (its := self._value(step, looks.law(step, look.level))) > value:
                 best, value = step, its
+        if self.ends.W is None and (best is None or not best.W.any()):
+            # No weights promise anything, and there is no answer without: those of the best hypothesis.
+            first = whole(alone(len(w), int(self._edges(look).argmax())))
+            return looks.at(self.splits, first, looks.softness(look.level)), math.inf
         return best, value
 
     def _target(

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from boostopt.boosting.asking import Seen
 from boostopt.boosting.proving import Proof
-from boostopt.rows.kernels import Split
+from boostopt.rows.kernels import ONE, Split
 from boostopt.rows.rows import Kept
 from boostopt.shapes import Array, Float, Int
 
@@ -73,12 +73,12 @@ class Ends:
 
     @property
     def gap(self) -> float:
-        """The difference of the ends; inf without any."""
-        return math.inf if self.proof is None else float(self.proof.upper - self.lower)
+        """The difference of the rounded ends; inf without any."""
+        return self.upper - below(self.lower)
 
     def risen(self, seen: Seen) -> Ends:
         """Return the ends with the soft margin of weights, if it is a better one."""
-        if seen.lower <= self.lower:
+        if seen.lower <= self.lower or seen.W.sum() != ONE:
             return self
         return replace(self, lower=seen.lower, W=seen.W, kept=seen.kept, total=seen.total)
 

@@ -19,7 +19,7 @@ from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.record import Record
 from boostopt.boosting.run import verified
-from boostopt.boosting.saving import LOOKS, kind_of, load, sweep
+from boostopt.boosting.saving import load, sweep
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.trace import Trace
 from boostopt.errors import DataError, OptionError
@@ -33,13 +33,15 @@ LONG = 1000
 
 
 @one_thread()
-def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions) -> Record:
-    """Return where a run begins: at its checkpoint if there is one, else with what an earlier run collected."""
+def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, handed_over: bool = False) -> Record:
+    """Return where a run begins: at its checkpoint if there is one, else with what an earlier run collected.
+
+    A run that looks hand over begins with what they found, and their checkpoint is replaced by its own.
+    """
     guarantee, checkpoint = _guarantee(problem, oracle, options), options.checkpoint
     if checkpoint is not None:
         sweep(checkpoint)
-        # A run that looks have begun goes on from what they found.
-        if Path(checkpoint).exists() and not (options.start is not None and kind_of(checkpoint) == LOOKS):
+        if Path(checkpoint).exists() and not handed_over:
             return _resumed(problem, oracle, guarantee, options.nus, checkpoint)
     N = oracle.N
     short = options.max_rounds is not None and options.max_rounds <= LONG

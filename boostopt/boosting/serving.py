@@ -68,16 +68,23 @@ def by_looks(
     epsilon: float | None,
     settings: Mapping[str, Any],
     options: BoostOptions,
-) -> LookedRun | None:
-    """Return the run of a formulation by looks at the rows; None where these do not serve.
+) -> tuple[LookedRun | None, BoostOptions | None]:
+    """Return the run of a formulation by looks at the rows; None where steps are to be made, or to go on.
+
+    With it come the options of steps that go on where looks have ended, now or before a checkpoint; None for others.
 
     Raises
     ------
     BoostoptError
-        The examples are out of reach for other steps, and a parameter is wrong.
+        The examples are out of reach for other steps, and a parameter is wrong; or the checkpoint is of another run.
     """
-    found = looked_at(page, oracle, epsilon, settings, options)
-    return None if found is None else LookedRun.of(*found, options)
+    found, file = looked_at(page, oracle, epsilon, settings, options), options.checkpoint
+    if found is None:
+        return None, None
+    if file is not None and Path(file).exists() and kind_of(file) != LOOKS:
+        return None, _columns(options)  # a run goes on as it was begun, or as looks have left it
+    run = LookedRun.of(*found, options)
+    return (None, going_on(run, options)) if run.unfinished else (run, None)
 
 
 def looked_at(
@@ -157,19 +164,20 @@ def going_on(run: LookedRun, options: BoostOptions) -> BoostOptions:
     """Return the options of a run that goes on where looks have ended."""
     most, limit = options.max_rounds, options.time_limit
     return replace(
-        options,
+        _columns(options),
         start=run,
-        columns_per_round=max(options.columns_per_round, COLUMNS),
         max_rounds=None if most is None else max(most - run.rounds, 1),
         time_limit=None if limit is None else max(limit - run.looks[-1].seconds, 1e-3),
     )
+
+
+def _columns(options: BoostOptions) -> BoostOptions:
+    """Return options with as many columns a round as looks take."""
+    return replace(options, columns_per_round=max(options.columns_per_round, COLUMNS))
 
 
 def _serve(settings: Mapping[str, Any], options: BoostOptions) -> bool:
     """Return whether looks know the options, and no parameter tells examples apart."""
     default = BoostOptions()
     known = all(getattr(options, name) == getattr(default, name) for name in OPTIONS if name not in SERVED)
-    file = options.checkpoint
-    if file is not None and Path(file).exists() and kind_of(file) != LOOKS:
-        return False  # a run goes on as it was begun
     return known and all(np.ndim(value) == 0 for value in settings.values())

@@ -8,6 +8,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import math
 import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
@@ -140,8 +141,8 @@ class StoredLooks:
         source, about, arrays = opened(path, (LOOKS, FORMAT))
         return whole_run(source, lambda: _read(with_arrays(about, arrays), formulation))
 
-    def told_anew(self, oracle: RowsOracle, rows: Rows, nu: float) -> Ends:
-        """Return both ends as the rows have them, with the margins of the better weights.
+    def told_anew(self, oracle: RowsOracle, rows: Rows, nu: float) -> tuple[Ends, Fraction]:
+        """Return both ends as the run has them, which the rows confirm, and the soft margin itself.
 
         Raises
         ------
@@ -151,9 +152,9 @@ class StoredLooks:
         reached, ends, count = self.reached, self.reached.ends, Fraction(nu)
         check_splits(oracle, rows, reached.splits, self.hypotheses)
         if ends.proof is None:
-            return Ends()
+            return Ends(), Ends().lower
         proof = ends.proof
-        again = proof_of(rows, count, self.oracle.reflexive, proof.splits, proof.W, proof.window, proof.table)
+        again = proof_of(rows, count, oracle.reflexive, proof.splits, proof.W, proof.window, proof.table)
         kept = None if ends.W is None else rows.scores(reached.splits[: len(ends.W)], ends.W)
         lower = ends.lower if kept is None else soft_margin(rows, kept, count)
         if not (ends.lower <= lower and again.upper == proof.upper and again.total == proof.total):
@@ -161,7 +162,7 @@ class StoredLooks:
                 f"ends of {float(ends.lower):.10g} and {float(proof.upper):.10g}, where these examples have "
                 f"{float(lower):.10g} and {float(again.upper):.10g}"
             )
-        return replace(ends, kept=kept, proof=again)
+        return replace(ends, kept=kept, proof=again), lower
 
 
 class Checkpoint:
@@ -208,8 +209,9 @@ def _written(fraction: Fraction) -> list[str]:
 
 
 def _fraction(written: Sequence[str]) -> Fraction:
-    numerator, denominator = written
-    return Fraction(int(numerator), int(denominator))
+    numerator, denominator = map(int, written)
+    require(denominator > 0, "an end that is no fraction")
+    return Fraction(numerator, denominator)
 
 
 def _read(about: Mapping[str, Any], formulation: Any) -> StoredLooks:
@@ -227,10 +229,10 @@ def _read(about: Mapping[str, Any], formulation: Any) -> StoredLooks:
     ends = np.cumsum([0, *sizes]).tolist()
     require(ends[-1] == len(about["kept"]), "weights of another number")
     kept = [np.asarray(about["kept"][i:j], dtype=np.float64) for i, j in itertools.pairwise(ends)]
-    stand, W = about["stand"], about["W"]
+    W = about["W"]
     reached = Reached(
         splits,
-        replace(Stand(**stand), W=_weights(stand["W"], len(splits))),
+        _stand(about["stand"], len(splits)),
         Ends(
             _fraction(about["lower"]),
             None if W is None else _weights(W, len(splits)),
@@ -238,16 +240,42 @@ def _read(about: Mapping[str, Any], formulation: Any) -> StoredLooks:
             float(about["sum"]),
             None if about["proof"] is None else _proof(about["proof"], splits),
         ),
-        [Glance(*row) for row in about["glances"]],
+        [_glance(row) for row in about["glances"]],
         kept,
     )
     require(isinstance(about["reason"], str), "what should be a text")
     require(about["proof"] is not None or W is None, "weights without a distribution")
     require(W is not None or _fraction(about["lower"]) == Ends().lower, "a soft margin without weights")
     require(W is None or W.sum() == ONE, f"weights that do not sum to 2^{BITS}")
-    seen = sum(glance.rows == oracle.N and glance.hypotheses > 0 for glance in reached.glances)
+    lower, upper, total = reached.ends.lower, reached.ends.upper, reached.ends.total
+    require(W is None or -1 <= lower <= upper <= 1, "ends that are none")
+    require(0.0 < total < math.inf, "weights of another sum")
+    seen = sum(glance.rows == oracle.N and glance.active > 0 for glance in reached.glances)
     require(seen == len(kept), "weights of another number of looks")
     return StoredLooks(problem, oracle, hypotheses, reached, about["reason"], page_digest)
+
+
+def _stand(about: Mapping[str, Any], most: int) -> Stand:
+    """Return where a run stood."""
+    stand = Stand(**about)
+    W, counts = _weights(stand.W, most), (stand.level, stand.count, stand.waited, stand.nearer)
+    require(not W.any() or W.sum() == ONE, f"weights that do not sum to 2^{BITS}")
+    require(all(type(count) is int and count >= 0 for count in counts), "counts that are none")
+    numbers = [about[name] for name in ("total", "least", "gamma", "stage")]
+    require(all(isinstance(number, int | float) for number in numbers), "other things where numbers should be")
+    known = 0.0 < stand.total < math.inf and abs(stand.gamma) <= 2.0 and min(stand.least, stand.stage) >= -1.0
+    require(known, "numbers that none of a run are")
+    return replace(stand, W=W)
+
+
+def _glance(row: Sequence[Any]) -> Glance:
+    """Return a line about a look."""
+    glance = Glance(*row)
+    counts = glance.rows, glance.hypotheses, glance.active, glance.level
+    numbers: Sequence[Any] = row[4:]
+    require(all(type(count) is int and count >= 0 for count in counts), "counts that are none")
+    require(all(isinstance(number, int | float) for number in numbers), "other things where numbers should be")
+    return glance
 
 
 def _proof(about: Mapping[str, Any], splits: Sequence[Split]) -> Proof:
@@ -259,8 +287,10 @@ def _proof(about: Mapping[str, Any], splits: Sequence[Split]) -> Proof:
     return Proof(_fraction(about["upper"]), splits[: len(W)], W, window, table.astype(np.int64), int(about["total"]))
 
 
-def _weights(W: Array, most: int) -> Int[Array, " t"]:
+def _weights(stated: Array, most: int) -> Int[Array, " t"]:
     """Return whole weights of some hypotheses."""
-    whole = W.ndim == 1 and len(W) <= most and (W.dtype.kind == "i" or len(W) == 0)
-    require(whole and bool((W >= 0).all()) and W.sum() <= ONE, "weights that are no whole numbers")
-    return W.astype(np.int64)
+    whole = stated.ndim == 1 and len(stated) <= most and (stated.dtype.kind == "i" or len(stated) == 0)
+    require(whole and bool(((stated >= 0) & (stated <= ONE)).all()), "weights that are no whole numbers")
+    W = stated.astype(np.int64)
+    require(W.sum() <= ONE, f"weights of a sum above 2^{BITS}")
+    return W

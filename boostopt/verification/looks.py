@@ -110,7 +110,7 @@ def verified(
     about = with_keys(
         top, {"kind", "format", "subject", "formulation", "nu", "data", "w", "d", "claim", "made", "arrays"}, "the file"
     )
-    if (about["kind"], about["format"], about["arrays"]) != (KIND, FORMAT, {}):
+    if (about["kind"], about["format"], about["arrays"]) != (KIND, FORMAT, {}) or type(about["format"]) is not int:
         fail(f"it must be a {KIND} of format {FORMAT}; it says {about['kind']!r}, {about['format']!r}"[:200])
     if not isinstance(oracle, Oracle):
         fail(NO_ROWS)

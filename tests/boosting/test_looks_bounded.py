@@ -220,3 +220,13 @@ def test_random_sets_hold_exactly_where_edges_are_bounded(seed: int) -> None:
     run = looked(oracle, page, max(1.0, float(rng.uniform(0.02, 1.0)) * oracle.c.sum()))
     (low, high), (lower, upper) = ranges(run), proved(run, oracle)
     assert low <= lower and upper <= high and high - low <= 0.02 and run.rounds <= run.most_rounds
+
+
+@pytest.mark.parametrize("page", ["softboost", "binary_softboost", "totalboost", "erlpboost"])
+@pytest.mark.parametrize("copies", [1, 50])
+def test_a_class_that_is_wrong_everywhere_has_a_soft_margin_of_minus_one(page: str, copies: int) -> None:
+    X, y = np.repeat([[0.0], [1.0]], copies, axis=0), np.repeat([1, -1], copies)
+    capped: dict[str, Any] = {} if page == "totalboost" else {"nu": 1.0}
+    run = boost(page, DecisionStumps(X, y, reflexive=False), epsilon=0.05, **capped)
+    assert isinstance(run, LookedRun) and run.w.sum() == 1.0
+    assert run.class_certificate.lower == run.class_certificate.upper == -1.0

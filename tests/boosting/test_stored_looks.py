@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from boostopt.boosting.trace import Row
 from boostopt.errors import DataError, OptionError, ProblemError
 from boostopt.files import read_npz, save_arrays
 from boostopt.oracles import BinnedStumps, DecisionStumps
+from boostopt.oracles.left import Left
 
 PAGES = ("erlpboost", "lpboost", "binary_erlpboost", "softboost", "totalboost")
 
@@ -102,6 +104,47 @@ def test_a_run_in_parts_and_one_killed_after_every_look_are_the_run_in_one_go(
     assert kind_of(killed) == kind_of(parts) == LOOKS
 
 
+@pytest.mark.parametrize("page", ["erlpboost", "softboost", "totalboost"])
+def test_a_run_goes_on_from_whatever_it_has_stored(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = examples(5, 60)
+    whole, save, files = boosted(X, y, page, epsilon=0.05), StoredLooks.save, list[Path]()
+
+    def copied(run: StoredLooks, path: Path) -> None:
+        save(run, path)
+        files.append(tmp_path / f"{len(files)}.npz")
+        save(run, files[-1])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StoredLooks, "save", copied)
+        boosted(X, y, page, epsilon=0.05, checkpoint=tmp_path / "run.npz", checkpoint_seconds=1e-9)
+    assert len(files) > whole.rounds
+    for file in files:
+        assert differing(boosted(X, y, page, epsilon=0.05, checkpoint=file), whole) == []
+
+
+def test_a_class_that_the_file_calls_another_is_the_oracles(tmp_path: Path) -> None:
+    """A class without negations has smaller edges: its upper end is none of the class with them."""
+    X, y = examples(4)
+    path, run = tmp_path / "run.npz", boost("erlpboost", BinnedStumps(X, y, reflexive=False), nu=80.0, epsilon=0.02)
+    assert isinstance(run, LookedRun)
+    words, stored = str(BinnedStumps(X, y)), run.stored_looks
+    left = Left(words, stored.oracle.N, stored.oracle.total, stored.oracle.majority, False)
+    replace(stored, oracle=left).save(path)
+    with pytest.raises(OptionError, match="ends of"):
+        Run.load(path).verify_class(BinnedStumps(X, y))
+    with pytest.raises(DataError, match="of other examples"):
+        boost("erlpboost", BinnedStumps(X, y), nu=80.0, epsilon=0.02, checkpoint=path)
+
+
+def test_a_start_of_ones_own_takes_the_place_of_no_checkpoint(tmp_path: Path) -> None:
+    X, y = examples(1)
+    boosted(X, y, checkpoint=tmp_path / "run.npz")
+    before, start = (tmp_path / "run.npz").read_bytes(), boosted(*examples(2), page="lpboost")
+    with pytest.raises(DataError, match="by looks, or by steps"):
+        boosted(*examples(2), start=start, checkpoint=tmp_path / "run.npz")
+    assert (tmp_path / "run.npz").read_bytes() == before
+
+
 KILLED = """
 import os, signal, sys
 import numpy as np
@@ -166,17 +209,36 @@ def test_a_run_goes_on_as_it_was_begun(tmp_path: Path) -> None:
     assert again.rounds == by_steps.rounds and np.array_equal(again.w, by_steps.w)
 
 
+def killed_in_steps(number: int) -> Callable[[Row], None]:
+    before = list[int]()
+
+    def progress(row: Row) -> None:
+        """Counts begin anew where steps go on."""
+        if before and row.round <= before[-1]:
+            before.append(0)
+        before.append(row.round)
+        if 0 in before and row.round == number:
+            raise Killed
+
+    return progress
+
+
+@pytest.mark.parametrize("page", ["erlpboost", "softboost"])
+@pytest.mark.parametrize("update", [None, "newton"])
 def test_looks_that_tell_no_more_go_on_by_steps_in_the_same_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: str, update: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(looks, "STALLED", 1)
     X, y = examples(3)
     path = tmp_path / "run.npz"
-    how: dict[str, Any] = {"nu": 80.0, "epsilon": 0.01, "checkpoint": path, "checkpoint_rounds": 1}
-    run = boost("erlpboost", BinnedStumps(X, y), **how)
-    assert kind_of(path) == KIND and run.class_certificate.gap <= 0.01
-    again = boost("erlpboost", BinnedStumps(X, y), **how)
-    assert again.rounds == run.rounds and np.array_equal(again.w, run.w)
+    how: dict[str, Any] = {"nu": 80.0, "epsilon": 0.02, "checkpoint_rounds": 1, "update": update}
+    whole = boost(page, BinnedStumps(X, y), **how)
+    with pytest.raises(Killed):
+        boost(page, BinnedStumps(X, y), **how, checkpoint=path, progress=killed_in_steps(2))
+    assert kind_of(path) == KIND and whole.class_certificate.gap <= 0.02
+    for _ in range(2):
+        again = boost(page, BinnedStumps(X, y), **how, checkpoint=path)
+        assert again.rounds == whole.rounds and np.array_equal(again.w, whole.w)
 
 
 def stored(tmp_path: Path) -> tuple[Path, LookedRun, BinnedStumps]:
@@ -207,7 +269,8 @@ def test_a_stored_run_predicts_and_is_proved_anew_by_the_oracle(tmp_path: Path) 
 
 
 def set_in(about: dict[str, Any], arrays: dict[str, Any], name: str, value: Any) -> None:
-    of, key = (about["proof"], name.removeprefix("proof ")) if name.startswith("proof ") else (about, name)
+    within, _, key = name.rpartition(" ")
+    of = about[within] if within else about
     old = of[key]
     if isinstance(old, dict) and "array" in old:
         arrays[old["array"]] = value(arrays[old["array"]])
@@ -222,8 +285,8 @@ def raised(table: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("lower", lambda old: ["1", "2"], "ends of 0.5"),
-        ("proof upper", lambda old: ["-1", "2"], "and -0.5, where"),
+        ("lower", lambda old: ["1", "2"], "ends of 0.5|ends that are none"),
+        ("proof upper", lambda old: ["1", "1"], "and 1, where"),
         ("proof total", lambda old: 2 * old, "ends of"),
         ("proof table", raised, "ends of|capped simplex"),
         ("proof table", lambda old: old * 0, "capped simplex"),
@@ -231,11 +294,27 @@ def raised(table: np.ndarray) -> np.ndarray:
         ("proof shift", lambda old: 99, "a window beside the margins"),
         ("W", lambda old: old // 2, "weights that do not sum to 2"),
         ("W", lambda old: old[::-1].copy(), "ends of"),
-        ("W", lambda old: old * 3, "weights that are no whole numbers"),
+        ("W", lambda old: old * 3, "weights that are no whole numbers|a sum above"),
         ("splits", lambda old: old + np.array([0, 9999, 0]), "in the class"),
         ("splits", lambda old: old[1:], "do not belong together"),
         ("glances", lambda old: old[:-1], "another number of looks"),
         ("epsilon", lambda old: "x", "part of it cannot be read"),
+        ("W", lambda old: old + 2**62, "weights that are no whole numbers"),
+        ("lower", lambda old: ["1", "0"], "an end that is no fraction"),
+        ("lower", lambda old: ["-3", "1"], "ends that are none"),
+        ("proof upper", lambda old: ["1", "-1"], "an end that is no fraction"),
+        ("proof upper", lambda old: ["2", "1"], "ends that are none"),
+        ("sum", lambda old: -1.0, "weights of another sum"),
+        ("sum", lambda old: 0.0, "weights of another sum"),
+        ("stand W", lambda old: old * 0 + 1, "do not sum to 2"),
+        ("stand W", lambda old: old + 2**62, "weights that are no whole numbers"),
+        ("stand total", lambda old: -1.0, "numbers that none of a run are"),
+        ("stand level", lambda old: "a", "counts that are none"),
+        ("stand count", lambda old: True, "counts that are none"),
+        ("stand gamma", lambda old: float("nan"), "numbers that none of a run are"),
+        ("stand least", lambda old: None, "other things where numbers should be"),
+        ("glances", lambda old: [[*old[0][:2], -1, *old[0][3:]], *old[1:]], "counts that are none"),
+        ("glances", lambda old: [["x", *old[0][1:]], *old[1:]], "counts that are none"),
         ("c", lambda old: old * 0 + 1, "nu"),
     ],
 )
