@@ -257,25 +257,28 @@ def _read(about: Mapping[str, Any], formulation: Any) -> StoredLooks:
 
 def _stand(about: Mapping[str, Any], most: int) -> Stand:
     """Return where a run stood."""
-    stand = Stand(**about)
-    W, counts = _weights(stand.W, most), (stand.level, stand.count, stand.waited, stand.nearer)
+    _require_kinds(
+        [about[name] for name in ("level", "count", "waited", "nearer")],
+        [about[name] for name in ("total", "least", "gamma", "stage")],
+    )
+    W = _weights(about["W"], most)
     require(not W.any() or W.sum() == ONE, f"weights that do not sum to 2^{BITS}")
-    require(all(type(count) is int and count >= 0 for count in counts), "counts that are none")
-    numbers = [about[name] for name in ("total", "least", "gamma", "stage")]
-    require(all(isinstance(number, int | float) for number in numbers), "other things where numbers should be")
+    stand = replace(Stand(**about), W=W)
     known = 0.0 < stand.total < math.inf and abs(stand.gamma) <= 2.0 and min(stand.least, stand.stage) >= -1.0
     require(known, "numbers that none of a run are")
-    return replace(stand, W=W)
+    return stand
 
 
 def _glance(row: Sequence[Any]) -> Glance:
     """Return a line about a look."""
-    glance = Glance(*row)
-    counts = glance.rows, glance.hypotheses, glance.active, glance.level
-    numbers: Sequence[Any] = row[4:]
+    _require_kinds(row[:4], row[4:])
+    return Glance(*row)
+
+
+def _require_kinds(counts: Sequence[Any], numbers: Sequence[Any]) -> None:
+    """Raise what names it where counts are no whole numbers from 0 up, or numbers none."""
     require(all(type(count) is int and count >= 0 for count in counts), "counts that are none")
     require(all(isinstance(number, int | float) for number in numbers), "other things where numbers should be")
-    return glance
 
 
 def _proof(about: Mapping[str, Any], splits: Sequence[Split]) -> Proof:
