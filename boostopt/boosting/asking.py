@@ -100,7 +100,7 @@ class Looks:
         """Return minus the Hessian of D with respect to the weights of some hypotheses."""
         G = self.rows.gram(seen.kept, law.window, law.curved, splits)
         r = float(G[-1, -1])
-        return law.unit / self._copies * less_mean(G[:-1, :-1], G[-1, :-1], r) if r > 0.0 else G[:-1, :-1]
+        return law.unit * less_mean(G[:-1, :-1], G[-1, :-1], r) if r > 0.0 else G[:-1, :-1]
 
     def softness(self, level: int) -> float:
         """Return 1 / eta of a level."""

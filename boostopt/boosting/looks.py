@@ -189,7 +189,7 @@ class Looking:
                 self.reason = reason
                 return
             if stand.count == 1 and self._level(seen) > level:
-                stand = replace(stand, level=self._level(seen))  # a sample was more content than all rows are
+                stand = replace(stand, level=level + 1)  # a sample was more content than more rows are
                 continue
             solved = self._gap(look) <= SOLVED * self.problem.epsilon * 2.0**level
             new = self._joined(look)

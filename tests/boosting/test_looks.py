@@ -28,6 +28,7 @@ from boostopt.authoring import (
 from boostopt.backends.base import Deadline
 from boostopt.boosting import looked as looked_module
 from boostopt.boosting import looks, newton, serving
+from boostopt.boosting.asking import Looks
 from boostopt.boosting.looked import LookedRun
 from boostopt.boosting.looks import Looking, whole
 from boostopt.boosting.options import BoostOptions
@@ -38,7 +39,7 @@ from boostopt.boosting.serving import counted, going_on
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.errors import OptionError, ProblemError, needed
 from boostopt.oracles import BinnedStumps, DecisionStumps
-from boostopt.rows.kernels import BUCKETS, ONE, Window
+from boostopt.rows.kernels import BUCKETS, ONE, Split, Window
 from boostopt.rows.rows import Rows, RowsHere
 
 PAGES = ("erlpboost", "lpboost", "binary_erlpboost", "corrective_erlpboost")
@@ -164,6 +165,26 @@ def test_samples_decide_where_looks_begin_and_nothing_else(epsilon: float, monke
     assert low <= lower and upper <= high and high - low <= epsilon
     assert len(run.trace) == run.rounds <= sizes.count(600)
     assert run.trace[-1].upper == pytest.approx(high) and run.trace[-1].soft_margin == pytest.approx(low, abs=2**-13)
+
+
+@pytest.mark.parametrize("page", ["erlpboost", "binary_erlpboost"])
+@pytest.mark.parametrize("step", [1, 3, 10])
+def test_the_curvature_is_that_of_d_of_the_rows_looked_at(page: str, step: int) -> None:
+    """It is minus the second difference of D, whatever part of the rows is looked at."""
+    N = 20_000
+    oracle = binned(0, N)
+    found = serving.looked_at(page_of(page), oracle, 0.5, {"nu": 0.5 * N}, BoostOptions())
+    problem, nu, _, rows = needed(found, "a run of looks")
+    asked = Looks(problem, rows.every(step), nu, rows.total)
+    splits = [Split(j, asked.rows.sizes[j] // 2, 1) for j in range(3)]
+    w, way = np.array([0.4, 0.33, 0.27]), np.array([0.05, -0.03, -0.02])
+
+    def value(w: np.ndarray) -> float:
+        return asked.law(asked.at(splits, whole(w)), 0).value
+
+    seen = asked.at(splits, whole(w))
+    bent = way @ asked.curvature(seen, asked.law(seen, 0), splits) @ way
+    assert bent == pytest.approx(2.0 * value(w) - value(w + way) - value(w - way), rel=0.05)
 
 
 def test_a_run_of_looks_is_a_run_like_any_other(tmp_path: Path) -> None:
