@@ -13,6 +13,7 @@ from boostopt.arguments import listed, names, refused
 from boostopt.backends import check_backend
 from boostopt.backends.base import Backend, Deadline
 from boostopt.boosting.callbacks import Watch
+from boostopt.boosting.columns import columns_of
 from boostopt.boosting.driver import Loop
 from boostopt.boosting.moves import Update
 from boostopt.boosting.options import OPTIONS, BoostOptions, check_keywords, read_record
@@ -142,11 +143,12 @@ def _run(
     how = final_weights_of(problem, options.final_weights)
     stood = oracle.state()
     record = initial_record(problem, oracle, options, handed_over)
-    deadline = Deadline.after(options.time_limit)
+    deadline, columns = Deadline.after(options.time_limit), columns_of(options.columns_per_round)
     with one_thread(), progress_line(options.progress, problem.page.name) as show:
         watch = Watch.of(options, problem, oracle, record, show)
         try:
-            return Run.finished(Loop(problem, oracle, update, rules, options, deadline, watch).run(record), how)
+            loop = Loop(problem, oracle, update, rules, options, deadline, watch, columns)
+            return Run.finished(loop.run(record), how)
         finally:
             # Equal calls give equal runs: an oracle that counts its calls begins again.
             oracle.restore(stood)

@@ -23,13 +23,14 @@ import numpy as np
 from boostopt.backends.base import Deadline
 from boostopt.boosting.callbacks import Watch
 from boostopt.boosting.collected import Collected, Heard
+from boostopt.boosting.columns import Fixed
 from boostopt.boosting.interrupts import Interrupts
 from boostopt.boosting.moves import Move, Update
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.record import Record
 from boostopt.boosting.rules import Rule, View, promising_nothing, small_eta
-from boostopt.boosting.stabilization import ASKED
+from boostopt.boosting.stabilization import ASKED, LIGHT
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.updates import Total
 from boostopt.errors import ProblemError
@@ -92,6 +93,8 @@ class Loop:
         When time is up.
     watch
         What looks at every round: trace, test examples, checkpoints, progress.
+    columns
+        How many columns the next round asks for.
     """
 
     problem: Problem
@@ -101,6 +104,7 @@ class Loop:
     options: BoostOptions
     deadline: Deadline
     watch: Watch
+    columns: Fixed
 
     def run(self, record: Record) -> Record:
         """Go on from a record until a rule holds, a limit is reached or the user stops.
@@ -121,11 +125,14 @@ class Loop:
                     # There is no run without a hypothesis: the first round is always made.
                     if len(state.w) and (reason := self._rule(view) or self._end(view, interrupts.wanted)):
                         break
-                    began = time.perf_counter()
+                    t, began = record.collected.t, time.perf_counter()
                     record = self._moved(view, record, answer)
                     # Stuck before a step was made, there was no round.
                     if record.state.round > state.round:
-                        self.watch.saw(record, seconds, time.perf_counter() - began)
+                        taken = time.perf_counter() - began
+                        if record.collected.t > t:
+                            self.columns.saw(_useful(record.state, t), seconds, taken)
+                        self.watch.saw(record, seconds, taken)
                 except Exception as failure:
                     if record.state.round == 0:
                         raise
@@ -228,7 +235,7 @@ class Loop:
     @property
     def _count(self) -> int:
         """Columns that the oracle is asked for in a round."""
-        return self.options.columns_per_round
+        return self.columns.number
 
     @property
     def _time(self) -> Deadline:
@@ -331,6 +338,12 @@ def standstill(problem: Problem, state: State) -> str:
         f"the solver is stuck: {KNOWN}, and the program no longer rises, while {apart}: solved to a gap of "
         f"{certificate.gap:.2g} it leaves edges that may be off by {math.sqrt(2.0 * certificate.gap / s):.2g}"
     )
+
+
+def _useful(state: State, t: int) -> int:
+    """Return how many of the hypotheses after the first t have got a weight."""
+    w = np.abs(state.w)
+    return int(np.count_nonzero(w[t:] > LIGHT * w.mean()))
 
 
 def _left(problem: Problem, state: State) -> float:

@@ -26,6 +26,7 @@ import numpy as np
 from boostopt.backends.base import Deadline
 from boostopt.boosting.asking import Look, Looks, Seen
 from boostopt.boosting.buckets import Law
+from boostopt.boosting.columns import at_least
 from boostopt.boosting.interrupts import Interrupts
 from boostopt.boosting.moves import alone
 from boostopt.boosting.newton import OVERSHOT, SOLVED, USEFUL, newton_target
@@ -119,7 +120,8 @@ class Looking:
     ) -> None:
         self.problem, self.rows, self.nu, self.reflexive = problem, rows, nu, reflexive
         self.show, self.store = show, store
-        self.most, self.columns, self.deadline = options.max_rounds, max(options.columns_per_round, COLUMNS), deadline
+        self.most, self.columns = options.max_rounds, at_least(options.columns_per_round, COLUMNS)
+        self.deadline = deadline
         self.splits = list[Split]() if reached is None else list(reached.splits)
         self.glances = list[Glance]() if reached is None else list(reached.glances)
         self.kept = list[Float[Array, " _"]]() if reached is None else list(reached.kept)

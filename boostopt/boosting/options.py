@@ -23,6 +23,7 @@ from boostopt.arguments import (
     whole,
 )
 from boostopt.boosting.classifier import AT_ZERO
+from boostopt.boosting.columns import ColumnsPerRound, read_columns
 from boostopt.boosting.rules import Schedule
 from boostopt.boosting.run import AtZero, Run
 from boostopt.boosting.stabilization import Stabilization
@@ -43,7 +44,10 @@ class BoostOptions:
     guarantee
         An edge that every answer of the oracle is known to reach; the oracle's own by default.
     columns_per_round
-        Hypotheses that the oracle is asked for in a round.
+        Hypotheses that the oracle is asked for in a round: at least 1, or "auto" for 1 to 32. "auto" chooses in every
+        round, by the share of the newest hypotheses that got a weight and by the seconds of oracle and solve. Runs with
+        "auto" depend on the clock, their certificates do not; a run from a checkpoint goes on, but not to the last bit.
+        Runs of looks take at least 16, and 16 with "auto".
     schedule
         How accurate the solves are; by default loose while the run is far from its end.
     stabilization
@@ -77,7 +81,7 @@ class BoostOptions:
     max_rounds: int | None = None
     time_limit: float | None = None
     guarantee: float | None = None
-    columns_per_round: int = 1
+    columns_per_round: ColumnsPerRound = 1
     schedule: Schedule = field(default_factory=Schedule)
     stabilization: Stabilization = field(default_factory=Stabilization)
     start: Run | None = None
@@ -97,7 +101,7 @@ class BoostOptions:
             "max_rounds": optional(whole, "max_rounds", self.max_rounds, 1, "None, or a whole number"),
             "time_limit": seconds("time_limit", self.time_limit),
             "guarantee": optional(number, "guarantee", self.guarantee, *AN_EDGE),
-            "columns_per_round": whole("columns_per_round", self.columns_per_round, 1),
+            "columns_per_round": read_columns(self.columns_per_round),
             "schedule": optional(instance, "schedule", self.schedule, Schedule, *_made("a Schedule")) or Schedule(),
             "stabilization": optional(
                 instance, "stabilization", self.stabilization, Stabilization, *_made("a Stabilization")

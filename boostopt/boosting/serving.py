@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from boostopt.boosting.asking import count_of
+from boostopt.boosting.columns import NUMBERS, at_least
 from boostopt.boosting.looked import LookedRun
 from boostopt.boosting.looks import COLUMNS
 from boostopt.boosting.options import OPTIONS, BoostOptions
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.saving import LOOKS, kind_of
+from boostopt.boosting.saving import LOOKS, kind_of, load
 from boostopt.errors import BoostoptError
 from boostopt.oracles.base import Oracle
 from boostopt.oracles.rows_oracle import RowsOracle
@@ -82,7 +84,7 @@ def by_looks(
     if found is None:
         return None, None
     if file is not None and Path(file).exists() and kind_of(file) != LOOKS:
-        return None, _columns(options)  # a run goes on as it was begun, or as looks have left it
+        return None, _columns(options) if _left_by_looks(file, page, options) else options
     run = LookedRun.of(*found, options)
     return (None, going_on(run, options)) if run.unfinished else (run, None)
 
@@ -171,9 +173,22 @@ def going_on(run: LookedRun, options: BoostOptions) -> BoostOptions:
     )
 
 
+def _left_by_looks(file: str | PathLike[str], page: Formulation[Any], options: BoostOptions) -> bool:
+    """Return whether steps began where looks had ended: they have not asked for so many hypotheses.
+
+    Raises
+    ------
+    DataError
+        The checkpoint is damaged, or of another version.
+    """
+    record, _ = load(file, page)
+    asked = max(NUMBERS) if isinstance(options.columns_per_round, str) else options.columns_per_round
+    return record.collected.t > asked * record.state.round
+
+
 def _columns(options: BoostOptions) -> BoostOptions:
     """Return options with as many columns a round as looks take."""
-    return replace(options, columns_per_round=max(options.columns_per_round, COLUMNS))
+    return replace(options, columns_per_round=at_least(options.columns_per_round, COLUMNS))
 
 
 def _serve(settings: Mapping[str, Any], options: BoostOptions) -> bool:

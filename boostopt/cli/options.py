@@ -7,6 +7,8 @@ from typing import Annotated, Any
 import typer
 
 from boostopt.backends.profiles import CERTIFIED, PROFILES
+from boostopt.boosting.columns import AUTO
+from boostopt.boosting.columns import ColumnsPerRound as ColumnsOfRound
 
 DEFAULT_COLUMNS = 100
 DEFAULT_TIME_LIMIT = 60.0
@@ -48,6 +50,16 @@ def count(text: Any) -> int:
     if columns < 1:
         raise typer.BadParameter(f"expected a whole number of at least 1; got {columns}.")
     return columns
+
+
+def count_or_auto(text: Any) -> ColumnsOfRound:
+    """Read a number of columns of the command line, or "auto"."""
+    if str(text).strip() == AUTO:
+        return AUTO
+    try:
+        return count(text)
+    except typer.BadParameter:
+        raise typer.BadParameter(f"expected {AUTO}, or a whole number of at least 1; got {str(text)!r}.") from None
 
 
 # What typer itself says of a value that is none does not say what came.
@@ -121,7 +133,13 @@ Update = Annotated[
 ]
 Solver = Annotated[str, typer.Option("--backend", help=BACKEND_HELP)]
 ColumnsPerRound = Annotated[
-    int, typer.Option("--columns-per-round", **AT_LEAST_ONE, help="Hypotheses that join in a round.")
+    Any,
+    typer.Option(
+        "--columns-per-round",
+        parser=count_or_auto,
+        metavar="<int|auto>",
+        help="Hypotheses that join in a round; auto chooses by the seconds of oracle and solve.",
+    ),
 ]
 MaxRounds = Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Rounds after which a run ends all the same.")]
 TimeLimit = Annotated[float | None, typer.Option(**NUMBER, help="Seconds after which a run ends all the same.")]

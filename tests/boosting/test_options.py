@@ -43,7 +43,9 @@ def test_a_path_takes_them_too_but_none_that_is_of_one_run() -> None:
 def test_options_are_read_when_they_are_made_and_do_not_change() -> None:
     with (
         typechecker.unchecked(),
-        pytest.raises(OptionError, match=r"columns_per_round must be a whole number of at least 1; got 1\.5"),
+        pytest.raises(
+            OptionError, match=r'columns_per_round must be "auto", or a whole number of at least 1; got 1\.5'
+        ),
     ):
         BoostOptions(columns_per_round=1.5)  # pyright: ignore[reportArgumentType]
     with pytest.raises(FrozenInstanceError):

@@ -12,7 +12,7 @@ PAGE = (Path(__file__).parents[2] / "docs" / "ensembles.md").read_text(encoding=
 
 @pytest.mark.thorough
 def test_the_table_is_what_the_program_below_it_measures(capsys: pytest.CaptureFixture[str]) -> None:
-    (program,) = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    (program,) = re.findall(r"The table is made by\n\n```python\n(.*?)```", PAGE, re.DOTALL)
     exec(program, {})
     printed = [[float(number) for number in line.split()] for line in capsys.readouterr().out.splitlines()]
     (table,) = re.findall(r"^\| ensemble \| values \|.*?\n\n", PAGE, re.DOTALL | re.MULTILINE)

@@ -50,6 +50,11 @@ def test_it_is_the_run_of_the_library(data: Path) -> None:
     assert found["reached"] is True and found["class"]["bounded"] is True
 
 
+def test_the_number_of_columns_may_be_left_to_the_clock(data: Path) -> None:
+    found = document("boost", "lpboost", "--data", data, "--update", "total", *COARSE, "--columns-per-round", "auto")
+    assert found["reached"] is True
+
+
 def test_the_table_says_what_is_proved_and_progress_goes_to_the_standard_error(data: Path) -> None:
     result = run("boost", "erlpboost", "--data", data, *COARSE)
     assert result.exit_code == 0

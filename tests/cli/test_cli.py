@@ -479,7 +479,11 @@ def test_the_tolerance_is_checked_also_where_no_backend_is_able(data: Path) -> N
         (["compare", "lpboost", "--data", "x", "--columns", "-2"], "of at least 1; got -2."),
         (
             ["boost", "lpboost", "--data", "x", "--columns-per-round", "0"],
-            "'--columns-per-round': expected a whole number",
+            "'--columns-per-round': expected auto, or a whole number of at least 1; got '0'.",
+        ),
+        (
+            ["boost", "lpboost", "--data", "x", "--columns-per-round", "many"],
+            "'--columns-per-round': expected auto, or a whole number of at least 1; got 'many'.",
         ),
         (["compare", "lpboost", "--data", "x", "--tol", "small"], "'--tol': expected a number, or how solvers"),
         (["compare", "erlpboost", "--data", "x", "--eta", "abc"], "'--eta': expected a number; got 'abc'."),
