@@ -60,6 +60,20 @@ class Buckets:
         return self.sums[self.live] / (self.c * ONE)
 
     @cached_property
+    def split(self) -> tuple[Float[Array, " k"], Float[Array, " k"]]:
+        """Examples (c, m) at both ends of each bucket, so many that counts and mean margins stay.
+
+        A convex function of one margin has no smaller sum over them than over the examples themselves.
+        """
+        live, window = self.live, self.window
+        low = np.array([window.lowest(b) for b in live.tolist()], dtype=np.int64)
+        high = np.array([window.highest(b) for b in live.tolist()], dtype=np.int64)
+        above = self.sums[live] - self.found[live] * low
+        at_high = above / np.maximum(high - low, 1)
+        c, m = np.concatenate([self.c - at_high, at_high]), np.concatenate([low, high]) / ONE
+        return c[c > 0.0], m[c > 0.0]
+
+    @cached_property
     def so_far(self) -> Int[Array, " buckets"]:
         """The examples in each bucket and below."""
         return np.cumsum(self.found)

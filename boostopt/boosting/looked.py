@@ -21,6 +21,7 @@ from boostopt.boosting.looks import CONVERGED, Looking
 from boostopt.boosting.looks_bounded import BoundedLooking
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
+from boostopt.boosting.program_ends import program_ends
 from boostopt.boosting.progress_line import progress_line
 from boostopt.boosting.reached import Glance, Reached, below
 from boostopt.boosting.record import Record
@@ -31,7 +32,7 @@ from boostopt.boosting.soft_margin import ClassCertificate
 from boostopt.boosting.state import Bounds, State
 from boostopt.boosting.stored_looks import Checkpoint, StoredLooks, left_of
 from boostopt.boosting.trace import Row, Trace
-from boostopt.errors import DataError, OptionError, needed
+from boostopt.errors import DataError, OptionError, ProblemError, needed
 from boostopt.oracles.base import Column, Hypothesis, Oracle, check_oracle
 from boostopt.oracles.left import gone
 from boostopt.oracles.rows_oracle import RowsOracle
@@ -249,6 +250,30 @@ class LookedRun(Run):
         """Both ends are rational numbers here: they are rounded outwards, and there is no other slack."""
         ends = self.stored_looks.reached.ends
         return ClassCertificate(below(ends.lower), ends.upper, Distribution(self), str(self._oracle), self.loaded)
+
+    @cached_property
+    def program_interval(self) -> tuple[float, float]:
+        """Bounds of the optimum of the formulation's program over the whole class, with its entropy.
+
+        The lower one is what the weights reach, the upper one what the distribution of the certificate allows. Both are
+        moved outward by a bound of the rounding, which does not grow with the examples.
+
+        Raises
+        ------
+        ProblemError
+            The run was stored without its rows; or the formulation bounds the edges, by a number that moves from round
+            to round.
+        """
+        problem, reached, rows = self._counted, self.stored_looks.reached, self._rows
+        if problem.edges.edge_bound is not None:
+            raise ProblemError(
+                f"{problem.page.name} bounds the edges by a number that moves from round to round: there is no one "
+                "program. Take class_certificate."
+            )
+        if rows is None:
+            raise gone()
+        W, proof = needed(reached.ends.W, "weights"), needed(reached.ends.proof, "an upper end")
+        return program_ends(problem, rows, self._nu, reached.splits[: len(W)], W, proof)
 
     def distribution(self) -> Float[Array, " N"]:
         """The distribution that proves the upper end, rounded to float64."""

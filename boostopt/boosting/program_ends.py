@@ -1,0 +1,71 @@
+"""Both ends of the program itself, with its entropy, over a whole class: from margins in buckets.
+
+    lower    -F*(-Uw), the examples of each bucket moved to its ends, their mean kept
+    upper    F(d) + the largest edge of the class, d being one number for all examples of a bucket
+
+F is a sum over the examples, so that examples of a bucket are one with a multiplicity [theorem 6]. What is rounded are
+sums over the buckets: the slack does not grow with the examples.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from boostopt.boosting.asking import Looks
+from boostopt.boosting.buckets import Buckets
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.proving import Proof, in_buckets
+from boostopt.programs.program import Examples
+from boostopt.regularizers.base import Regularizer
+from boostopt.rows.kernels import Split
+from boostopt.rows.rows import Rows
+from boostopt.shapes import Array, Float, Int
+
+EPS = float(np.finfo(np.float64).eps)
+
+STEPS = 20
+"""Roundings of a term before it is summed, those of logarithms and exponentials included."""
+
+
+def program_ends(
+    problem: Problem, rows: Rows, nu: float, splits: Sequence[Split], W: Int[Array, " t"], proof: Proof
+) -> tuple[float, float]:
+    """Return bounds of the optimum of the program over a class: what weights reach, and what a distribution allows.
+
+    Parameters
+    ----------
+    problem
+        What is boosted, with the largest edge.
+    rows, nu
+        The examples, and the count of the cap.
+    splits, W
+        Hypotheses and their weights, whole numbers of sum 2^30.
+    proof
+        The distribution, with the largest edge of the class under it.
+    """
+    looks = Looks(problem, rows, nu, rows.total)
+    seen = looks.at(splits, W)
+    closer = in_buckets(rows, seen.kept, looks.law(seen, 0).window)
+    lower = max(_lower(problem, buckets) for buckets in (seen.buckets, closer))
+    buckets = in_buckets(rows, rows.scores(proof.splits, proof.W), proof.window)
+    F, d = _of(problem, buckets.c), buckets.c * (proof.table[buckets.live] / proof.total)
+    return lower, F.value(d) + float(proof.upper) + _slack(F)
+
+
+def _lower(problem: Problem, buckets: Buckets) -> float:
+    """Return a number not above D of some margins."""
+    c, m = buckets.split
+    F = _of(problem, c)
+    return -F.conjugate_at(-m).value - _slack(F)
+
+
+def _of(problem: Problem, c: Float[Array, " k"]) -> Regularizer:
+    """Return F of the program for examples of given multiplicities."""
+    return problem.page.regularizer(problem.first.parameters, Examples(c, c / c.sum()))
+
+
+def _slack(F: Regularizer) -> float:
+    """Bound the rounding error of either end: the length of its sums times the size of its terms."""
+    return (F.N + STEPS) * EPS * (2.0 * F.mass + F.magnitude + 1.0)

@@ -1,0 +1,82 @@
+"""Both ends of the program itself over a class, from margins in buckets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from boostopt import Run, boost
+from boostopt.boosting.buckets import Buckets
+from boostopt.boosting.looked import LookedRun
+from boostopt.errors import ProblemError
+from boostopt.oracles import BinnedStumps
+from boostopt.rows.kernels import ONE, Window
+
+PAGES = ("erlpboost", "binary_erlpboost", "corrective_erlpboost", "lpboost")
+
+
+def binned(seed: int, N: int) -> BinnedStumps:
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(N, 5)), int(rng.integers(1, 4)))
+    y = np.where(X[:, 0] + X[:, 1] + rng.normal(size=N) > 0, 1, -1)
+    return BinnedStumps(X, y, c=rng.integers(1, 4, N).astype(float) if seed % 2 else None, bins=65_536)
+
+
+def looked(page: str, oracle: BinnedStumps, **how: Any) -> LookedRun:
+    run = boost(page, oracle, nu=0.3 * float(oracle.c.sum()), update="newton", **how)
+    assert isinstance(run, LookedRun)
+    return run
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize("seed", range(4))
+def test_the_optimum_over_the_class_lies_in_the_interval(page: str, seed: int) -> None:
+    oracle = binned(seed, 150)
+    run = looked(page, oracle, epsilon=0.05)
+    lower, upper = run.program_interval
+    exact = boost(page, oracle, nu=0.3 * float(oracle.c.sum()), epsilon=0.05, update="total")
+    bounds = exact.record.state.bounds
+    assert lower <= upper
+    assert lower <= bounds.smallest_primal + 1e-12
+    assert exact.certificate.lower <= upper
+
+
+@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(("N", "epsilon"), [(150, 0.05), (5000, 0.01)])
+def test_the_ends_are_those_of_all_examples(page: str, N: int, epsilon: float) -> None:
+    """The lower one but for the second order of a bucket's width, the upper one but for the rounding."""
+    run = looked(page, binned(1, N), epsilon=epsilon)
+    (lower, upper), problem, certificate = run.program_interval, run.problem, run.class_certificate
+    of_w = -problem.at(run.record.state.m).value
+    assert certificate.d is not None
+    of_d = problem.F.value(problem.F.project(certificate.d)) + certificate.upper
+    assert of_w - 1e-6 <= lower <= of_w + 1e-12
+    assert of_d - 1e-12 <= upper <= of_d + 1e-9
+
+
+def test_a_page_that_bounds_the_edges_and_a_run_without_rows_have_none(tmp_path: Any) -> None:
+    oracle = binned(0, 150)
+    with pytest.raises(ProblemError, match="softboost bounds the edges"):
+        _ = looked("softboost", oracle, epsilon=0.05).program_interval
+    run = looked("erlpboost", oracle, epsilon=0.05)
+    run.stored_looks.save(tmp_path / "run.npz")
+    loaded = Run.load(tmp_path / "run.npz")
+    assert isinstance(loaded, LookedRun)
+    with pytest.raises(ProblemError, match="stored without its rows"):
+        _ = loaded.program_interval
+
+
+@pytest.mark.parametrize("window", [Window.whole(), Window.around(-0.1, 0.2)], ids=str)
+def test_examples_at_both_ends_of_a_bucket_keep_count_and_mean(window: Window) -> None:
+    rng = np.random.default_rng(0)
+    M = np.concatenate([rng.integers(-ONE, ONE + 1, 500), [-ONE, ONE, 0]]).astype(np.int32)
+    place = window.place(M, np.empty_like(M))
+    found = np.bincount(place, minlength=16_386)
+    sums = np.bincount(place, M.astype(np.float64), 16_386).astype(np.int64)
+    c, m = Buckets(window, found, sums).split
+    assert (c > 0.0).all() and np.abs(m).max() <= 1.0
+    assert c.sum() == pytest.approx(len(M)) and c @ m == pytest.approx(float(M.astype(np.int64).sum()) / ONE, abs=1e-9)
+    for rate in (1.0, -7.0, 200.0):  # convex functions of one margin
+        assert np.exp(rate * m) @ c >= np.exp(rate * M / ONE).sum() * (1.0 - 1e-12)
