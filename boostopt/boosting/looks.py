@@ -40,8 +40,8 @@ from boostopt.rows.kernels import ONE, Split
 from boostopt.rows.rows import Rows
 from boostopt.shapes import Array, Float, Int
 
-SAMPLES = (20_000, 200_000)
-"""About so many rows are looked at first, where there are at least twice as many."""
+SAMPLES, TIMES = (5_000, 20_000, 200_000), 4
+"""About so many rows are looked at first, where there are at least so many times as many."""
 
 TOLD = 1.0
 """Gap of a sample of n rows, times the root of n, below which it tells no more: so much its edges differ by chance."""
@@ -150,7 +150,7 @@ class Looking:
         """Look at samples, at all rows, and for the soft margin itself."""
         total = self.rows.total
         for size in SAMPLES if self._begun is None else ():
-            if self.rows.n >= 2 * size:
+            if self.rows.n >= TIMES * size:
                 self._over(Looks(self.problem, self.rows.every(self.rows.n // size), self.nu, total), interrupts)
         looks = Looks(self.problem, self.rows, self.nu, total)
         self._over(looks, interrupts, self._begun)

@@ -144,6 +144,7 @@ def test_nothing_depends_on_cuts_order_or_where_the_codes_stand(
     assert told(replace_examples(problem, copies), needed(copies.rows, "rows")) == one
     # With samples before, any cut is the same still.
     monkeypatch.setattr(looks, "SAMPLES", (100, 400))
+    monkeypatch.setattr(looks, "TIMES", 2)
     sampled = told(problem, needed(oracle.rows, "rows"))
     assert sampled != one
     for parts in (3, 100):
@@ -158,6 +159,7 @@ def replace_examples(problem: Problem, oracle: BinnedStumps) -> Problem:
 def test_samples_decide_where_looks_begin_and_nothing_else(epsilon: float, monkeypatch: pytest.MonkeyPatch) -> None:
     oracle = binned(1, 600)
     monkeypatch.setattr(looks, "SAMPLES", (50, 200))
+    monkeypatch.setattr(looks, "TIMES", 2)
     run = looked(oracle, epsilon=epsilon)
     sizes = [glance.rows for glance in run.looks]
     assert sorted(set(sizes)) == [50, 200, 600] and sizes == sorted(sizes)

@@ -203,6 +203,7 @@ def test_where_whole_numbers_tell_no_more_the_pages_own_steps_go_on(
 
 def test_samples_say_where_looks_begin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looks, "SAMPLES", (50, 200))
+    monkeypatch.setattr(looks, "TIMES", 2)
     for page in PAGES:
         oracle = binned(1, 600)
         run = looked(oracle, page, 200.0, 0.01)

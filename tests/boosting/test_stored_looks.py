@@ -90,6 +90,7 @@ def test_a_run_in_parts_and_one_killed_after_every_look_are_the_run_in_one_go(
     page: str, seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(looks, "SAMPLES", (100,))
+    monkeypatch.setattr(looks, "TIMES", 2)
     X, y = examples(seed)
     whole, parts = boosted(X, y, page), tmp_path / "parts.npz"
     for most in (1, 2, 4, None):
