@@ -104,8 +104,8 @@ class Law:
 
     Attributes
     ----------
-    window
-        Of the buckets.
+    buckets
+        The margins that it is of.
     table
         q of each bucket, from 0 to 2^20, shape (buckets + 2,).
     total
@@ -122,7 +122,7 @@ class Law:
         Margins between which weights are neither the largest nor 0, with some room.
     """
 
-    window: Window
+    buckets: Buckets
     table: Int[Array, " buckets"]
     total: int
     value: float
@@ -130,6 +130,11 @@ class Law:
     curved: Int[Array, " buckets"]
     unit: float
     between: tuple[float, float]
+
+    @property
+    def window(self) -> Window:
+        """The range of the buckets."""
+        return self.buckets.window
 
 
 def law_of(
@@ -163,7 +168,7 @@ def law_of(
         inside = np.flatnonzero(q)[-1:]
     between = (max(float(m[inside[0]]) - room, -1.0), min(float(m[inside[-1]]) + room, 1.0))
     total = int(q @ buckets.found[live])
-    return Law(buckets.window, table, total, -at.value, F.value(at.d), curved, largest / STEEP, between)
+    return Law(buckets, table, total, -at.value, F.value(at.d), curved, largest / STEEP, between)
 
 
 def _feasible(share: Float[Array, " k"], found: Int[Array, " k"], nu: Fraction) -> Int[Array, " k"]:

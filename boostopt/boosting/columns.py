@@ -116,6 +116,11 @@ def columns_of(asked: ColumnsPerRound) -> Fixed:
     return Fixed(asked) if isinstance(asked, int) else Chosen()
 
 
+def at_most(asked: ColumnsPerRound) -> int:
+    """Return the largest number that a round may ask for."""
+    return asked if isinstance(asked, int) else max(NUMBERS)
+
+
 def at_least(asked: ColumnsPerRound, least: int) -> int:
     """Return the number that is asked for, or the least one where that is more or the number is "auto"."""
     return max(asked, least) if isinstance(asked, int) else least

@@ -11,19 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from boostopt.boosting.asking import Looks
 from boostopt.boosting.buckets import Buckets
 from boostopt.boosting.problem import Problem
 from boostopt.boosting.proving import Proof, in_buckets
+from boostopt.boosting.soft_margin import EPS
 from boostopt.programs.program import Examples
 from boostopt.regularizers.base import Regularizer
 from boostopt.rows.kernels import Split
 from boostopt.rows.rows import Rows
 from boostopt.shapes import Array, Float, Int
-
-EPS = float(np.finfo(np.float64).eps)
 
 STEPS = 20
 """Roundings of a term before it is summed, those of logarithms and exponentials included."""
@@ -47,8 +44,7 @@ def program_ends(
     """
     looks = Looks(problem, rows, nu, rows.total)
     seen = looks.at(splits, W)
-    closer = in_buckets(rows, seen.kept, looks.law(seen, 0).window)
-    lower = max(_lower(problem, buckets) for buckets in (seen.buckets, closer))
+    lower = max(_lower(problem, buckets) for buckets in (seen.buckets, looks.law(seen, 0).buckets))
     buckets = in_buckets(rows, rows.scores(proof.splits, proof.W), proof.window)
     F, d = _of(problem, buckets.c), buckets.c * (proof.table[buckets.live] / proof.total)
     return lower, F.value(d) + float(proof.upper) + _slack(F)

@@ -12,7 +12,7 @@ import json
 import math
 import os
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -184,6 +184,11 @@ def require(holds: object, otherwise: str) -> None:
         raise DataError(f"it holds {otherwise}")
 
 
+def require_numbers(stated: Iterable[object]) -> None:
+    """Raise DataError where a file holds other things than numbers."""
+    require(all(isinstance(number, int | float) for number in stated), "other things where numbers should be")
+
+
 def _in_words(failure: Exception) -> str:
     """Return what went wrong, without the last full stop."""
     return (str(failure) if isinstance(failure, BoostoptError) else f"{type(failure).__name__}: {failure}").rstrip(".")
@@ -302,8 +307,7 @@ def _state(about: Mapping[str, Any], problem: Problem, collected: Collected) -> 
     """Return the state that was described, its certificate computed anew."""
     saved, start = dict(about["state"]), about["start"]
     answer = saved.pop("answer")
-    numbers = saved["round"], saved["value"], saved["soft_margin"], saved["repeated"], saved["still"]
-    require(all(isinstance(number, int | float) for number in numbers), "other things where numbers should be")
+    require_numbers(saved[name] for name in ("round", "value", "soft_margin", "repeated", "still"))
     require(isinstance(saved["round"], int) and saved["round"] >= 0, "a number of rounds that is none")
     state = State(**saved, bounds=_bounds(about["bounds"], problem, collected))
     N, t = collected.N, len(state.w)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from boostopt.boosting.asking import count_of
-from boostopt.boosting.columns import NUMBERS, at_least
+from boostopt.boosting.columns import at_least, at_most
 from boostopt.boosting.looked import LookedRun
 from boostopt.boosting.looks import COLUMNS
 from boostopt.boosting.options import OPTIONS, BoostOptions
@@ -182,8 +182,7 @@ def _left_by_looks(file: str | PathLike[str], page: Formulation[Any], options: B
         The checkpoint is damaged, or of another version.
     """
     record, _ = load(file, page)
-    asked = max(NUMBERS) if isinstance(options.columns_per_round, str) else options.columns_per_round
-    return record.collected.t > asked * record.state.round
+    return record.collected.t > at_most(options.columns_per_round) * record.state.round
 
 
 def _columns(options: BoostOptions) -> BoostOptions:

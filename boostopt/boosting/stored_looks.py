@@ -34,6 +34,7 @@ from boostopt.boosting.saving import (
     page_in_file,
     page_of_file,
     require,
+    require_numbers,
     whole_run,
     with_arrays,
 )
@@ -278,7 +279,7 @@ def _glance(row: Sequence[Any]) -> Glance:
 def _require_kinds(counts: Sequence[Any], numbers: Sequence[Any]) -> None:
     """Raise what names it where counts are no whole numbers from 0 up, or numbers none."""
     require(all(type(count) is int and count >= 0 for count in counts), "counts that are none")
-    require(all(isinstance(number, int | float) for number in numbers), "other things where numbers should be")
+    require_numbers(numbers)
 
 
 def _proof(about: Mapping[str, Any], splits: Sequence[Split]) -> Proof:
