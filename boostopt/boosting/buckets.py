@@ -7,23 +7,14 @@ examples, are a distribution that lies in the capped simplex exactly.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
-from boostopt.errors import needed
-from boostopt.regularizers.base import Regularizer
-from boostopt.rows.kernels import BUCKETS, LARGEST, ONE, STEEP, Window
+from boostopt.rows.kernels import ONE, Window
 from boostopt.shapes import Array, Float, Int
-
-MORE = 1e-6
-"""By which share weights below the cap are raised at least, where they are too few for it by rounding."""
-
-RAISES = 100
-"""How often they are raised before all are equal, which is feasible."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +93,8 @@ class Buckets:
 class Law:
     """Weights as a function of the margin: d_n = c_n q_n / Q, q_n being a whole number for each bucket.
 
+    What is said of D and F is in the units of the aim.
+
     Attributes
     ----------
     buckets
@@ -109,7 +102,10 @@ class Law:
     table
         q of each bucket, from 0 to 2^20, shape (buckets + 2,).
     total
-        Q, the sum of c_n q_n over all examples: at least nu times the largest q, so that d lies in the capped simplex.
+        Q. On the capped simplex it is the sum of c_n q_n, at least nu times the largest q; on the box it is 2^20 times
+        the number of examples.
+    cost
+        What is added to the largest edge for an upper end.
     value
         D(w) = -F*(-Uw), each example at the mean margin of its bucket.
     of_d
@@ -125,6 +121,7 @@ class Law:
     buckets: Buckets
     table: Int[Array, " buckets"]
     total: int
+    cost: Fraction
     value: float
     of_d: float
     curved: Int[Array, " buckets"]
@@ -135,53 +132,3 @@ class Law:
     def window(self) -> Window:
         """The range of the buckets."""
         return self.buckets.window
-
-
-def law_of(
-    buckets: Buckets, made: Callable[[Float[Array, " k"]], Regularizer], nu: Fraction, total: float = 1.0
-) -> Law:
-    """Return the weights of the program at some margins.
-
-    Parameters
-    ----------
-    buckets
-        The margins.
-    made
-        Returns F of examples with given multiplicities, a sum over the examples on the capped simplex.
-    nu
-        The least number of examples on which weights lie: none is larger than 1 / nu for each copy.
-    total
-        The sum of the weights of the hypotheses, by which margins are multiplied.
-    """
-    live, c, m = buckets.live, buckets.c, buckets.m
-    F = made(c)
-    at = F.conjugate_at(-total * m)
-    q = _feasible(at.d / c, buckets.found[live], nu)
-    table, curved = np.zeros(BUCKETS + 2, np.int64), np.zeros(BUCKETS + 2, np.int64)
-    table[live] = q
-    r = needed(F.pointwise(), "a regularizer that is a sum over the examples").freedom(at.d) / c
-    largest = float(r.max())
-    if largest > 0.0:
-        curved[live] = np.rint(r * (STEEP / largest)).astype(np.int64)
-    inside, room = np.flatnonzero((q > 0) & (q < q.max())), 2.0 * buckets.window.width
-    if len(inside) == 0:
-        inside = np.flatnonzero(q)[-1:]
-    between = (max(float(m[inside[0]]) - room, -1.0), min(float(m[inside[-1]]) + room, 1.0))
-    total = int(q @ buckets.found[live])
-    return Law(buckets, table, total, -at.value, F.value(at.d), curved, largest / STEEP, between)
-
-
-def _feasible(share: Float[Array, " k"], found: Int[Array, " k"], nu: Fraction) -> Int[Array, " k"]:
-    """Return whole numbers in proportion to the weights of single examples, of which none is above 1 / nu of the sum.
-
-    Weights below the cap are raised a little where rounding has left too few.
-    """
-    part = share * (LARGEST / float(share.max()))
-    least = math.ceil(nu * LARGEST)
-    for _ in range(RAISES):
-        q = np.minimum(np.rint(part), LARGEST).astype(np.int64)
-        short = nu * int(q.max()) - int(q @ found)
-        if short <= 0:
-            return q
-        part = part * (1.0 + max(MORE, float(short) / least))
-    return np.full(len(share), LARGEST, np.int64)

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from boostopt.backends.base import Deadline
-from boostopt.boosting.asking import count_of
+from boostopt.boosting.aims import Aim, SoftMarginAim, aim_of
 from boostopt.boosting.collected import Collected, Entered
 from boostopt.boosting.history import History, Kept, Sparse
 from boostopt.boosting.looks import CONVERGED, Looking
@@ -93,7 +93,7 @@ class LookedRun(Run):
         self.stored_looks, self._oracle, self._rows, self._keeps = stored, oracle, rows, keeps
 
     @classmethod
-    def of(cls, problem: Problem, nu: float, oracle: RowsOracle, rows: Rows, options: BoostOptions) -> LookedRun:
+    def of(cls, problem: Problem, aim: Aim, oracle: RowsOracle, rows: Rows, options: BoostOptions) -> LookedRun:
         """Look until both ends are near enough, or a limit is reached; from a checkpoint on if there is one.
 
         Raises
@@ -101,7 +101,7 @@ class LookedRun(Run):
         DataError
             The checkpoint is of other data, of other parameters, or unreadable.
         """
-        begun, deadline = _begun(problem, nu, oracle, rows, options), Deadline.after(options.time_limit)
+        begun, deadline = _begun(problem, aim, oracle, rows, options), Deadline.after(options.time_limit)
         trace = Trace([]) if begun is None else trace_of(begun.glances, oracle.N)
         digest = text_digest(problem.page.stated_in)
 
@@ -120,7 +120,7 @@ class LookedRun(Run):
 
             checkpoint = Checkpoint(options, stored)
             kind = Looking if problem.edges.edge_bound is None else BoundedLooking
-            looking = kind(problem, rows, nu, oracle.reflexive, options, deadline, seen, checkpoint.saw, begun)
+            looking = kind(problem, rows, aim, oracle.reflexive, options, deadline, seen, checkpoint.saw, begun)
             looking.run()
         checkpoint.ended()
         return cls(stored(looking.reached, looking.reason), oracle, rows, options.history is not False)
@@ -171,7 +171,7 @@ class LookedRun(Run):
         try:
             if (str(then), then.N, then.total) != (str(now), now.N, now.total):
                 raise ValueError(f"{now} of {now.N} examples")
-            ends, lower = stored.told_anew(oracle, rows, self._nu)
+            ends, lower = stored.told_anew(oracle, rows, self._aim)
         except ValueError as failure:
             raise OptionError(
                 f"the oracle must have the examples and the class of the run, {then} of {then.N} examples; got "
@@ -181,9 +181,9 @@ class LookedRun(Run):
         return LookedRun(again, oracle, rows).class_certificate
 
     @property
-    def _nu(self) -> float:
-        """The count whose smallest margins the soft margin is the mean of."""
-        return needed(count_of(self._counted), "a cap")
+    def _aim(self) -> Aim:
+        """What the looks are after."""
+        return needed(aim_of(self._counted, self.stored_looks.oracle.total), "an aim of looks")
 
     @property
     def _counted(self) -> Problem:
@@ -248,8 +248,9 @@ class LookedRun(Run):
     @cached_property
     def class_certificate(self) -> ClassCertificate:
         """Both ends are rational numbers here: they are rounded outwards, and there is no other slack."""
-        ends = self.stored_looks.reached.ends
-        return ClassCertificate(below(ends.lower), ends.upper, Distribution(self), str(self._oracle), self.loaded)
+        ends, scale = self.stored_looks.reached.ends, self._aim.scale
+        lower, upper = scale * ends.lower, scale * needed(ends.proof, "an upper end").upper
+        return ClassCertificate(below(lower), -below(-upper), Distribution(self), str(self._oracle), self.loaded)
 
     @cached_property
     def program_interval(self) -> tuple[float, float]:
@@ -272,15 +273,19 @@ class LookedRun(Run):
             )
         if rows is None:
             raise gone()
+        aim = self._aim
+        if not isinstance(aim, SoftMarginAim):  # nothing else smooths it
+            return self.class_certificate.lower, self.class_certificate.upper
         W, proof = needed(reached.ends.W, "weights"), needed(reached.ends.proof, "an upper end")
-        return program_ends(problem, rows, self._nu, reached.splits[: len(W)], W, proof)
+        return program_ends(problem, rows, aim, reached.splits[: len(W)], W, proof)
 
     def distribution(self) -> Float[Array, " N"]:
-        """The distribution that proves the upper end, rounded to float64."""
+        """The weights of the examples that prove the upper end, rounded to float64."""
         proof, rows = needed(self.stored_looks.reached.ends.proof, "an upper end"), self._rows
         if rows is None:
             raise gone()
-        return rows.weights(rows.scores(proof.splits, proof.W), proof.window, proof.table) / proof.total
+        q = rows.weights(rows.scores(proof.splits, proof.W), proof.window, proof.table)
+        return q / (proof.total // self._aim.scale)
 
     @property
     def _headline(self) -> str:
@@ -321,7 +326,7 @@ class LookedRun(Run):
         )
 
 
-def _begun(problem: Problem, nu: float, oracle: RowsOracle, rows: Rows, options: BoostOptions) -> Reached | None:
+def _begun(problem: Problem, aim: Aim, oracle: RowsOracle, rows: Rows, options: BoostOptions) -> Reached | None:
     """Return what a checkpoint has reached, told anew by the rows; None for a new run."""
     checkpoint = options.checkpoint
     if checkpoint is None:
@@ -338,7 +343,7 @@ def _begun(problem: Problem, nu: float, oracle: RowsOracle, rows: Rows, options:
         ("parameters", vars(stored.problem.first.parameters), vars(problem.first.parameters)),
     )
     try:
-        ends, _ = stored.told_anew(oracle, rows, nu)
+        ends, _ = stored.told_anew(oracle, rows, aim)
     except ValueError as failure:
         raise DataError(
             f"expected a checkpoint of this run in {Path(checkpoint)}; it is of other examples: {failure}. Move it "

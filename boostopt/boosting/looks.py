@@ -24,6 +24,7 @@ from dataclasses import replace
 import numpy as np
 
 from boostopt.backends.base import Deadline
+from boostopt.boosting.aims import Aim
 from boostopt.boosting.asking import Look, Looks, Seen
 from boostopt.boosting.buckets import Law
 from boostopt.boosting.columns import at_least
@@ -32,7 +33,7 @@ from boostopt.boosting.moves import alone
 from boostopt.boosting.newton import OVERSHOT, SOLVED, USEFUL, newton_target
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.proving import Proof, reach, soft_margin
+from boostopt.boosting.proving import Proof, reach
 from boostopt.boosting.reached import Ends, Glance, Reached, Stand, below
 from boostopt.errors import needed
 from boostopt.oracles.ranking import leading_of_each
@@ -75,8 +76,8 @@ class Looking:
         What is boosted.
     rows
         The examples.
-    nu
-        The count of the cap, as `count_of` says.
+    aim
+        What is told of them.
     reflexive
         Whether negations belong to the class.
     options
@@ -110,7 +111,7 @@ class Looking:
         self,
         problem: Problem,
         rows: Rows,
-        nu: float,
+        aim: Aim,
         reflexive: bool,
         options: BoostOptions,
         deadline: Deadline,
@@ -118,7 +119,8 @@ class Looking:
         store: Callable[[Reached], None] | None = None,
         reached: Reached | None = None,
     ) -> None:
-        self.problem, self.rows, self.nu, self.reflexive = problem, rows, nu, reflexive
+        self.problem, self.rows, self.aim, self.reflexive = problem, rows, aim, reflexive
+        self.epsilon = problem.epsilon / aim.scale
         self.show, self.store = show, store
         self.most, self.columns = options.max_rounds, at_least(options.columns_per_round, COLUMNS)
         self.deadline = deadline
@@ -148,13 +150,13 @@ class Looking:
 
     def _over_all(self, interrupts: Interrupts) -> None:
         """Look at samples, at all rows, and for the soft margin itself."""
-        total = self.rows.total
         for size in SAMPLES if self._begun is None else ():
             if self.rows.n >= TIMES * size:
-                self._over(Looks(self.problem, self.rows.every(self.rows.n // size), self.nu, total), interrupts)
-        looks = Looks(self.problem, self.rows, self.nu, total)
+                self._over(Looks(self.problem, self.rows.every(self.rows.n // size), self.aim), interrupts)
+        looks = Looks(self.problem, self.rows, self.aim)
         self._over(looks, interrupts, self._begun)
-        self.ends = replace(self.ends, lower=soft_margin(self.rows, needed(self.ends.kept, "margins"), looks.nu))
+        best = looks.aim.sharp(self.rows, needed(self.ends.kept, "margins"))
+        self.ends = replace(self.ends, lower=max(self.ends.lower, best))
 
     @property
     def reached(self) -> Reached:
@@ -193,7 +195,7 @@ class Looking:
             if stand.count == 1 and self._level(seen) > level:
                 stand = replace(stand, level=level + 1)  # a sample was more content than more rows are
                 continue
-            solved = self._gap(look) <= SOLVED * self.problem.epsilon * 2.0**level
+            solved = self._gap(look) <= SOLVED * self.epsilon * 2.0**level
             new = self._joined(look)
             moved, value = self._moved(looks, look) if stand.waited < PATIENCE or new else (None, -math.inf)
             if self.ends.gap < 0.9 * stand.least:
@@ -218,18 +220,18 @@ class Looking:
         look = Look(seen, level, law, edges, reach(edges, self.reflexive))
         if seen.W.any():
             self.ends = self.ends.risen(seen)
-        upper = look.largest
-        proof = Proof(upper, tuple(self.splits[: len(seen.W)]), seen.W, law.window, law.table, law.total)
-        self.ends = self.ends.lowered(proof)
+        splits = tuple(self.splits[: len(seen.W)])
+        proof = Proof(look.largest, law.cost, splits, seen.W, law.window, law.table, law.total)
+        self.ends, scale = self.ends.lowered(proof), self.aim.scale
         glance = Glance(
             looks.rows.n,
             len(seen.W),
             int(np.count_nonzero(seen.W)),
             level,
-            float(upper),
-            self._value(seen, law),
-            below(self.ends.lower),
-            self.ends.upper,
+            scale * float(proof.edge),
+            scale * self._value(seen, law),
+            below(scale * self.ends.lower),
+            -below(-scale * needed(self.ends.proof, "a proof").upper),
             seconds,
             time.perf_counter() - self._began,
         )
@@ -245,7 +247,7 @@ class Looking:
             return ""
         if not at_all and self.ends.gap <= TOLD / math.sqrt(look.seen.buckets.found.sum()):
             return "a sample tells no more"
-        if self.ends.gap <= self.problem.epsilon:
+        if self.ends.gap <= self.epsilon:
             return f"certified: the soft margin is within epsilon = {self.problem.epsilon:g} of the best of the class"
         if interrupts.wanted:
             return "interrupted by the user"
@@ -268,8 +270,8 @@ class Looking:
         At first a constant one is taken alone where it is as good as any, so far as epsilon tells.
         """
         mine, before, reach = self._edges(look), len(self.splits), look.reach
-        least = float(mine.max(initial=-2.0)) - USEFUL * self.problem.epsilon * 2.0**look.level
-        enough = self.rows.constants and reach[-1] >= reach.max() - self.problem.epsilon * look.law.total
+        least = float(mine.max(initial=-2.0)) - USEFUL * self.epsilon * 2.0**look.level
+        enough = self.rows.constants and reach[-1] >= reach.max() - self.epsilon * look.law.total
         first = [len(reach) - 1] if enough and not before else leading_of_each(reach, self.rows.starts, self.columns)
         for i in first:
             if before and reach[i] / look.law.total < least:
@@ -295,7 +297,7 @@ class Looking:
         def curved(part: Int[Array, " p"]) -> Float[Array, "p p"]:
             return looks.curvature(look.seen, look.law, [self.splits[k] for k in part.tolist()])
 
-        target = newton_target(w, edges, USEFUL * self.problem.epsilon, curved)
+        target = newton_target(w, edges, USEFUL * self.epsilon, curved)
         slope, steepest = float(edges @ (target - w)), float(edges[q] - edges @ w)
         # The step of theorem A: the margins of two hypotheses differ by 2 at most.
         share = min(looks.softness(look.level) * steepest / 4.0, 1.0)

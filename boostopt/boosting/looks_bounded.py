@@ -69,7 +69,7 @@ class BoundedLooking(Looking):
     ) -> Float[Array, " t"]:
         """Return where the quadratic model of D at w is largest, over the hypotheses that take part in a step."""
         used, target = w > 0.0, np.zeros(len(w))
-        least = float(slopes[used].max()) - USEFUL * self.problem.epsilon if used.any() else -math.inf
+        least = float(slopes[used].max()) - USEFUL * self.epsilon if used.any() else -math.inf
         part = np.flatnonzero(used | (slopes >= least))
         H = looks.curvature(look.seen, look.law, [self.splits[k] for k in part.tolist()])
         target[part] = bounded_maximizer(H, slopes[part] + H @ w[part], GROWTH * look.seen.total)

@@ -2,7 +2,7 @@
 
     D(w) = -F*(-Uw),     grad D(w) = U'd(w),     Hess D(w) = -U' (diag(r) - r r' / sum r) U,
 
-r_n being 1 / f_n''(d_n) between the ends of the box, and 0 at them.
+r_n being 1 / f_n''(d_n) between the ends of the box, and 0 at them. Off the simplex nothing is subtracted from diag(r).
 
 The quadratic model is maximized over the simplex, and the slope of D along the way to its maximizer says how far to go.
 The entropy is as strong as the gap over the class is wide: with eta for the final accuracy from the beginning nearly
@@ -144,6 +144,8 @@ def curvature(F: Regularizer, U: Margins, d: Float[Array, " N"]) -> Float[Array,
     if len(inside) == 0:
         return np.zeros((U.t, U.t))
     free, r = U.take(inside), r[inside]
+    if not terms.on_simplex:
+        return free.gram(r)
     return less_mean(free.gram(r), free.edges(r), float(r.sum()))
 
 

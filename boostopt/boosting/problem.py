@@ -177,6 +177,8 @@ class Problem:
         """The highest level of Newton steps, whose eta is 2^-level of the problem's and at least 1/2."""
         if self.update != "newton":
             return 0
+        if not self.page.smoothed_as and self.F.unsmoothed is self.F:
+            return 0  # eta is of the aim itself
         page, p = self._smooth
         return max(math.floor(math.log2(2.0 * p.eta)), 0) if "eta" in page.parameters else 0
 
@@ -252,10 +254,10 @@ class Problem:
 def _check_newton(page: Formulation[Any], F: Regularizer, G: EdgeFunction, smoothed: bool) -> None:
     """Raise OptionError where Newton steps have no meaning."""
     terms = F.pointwise()
-    if not smoothed and (terms is None or not terms.on_simplex):
+    if not smoothed and terms is None:
         raise OptionError(
-            f'update="newton" needs a regularizer that is a sum over the examples, on the simplex; that of {page.name} '
-            'is none. Take update="total".'
+            f'update="newton" needs a regularizer that is a sum over the examples; that of {page.name} is none. Take '
+            'update="total".'
         )
     if (not G.mixes and G.edge_bound is None) or G.even:
         raise OptionError(

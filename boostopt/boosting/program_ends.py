@@ -11,23 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from boostopt.boosting.aims import Aim, in_buckets, rounding
 from boostopt.boosting.asking import Looks
 from boostopt.boosting.buckets import Buckets
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.proving import Proof, in_buckets
-from boostopt.boosting.soft_margin import EPS
+from boostopt.boosting.proving import Proof
 from boostopt.programs.program import Examples
 from boostopt.regularizers.base import Regularizer
 from boostopt.rows.kernels import Split
 from boostopt.rows.rows import Rows
 from boostopt.shapes import Array, Float, Int
 
-STEPS = 20
-"""Roundings of a term before it is summed, those of logarithms and exponentials included."""
-
 
 def program_ends(
-    problem: Problem, rows: Rows, nu: float, splits: Sequence[Split], W: Int[Array, " t"], proof: Proof
+    problem: Problem, rows: Rows, aim: Aim, splits: Sequence[Split], W: Int[Array, " t"], proof: Proof
 ) -> tuple[float, float]:
     """Return bounds of the optimum of the program over a class: what weights reach, and what a distribution allows.
 
@@ -35,33 +32,28 @@ def program_ends(
     ----------
     problem
         What is boosted, with the largest edge.
-    rows, nu
-        The examples, and the count of the cap.
+    rows, aim
+        The examples, and what looks at them are after.
     splits, W
         Hypotheses and their weights, whole numbers of sum 2^30.
     proof
         The distribution, with the largest edge of the class under it.
     """
-    looks = Looks(problem, rows, nu, rows.total)
+    looks = Looks(problem, rows, aim)
     seen = looks.at(splits, W)
     lower = max(_lower(problem, buckets) for buckets in (seen.buckets, looks.law(seen, 0).buckets))
     buckets = in_buckets(rows, rows.scores(proof.splits, proof.W), proof.window)
     F, d = _of(problem, buckets.c), buckets.c * (proof.table[buckets.live] / proof.total)
-    return lower, F.value(d) + float(proof.upper) + _slack(F)
+    return lower, F.value(d) + float(proof.upper) + rounding(F)
 
 
 def _lower(problem: Problem, buckets: Buckets) -> float:
     """Return a number not above D of some margins."""
     c, m = buckets.split
     F = _of(problem, c)
-    return -F.conjugate_at(-m).value - _slack(F)
+    return -F.conjugate_at(-m).value - rounding(F)
 
 
 def _of(problem: Problem, c: Float[Array, " k"]) -> Regularizer:
     """Return F of the program for examples of given multiplicities."""
     return problem.page.regularizer(problem.first.parameters, Examples(c, c / c.sum()))
-
-
-def _slack(F: Regularizer) -> float:
-    """Bound the rounding error of either end: the length of its sums times the size of its terms."""
-    return (F.N + STEPS) * EPS * (2.0 * F.mass + F.magnitude + 1.0)

@@ -12,53 +12,44 @@ from fractions import Fraction
 
 import numpy as np
 
-from boostopt.boosting.buckets import Buckets
-from boostopt.errors import ProblemError
+from boostopt.boosting.aims import Aim, in_buckets
 from boostopt.oracles.base import Hypothesis
 from boostopt.oracles.rows_oracle import RowsOracle
-from boostopt.rows.kernels import LARGEST, ONE, Split, Window
-from boostopt.rows.rows import Kept, Rows
+from boostopt.rows.kernels import Split, Window
+from boostopt.rows.rows import Rows
 from boostopt.shapes import Array, Int
 
 
 @dataclass(frozen=True, eq=False)
 class Proof:
-    """A distribution as a function of the margins, with the largest edge of the class under it.
+    """Weights of the examples as a function of the margins, with the largest edge of the class under them.
 
     Attributes
     ----------
-    upper
+    edge
         That edge: exactly.
+    cost
+        What is added to it for an upper end: 0 for a soft margin, F(d) from above for a loss.
     splits, W
         The hypotheses and weights whose margins are meant.
     window, table
         q of each bucket of these margins, whole numbers from 0 to 2^20, shape (buckets + 2,).
     total
-        Q, the sum of c_n q_n over all examples.
+        Q, of which d_n = c_n q_n / Q.
     """
 
-    upper: Fraction
+    edge: Fraction
+    cost: Fraction
     splits: Sequence[Split]
     W: Int[Array, " t"]
     window: Window
     table: Int[Array, " buckets"]
     total: int
 
-
-def in_buckets(rows: Rows, kept: Kept, window: Window) -> Buckets:
-    """Return margins in the buckets of a window."""
-    return Buckets(window, *rows.counts(kept, window))
-
-
-def soft_margin(rows: Rows, kept: Kept, nu: Fraction) -> Fraction:
-    """Return the soft margin itself: the bucket in which the count is reached is cut until it holds one margin."""
-    window = Window.whole()
-    while True:
-        buckets = in_buckets(rows, kept, window)
-        b = buckets.reached(nu)
-        if b == len(buckets.found) or window.shift == 0 or window.lowest(b) == window.highest(b):
-            return buckets.soft_margin(nu)
-        window = Window.around(window.lowest(b) / ONE, window.highest(b) / ONE)
+    @property
+    def upper(self) -> Fraction:
+        """The upper end."""
+        return self.edge + self.cost
 
 
 def reach(edges: Int[Array, " thresholds"], reflexive: bool) -> Int[Array, " thresholds"]:
@@ -78,27 +69,22 @@ def check_splits(oracle: RowsOracle, rows: Rows, splits: Sequence[Split], hypoth
 
 def proof_of(
     rows: Rows,
-    nu: Fraction,
+    aim: Aim,
     reflexive: bool,
     splits: Sequence[Split],
     W: Int[Array, " t"],
     window: Window,
     table: Int[Array, " buckets"],
 ) -> Proof:
-    """Return what a distribution proves.
+    """Return what weights of the examples prove.
 
     Raises
     ------
     ProblemError
-        It does not lie in the capped simplex.
+        They do not lie in the domain of F.
     """
     kept = rows.scores(splits, W)
-    total, largest = int(in_buckets(rows, kept, window).found @ table), int(table.max())
-    if table.min() < 0 or not 0 < largest <= LARGEST or total < nu * largest:
-        raise ProblemError(
-            f"d must lie in the capped simplex; got whole numbers from {table.min()} to {largest} for the buckets, of "
-            f"sum {total}, where the largest must be positive and the sum {float(nu):g} times as large at least. Boost "
-            "again."
-        )
+    found = in_buckets(rows, kept, window).found
+    cost, total = aim.cost(found, table), aim.sum(table, found)
     edges = rows.edges(kept, window, table)
-    return Proof(Fraction(int(reach(edges, reflexive).max()), total), splits, W, window, table, total)
+    return Proof(Fraction(int(reach(edges, reflexive).max()), total), cost, splits, W, window, table, total)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.boosting.asking import count_of
+from boostopt.boosting.aims import Aim, SoftMarginAim, aim_of
 from boostopt.boosting.columns import at_least, at_most
 from boostopt.boosting.looked import LookedRun
 from boostopt.boosting.looks import COLUMNS
@@ -95,8 +95,8 @@ def looked_at(
     epsilon: float | None,
     settings: Mapping[str, Any],
     options: BoostOptions,
-) -> tuple[Problem, float, RowsOracle, Rows] | None:
-    """Return the problem with counted examples, nu, the oracle and its rows; None where looks do not serve.
+) -> tuple[Problem, Aim, RowsOracle, Rows] | None:
+    """Return the problem with counted examples, the aim, the oracle and its rows; None where looks do not serve.
 
     They serve Newton steps over an oracle of rows: for a smooth regularizer, a sum over the examples that knows these
     by their multiplicities alone, on a capped simplex, and an epsilon of 1e-5 or more; with the largest edge, where the
@@ -121,8 +121,8 @@ def looked_at(
 
 def counted(
     page: Formulation[Any], oracle: RowsOracle, epsilon: float | None, settings: Mapping[str, Any]
-) -> tuple[Problem, float] | None:
-    """Return the problem, of two examples that stand for all where the page is known, and nu; None for no looks.
+) -> tuple[Problem, Aim] | None:
+    """Return the problem, of two examples that stand for all where the page is known, and the aim; None for no looks.
 
     One of the two stands for nu examples, which hold all weight at the cap, and the other one for all others. The
     entropy then costs what it costs among all of them: it is largest there [theorem 13]. A page of somebody else may
@@ -141,17 +141,18 @@ def counted(
         return made_by_page(page.name, "regularizer", lambda: made(c), Problem)
 
     problem = of(standing_for(page, oracle, total))
-    nu = count_of(problem)
-    if nu is None:
+    aim = aim_of(problem, total)
+    if aim is None:
         return None
-    c = standing_for(page, oracle, nu)
+    c = standing_for(page, oracle, float(aim.nu) if isinstance(aim, SoftMarginAim) else total)
     problem = problem if np.array_equal(c, problem.examples.c) else of(c)
-    if problem.epsilon < FINEST:
+    if problem.epsilon < FINEST * aim.scale:
         return None
     if problem.edges.edge_bound is not None:
-        return (problem, nu) if page.final_weights == "scaled" else None
+        return (problem, aim) if page.final_weights == "scaled" else None
     fit = page.final_weights == "program" and problem.affordable
-    return (problem, nu) if fit and not (settings.get("eta") and problem.F.price < CHEAP * problem.epsilon) else None
+    smoothed = isinstance(aim, SoftMarginAim) and settings.get("eta")
+    return (problem, aim) if fit and not (smoothed and problem.F.price < CHEAP * problem.epsilon) else None
 
 
 def standing_for(page: Formulation[Any], oracle: RowsOracle, nu: float) -> Float[Array, " n"]:

@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 
 from boostopt.arguments import file_path
-from boostopt.boosting.asking import count_of
+from boostopt.boosting.aims import Aim, aim_of
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem
-from boostopt.boosting.proving import Proof, check_splits, proof_of, soft_margin
+from boostopt.boosting.proving import Proof, check_splits, proof_of
 from boostopt.boosting.reached import Ends, Glance, Reached, Stand
 from boostopt.boosting.saving import (
     FORMAT,
@@ -114,7 +114,8 @@ class StoredLooks:
                 "proof": None
                 if proof is None
                 else {
-                    "upper": _written(proof.upper),
+                    "upper": _written(proof.edge),
+                    "cost": _written(proof.cost),
                     "W": proof.W,
                     "origin": proof.window.origin,
                     "shift": proof.window.shift,
@@ -142,28 +143,29 @@ class StoredLooks:
         source, about, arrays = opened(path, (LOOKS, FORMAT))
         return whole_run(source, lambda: _read(with_arrays(about, arrays), formulation))
 
-    def told_anew(self, oracle: RowsOracle, rows: Rows, nu: float) -> tuple[Ends, Fraction]:
-        """Return both ends as the run has them, which the rows confirm, and the soft margin itself.
+    def told_anew(self, oracle: RowsOracle, rows: Rows, aim: Aim) -> tuple[Ends, Fraction]:
+        """Return both ends as the run has them, which the rows confirm, and the best lower one of the weights.
 
         Raises
         ------
         ValueError
             The rows say otherwise: they are others.
         """
-        reached, ends, count = self.reached, self.reached.ends, Fraction(nu)
+        reached, ends = self.reached, self.reached.ends
         check_splits(oracle, rows, reached.splits, self.hypotheses)
         if ends.proof is None:
             return Ends(), Ends().lower
         proof = ends.proof
-        again = proof_of(rows, count, oracle.reflexive, proof.splits, proof.W, proof.window, proof.table)
+        again = proof_of(rows, aim, oracle.reflexive, proof.splits, proof.W, proof.window, proof.table)
         kept = None if ends.W is None else rows.scores(reached.splits[: len(ends.W)], ends.W)
-        lower = ends.lower if kept is None else soft_margin(rows, kept, count)
-        if not (ends.lower <= lower and again.upper == proof.upper and again.total == proof.total):
+        lower = ends.lower if kept is None else aim.sharp(rows, kept)
+        same = again.edge == proof.edge and again.total == proof.total and abs(again.cost - proof.cost) <= aim.slack
+        if not (same and ends.lower <= lower + aim.slack):
             raise ValueError(
                 f"ends of {float(ends.lower):.10g} and {float(proof.upper):.10g}, where these examples have "
                 f"{float(lower):.10g} and {float(again.upper):.10g}"
             )
-        return replace(ends, kept=kept, proof=again), lower
+        return replace(ends, lower=min(ends.lower, lower), kept=kept, proof=again), lower
 
 
 class Checkpoint:
@@ -219,8 +221,8 @@ def _read(about: Mapping[str, Any], formulation: Any) -> StoredLooks:
     """Return the run that was described."""
     page, page_digest = page_of_file(about, formulation)
     problem = Problem.of(page, about["c"], None, about["epsilon"], "newton", about["given"])
-    require(count_of(problem) is not None, "a problem without a cap")
     of = about["oracle"]
+    require(aim_of(problem, float(of["total"])) is not None, "a problem that looks cannot tell of")
     require(isinstance(of["words"], str) and of["majority"] in (-1, 1), "a class that is none")
     oracle = Left(of["words"], int(of["N"]), float(of["total"]), of["majority"], bool(of["reflexive"]))
     splits = tuple(Split(*map(int, row)) for row in about["splits"])
@@ -288,7 +290,8 @@ def _proof(about: Mapping[str, Any], splits: Sequence[Split]) -> Proof:
     require(table.shape == (BUCKETS + 2,) and table.dtype.kind == "i", "weights of other buckets")
     window = Window(int(about["origin"]), int(about["shift"]))
     require(abs(window.origin) <= ONE and 0 <= window.shift <= BITS, "a window beside the margins")
-    return Proof(_fraction(about["upper"]), splits[: len(W)], W, window, table.astype(np.int64), int(about["total"]))
+    edge, cost = _fraction(about["upper"]), _fraction(about.get("cost", ["0", "1"]))
+    return Proof(edge, cost, splits[: len(W)], W, window, table.astype(np.int64), int(about["total"]))
 
 
 def _weights(stated: Array, most: int) -> Int[Array, " t"]:

@@ -10,11 +10,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from boostopt.boosting.asking import Looks
+from boostopt.boosting.aims import SoftMarginAim
 from boostopt.boosting.looked import LookedRun
 from boostopt.boosting.looks import whole
 from boostopt.boosting.options import BoostOptions
-from boostopt.boosting.proving import soft_margin
 from boostopt.boosting.reached import below
 from boostopt.boosting.serving import FINEST, looked_at
 from boostopt.boosting.soft_margin import ClassCertificate
@@ -171,9 +170,9 @@ def reweighted_there(
         found = looked_at(page, oracle, epsilon, parameters, options)
     except OptionError as unfit:
         raise _unserved(page, epsilon, f": {str(unfit).partition('.')[0]}") from unfit
-    if found is None:
+    if found is None or not isinstance(found[1], SoftMarginAim):
         raise _unserved(page, epsilon, "")
-    problem, nu, _, _ = found
+    aim = found[1]
     run = LookedRun.of(*found, options)
     w = np.zeros(members.t)
     for hypothesis, weight in zip(run.hypotheses, run.w.tolist(), strict=True):
@@ -184,12 +183,12 @@ def reweighted_there(
         numbers=np.arange(members.t),
         w=w,
         weights_are=OF_PROGRAM,
-        soft_margin_before=_soft_margin(Looks(problem, rows, nu, rows.total), members.weights),
+        soft_margin_before=_soft_margin(rows, aim, members.weights),
         soft_margin=run.class_certificate.lower,
         soft_margin_certificate=run.class_certificate,
         majority=oracle.majority,
         run=run,
-        nu=nu,
+        nu=float(aim.nu),
     )
 
 
@@ -202,13 +201,13 @@ def _unserved(page: Formulation[Any], epsilon: float, why: str) -> OptionError:
     )
 
 
-def _soft_margin(looks: Looks, w: Float[Array, " t"]) -> float:
+def _soft_margin(rows: Rows, aim: SoftMarginAim, w: Float[Array, " t"]) -> float:
     """Return the certified soft margin of weights of members.
 
     It is that of whole numbers beside them, less the distance of both: so far apart margins are at most.
     """
     W = whole(w)
-    own = soft_margin(looks.rows, looks.rows.scores([Split(q, 0, 1) for q in range(len(w))], W), looks.nu)
+    own = aim.sharp(rows, rows.scores([Split(q, 0, 1) for q in range(len(w))], W))
     return below(own - sum(abs(Fraction(x) - Fraction(k, ONE)) for x, k in zip(w.tolist(), W.tolist(), strict=True)))
 
 

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from boostopt.arguments import file_path
-from boostopt.boosting.asking import count_of, count_of_goal
+from boostopt.boosting.aims import Aim, SoftMarginAim, aim_of, aim_of_goal
 from boostopt.boosting.looked import LookedRun
-from boostopt.boosting.proving import Proof, check_splits, proof_of, soft_margin
+from boostopt.boosting.proving import Proof, check_splits, proof_of
 from boostopt.boosting.reached import below
 from boostopt.boosting.serving import standing_for
 from boostopt.boosting.soft_margin import Goal
@@ -56,15 +56,16 @@ def save_looks(run: LookedRun, oracle: RowsOracle, path: str | PathLike[str], ma
         The file cannot be written.
     """
     certificate, stored = run.verify_class(oracle), run.stored_looks
-    reached = stored.reached
+    reached, aim = stored.reached, needed(aim_of(stored.problem, oracle.total), "an aim of looks")
     proof, W = needed(reached.ends.proof, "an upper end"), needed(reached.ends.W, "weights")
+    room = float(2 * aim.scale * aim.slack)  # another processor may compute a loss by so much differently
     parameters = {name: value for name, value in vars(stored.problem.first.parameters).items() if np.ndim(value) == 0}
     document = {
         "kind": KIND,
         "format": FORMAT,
         "subject": SUBJECT,
         "formulation": {"name": stored.problem.page.name, "parameters": parameters},
-        "nu": needed(count_of(stored.problem), "a cap"),
+        "nu": float(aim.nu) if isinstance(aim, SoftMarginAim) else None,
         "data": {
             "N": oracle.N,
             "examples": int(oracle.total),
@@ -83,8 +84,8 @@ def save_looks(run: LookedRun, oracle: RowsOracle, path: str | PathLike[str], ma
         },
         # Outward by a bit: the letters of a float may lie on either side of it.
         "claim": {
-            "lower": math.nextafter(certificate.lower, -math.inf),
-            "upper": math.nextafter(certificate.upper, math.inf),
+            "lower": math.nextafter(certificate.lower - room, -math.inf),
+            "upper": math.nextafter(certificate.upper + room, math.inf),
         },
         "made": dict(made),
     }
@@ -117,7 +118,7 @@ def verified(
     named = with_keys(about["formulation"], {"name", "parameters"}, "formulation")
     mapping(about["made"], "made")
     name, parameters = text(named["name"], "the name of the formulation"), parameters_in(named["parameters"], {})
-    nu = number(about["nu"], "nu", LARGEST_SUM)
+    nu = None if about["nu"] is None else number(about["nu"], "nu", LARGEST_SUM)
     data = with_keys(about["data"], {"N", "examples", "oracle", "hypotheses"})
     sizes = count(data["N"], "N"), count(data["examples"], "examples")
     if sizes != (oracle.N, int(oracle.total)) or data["oracle"] != " ".join(str(oracle).split())[:1000]:
@@ -131,30 +132,32 @@ def verified(
     for what, values in expected.items():
         if values is not None and not np.array_equal(values, oracle.c / (1.0 if what == "c" else oracle.c.sum())):
             fail(f"the certificate is for other {'multiplicities c' if what == 'c' else 'reference weights d0'}")
-    _check_nu(page_in(name, formulation), parameters, oracle, nu)
+    aim = _aim(page_in(name, formulation), parameters, oracle, nu)
     claim = with_keys(about["claim"], {"lower", "upper"}, "claim")
     low, high = claimed(claim["lower"], "lower", 1), claimed(claim["upper"], "upper", -1)
-    lower, proof = _ends(about, oracle, rows, Fraction(nu))
+    lower, proof = _ends(about, oracle, rows, aim)
+    lower, upper = aim.scale * lower, aim.scale * proof.upper
     if low > lower:  # Python compares a float with a fraction exactly
         fail(f"it is of other examples, or claims too much: at least {low!r}, where these have {below(lower)!r}")
-    if high < proof.upper:
-        upper = -below(-proof.upper)
-        fail(f"it is of other examples, or claims too much: at most {high!r}, where these have {upper!r}")
+    if high < upper:
+        fail(f"it is of other examples, or claims too much: at most {high!r}, where these have {-below(-upper)!r}")
+    exact = aim.slack == 0
+    how = "were proved in whole numbers" if exact else "were recomputed, with a bound of the rounding of logarithms,"
     return Verification(
         accepted=True,
-        reason=f"both ends were proved in whole numbers over {oracle}",
+        reason=f"both ends {how} over {oracle}",
         formulation=name,
         parameters=parameters,
         outcome="solved",
         lower=below(lower),
-        upper=-below(-proof.upper),
+        upper=-below(-upper),
         claimed=(low, high),
-        verdict="proved",
+        verdict="proved" if exact else "bounded",
     )
 
 
-def _ends(about: Mapping[str, Any], oracle: RowsOracle, rows: Rows, nu: Fraction) -> tuple[Fraction, Proof]:
-    """Return the soft margin of the weights, and what the distribution proves: exactly."""
+def _ends(about: Mapping[str, Any], oracle: RowsOracle, rows: Rows, aim: Aim) -> tuple[Fraction, Proof]:
+    """Return what the weights reach, and what those of the examples prove."""
     splits, d = list[Split](), with_keys(about["d"], {"w", "origin", "shift", "table"}, "d")
     try:
         stated = [with_keys(each, {"split", "is"}, "a hypothesis") for each in listed(about["data"]["hypotheses"], "")]
@@ -171,24 +174,27 @@ def _ends(about: Mapping[str, Any], oracle: RowsOracle, rows: Rows, nu: Fraction
         fail(f"the weights must sum to 2^{BITS}; they sum to {W.sum()}")
     try:
         proof = proof_of(
-            rows, nu, oracle.reflexive, splits[: len(of_d)], of_d, Window(origin >> shift << shift, shift), table
+            rows, aim, oracle.reflexive, splits[: len(of_d)], of_d, Window(origin >> shift << shift, shift), table
         )
     except BoostoptError as failure:
         fail(f"it is of other examples, or proves nothing: {failure}"[:300])
-    return soft_margin(rows, rows.scores(splits[: len(W)], W), nu), proof
+    return aim.sharp(rows, rows.scores(splits[: len(W)], W)), proof
 
 
-def _check_nu(page: Formulation[Any], parameters: Mapping[str, Any], oracle: RowsOracle, nu: float) -> None:
-    """Reject a nu that is not that of the formulation."""
-    c = standing_for(page, oracle, nu)
+def _aim(page: Formulation[Any], parameters: Mapping[str, Any], oracle: RowsOracle, nu: float | None) -> Aim:
+    """Return what looks of the formulation are after; Rejected where its nu is another one, or looks do not serve."""
+    c = standing_for(page, oracle, oracle.total if nu is None else nu)
     examples = Examples(c, c / c.sum())
     record = record_in(page, parameters, examples)
     try:
         goal = Goal.of(page.regularizer(record, examples), page.edge_function(record), examples)
     except (BoostoptError, ArithmeticError, ValueError) as failure:
         fail(f"{page.name} with these parameters is no program: {failure}"[:400])
-    if goal is None or not goal.signed or count_of_goal(goal, record, examples) != nu:
-        fail(f"{page.name} with the parameters of the file has another soft margin than that of nu = {nu:g}")
+    aim = aim_of_goal(goal, page, record, examples, oracle.total) if goal is not None and goal.signed else None
+    if aim is None or (float(aim.nu) if isinstance(aim, SoftMarginAim) else None) != nu:
+        wanted = "a loss" if nu is None else f"that of nu = {nu:g}"
+        fail(f"{page.name} with the parameters of the file has another soft margin than {wanted}")
+    return aim
 
 
 def _weights(stated: Any, splits: list[Split]) -> Int[Array, " t"]:

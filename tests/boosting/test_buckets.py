@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 from boostopt.authoring import CappedSimplex, RelativeEntropy
-from boostopt.boosting.buckets import Buckets, law_of
+from boostopt.boosting.aims import SoftMarginAim, law_of
+from boostopt.boosting.buckets import Buckets
+from boostopt.programs.program import Examples
 from boostopt.rows.kernels import LARGEST, ONE, STEEP, Part, Window, counts
 
 
@@ -63,10 +65,10 @@ def test_weights_lie_in_the_capped_simplex_exactly(kind: str, eta: float, share:
     M = margins(kind)
     buckets, nu = in_buckets(M, None, Window.whole()), Fraction(share * len(M))
 
-    def made(c: np.ndarray) -> RelativeEntropy:
-        return RelativeEntropy.capped(c, float(nu), eta, c / c.sum())
+    def made(examples: Examples) -> RelativeEntropy:
+        return RelativeEntropy.capped(examples.c, float(nu), eta, examples.d0)
 
-    law = law_of(buckets, made, nu)
+    law = law_of(buckets, made, SoftMarginAim(nu, len(M)))
     q = law.table[np.flatnonzero(buckets.found)]
     assert int(law.table @ buckets.found) == law.total and q.min() >= 0 and 0 < q.max() <= LARGEST
     assert nu * int(q.max()) <= law.total
@@ -85,10 +87,10 @@ def test_curvatures_are_those_of_the_weights_between_the_ends() -> None:
     M, c = margins("spread"), np.ones(400)
     buckets = in_buckets(M, None, Window.whole())
 
-    def made(c: np.ndarray) -> RelativeEntropy:
-        return RelativeEntropy(CappedSimplex(c, 40.0), 3.0, c / c.sum())
+    def made(examples: Examples) -> RelativeEntropy:
+        return RelativeEntropy(CappedSimplex(examples.c, 40.0), 3.0, examples.d0)
 
-    law = law_of(buckets, made, Fraction(40))
+    law = law_of(buckets, made, SoftMarginAim(Fraction(40), 400))
     F = RelativeEntropy(CappedSimplex(c, 40.0), 3.0, c / c.sum())
     d = F.conjugate_at(-M / ONE).d
     place = buckets.window.place(M, np.empty_like(M))

@@ -28,6 +28,7 @@ from boostopt.authoring import (
 from boostopt.backends.base import Deadline
 from boostopt.boosting import looked as looked_module
 from boostopt.boosting import looks, newton, serving
+from boostopt.boosting.aims import SoftMarginAim
 from boostopt.boosting.asking import Looks
 from boostopt.boosting.looked import LookedRun
 from boostopt.boosting.looks import Looking, whole
@@ -118,7 +119,8 @@ def test_both_ends_hold_exactly_and_overlap_those_of_the_papers_update(page: str
 
 def told(problem: Problem, rows: Rows) -> str:
     """SHA-256 of all that a run of looks finds."""
-    looking = Looking(problem, rows, 300.0, True, BoostOptions(), Deadline.after(None), lambda glance: None)
+    aim, deadline = SoftMarginAim(Fraction(300), rows.total), Deadline.after(None)
+    looking = Looking(problem, rows, aim, True, BoostOptions(), deadline, lambda glance: None)
     looking.run()
     ends = looking.ends
     found = (ends.lower, needed(ends.proof, "a proof").upper, looking.splits, needed(ends.W, "weights").tolist())
@@ -176,8 +178,8 @@ def test_the_curvature_is_that_of_d_of_the_rows_looked_at(page: str, step: int) 
     N = 20_000
     oracle = binned(0, N)
     found = serving.looked_at(page_of(page), oracle, 0.5, {"nu": 0.5 * N}, BoostOptions())
-    problem, nu, _, rows = needed(found, "a run of looks")
-    asked = Looks(problem, rows.every(step), nu, rows.total)
+    problem, aim, _, rows = needed(found, "a run of looks")
+    asked = Looks(problem, rows.every(step), aim)
     splits = [Split(j, asked.rows.sizes[j] // 2, 1) for j in range(3)]
     w, way = np.array([0.4, 0.33, 0.27]), np.array([0.05, -0.03, -0.02])
 
@@ -438,8 +440,13 @@ def test_two_examples_cost_what_all_cost(page: str, seed: int) -> None:
     epsilon, y = float(rng.choice([0.3, 0.01, 1e-3])), np.where(np.arange(len(c)) % 2, 1, -1)
     oracle = BinnedStumps(np.arange(float(len(c)))[:, np.newaxis], y, c)
     every = Problem.of(page_of(page), c, None, epsilon, "newton", {"nu": nu})
-    two, its_nu = needed(counted(page_of(page), oracle, epsilon, {"nu": nu}), "a problem")
-    assert its_nu == nu and two.levels == every.levels and two.affordable and every.affordable
+    two, aim = needed(counted(page_of(page), oracle, epsilon, {"nu": nu}), "a problem")
+    assert (
+        aim == SoftMarginAim(Fraction(nu), int(oracle.total))
+        and two.levels == every.levels
+        and two.affordable
+        and every.affordable
+    )
     assert two.softness == pytest.approx(every.softness, rel=1e-12)
     assert two.most_rounds == pytest.approx(every.most_rounds, rel=1e-12)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from test_looks import binned, column, noisy, proved, ranges
 from boostopt import Run, boost, get_formulation, solve, verify
 from boostopt.backends.base import Deadline
 from boostopt.boosting import looks
+from boostopt.boosting.aims import SoftMarginAim
 from boostopt.boosting.asking import Look, Looks
 from boostopt.boosting.looked import LookedRun
 from boostopt.boosting.looks import whole
@@ -43,9 +45,9 @@ def looked(oracle: BinnedStumps | DecisionStumps, page: str, nu: float, epsilon:
 def looking_at(
     kind: type[BoundedLooking], page: str, oracle: BinnedStumps, nu: float, epsilon: float, most: int
 ) -> Any:
-    problem, its_nu = needed(counted(page_of(page), oracle, epsilon, settings_of(page, nu)), "a problem")
+    problem, aim = needed(counted(page_of(page), oracle, epsilon, settings_of(page, nu)), "a problem")
     rows, options = needed(oracle.rows, "rows"), BoostOptions(max_rounds=most)
-    return kind(problem, rows, its_nu, True, options, Deadline.after(None), lambda glance: None)
+    return kind(problem, rows, aim, True, options, Deadline.after(None), lambda glance: None)
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -53,9 +55,9 @@ def looking_at(
 def test_the_law_is_that_of_the_page_and_of_the_largest_edge_with_less_entropy(page: str, total: float) -> None:
     oracle = binned(1)
     nu, rows = 0.3 * oracle.c.sum(), needed(oracle.rows, "rows")
-    problem, its_nu = needed(counted(page_of(page), oracle, 0.01, settings_of(page, nu)), "a problem")
-    assert its_nu == (1.0 if page == "totalboost" else nu)
-    asked = Looks(problem, rows, its_nu, rows.total)
+    problem, aim = needed(counted(page_of(page), oracle, 0.01, settings_of(page, nu)), "a problem")
+    assert aim == SoftMarginAim(Fraction(1.0 if page == "totalboost" else nu), rows.total)
+    asked = Looks(problem, rows, aim)
     splits = [rows.split(i, 1) for i in np.linspace(0, rows.thresholds - 1, 6).astype(int).tolist()]
     W = whole(np.random.default_rng(0).dirichlet(np.ones(6)))
     seen = asked.at(splits, W, total)

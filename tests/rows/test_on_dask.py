@@ -12,6 +12,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,7 @@ from distributed.diagnostics.plugin import SchedulerPlugin
 from boostopt import Run, boost, verify
 from boostopt.backends.base import Deadline
 from boostopt.boosting import looks
+from boostopt.boosting.aims import SoftMarginAim
 from boostopt.boosting.looks import Looking
 from boostopt.boosting.looks_bounded import BoundedLooking
 from boostopt.boosting.options import BoostOptions
@@ -76,7 +78,9 @@ def told(rows: Rows | None, c: np.ndarray | None = None, epsilon: float = 0.1, p
     problem = Problem.of(page_of(page), copies, None, epsilon, "newton", {"nu": 300.0})
     show: Callable[[Any], None] = lambda glance: None  # noqa: E731
     kind = Looking if problem.edges.mixes else BoundedLooking
-    looking = kind(problem, needed(rows, "rows"), 300.0, True, BoostOptions(), Deadline.after(None), show)
+    its = needed(rows, "rows")
+    aim = SoftMarginAim(Fraction(300), its.total)
+    looking = kind(problem, its, aim, True, BoostOptions(), Deadline.after(None), show)
     looking.run()
     ends = looking.ends
     found = (ends.lower, needed(ends.proof, "a proof").upper, looking.splits, needed(ends.W, "weights").tolist())
@@ -485,7 +489,7 @@ def test_a_file_that_has_vanished_before_the_first_look_is_an_error(processes: A
 
 def test_rows_that_are_lost_when_the_run_has_ended_cost_the_width_of_a_bucket(processes: Any, tmp_path: Path) -> None:
     processes.wait_for_workers(2, timeout=30)
-    oracle, margin = on_dask(*from_files("npy", tmp_path)), looks.soft_margin
+    oracle, margin = on_dask(*from_files("npy", tmp_path)), SoftMarginAim.sharp
 
     def losing(*asked: Any) -> Any:
         for file in tmp_path.iterdir():
@@ -495,7 +499,7 @@ def test_rows_that_are_lost_when_the_run_has_ended_cost_the_width_of_a_bucket(pr
         return margin(*asked)
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(looks, "soft_margin", losing)
+        patch.setattr(SoftMarginAim, "sharp", losing)
         with pytest.warns(RuntimeWarning, match="failed after"):
             run = boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
     assert run.reason.startswith("certified: ") and "; failed after" in run.reason
@@ -650,6 +654,15 @@ def test_boost_on_a_cluster_is_boost_in_memory(page: str, client: Any) -> None:
     window, table = Window.whole(), np.ones(BUCKETS + 2, np.int64)
     edges = with_constants.edges(with_constants.scores([constant], W), window, table)
     assert edges[-1] == Y.sum() and with_constants.every(7).constants
+
+
+def test_a_loss_on_a_cluster_is_that_in_memory(client: Any) -> None:
+    run, twin = (
+        boost("log_loss", oracle, eta=10.0, epsilon=1e-3 * N) for oracle in (on_dask(array(), Y), BinnedStumps(X, Y))
+    )
+    own, other = run.class_certificate, twin.class_certificate
+    assert np.array_equal(run.w, twin.w) and (own.lower, own.upper) == (other.lower, other.upper)
+    assert own.d is not None and other.d is not None and np.array_equal(own.d, other.d)
 
 
 def test_where_whole_numbers_tell_no_more_a_run_on_a_cluster_ends(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:

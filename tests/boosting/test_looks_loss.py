@@ -1,0 +1,178 @@
+"""The logarithmic loss by looks: both ends hold over all examples, whatever stands where."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from asked import Asked
+
+from boostopt import Run, boost, verify
+from boostopt.authoring import POSITIVE, LogarithmicLoss, parameter, prototype
+from boostopt.boosting import looks
+from boostopt.boosting.looked import LookedRun
+from boostopt.errors import OptionError
+from boostopt.oracles import BinnedStumps, Query
+
+
+def examples(seed: int, N: int, noise: float = 1.0) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    rng = np.random.default_rng(seed)
+    X = np.round(rng.normal(size=(N, 5)), int(rng.integers(0, 3)))
+    y = np.where(X[:, 0] + X[:, 1] * X[:, 2] + noise * rng.normal(size=N) > 0, 1, -1)
+    y[:2] = (-1, 1)
+    return X, y, rng.integers(1, 4, N).astype(float) if seed % 2 else None
+
+
+def binned(seed: int, N: int = 300, noise: float = 1.0) -> BinnedStumps:
+    X, y, c = examples(seed, N, noise)
+    return BinnedStumps(X, y, c=c, bins=65_536)
+
+
+def looked(oracle: BinnedStumps, eta: float, share: float = 1e-3, **how: Any) -> LookedRun:
+    run = boost("log_loss", oracle, eta=eta, epsilon=share * oracle.total, **how)
+    assert isinstance(run, LookedRun)
+    return run
+
+
+def ends(run: Run) -> tuple[float, float]:
+    return run.class_certificate.lower, run.class_certificate.upper
+
+
+def of_w(run: LookedRun, oracle: BinnedStumps, eta: float) -> float:
+    """D(w), summed over all examples without rounding of the sum."""
+    margins = np.column_stack([oracle.margins_of(hypothesis) for hypothesis in run.hypotheses])
+    m = margins.astype(float) @ run.w
+    return -math.fsum(oracle.c * np.logaddexp(math.log(0.5), -eta * m + math.log(0.5))) / eta
+
+
+def of_d(run: LookedRun, oracle: BinnedStumps, eta: float) -> float:
+    """F(d) and the largest edge of the class, of the weights that prove the upper end."""
+    d, c = run.class_certificate.d, oracle.c
+    assert d is not None and (d >= 0.0).all() and (d <= c).all()
+    with np.errstate(divide="ignore", invalid="ignore"):
+        terms = np.where(d > 0, d * np.log(2 * d / c), 0.0) + np.where(d < c, (c - d) * np.log(2 * (c - d) / c), 0.0)
+    largest = oracle.best(Query(d)).largest
+    assert largest is not None
+    return math.fsum(terms) / eta + largest
+
+
+@pytest.mark.parametrize("eta", [0.5, 8.0, 100.0])
+@pytest.mark.parametrize("seed", range(4))
+def test_both_ends_hold_and_overlap_those_of_steps(eta: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    oracle = binned(seed, int(rng.integers(20, 400)), float(rng.choice([0.1, 1.0, 3.0])))
+    run, N = looked(oracle, eta), oracle.total
+    (low, high), rounding = ends(run), 1e-10 * N
+    assert low <= of_w(run, oracle, eta) + 1e-12 * N and of_w(run, oracle, eta) <= low + rounding + 1e-6 * eta * N
+    assert of_d(run, oracle, eta) - 1e-12 * N <= high <= of_d(run, oracle, eta) + rounding
+    assert high - low <= 1e-3 * N
+    other = boost("log_loss", oracle, eta=eta, epsilon=1e-3 * N, update="total")
+    assert not isinstance(other, LookedRun)
+    assert max(low, ends(other)[0]) <= min(high, ends(other)[1])
+    assert run.program_interval == ends(run)
+
+
+def test_nothing_depends_on_the_order_of_the_rows_or_where_the_codes_stand(tmp_path: Path) -> None:
+    X, y, _ = examples(0, 600)
+    order = np.random.default_rng(1).permutation(600)
+    one, codes = looked(BinnedStumps(X, y, bins=65_536), 10.0), tmp_path / "codes.npy"
+    for other in (BinnedStumps(X[order], y[order], bins=65_536), BinnedStumps(X, y, bins=65_536, codes=codes)):
+        its = looked(other, 10.0)
+        assert ends(its) == ends(one) and np.array_equal(its.w, one.w)
+
+
+def test_k_copies_are_a_multiplicity_of_k() -> None:
+    X, y, _ = examples(0, 200)
+    once, copied = BinnedStumps(X, y, c=np.full(200, 3.0)), BinnedStumps(np.tile(X, (3, 1)), np.tile(y, 3))
+    assert ends(looked(once, 5.0)) == ends(looked(copied, 5.0))
+
+
+def test_samples_decide_where_looks_begin_and_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looks, "SAMPLES", (50, 200))
+    monkeypatch.setattr(looks, "TIMES", 2)
+    oracle = binned(0, 1000)
+    run = looked(oracle, 10.0)
+    assert {glance.rows for glance in run.looks} == {50, 200, 1000}
+    low, high = ends(run)
+    assert low <= of_w(run, oracle, 10.0) + 1e-9 and of_d(run, oracle, 10.0) - 1e-9 <= high <= low + 1.0
+
+
+def test_a_run_is_stored_and_goes_on_and_its_ends_are_told_anew(tmp_path: Path) -> None:
+    oracle, file = binned(1), tmp_path / "run.npz"
+    run = looked(oracle, 10.0)
+    looked(oracle, 10.0, checkpoint=file, max_rounds=3)
+    again = looked(oracle, 10.0, checkpoint=file)
+    assert ends(again) == ends(run) and np.array_equal(again.w, run.w)
+    run.stored_looks.save(tmp_path / "whole.npz")
+    loaded = Run.load(tmp_path / "whole.npz")
+    told = loaded.verify_class(oracle)
+    assert (told.lower, told.upper) == ends(run) == ends(loaded)
+    with pytest.raises(OptionError, match="must have the examples"):
+        loaded.verify_class(binned(3))
+
+
+def test_its_certificate_is_verified_and_forged_in_vain(tmp_path: Path) -> None:
+    oracle, path = binned(1), tmp_path / "class.json"
+    run = looked(oracle, 10.0)
+    run.save_certificate(path, oracle)
+    verification = verify(path, oracle)
+    assert verification and verification.verdict == "bounded"
+    assert (verification.lower, verification.upper) == ends(run)
+    document = json.loads(path.read_text())
+    for end, by, said in (("lower", 1e-6, "claims too much: at least"), ("upper", -1e-6, "claims too much: at most")):
+        claim = {**document["claim"], end: document["claim"][end] + by}
+        path.write_text(json.dumps({**document, "claim": claim}))
+        assert said in verify(path, oracle).reason
+    for nu in (1.0, 30.0):
+        path.write_text(json.dumps({**document, "nu": nu}))
+        assert "another soft margin" in verify(path, oracle).reason
+    table = [2**20 + 1] * len(document["d"]["table"])
+    path.write_text(json.dumps({**document, "d": {**document["d"], "table": table}}))
+    assert "between 0 and c" in verify(path, oracle).reason
+
+
+def test_a_finer_accuracy_is_for_steps() -> None:
+    assert not isinstance(boost("log_loss", binned(0), eta=10.0, epsilon=1e-6 * 300), LookedRun)
+
+
+@pytest.mark.parametrize("update", ["newton", "step", "line_search", "program"])
+def test_the_updates_of_strongly_convex_programs_are_its_own_too(update: str) -> None:
+    X, y, _ = examples(0, 100)
+    run = boost("log_loss", Asked(X, y), eta=4.0, epsilon=0.2, update=update)
+    low, high = ends(run)
+    exact = ends(boost("log_loss", Asked(X, y), eta=4.0, epsilon=0.2, update="total"))
+    assert high - low <= 0.2 and max(low, exact[0]) <= min(high, exact[1])
+
+
+@pytest.mark.parametrize("eta", [0.5, 4.0])
+def test_a_loss_takes_no_more_updates_than_theory_says(eta: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With corrective steps alone, at every accuracy on the way."""
+    monkeypatch.setattr(looks, "SHORTER", 0)
+    oracle = binned(0, 200, noise=3.0)
+    C = oracle.total
+    run = looked(oracle, eta, 0.02, max_rounds=1000)
+    best = ends(boost("log_loss", oracle, eta=eta, epsilon=1e-5 * C, update="total"))[1]
+    for t, value in enumerate(run.trace["value"].tolist()):
+        gap = best - value
+        assert gap <= 0 or t <= 2.0 * eta * C / gap + math.log2(2.0 * C / gap) + 2.0 or gap > C
+    assert run.class_certificate.gap <= 0.02 * C
+
+
+@pytest.mark.parametrize(
+    "regularizer",
+    [
+        lambda p, examples: LogarithmicLoss(0.5 * examples.c, p.eta, 0.25 * examples.c),
+        lambda p, examples: LogarithmicLoss.of(examples.c, p.eta * examples.c.sum() / 300.0),
+    ],
+    ids=["another box", "eta by the examples"],
+)
+def test_a_page_with_another_loss_goes_by_steps(regularizer: Any) -> None:
+    page = prototype("loss_of_mine", regularizer, eta=parameter("the scale of the margins", POSITIVE, 3.0))
+    oracle = binned(0)
+    run = boost(page, oracle, epsilon=1.0, max_rounds=20, update="total")
+    other = boost(page, oracle, epsilon=1.0, max_rounds=20)
+    assert not isinstance(other, LookedRun) and ends(other) == ends(run)
