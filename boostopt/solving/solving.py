@@ -223,7 +223,7 @@ class _NarrowestInterval:
     @property
     def enough(self) -> bool:
         """Whether to stop: the interval is narrow enough, or the time is over."""
-        return self.scaled_gap <= self._task.tol or self._task.deadline.passed
+        return bool(self.scaled_gap <= self._task.tol) or self._task.deadline.passed
 
     @property
     def scaled_gap(self) -> float:
