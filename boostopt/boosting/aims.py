@@ -249,8 +249,8 @@ def law_of(buckets: Buckets, made: Callable[[Examples], Regularizer], aim: Aim, 
     if len(inside) == 0:
         inside = np.flatnonzero(q == q.max())[-1:]
     between = (max(float(m[inside[0]]) - room, -1.0), min(float(m[inside[-1]]) + room, 1.0))
-    total, cost = aim.sum(q, buckets.found[live]), aim.cost(buckets.found[live], q)
-    return Law(buckets, table, total, cost, -at.value, F.value(at.d), curved, largest / STEEP, between)
+    Q, cost = aim.sum(q, buckets.found[live]), aim.cost(buckets.found[live], q)
+    return Law(buckets, table, Q, cost, -at.value, F.value(at.d), curved, largest / STEEP, between, at.d / c, total)
 
 
 def in_buckets(rows: Rows, kept: Kept, window: Window) -> Buckets:

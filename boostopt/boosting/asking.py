@@ -90,13 +90,17 @@ class Looks:
         """Return the edges of the class under d, times Q: h being 1 above each threshold."""
         return self.rows.edges(seen.kept, law.window, law.table)
 
-    def curvature(self, seen: Seen, law: Law, splits: Sequence[Split]) -> Float[Array, "t t"]:
-        """Return minus the Hessian of D with respect to the weights of some hypotheses."""
-        G = self.rows.gram(seen.kept, law.window, law.curved, splits)
+    def curvature(self, seen: Seen, law: Law, splits: Sequence[Split], spread: float = 0.0) -> Float[Array, "t t"]:
+        """Return minus the Hessian of D with respect to the weights of some hypotheses.
+
+        With a spread it is what the Hessian may be where margins have moved that far [`Law.curvature`].
+        """
+        window, table, unit = law.curvature(spread)
+        G = self.rows.gram(seen.kept, window, table, splits)
         r = float(G[-1, -1])
         if r == 0.0 or not self.problem.F.on_simplex:
-            return law.unit * G[:-1, :-1]
-        return law.unit * less_mean(G[:-1, :-1], G[-1, :-1], r)
+            return unit * G[:-1, :-1]
+        return unit * less_mean(G[:-1, :-1], G[-1, :-1], r)
 
     def softness(self, level: int) -> float:
         """Return how strongly convex F of a level is: 1 / eta, for an entropy on the simplex."""

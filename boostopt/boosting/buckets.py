@@ -13,8 +13,11 @@ from functools import cached_property
 
 import numpy as np
 
-from boostopt.rows.kernels import ONE, Window
+from boostopt.rows.kernels import BUCKETS, ONE, STEEP, Window
 from boostopt.shapes import Array, Float, Int
+
+POINTS = 1024
+"""Margins at which a curvature with a spread is computed; between them it is interpolated."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,6 +119,10 @@ class Law:
         The curvature that 1 stands for there.
     between
         Margins between which weights are neither the largest nor 0, with some room.
+    share
+        The weight of a single example in each bucket that holds any, F's own, before it is rounded.
+    scale
+        The sum of the weights of the hypotheses, by which margins are multiplied.
     """
 
     buckets: Buckets
@@ -127,8 +134,35 @@ class Law:
     curved: Int[Array, " buckets"]
     unit: float
     between: tuple[float, float]
+    share: Float[Array, " k"]
+    scale: float
 
     @property
     def window(self) -> Window:
         """The range of the buckets."""
         return self.buckets.window
+
+    def curvature(self, spread: float) -> tuple[Window, Int[Array, " buckets"], float]:
+        """Return a window, r of each of its buckets as a whole number up to 2^8, and the curvature that 1 stands for.
+
+        Without a spread r is the curvature at the margin. It is 0 for an example at the cap, and next to nothing for
+        one beyond the slope, so that steps which bring such examples onto the slope look free. With a spread r is the
+        largest rate at which the weight falls over the margins up to that far on both sides: what the weights of
+        examples may do whose margins move that far.
+        """
+        if spread <= 2.0 * self.window.width:
+            return self.window, self.curved, self.unit
+        low, high = max(self.between[0] - spread, -1.0), min(self.between[1] + spread, 1.0)
+        at, m = np.linspace(low, high, POINTS), self.buckets.m
+        rate, width = np.zeros(POINTS), spread
+        while width > 2.0 * self.window.width:
+            falls = np.interp(at - width, m, self.share) - np.interp(at + width, m, self.share)
+            np.maximum(rate, falls / (2.0 * width * self.scale), out=rate)
+            width /= 2.0
+        largest = float(rate.max())
+        if largest == 0.0:  # all weights are equal
+            return self.window, self.curved, self.unit
+        window = Window.around(low, high)
+        middle = (window.origin + (np.arange(BUCKETS) + 0.5) * (1 << window.shift)) / ONE
+        r = np.interp(middle, at, rate * (STEEP / largest))
+        return window, np.pad(np.rint(r).astype(np.int64), 1), largest / STEEP

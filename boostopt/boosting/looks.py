@@ -44,11 +44,11 @@ from boostopt.shapes import Array, Float, Int
 SAMPLES, TIMES = (5_000, 20_000, 200_000), 4
 """About so many rows are looked at first, where there are at least so many times as many."""
 
-TOLD = 1.0
+TOLD = 1.5
 """Gap of a sample of n rows, times the root of n, below which it tells no more: so much its edges differ by chance."""
 
-COLUMNS = 16
-"""Hypotheses that join after a look at least, each of another feature."""
+COLUMNS, GROWTH = 16, 0.1
+"""Hypotheses that join after a look at least, each of another feature; and as a share of those collected."""
 
 RISES, SHORTER = 0.1, 6
 """The share of what the slope promises that D must rise by; else the step is made shorter, so often at most."""
@@ -56,6 +56,11 @@ RISES, SHORTER = 0.1, 6
 
 DOUBT = 0.02
 """Width of a bucket, times this, of which values of D do not tell: the slope at the end of the step does, by a look."""
+
+POOR, WIDER, FINE, NARROWER = 0.1, 4.0, 0.35, 1.4
+"""A full step that gains less than the first share of what the slope promises, half of which is what a model that fits
+gains, makes the curvature that of margins so many times further away; one that gains more than the third share, nearer.
+"""
 
 PATIENCE = 5
 """Looks in a row in which D has not risen as far as values tell, after which the level ends."""
@@ -131,8 +136,8 @@ class Looking:
         self.reason = ""
         self.level, self._begun = problem.levels, reached
         self._stand = Stand(self.weights, self.level) if reached is None else reached.stand
-        self._gamma, self._stage = self._stand.gamma, self._stand.stage
-        self._known = set(self.splits)
+        self._gamma, self._stage, self._spread = self._stand.gamma, self._stand.stage, self._stand.spread
+        self._known, self._places = set(self.splits), [rows.place(split) for split in self.splits]
         self._began = time.perf_counter() - (self.glances[-1].seconds if self.glances else 0.0)
 
     def run(self) -> None:
@@ -178,12 +183,12 @@ class Looking:
         stand = Stand(self.weights, self.level, self.ends.total) if reached is None else reached.stand
         if reached is None:
             self.ends = Ends()
-        self._gamma, self._stage = stand.gamma, stand.stage
+        self._gamma, self._stage, self._spread = stand.gamma, stand.stage, stand.spread
         seen = looks.at(self.splits[: len(stand.W)], stand.W, stand.total)
         at_all = looks.rows is self.rows
         while True:
             if at_all:
-                self._stand = stand = replace(stand, gamma=self._gamma, stage=self._stage)
+                self._stand = stand = replace(stand, gamma=self._gamma, stage=self._stage, spread=self._spread)
                 if self.store is not None:
                     self.store(self.reached)
             level = stand.level
@@ -272,7 +277,7 @@ class Looking:
         mine, before, reach = self._edges(look), len(self.splits), look.reach
         least = float(mine.max(initial=-2.0)) - USEFUL * self.epsilon * 2.0**look.level
         enough = self.rows.constants and reach[-1] >= reach.max() - self.epsilon * look.law.total
-        first = [len(reach) - 1] if enough and not before else leading_of_each(reach, self.rows.starts, self.columns)
+        first = [len(reach) - 1] if enough and not before else self._leading(reach)
         for i in first:
             if before and reach[i] / look.law.total < least:
                 break
@@ -280,12 +285,23 @@ class Looking:
             if split not in self._known:
                 self._known.add(split)
                 self.splits.append(split)
+                self._places.append(i)
         return len(self.splits) > before
+
+    def _leading(self, reach: Int[Array, " thresholds"]) -> list[int]:
+        """Return the thresholds of the largest edges, each of another feature.
+
+        Where more are to join than there are features, each is of another range between thresholds collected.
+        """
+        count, groups = max(self.columns, int(GROWTH * len(self.splits))), self.rows.starts
+        if count > len(groups):
+            groups = np.unique(np.concatenate([groups, np.array(self._places, groups.dtype)]))
+        return leading_of_each(reach, groups, count)
 
     def _edges(self, look: Look) -> Float[Array, " t"]:
         """Return the edges of the hypotheses collected."""
-        e = np.array([split.sign * int(look.edges[self.rows.place(split)]) for split in self.splits], dtype=np.float64)
-        return e / look.law.total
+        signs = np.array([split.sign for split in self.splits], np.int64)
+        return signs * look.edges[self._places] / look.law.total
 
     def _moved(self, looks: Looks, look: Look) -> tuple[Seen | None, float]:
         """Return the margins after a Newton step at least as good as a corrective one, and D; None where it falls."""
@@ -295,7 +311,7 @@ class Looking:
             return looks.at(self.splits, whole(alone(len(w), q))), math.inf
 
         def curved(part: Int[Array, " p"]) -> Float[Array, "p p"]:
-            return looks.curvature(look.seen, look.law, [self.splits[k] for k in part.tolist()])
+            return looks.curvature(look.seen, look.law, [self.splits[k] for k in part.tolist()], self._spread)
 
         target = newton_target(w, edges, USEFUL * self.epsilon, curved)
         slope, steepest = float(edges @ (target - w)), float(edges[q] - edges @ w)
@@ -329,6 +345,8 @@ class Looking:
         for _ in range(SHORTER if slope > 0.0 else 0):
             seen = self._at(looks, w + length * way)
             value = self._value(seen, looks.law(seen, look.level))
+            if length == 1.0:
+                self._adapt((value - before) / slope, looks.softness(look.level) / look.seen.total)
             if value >= before + RISES * length * slope:
                 return seen, value
             if length * slope < doubt:
@@ -341,6 +359,16 @@ class Looking:
             below = before + length * slope - value
             length *= float(np.clip(0.5 * length * slope / below, 0.1, 0.5))
         return None, before
+
+    def _adapt(self, gain: float, least: float) -> None:
+        """Set the spread of the next curvature, by the share of its promise that a full step has gained.
+
+        The least one but 0 is the difference of margins that makes the weights of examples e times as large.
+        """
+        if gain < POOR:
+            self._spread = min(max(WIDER * self._spread, least), 1.0)
+        elif gain > FINE:
+            self._spread = self._spread / NARROWER if self._spread > 0.5 * least else 0.0
 
     def _grown(self, W: Int[Array, " t"]) -> Int[Array, " u"]:
         """Return weights of all hypotheses, 0 for what has joined since."""

@@ -71,8 +71,9 @@ class BoundedLooking(Looking):
         used, target = w > 0.0, np.zeros(len(w))
         least = float(slopes[used].max()) - USEFUL * self.epsilon if used.any() else -math.inf
         part = np.flatnonzero(used | (slopes >= least))
-        H = looks.curvature(look.seen, look.law, [self.splits[k] for k in part.tolist()])
-        target[part] = bounded_maximizer(H, slopes[part] + H @ w[part], GROWTH * look.seen.total)
+        H = looks.curvature(look.seen, look.law, [self.splits[k] for k in part.tolist()], self._spread)
+        expected = used[part] | (slopes[part] > 0.0)
+        target[part] = bounded_maximizer(H, slopes[part] + H @ w[part], GROWTH * look.seen.total, expected)
         return target
 
     def _bounded(self) -> bool:

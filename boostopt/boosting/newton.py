@@ -127,7 +127,8 @@ def newton_target(
     """
     part = np.flatnonzero((w > 0.0) | (edges >= edges[w > 0.0].max() - near))
     H, target = curved(part), np.zeros(len(w))
-    target[part] = simplex_maximizer(H, edges[part] + H @ w[part])
+    used = (w[part] > 0.0) | (edges[part] > edges @ w)
+    target[part] = simplex_maximizer(H, edges[part] + H @ w[part], used)
     return target
 
 
@@ -151,7 +152,10 @@ def curvature(F: Regularizer, U: Margins, d: Float[Array, " N"]) -> Float[Array,
 
 def less_mean(gram: Float[Array, "t t"], of_r: Float[Array, " t"], r: float) -> Float[Array, "t t"]:
     """Return U' (diag(r) - r r' / sum r) U of U' diag(r) U, U'r and sum r > 0."""
-    return gram - np.outer(of_r, of_r) / r
+    H = np.outer(of_r, of_r)
+    H /= -r
+    H += gram
+    return H
 
 
 def _length(F: Regularizer, m: Float[Array, " N"], moves: Float[Array, " N"], slope: float) -> float:

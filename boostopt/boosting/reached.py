@@ -103,6 +103,8 @@ class Stand:
         The gap over the class when it last fell by a tenth, and at which look that was.
     gamma, stage
         Where edges are bounded, the bound, and the gap over the class when that was last free to rise.
+    spread
+        How far the margins of examples are expected to move by a step, for the curvature.
     """
 
     W: Int[Array, " t"]
@@ -114,6 +116,7 @@ class Stand:
     nearer: int = 0
     gamma: float = 1.0
     stage: float = math.inf
+    spread: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

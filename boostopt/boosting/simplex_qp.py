@@ -1,7 +1,7 @@
 """max g'z - 1/2 z'H z over the simplex, H positive semidefinite and small: where a Newton step of the weights leads.
 
-A primal-dual interior point with a corrector [Mehrotra 1992]. Nothing rests on the answer: whoever asks looks at the
-value that he is after.
+From a good guess of which weights are positive, guesses settle; else it takes a primal-dual interior point with a
+corrector [Mehrotra 1992]. Nothing rests on the answer: whoever asks looks at the value that he is after.
 """
 
 from __future__ import annotations
@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
-from boostopt.shapes import Array, Float
-
-RIDGE = 1e-13
-"""Share of the largest diagonal entry that is added to the diagonal, so that a factor exists."""
+from boostopt.boosting.active_set import RIDGE, settled_maximizer
+from boostopt.shapes import Array, Bool, Float
 
 STEPS, MEET = 60, 1e-15
 """Steps at most, and the complementarity, of an objective of order 1, at which the method ends."""
@@ -38,7 +36,9 @@ class _Iterate:
         return _Iterate(self.z + along_z * step.z, self.s + along_s * step.s, self.level + along_s * step.level)
 
 
-def simplex_maximizer(H: Float[Array, "t t"], g: Float[Array, " t"]) -> Float[Array, " t"]:
+def simplex_maximizer(
+    H: Float[Array, "t t"], g: Float[Array, " t"], used: Bool[Array, " t"] | None = None
+) -> Float[Array, " t"]:
     """Return a point of the simplex near the maximizer of g'z - 1/2 z'H z.
 
     Parameters
@@ -47,7 +47,11 @@ def simplex_maximizer(H: Float[Array, "t t"], g: Float[Array, " t"]) -> Float[Ar
         Symmetric, positive semidefinite but for rounding.
     g
         Any finite numbers.
+    used
+        Which weights may be expected to be positive, one at least; None where nothing is known.
     """
+    if used is not None and (z := settled_maximizer(H, g, used)) is not None:
+        return z
     t = len(g)
     largest = max(float(H.diagonal().max()), 1e-300)
     rises = g - g.max()
@@ -68,18 +72,21 @@ def simplex_maximizer(H: Float[Array, "t t"], g: Float[Array, " t"]) -> Float[Ar
     return z / z.sum()
 
 
-def bounded_maximizer(H: Float[Array, "t t"], g: Float[Array, " t"], most: float) -> Float[Array, " t"]:
+def bounded_maximizer(
+    H: Float[Array, "t t"], g: Float[Array, " t"], most: float, used: Bool[Array, " t"] | None = None
+) -> Float[Array, " t"]:
     """Return a point of z >= 0, sum z <= most, near the maximizer of g'z - 1/2 z'H z there: what is left is one more z.
 
     Parameters
     ----------
-    H, g
+    H, g, used
         As of `simplex_maximizer`.
     most
         A positive number.
     """
     slack = ((0, 1), (0, 1))
-    return most * simplex_maximizer(np.pad(most * most * H, slack), np.pad(most * g, slack[0]))[:-1]
+    used = None if used is None else np.append(used, True)
+    return most * simplex_maximizer(np.pad(most * most * H, slack), np.pad(most * g, slack[0]), used)[:-1]
 
 
 def _step(H: Float[Array, "t t"], g: Float[Array, " t"], at: _Iterate) -> _Iterate | None:

@@ -262,12 +262,13 @@ def _stand(about: Mapping[str, Any], most: int) -> Stand:
     """Return where a run stood."""
     _require_kinds(
         [about[name] for name in ("level", "count", "waited", "nearer")],
-        [about[name] for name in ("total", "least", "gamma", "stage")],
+        [about[name] for name in ("total", "least", "gamma", "stage")] + [about.get("spread", 0.0)],
     )
     W = _weights(about["W"], most)
     require(not W.any() or W.sum() == ONE, f"weights that do not sum to 2^{BITS}")
     stand = replace(Stand(**about), W=W)
     known = 0.0 < stand.total < math.inf and abs(stand.gamma) <= 2.0 and min(stand.least, stand.stage) >= -1.0
+    known = known and 0.0 <= stand.spread <= 1.0
     require(known, "numbers that none of a run are")
     return stand
 

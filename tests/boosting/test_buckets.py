@@ -9,7 +9,7 @@ import pytest
 
 from boostopt.authoring import CappedSimplex, RelativeEntropy
 from boostopt.boosting.aims import SoftMarginAim, law_of
-from boostopt.boosting.buckets import Buckets
+from boostopt.boosting.buckets import POINTS, Buckets
 from boostopt.programs.program import Examples
 from boostopt.rows.kernels import LARGEST, ONE, STEEP, Part, Window, counts
 
@@ -103,3 +103,34 @@ def test_curvatures_are_those_of_the_weights_between_the_ends() -> None:
         and (law.table[place[M / ONE > high]] == 0).all()
     )
     assert -1.0 <= low < high <= 1.0
+
+
+@pytest.mark.parametrize("spread", [0.01, 0.1, 0.7])
+def test_with_a_spread_curvature_is_the_largest_rate_at_which_weights_fall(spread: float) -> None:
+    """The slow twin: every margin by itself, from the regularizer's own weights at the same level of the others."""
+    M, eta, nu = margins("spread", 4000), 40.0, 400.0
+    buckets = in_buckets(M, None, Window.whole())
+
+    def made(examples: Examples) -> RelativeEntropy:
+        return RelativeEntropy(CappedSimplex(examples.c, nu), eta, examples.d0)
+
+    law = law_of(buckets, made, SoftMarginAim(Fraction(nu), len(M)))
+    window, table, unit = law.curvature(spread)
+    F = RelativeEntropy(CappedSimplex(np.ones(len(M)), nu), eta, np.full(len(M), 1 / len(M)))
+    order = np.argsort(M)
+    m, d = M[order] / ONE, F.conjugate_at(-M / ONE).d[order]
+    # Between the margins at which it is computed it is interpolated.
+    near = (law.between[1] - law.between[0] + 2.0 * spread) / (POINTS - 1)
+    widths = spread / 2.0 ** np.arange(20)
+    widths = widths[widths > 2.0 * buckets.window.width]
+    r = unit * table[window.place(M[order], np.empty_like(M))]
+
+    def rate(at: np.ndarray) -> np.ndarray:
+        return np.max([(np.interp(at - s, m, d) - np.interp(at + s, m, d)) / (2.0 * s) for s in widths], axis=0)
+
+    around = [rate(m + share * near) for share in np.linspace(-1.0, 1.0, 9)]
+    room = 0.02 * np.max(around)
+    assert (r <= np.max(around, axis=0) + room).all() and (r >= np.min(around, axis=0) - room).all()
+    assert STEEP / 2 <= table.max() <= STEEP and table.min() == 0 and table[0] == table[-1] == 0
+    assert law.curvature(0.0) == (law.window, law.curved, law.unit)
+    assert window.lowest(1) / ONE <= law.between[0] - spread + 1e-6 or law.between[0] - spread < -1.0

@@ -187,8 +187,50 @@ def test_the_curvature_is_that_of_d_of_the_rows_looked_at(page: str, step: int) 
         return asked.law(asked.at(splits, whole(w)), 0).value
 
     seen = asked.at(splits, whole(w))
-    bent = way @ asked.curvature(seen, asked.law(seen, 0), splits) @ way
+    law = asked.law(seen, 0)
+    bent = way @ asked.curvature(seen, law, splits) @ way
     assert bent == pytest.approx(2.0 * value(w) - value(w + way) - value(w - way), rel=0.05)
+    # A spread below the width of buckets is none.
+    assert way @ asked.curvature(seen, law, splits, 1e-9) @ way == bent
+
+
+def test_more_hypotheses_than_features_join_from_ranges_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    oracle, joined = binned(1), list[list[Split]]()
+    join = Looking._joined  # pyright: ignore[reportPrivateUsage]
+
+    def joining(self: Looking, look: Any) -> bool:
+        before = len(self.splits)
+        found = join(self, look)
+        joined.append(self.splits[before:])
+        return found
+
+    monkeypatch.setattr(Looking, "_joined", joining)
+    run = looked(oracle, epsilon=1e-3)
+    features = len(oracle.coded.features)
+    assert any(len(splits) > features for splits in joined) and sum(map(len, joined)) == len(run.hypotheses)
+    for k, splits in enumerate(joined):
+        before = sorted((s.feature, s.code) for earlier in joined[:k] for s in earlier)
+        ranges_of = [sum(place <= (s.feature, s.code) for place in before) + s.feature * 10**6 for s in splits]
+        assert len(set(ranges_of)) == len(splits)
+
+
+def test_a_step_that_gains_less_than_it_promised_widens_the_curvature(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a sharp program spreads come and go, and a checkpoint holds them."""
+    seen, adapt = list[tuple[float, float, float]](), Looking._adapt  # pyright: ignore[reportPrivateUsage]
+
+    def adapting(self: Looking, gain: float, least: float) -> None:
+        before = self._spread  # pyright: ignore[reportPrivateUsage]
+        adapt(self, gain, least)
+        seen.append((gain, before, self._spread))  # pyright: ignore[reportPrivateUsage]
+        assert self._spread == 0.0 or 0.25 * least <= self._spread <= 1.0  # pyright: ignore[reportPrivateUsage]
+
+    monkeypatch.setattr(Looking, "_adapt", adapting)
+    run = boost("erlpboost", binned(3, 3000, 0.0), nu=30.0, epsilon=0.002, update="newton")
+    poor = [(before, after) for gain, before, after in seen if gain < looks.POOR]
+    fine = [(before, after) for gain, before, after in seen if gain > looks.FINE]
+    assert poor and all(after > before or after == 1.0 for before, after in poor)
+    assert fine and all(after < before or after == before == 0.0 for before, after in fine)
+    assert run.class_certificate.gap <= 0.002
 
 
 def test_a_run_of_looks_is_a_run_like_any_other(tmp_path: Path) -> None:
@@ -238,7 +280,7 @@ def test_a_run_ends_at_limits_and_says_so(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_without_newtons_step_the_corrective_one_still_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    def useless(H: np.ndarray, g: np.ndarray) -> np.ndarray:
+    def useless(H: np.ndarray, g: np.ndarray, used: np.ndarray) -> np.ndarray:
         return np.random.default_rng(len(g)).dirichlet(np.ones(len(g)))
 
     monkeypatch.setattr(newton, "simplex_maximizer", useless)
@@ -290,6 +332,7 @@ def test_what_looks_do_not_know_is_done_in_floating_point(
 
 
 def test_where_whole_numbers_tell_no_more_steps_in_floating_point_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looks, "STALLED", 0)
     oracle = binned(6302, 26, 0.0)
     how: dict[str, Any] = {"nu": 1.0145286969499367, "epsilon": 0.001, "update": "newton"}
     run = boost("lpboost", oracle, **how)
@@ -574,6 +617,7 @@ def test_an_eta_far_above_that_of_theory_is_for_steps() -> None:
 
 def test_where_whole_numbers_tell_no_more_the_pages_own_update_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(serving, "SMALL", 0)
+    monkeypatch.setattr(looks, "STALLED", 0)
     run = boost("lpboost", binned(6302, 26, 0.0), nu=1.0145286969499367, epsilon=0.001)
     assert type(run) is Run and run.class_certificate.gap <= 0.001 and run.problem.update == "total"
 

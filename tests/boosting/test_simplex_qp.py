@@ -8,6 +8,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
+from boostopt.boosting.active_set import settled_maximizer
 from boostopt.boosting.simplex_qp import bounded_maximizer, simplex_maximizer
 
 
@@ -64,3 +65,47 @@ def test_degenerate_ones_give_a_point_of_the_simplex_that_is_as_good(H: np.ndarr
     best = max(float(g @ v - 0.5 * v @ H @ v) for v in vertices)
     size = max(float(np.abs(g).max()), float(H.diagonal().max()), 1e-300)
     assert float(g @ z - 0.5 * z @ H @ z) >= best - 1e-14 * len(g) * size
+
+
+def missed(H: np.ndarray, g: np.ndarray, z: np.ndarray) -> float:
+    """What the value of z misses at most, as a share of the numbers of the program."""
+    slope = g - H @ z
+    return float(slope.max() - slope @ z) / max(float(H.diagonal().max()), float(np.ptp(g)), 1e-300)
+
+
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("wrong", [0.0, 0.05, 1.0])
+def test_guesses_settle_at_the_maximizer_from_any_first_one(seed: int, wrong: float) -> None:
+    """Of 60 weights, the right ones are guessed, or all but a few, or at random."""
+    rng = np.random.default_rng(seed)
+    A, g = rng.normal(size=(90, 60)), rng.normal(size=60)
+    H = A.T @ A / 90 * 10.0 ** rng.uniform(-1, 1)
+    best = simplex_maximizer(H, g)
+    used = (best > 1e-9) ^ (rng.random(60) < wrong / 2)
+    used[int(g.argmax())] = True
+    z = settled_maximizer(H, g, used)
+    assert z is not None and (z >= 0).all() and z.sum() == pytest.approx(1.0, abs=1e-12)
+    assert missed(H, g, z) <= 1e-11 and z == pytest.approx(best, abs=1e-6)
+    assert np.array_equal(simplex_maximizer(H, g, used), z)
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_what_guesses_do_not_settle_the_interior_point_answers(seed: int) -> None:
+    """Of low rank, of any size: an answer of guesses is a maximizer, and there is always some answer."""
+    H, g = drawn(seed)
+    used = np.random.default_rng(seed).random(len(g)) < 0.5
+    used[0] = True
+    z = settled_maximizer(H, g, used)
+    assert z is None or (missed(H, g, z) <= 1e-10 and z.min() >= 0 and z.sum() == pytest.approx(1.0, abs=1e-12))
+    assert missed(H, g, simplex_maximizer(H, g, used)) <= 1e-10
+    bounded = bounded_maximizer(H, g, 3.0, used)
+    slope = g - H @ bounded
+    size = 3.0 * max(3.0 * float(H.diagonal().max()), float(np.abs(g).max()))
+    assert 3.0 * max(float(slope.max()), 0.0) - float(slope @ bounded) <= 1e-9 * size
+
+
+def test_nothing_settles_where_rounding_leaves_no_factor_or_no_weights() -> None:
+    H = np.full((3, 3), -1.0)
+    assert settled_maximizer(H, np.array([1.0, 2.0, 3.0]), np.ones(3, bool)) is None
+    assert settled_maximizer(np.zeros((3, 3)), np.array([1.0, 2.0, 3.0]), np.ones(3, bool)) is None
+    assert simplex_maximizer(np.zeros((3, 3)), np.array([1.0, 2.0, 3.0]), np.ones(3, bool))[2] == pytest.approx(1.0)
