@@ -107,8 +107,7 @@ class LookedRun(Run):
 
         def stored(reached: Reached, reason: str = "") -> StoredLooks:
             hypotheses = [oracle.hypothesis(split) for split in reached.splits]
-            without = replace(reached, ends=replace(reached.ends, kept=None))
-            return StoredLooks(problem, left_of(oracle), hypotheses, without, reason, digest)
+            return StoredLooks(problem, left_of(oracle), hypotheses, reached, reason, digest)
 
         with one_thread(), progress_line(options.progress, problem.page.name) as show:
 
@@ -177,7 +176,7 @@ class LookedRun(Run):
                 f"the oracle must have the examples and the class of the run, {then} of {then.N} examples; got "
                 f"{failure}. Make it from the same data."
             ) from failure
-        again = replace(stored, reached=replace(stored.reached, ends=replace(ends, lower=lower, kept=None)))
+        again = replace(stored, reached=replace(stored.reached, ends=replace(ends, lower=lower)))
         return LookedRun(again, oracle, rows).class_certificate
 
     @property

@@ -159,8 +159,10 @@ class Looking:
             if self.rows.n >= TIMES * size:
                 self._over(Looks(self.problem, self.rows.every(self.rows.n // size), self.aim), interrupts)
         looks = Looks(self.problem, self.rows, self.aim)
-        self._over(looks, interrupts, self._begun)
-        best = looks.aim.sharp(self.rows, needed(self.ends.kept, "margins"))
+        last, W = self._over(looks, interrupts, self._begun), needed(self.ends.W, "weights")
+        # Margins of the best weights are as long as the rows: they are made again unless these were the last.
+        kept = last.kept if last.W is W else self.rows.scores(self.splits[: len(W)], W)
+        best = looks.aim.sharp(self.rows, kept)
         self.ends = replace(self.ends, lower=max(self.ends.lower, best))
 
     @property
@@ -178,8 +180,8 @@ class Looking:
         """The weights of all hypotheses, whole numbers: those of the best soft margin; none before the first."""
         return self._grown(np.zeros(0, np.int64) if self.ends.W is None else self.ends.W)
 
-    def _over(self, looks: Looks, interrupts: Interrupts, reached: Reached | None = None) -> None:
-        """Look at some rows, from where others have come, beginning with the weights that they gave."""
+    def _over(self, looks: Looks, interrupts: Interrupts, reached: Reached | None = None) -> Seen:
+        """Look at some rows, from where others have come, with the weights that they gave, and return the last look."""
         stand = Stand(self.weights, self.level, self.ends.total) if reached is None else reached.stand
         if reached is None:
             self.ends = Ends()
@@ -196,7 +198,7 @@ class Looking:
             stand = replace(stand, count=stand.count + 1)
             if reason := self._end(look, at_all, interrupts):
                 self.reason = reason
-                return
+                return seen
             if stand.count == 1 and self._level(seen) > level:
                 stand = replace(stand, level=level + 1)  # a sample was more content than more rows are
                 continue
@@ -207,7 +209,7 @@ class Looking:
                 stand = replace(stand, least=self.ends.gap, nearer=stand.count)
             if (moved is None and level == 0 and not new) or stand.count - stand.nearer > STALLED:
                 self.reason = CONVERGED
-                return
+                return look.seen
             if moved is not None:
                 seen = moved
             else:

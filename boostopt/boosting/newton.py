@@ -152,10 +152,10 @@ def curvature(F: Regularizer, U: Margins, d: Float[Array, " N"]) -> Float[Array,
 
 def less_mean(gram: Float[Array, "t t"], of_r: Float[Array, " t"], r: float) -> Float[Array, "t t"]:
     """Return U' (diag(r) - r r' / sum r) U of U' diag(r) U, U'r and sum r > 0."""
-    H = np.outer(of_r, of_r)
-    H /= -r
-    H += gram
-    return H
+    less = np.outer(of_r, of_r)
+    less /= -r
+    less += gram
+    return less
 
 
 def _length(F: Regularizer, m: Float[Array, " N"], moves: Float[Array, " N"], slope: float) -> float:

@@ -10,7 +10,6 @@ from fractions import Fraction
 from boostopt.boosting.asking import Seen
 from boostopt.boosting.proving import Proof
 from boostopt.rows.kernels import ONE, Split
-from boostopt.rows.rows import Kept
 from boostopt.shapes import Array, Float, Int
 
 
@@ -54,15 +53,14 @@ class Ends:
 
     Attributes
     ----------
-    lower, W, kept, total
-        The best soft margin from below, its weights, their margins, beside the rows, and the sum of the program's.
+    lower, W, total
+        The best soft margin from below, its weights, and the sum of the program's.
     proof
         The best upper end; None before the first.
     """
 
     lower: Fraction = Fraction(-2)
     W: Int[Array, " t"] | None = None
-    kept: Kept | None = None
     total: float = 1.0
     proof: Proof | None = None
 
@@ -80,7 +78,7 @@ class Ends:
         """Return the ends with the soft margin of weights, if it is a better one."""
         if seen.lower <= self.lower or seen.W.sum() != ONE:
             return self
-        return replace(self, lower=seen.lower, W=seen.W, kept=seen.kept, total=seen.total)
+        return replace(self, lower=seen.lower, W=seen.W, total=seen.total)
 
     def lowered(self, proof: Proof) -> Ends:
         """Return the ends with another proof, if it is a better one."""

@@ -165,7 +165,7 @@ class StoredLooks:
                 f"ends of {float(ends.lower):.10g} and {float(proof.upper):.10g}, where these examples have "
                 f"{float(lower):.10g} and {float(again.upper):.10g}"
             )
-        return replace(ends, lower=min(ends.lower, lower), kept=kept, proof=again), lower
+        return replace(ends, lower=min(ends.lower, lower), proof=again), lower
 
 
 class Checkpoint:
@@ -239,7 +239,6 @@ def _read(about: Mapping[str, Any], formulation: Any) -> StoredLooks:
         Ends(
             _fraction(about["lower"]),
             None if W is None else _weights(W, len(splits)),
-            None,
             float(about["sum"]),
             None if about["proof"] is None else _proof(about["proof"], splits),
         ),
