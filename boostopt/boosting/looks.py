@@ -48,11 +48,10 @@ TOLD = 1.5
 """Gap of a sample of n rows, times the root of n, below which it tells no more: so much its edges differ by chance."""
 
 COLUMNS, GROWTH = 16, 0.1
-"""Hypotheses that join after a look at least, each of another feature; and as a share of those collected."""
+"""Hypotheses that join after a look at most: so many at least, or as a share of those collected."""
 
 RISES, SHORTER = 0.1, 6
 """The share of what the slope promises that D must rise by; else the step is made shorter, so often at most."""
-
 
 DOUBT = 0.02
 """Width of a bucket, times this, of which values of D do not tell: the slope at the end of the step does, by a look."""
@@ -291,14 +290,9 @@ class Looking:
         return len(self.splits) > before
 
     def _leading(self, reach: Int[Array, " thresholds"]) -> list[int]:
-        """Return the thresholds of the largest edges, each of another feature.
-
-        Where more are to join than there are features, each is of another range between thresholds collected.
-        """
-        count, groups = max(self.columns, int(GROWTH * len(self.splits))), self.rows.starts
-        if count > len(groups):
-            groups = np.unique(np.concatenate([groups, np.array(self._places, groups.dtype)]))
-        return leading_of_each(reach, groups, count)
+        """Return the thresholds of the largest edges, each of another feature or range between thresholds collected."""
+        groups = np.unique(np.concatenate([self.rows.starts, np.array(self._places, self.rows.starts.dtype)]))
+        return leading_of_each(reach, groups, max(self.columns, int(GROWTH * len(self.splits))))
 
     def _edges(self, look: Look) -> Float[Array, " t"]:
         """Return the edges of the hypotheses collected."""

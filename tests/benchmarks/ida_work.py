@@ -137,7 +137,7 @@ class Work:
         """Do what is open in processes of their own; begin nothing after `budget` seconds."""
         end = time.monotonic() + budget
         under_way = dict[Future[Line], Unit]()
-        with ProcessPoolExecutor(processes, get_context("spawn"), initializer=_end_with_parent) as executor:
+        with ProcessPoolExecutor(processes, get_context("spawn"), initializer=end_with_parent) as executor:
             while True:
                 busy = set(under_way.values())
                 waiting = (job for job in self.open() if job.unit not in busy)
@@ -174,7 +174,7 @@ def selected(lines: Sequence[Mapping[str, Any]]) -> Chosen:
     return chosen
 
 
-def _end_with_parent() -> None:
+def end_with_parent() -> None:
     """End this process when its parent is gone: a killed run leaves nothing behind."""
     parent = parent_process()
     assert parent is not None
