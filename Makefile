@@ -25,7 +25,7 @@ OLDEST_TESTS := $(addprefix tests/, \
 SOLVERS := build/solvers
 SOLVERS_TOOLS := beartype|hypothesis|jaxtyping|pytest|pytest-xdist
 
-.PHONY: demo test test-all oldest solvers lint types bench bench-quick ida atlas wheel docs clean
+.PHONY: demo test test-all oldest solvers lint types bench bench-quick ida evidence evidence-quick atlas wheel docs clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/boostopt compare lpboost $(DEMO)
@@ -65,6 +65,12 @@ ida: $(VENV)/.dev
 	@mkdir -p build
 	$(BIN)/python tests/benchmarks/ida.py --resume build/ida.jsonl --table docs/ida.md
 
+evidence: $(VENV)/.dev
+	$(BIN)/python tests/benchmarks/evidence
+
+evidence-quick: $(VENV)/.dev
+	$(BIN)/python tests/benchmarks/evidence --quick --again --pages build/evidence-quick
+
 atlas: $(SOLVERS)/.made
 	$(SOLVERS)/bin/python tests/benchmarks/atlas.py --keep build/atlas --store docs/atlas.tar.xz --page docs/atlas.md
 
@@ -76,7 +82,7 @@ docs: $(VENV)/.docs
 	@echo "docs: build/docs/index.html"
 
 clean:
-	rm -rf $(VENV) build dist boostopt.egg-info docs/formulations docs/notebooks docs/reference
+	rm -rf $(VENV) build dist boostopt.egg-info docs/evidence/*.md docs/evidence/*.svg docs/formulations docs/notebooks docs/reference
 
 $(VENV)/.python:
 	@$(PYTHON) -c 'import sys; sys.version_info >= (3, 11) or sys.exit("boostopt needs Python 3.11 or newer; " + \

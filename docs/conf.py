@@ -73,10 +73,12 @@ MARKUP = re.compile(r"(?<!\*)\*(?!\*)|\||(?<=\w)_(?!\w)")
 
 def write_pages(app: Any) -> None:
     """Make the pages that come from the code, and the list of the notebooks."""
+    from evidence_pages import write_evidence_pages
     from formulation_pages import write_formulation_pages
     from notebook_list import write_notebook_list
     from reference_pages import write_reference_pages
 
+    write_evidence_pages(HERE / "evidence")
     write_formulation_pages(HERE / "formulations")
     write_notebook_list(HERE / "notebooks", HERE.parent / "notebooks")
     write_reference_pages(HERE / "reference")

@@ -1,0 +1,70 @@
+"""The papers' experiments: python tests/benchmarks/evidence [--only NAME,...] [--quick].
+
+It can be stopped and called again at any time: finished units are not done again. Those at reduced size are kept apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+
+# One thread a process, before NumPy is loaded: the cores are for the processes.
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+ROOT = Path(__file__).resolve().parents[3]
+sys.path[0] = str(ROOT / "tests")
+
+from benchmarks.evidence.all import EXPERIMENTS
+from benchmarks.evidence.pages import write_evidence
+from benchmarks.evidence.running import Work
+from boostopt.errors import BoostoptError
+
+
+def options() -> argparse.Namespace:
+    """Return the command line's."""
+    parser = argparse.ArgumentParser(prog="evidence", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--only", help="some experiments, with commas between them; all by default")
+    parser.add_argument("--list", action="store_true", help="say which there are, and how many of their units are open")
+    parser.add_argument("--quick", action="store_true", help="every experiment at reduced size, kept apart")
+    parser.add_argument("--again", action="store_true", help="make anew what is kept")
+    parser.add_argument("--processes", type=int, default=2, help="units at the same time (default: 2)")
+    parser.add_argument("--budget", type=float, default=43_200.0, help="seconds after which no unit begins (43200)")
+    parser.add_argument("--pages", type=Path, help="a folder that the pages are written into")
+    return parser.parse_args()
+
+
+def main() -> int:
+    """Do what is open, keep it, write the pages; 1 if the budget did not suffice."""
+    given = options()
+    wanted = None if given.only is None else given.only.split(",")
+    unknown = set(wanted or ()) - {experiment.name for experiment in EXPERIMENTS}
+    if unknown:
+        names = ", ".join(experiment.name for experiment in EXPERIMENTS)
+        print(f"expected names of experiments; got {', '.join(sorted(unknown))}. There are {names}.", file=sys.stderr)
+        return 2
+    experiments = [e for e in EXPERIMENTS if wanted is None or e.name in wanted]
+    kept = ROOT / "build" / "evidence-quick" if given.quick else ROOT / "docs" / "evidence"
+    journals = ROOT / "build" / ("evidence-quick-journals" if given.quick else "evidence-journals")
+    try:
+        work = Work.of(experiments, kept, journals, given.quick, given.again)
+        if given.list:
+            for experiment in experiments:
+                left = sum(1 for e, _ in work.open() if e is experiment)
+                print(
+                    f"{experiment.name}: {len(work.results[experiment.name])} finished, {left} open. {experiment.title}"
+                )
+            return 0
+        left = work.run(given.processes, given.budget)
+        if given.pages is not None:
+            for name, text in write_evidence(given.pages, experiments, work.results).items():
+                (given.pages / f"{name}.md").write_text(text, encoding="utf-8")
+    except BoostoptError as failure:
+        print(failure, file=sys.stderr)
+        return 2
+    print(f"{left} units are open: call it again." if left else "All units are finished.", file=sys.stderr)
+    return 1 if left else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,136 @@
+"""What an experiment of a paper is: units of work, and the part of a page that their results make."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from boostopt.comparison.records import plain
+from boostopt.errors import DataError
+
+SHARED = Path(__file__).parents[4] / "shared"
+"""The folder beside the repository where data of the papers may be."""
+
+Parameters = Mapping[str, Any]
+Result = dict[str, Any]
+
+
+class Results:
+    """Results of an experiment's units, by their parameters.
+
+    Parameters
+    ----------
+    lines
+        Of each finished unit: its parameters, its result, what it took and what made it.
+    """
+
+    def __init__(self, lines: Iterable[Mapping[str, Any]] = ()) -> None:
+        self._lines = {key(line["parameters"]): dict(line) for line in lines}
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def __iter__(self) -> Iterator[tuple[Parameters, Result]]:
+        """Yield parameters and results, in the order of the parameters."""
+        for name in sorted(self._lines):
+            yield self._lines[name]["parameters"], self._lines[name]["result"]
+
+    def __contains__(self, parameters: Parameters) -> bool:
+        return key(parameters) in self._lines
+
+    def __getitem__(self, parameters: Parameters) -> Result:
+        return self._lines[key(parameters)]["result"]
+
+    def where(self, **wanted: Any) -> list[tuple[Parameters, Result]]:
+        """Return parameters and results of the units whose parameters have these values."""
+        return [(p, result) for p, result in self if all(k in p and p[k] == v for k, v in plain(wanted).items())]
+
+    def add(self, line: Mapping[str, Any]) -> None:
+        """Take a finished unit in, in place of an earlier one of the same parameters."""
+        self._lines[key(line["parameters"])] = dict(line)
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """What is stored, in the order of the parameters."""
+        return [self._lines[name] for name in sorted(self._lines)]
+
+    @property
+    def seconds(self) -> float:
+        """Seconds of a core that all units took."""
+        return sum(line["cpu"] for line in self._lines.values())
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """An experiment of a paper.
+
+    Attributes
+    ----------
+    name
+        A word: that of its file, and on the command line.
+    title, source
+        What it is, and which figure or table of which paper.
+    page
+        The name of the page that it is a part of.
+    units
+        Returns the parameters of each unit, at reduced size or in full, of what is finished: a unit that needs the
+        results of others appears when these are there. Parameters are plain: numbers, texts, truth values, and lists.
+    work
+        Does a unit in a process of its own and returns what JSON can hold; a function of a module, called with the
+        parameters.
+    written
+        Returns the part of the page, Markdown without its heading, from the results; pictures are written into the
+        folder, named after the experiment.
+    data
+        Files that it reads, below the shared folder; where one is missing the experiment is left out, and that is said.
+    """
+
+    name: str
+    title: str
+    source: str
+    page: str
+    units: Callable[[bool, Results], Iterable[Parameters]]
+    work: Callable[..., Mapping[str, Any]]
+    written: Callable[[Results, Path], str]
+    data: tuple[str, ...] = ()
+
+    @property
+    def missing(self) -> list[str]:
+        """The files that are not there."""
+        return [name for name in self.data if not (SHARED / name).exists()]
+
+    @property
+    def digest(self) -> str:
+        """A digest of the files that it reads."""
+        digest = hashlib.sha256()
+        for name in self.data:
+            digest.update((SHARED / name).read_bytes())
+        return digest.hexdigest()[:12]
+
+
+def key(parameters: Parameters) -> str:
+    """Return parameters as a text that is the same for equal ones."""
+    return json.dumps(plain(parameters), sort_keys=True)
+
+
+def printed(name: str) -> Any:
+    """Return a file of printed numbers.
+
+    Raises
+    ------
+    DataError
+        It is not there.
+    """
+    path = Path(__file__).parent / "printed" / f"{name}.json"
+    if not path.exists():
+        raise DataError(f"expected the printed numbers in {path}; there is no such file.")
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def rounded(values: Iterable[float], digits: int = 6) -> list[float]:
+    """Return numbers with so many significant digits: curves are stored, not to the last bit."""
+    return [float(f"{float(value):.{digits}g}") for value in values]

@@ -1,0 +1,112 @@
+"""Units are done in processes of their own, journaled as they are finished, and kept when nothing is left to begin."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from benchmarks.evidence.experiment import Experiment, Parameters, Results, key
+from benchmarks.evidence.store import Journal, keep, load
+from benchmarks.ida_work import end_with_parent
+from boostopt.comparison.machine import boostopt_version, machine
+from boostopt.comparison.records import plain
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """What is to be done of some experiments, and what of it is done.
+
+    Attributes
+    ----------
+    experiments
+        In the order in which they are begun.
+    kept
+        The folder of finished units.
+    journals
+        The folder of those that are not kept yet.
+    quick
+        Whether units are of reduced size.
+    results
+        Of each experiment.
+    """
+
+    experiments: Sequence[Experiment]
+    kept: Path
+    journals: Path
+    quick: bool
+    results: dict[str, Results]
+
+    @classmethod
+    def of(cls, experiments: Sequence[Experiment], kept: Path, journals: Path, quick: bool, again: bool) -> Work:
+        """Open what is finished; with `again` what is kept is made anew."""
+        results = dict[str, Results]()
+        for experiment in experiments:
+            results[experiment.name] = Results() if again else load(kept, experiment.name)
+            for line in Journal(journals, experiment.name).lines():
+                results[experiment.name].add(line)
+        return cls(experiments, kept, journals, quick, results)
+
+    def open(self) -> Iterator[tuple[Experiment, Parameters]]:
+        """Yield the units that are not finished and can be done now."""
+        for experiment in self.experiments:
+            if experiment.missing:
+                continue
+            done = self.results[experiment.name]
+            for parameters in experiment.units(self.quick, done):
+                if parameters not in done:
+                    yield experiment, parameters
+
+    def run(self, processes: int, budget: float) -> int:
+        """Do what is open; begin nothing after `budget` seconds; return how many units are left."""
+        for experiment in self.experiments:
+            if experiment.missing:
+                print(f"{experiment.name} is left out: {', '.join(experiment.missing)} missing.", file=sys.stderr)
+        end = time.monotonic() + budget
+        under_way = dict[Future[dict[str, Any]], tuple[Experiment, Parameters]]()
+        # A process for each unit: what one has loaded or cached is not what another measures.
+        with ProcessPoolExecutor(
+            processes, get_context("spawn"), initializer=end_with_parent, max_tasks_per_child=8
+        ) as pool:
+            while True:
+                busy = {(experiment.name, key(parameters)) for experiment, parameters in under_way.values()}
+                waiting = ((e, p) for e, p in self.open() if (e.name, key(p)) not in busy)
+                while len(under_way) < processes and time.monotonic() < end and (job := next(waiting, None)):
+                    under_way[pool.submit(done, *job)] = job
+                if not under_way:
+                    break
+                for future in wait(under_way, return_when=FIRST_COMPLETED).done:
+                    experiment, parameters = under_way.pop(future)
+                    line = future.result()
+                    Journal(self.journals, experiment.name).write(line)
+                    self.results[experiment.name].add(line)
+                    print(f"{experiment.name} {key(parameters)}: {line['seconds']:.1f} s", file=sys.stderr, flush=True)
+        self.keep()
+        return sum(1 for _ in self.open())
+
+    def keep(self) -> None:
+        """Keep what is finished, and end the journals."""
+        for experiment in self.experiments:
+            if len(self.results[experiment.name]):
+                keep(self.kept, experiment.name, self.results[experiment.name])
+                Journal(self.journals, experiment.name).end()
+
+
+def done(experiment: Experiment, parameters: Parameters) -> dict[str, Any]:
+    """Do a unit and return its line."""
+    began, busy = time.perf_counter(), time.process_time()
+    result = plain(experiment.work(**parameters))
+    return {
+        "parameters": plain(parameters),
+        "result": result,
+        "seconds": round(time.perf_counter() - began, 3),
+        "cpu": round(time.process_time() - busy, 3),
+        "version": boostopt_version(),
+        "data": experiment.digest,
+        "processor": machine()["cpu"],
+    }
