@@ -69,10 +69,8 @@ class Work:
                 print(f"{experiment.name} is left out: {', '.join(experiment.missing)} missing.", file=sys.stderr)
         end = time.monotonic() + budget
         under_way = dict[Future[dict[str, Any]], tuple[Experiment, Parameters]]()
-        # A process for each unit: what one has loaded or cached is not what another measures.
-        with ProcessPoolExecutor(
-            processes, get_context("spawn"), initializer=end_with_parent, max_tasks_per_child=8
-        ) as pool:
+        context = get_context("spawn")
+        with ProcessPoolExecutor(processes, context, initializer=end_with_parent, max_tasks_per_child=8) as pool:
             while True:
                 busy = {(experiment.name, key(parameters)) for experiment, parameters in under_way.values()}
                 waiting = ((e, p) for e, p in self.open() if (e.name, key(p)) not in busy)

@@ -1,0 +1,171 @@
+"""The papers' experiments: units are stopped, resumed and kept, and pages are made from them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from benchmarks.evidence.all import EXPERIMENTS
+from benchmarks.evidence.experiment import Experiment, Parameters, Results, printed, rounded
+from benchmarks.evidence.pages import PAGES, of_kept
+from benchmarks.evidence.running import Work
+from benchmarks.evidence.store import Journal, keep, load
+
+from boostopt.errors import DataError
+
+SEEDS = 6
+
+
+def units(quick: bool, done: Results) -> Iterator[Parameters]:
+    """Yield seeds; what sums them up appears when they are finished."""
+    yield from ({"seed": seed} for seed in range(2 if quick else SEEDS))
+    if len(done.where(part="sum")) or len(done) >= (2 if quick else SEEDS):
+        yield {"part": "sum", "values": [result["value"] for _, result in done if "value" in result]}
+
+
+def squared(seed: int | None = None, part: str = "", values: list[int] | None = None) -> Mapping[str, Any]:
+    """Return a square, or the sum of some."""
+    time.sleep(0.05)
+    return {"sum": sum(values)} if values is not None else {"value": (seed or 0) ** 2}
+
+
+def written(results: Results, folder: Path) -> str:
+    """Return the sum."""
+    return f"The sum is {results.where(part='sum')[0][1]['sum']}."
+
+
+SQUARES = Experiment("squares", "Squares", "Nobody, table 0", "dynamics", units, squared, written)
+
+
+def work(folder: Path, again: bool = False) -> Work:
+    return Work.of([SQUARES], folder / "kept", folder / "journals", quick=False, again=again)
+
+
+def timeless(results: Results) -> list[tuple[Parameters, Mapping[str, Any]]]:
+    return list(results)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Work:
+    """A run without a stop."""
+    run = work(tmp_path_factory.mktemp("whole"))
+    assert run.run(processes=2, budget=100.0) == 0
+    return run
+
+
+def test_units_that_need_others_come_after_them(whole: Work) -> None:
+    assert whole.results["squares"].where(part="sum")[0][1] == {"sum": sum(k**2 for k in range(SEEDS))}
+
+
+def test_a_run_stopped_five_times_comes_to_the_same(whole: Work, tmp_path: Path) -> None:
+    finished = list[int]()
+    for _ in range(5):
+        work(tmp_path).run(processes=1, budget=0.01)
+        finished.append(len(work(tmp_path).results["squares"]))
+    assert finished == [1, 2, 3, 4, 5]
+    assert work(tmp_path).run(processes=1, budget=100.0) == 0
+    assert timeless(load(tmp_path / "kept", "squares")) == timeless(whole.results["squares"])
+
+
+def test_a_killed_run_loses_only_what_is_under_way(whole: Work, tmp_path: Path) -> None:
+    script = f"import sys; sys.path[:0] = {sys.path!r}\nfrom pathlib import Path\nfrom test_evidence import work\n"
+    script += f"if __name__ == '__main__':\n    work(Path({str(tmp_path)!r})).run(1, 100.0)\n"
+    (tmp_path / "run.py").write_text(script)
+    killed = subprocess.Popen([sys.executable, str(tmp_path / "run.py")], stderr=subprocess.PIPE)
+    journal, end = tmp_path / "journals" / "squares.jsonl", time.monotonic() + 60.0
+    while not journal.exists() or journal.read_bytes().count(b"\n") < 2:
+        assert killed.poll() is None and time.monotonic() < end
+        time.sleep(0.01)
+    killed.kill()
+    killed.communicate()
+    with journal.open("ab") as file:
+        file.write(b'{"parameters": {"se')  # what was being written
+    reopened = work(tmp_path)
+    assert 2 <= len(reopened.results["squares"]) <= SEEDS
+    assert reopened.run(processes=1, budget=100.0) == 0
+    assert timeless(reopened.results["squares"]) == timeless(whole.results["squares"])
+
+
+def test_again_makes_units_anew(whole: Work, tmp_path: Path) -> None:
+    keep(tmp_path / "kept", "squares", Results([{"parameters": {"seed": 0}, "result": {"value": -1}, "cpu": 0.0}]))
+    assert work(tmp_path).results["squares"][{"seed": 0}] == {"value": -1}
+    again = work(tmp_path, again=True)
+    assert again.run(processes=1, budget=100.0) == 0
+    assert timeless(load(tmp_path / "kept", "squares")) == timeless(whole.results["squares"])
+
+
+def test_equal_units_are_equal_files(whole: Work, tmp_path: Path) -> None:
+    first, second = tmp_path / "first", tmp_path / "second"
+    keep(first, "squares", whole.results["squares"])
+    keep(second, "squares", Results(reversed(whole.results["squares"].lines)))
+    assert (first / "squares.json.gz").read_bytes() == (second / "squares.json.gz").read_bytes()
+
+
+def test_pages_are_made_from_what_is_kept(whole: Work, tmp_path: Path) -> None:
+    keep(tmp_path, "squares", whole.results["squares"])
+    pages = of_kept(tmp_path, tmp_path, [SQUARES])
+    assert set(pages) == {"dynamics", "index"}
+    assert f"The sum is {sum(k**2 for k in range(SEEDS))}." in pages["dynamics"]
+    assert "--only squares`: 7 units" in pages["dynamics"]
+    assert "\ndynamics\n" in pages["index"]
+
+
+def test_damaged_and_foreign_stores_are_refused(whole: Work, tmp_path: Path) -> None:
+    keep(tmp_path, "squares", whole.results["squares"])
+    path = tmp_path / "squares.json.gz"
+    stored = path.read_bytes()
+    path.write_bytes(stored[:-9])
+    with pytest.raises(DataError, match="expected the finished units of squares"):
+        load(tmp_path, "squares")
+    path.write_bytes(gzip.compress(json.dumps({"experiment": "cubes", "format": 1, "units": []}).encode()))
+    with pytest.raises(DataError, match="got others"):
+        load(tmp_path, "squares")
+
+
+def test_a_journal_ends_when_its_units_are_kept(whole: Work) -> None:
+    assert Journal(whole.journals, "squares").lines() == []
+    assert len(load(whole.kept, "squares")) == SEEDS + 1
+
+
+def test_missing_data_leave_an_experiment_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    missing = replace(SQUARES, data=("data/nowhere.npz",))
+    run = Work.of([missing], tmp_path / "kept", tmp_path / "journals", quick=False, again=False)
+    assert run.run(processes=1, budget=100.0) == 0
+    assert "squares is left out: data/nowhere.npz missing." in capsys.readouterr().err
+    assert len(run.results["squares"]) == 0
+
+
+def test_printed_numbers_that_are_not_there_are_named() -> None:
+    with pytest.raises(DataError, match="expected the printed numbers in"):
+        printed("no_such_table")
+
+
+def test_curves_are_stored_with_six_digits() -> None:
+    assert rounded([1 / 3, 2e5 / 3]) == [0.333333, 66666.7]
+
+
+def test_experiments_have_names_of_their_own_and_pages_that_are_there() -> None:
+    assert len({experiment.name for experiment in EXPERIMENTS}) == len(EXPERIMENTS)
+    assert {experiment.page for experiment in EXPERIMENTS} <= set(PAGES)
+
+
+@pytest.mark.parametrize("experiment", EXPERIMENTS, ids=lambda experiment: experiment.name)
+def test_units_are_plain_and_small_ones_are_fewer(experiment: Experiment) -> None:
+    small, full = ([*experiment.units(quick, Results())] for quick in (True, False))
+    assert 0 < len(small) <= len(full)
+    assert len({json.dumps(unit, sort_keys=True, allow_nan=False) for unit in full}) == len(full)
+
+
+def test_the_command_refuses_unknown_names() -> None:
+    command = [sys.executable, str(Path(__file__).parent / "benchmarks" / "evidence"), "--only", "figure_0"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "got figure_0. There are D_figure_3b" in done.stderr
