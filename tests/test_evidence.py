@@ -14,8 +14,10 @@ from typing import Any
 
 import pytest
 from benchmarks.evidence.all import EXPERIMENTS
+from benchmarks.evidence.claims import PAPERS, claims_page
 from benchmarks.evidence.experiment import Experiment, Parameters, Results, printed, rounded
 from benchmarks.evidence.pages import PAGES, of_kept
+from benchmarks.evidence.proved import PROVED, Proved
 from benchmarks.evidence.running import Work
 from benchmarks.evidence.store import Journal, keep, load
 
@@ -112,7 +114,7 @@ def test_equal_units_are_equal_files(whole: Work, tmp_path: Path) -> None:
 def test_pages_are_made_from_what_is_kept(whole: Work, tmp_path: Path) -> None:
     keep(tmp_path, "squares", whole.results["squares"])
     pages = of_kept(tmp_path, tmp_path, [SQUARES])
-    assert set(pages) == {"dynamics", "index"}
+    assert set(pages) == {"claims", "dynamics", "index"}
     assert f"The sum is {sum(k**2 for k in range(SEEDS))}." in pages["dynamics"]
     assert "--only squares`: 7 units" in pages["dynamics"]
     assert "\ndynamics\n" in pages["index"]
@@ -164,8 +166,22 @@ def test_units_are_plain_and_small_ones_are_fewer(experiment: Experiment) -> Non
     assert len({json.dumps(unit, sort_keys=True, allow_nan=False) for unit in full}) == len(full)
 
 
+@pytest.mark.parametrize("claim", PROVED, ids=lambda claim: claim.test)
+def test_claims_that_tests_decide_name_tests_that_are_there(claim: Proved) -> None:
+    file, name = claim.test.split("::")
+    assert f"def {name}(" in (Path(__file__).parent / file).read_text(encoding="utf-8")
+    assert claim.paper in PAPERS.values()
+
+
+def test_claims_are_undecided_without_results() -> None:
+    empty = {experiment.name: Results() for experiment in EXPERIMENTS}
+    page, measured = claims_page(EXPERIMENTS, empty), sum(len(experiment.claims) for experiment in EXPERIMENTS)
+    assert page.count("| not decided yet |") == measured
+    assert f"Of {measured + len(PROVED)} claims {len(PROVED)} are decided." in page
+
+
 def test_the_command_refuses_unknown_names() -> None:
     command = [sys.executable, str(Path(__file__).parent / "benchmarks" / "evidence"), "--only", "figure_0"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "got figure_0. There are D_figure_3b" in done.stderr
+    assert "got figure_0. There are D_" in done.stderr

@@ -65,6 +65,42 @@ class Results:
 
 
 @dataclass(frozen=True)
+class Decision:
+    """Whether a claim holds, from results.
+
+    Attributes
+    ----------
+    holds
+        Whether it does.
+    ours, printed
+        Our figure, and the printed one; "" where print has words alone.
+    """
+
+    holds: bool
+    ours: str
+    printed: str = ""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A statement of a paper that an experiment decides.
+
+    Attributes
+    ----------
+    place
+        Where it stands.
+    says
+        The statement, a sentence.
+    decide
+        Returns the decision from the results of the experiment, None while units that it takes are missing.
+    """
+
+    place: str
+    says: str
+    decide: Callable[[Results], Decision | None]
+
+
+@dataclass(frozen=True)
 class Experiment:
     """An experiment of a paper.
 
@@ -87,6 +123,8 @@ class Experiment:
         folder, named after the experiment.
     data
         Files that it reads, below the shared folder; where one is missing the experiment is left out, and that is said.
+    claims
+        The statements of the paper that it decides.
     """
 
     name: str
@@ -97,6 +135,7 @@ class Experiment:
     work: Callable[..., Mapping[str, Any]]
     written: Callable[[Results, Path], str]
     data: tuple[str, ...] = ()
+    claims: tuple[Claim, ...] = ()
 
     @property
     def missing(self) -> list[str]:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from benchmarks.evidence.claims import claims_page
 from benchmarks.evidence.experiment import Experiment, Results
 from benchmarks.evidence.store import load
 
@@ -39,6 +40,7 @@ def write_evidence(folder: Path, experiments: Sequence[Experiment], results: Map
         ]
         if parts:
             pages[name] = f"# {title}\n\n" + "\n\n".join(parts) + "\n"
+    pages["claims"] = claims_page(experiments, results)
     contents = "\n".join(pages)
     pages["index"] = f"# Evidence\n\n{ABOUT}\n\n```{{toctree}}\n:maxdepth: 2\n\n{contents}\n```\n"
     return pages
