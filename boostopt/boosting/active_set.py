@@ -31,6 +31,9 @@ CHANGED = 0.1
 BELOW, ABOVE = 1e-12, 1e-11
 """What counts as below 0, and, as a share of the largest number of the program, as above the level."""
 
+FULFILLED = 100.0
+"""Times what counts as above the level: what an answer may be short of the maximum, else it is none."""
+
 
 def settled_maximizer(
     H: Float[Array, "t t"], g: Float[Array, " t"], used: Bool[Array, " t"]
@@ -58,13 +61,24 @@ def settled_maximizer(
         low, high = used & (z < -BELOW), ~used & (g - H @ z > level + above)
         wrong = int(low.sum() + high.sum())
         if wrong == 0:
-            z = np.maximum(z, 0.0)
-            return z / z.sum()
+            return _confirmed(H, g, np.maximum(z, 0.0), above)
         fewest, waited = (wrong, 0) if wrong < fewest else (fewest, waited + 1)
         used = (used & ~low) | high
         if waited == WORSE or not used.any():
             return None
     return None
+
+
+def _confirmed(
+    H: Float[Array, "t t"], g: Float[Array, " t"], z: Float[Array, " t"], above: float
+) -> Float[Array, " t"] | None:
+    """Return weights of sum 1 in proportion to z; None where what rounding has left of the equations is too little."""
+    total = float(z.sum())
+    if not (np.isfinite(total) and total > 0.0):
+        return None
+    z /= total
+    slopes = g - H @ z
+    return z if float(slopes.max() - slopes @ z) <= FULFILLED * above else None
 
 
 class _Factor:

@@ -109,3 +109,30 @@ def test_nothing_settles_where_rounding_leaves_no_factor_or_no_weights() -> None
     assert settled_maximizer(H, np.array([1.0, 2.0, 3.0]), np.ones(3, bool)) is None
     assert settled_maximizer(np.zeros((3, 3)), np.array([1.0, 2.0, 3.0]), np.ones(3, bool)) is None
     assert simplex_maximizer(np.zeros((3, 3)), np.array([1.0, 2.0, 3.0]), np.ones(3, bool))[2] == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("t", [2, 3, 5, 20])
+@pytest.mark.parametrize("seed", range(25))
+def test_singular_programs_are_maximized_from_any_guess(t: int, seed: int) -> None:
+    rng = np.random.default_rng([seed, t])
+    rank = int(rng.integers(0, 3))
+    U = rng.choice([-1.0, 0.0, 1.0], size=(rank, t))
+    H, g, used = U.T @ U, rng.normal(size=t) * 10.0 ** rng.integers(-6, 3), rng.random(t) < 0.6
+    used[0] |= not used.any()
+    z = simplex_maximizer(H, g, used)
+    slopes = g - H @ z
+    assert z.min() >= 0.0
+    assert z.sum() == pytest.approx(1.0, abs=1e-12)
+    assert slopes.max() - slopes @ z <= 1e-8 * max(float(H.diagonal().max()), float(np.ptp(g)), 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("curvature", "gradient"),
+    [([1.0, 0.0], [4.0, 4.0]), ([0.0, 1e-3], [4.0, 3.0]), ([0.0, 1.0, 0.0], [4.0, 3.9999, 0.0])],
+)
+def test_flat_directions_leave_finite_weights(curvature: list[float], gradient: list[float]) -> None:
+    H, g, used = np.diag(curvature), np.array(gradient), np.ones(len(gradient), bool)
+    z = simplex_maximizer(H, g, used)
+    slopes = g - H @ z
+    assert slopes.max() - slopes @ z <= 1e-8
+    assert np.isfinite(bounded_maximizer(H, g, 1.0, used)).all()
