@@ -159,7 +159,9 @@ def less_mean(gram: Float[Array, "t t"], of_r: Float[Array, " t"], r: float) -> 
 
 
 def _length(F: Regularizer, m: Float[Array, " N"], moves: Float[Array, " N"], slope: float) -> float:
-    """Return how far to go from m along `moves`, 1 at most, where D rises with that slope at the beginning."""
+    """Return how far to go from m along `moves`, 1 at most, where D rises with that slope at the beginning; else 0."""
+    if slope <= 0.0:
+        return 0.0
     length = 1.0
     for _ in range(SHORTER):
         at_end = float(moves @ F.conjugate_at(-(m + length * moves)).d)

@@ -205,3 +205,11 @@ def test_where_it_has_no_meaning_it_is_refused(name: str, options: dict[str, Any
     U = np.array([[1, -1], [-1, 1], [1, 1], [1, -1]])
     with pytest.raises(OptionError, match=message):
         boost(name, GivenMargins(U, reflexive=True), update="newton", **options)
+
+
+def test_a_step_of_rounding_alone_ends_no_run() -> None:
+    a, b = [-1.63, 1.63, 0.11, -0.617], [-0.1, 0.1, -0.29, -2.7]
+    oracle = DecisionStumps(np.array([a, a, b, b] * 4 + [[-0.53, 0.53, -0.125, 0.0546]]), [1, -1] * 8 + [1])
+    run = boost("binary_erlpboost", oracle, nu=12.786070081836618, epsilon=0.002, update="newton", nus=[12.8])
+    assert run.class_certificate.gap <= 0.002
+    assert "failed" not in run.reason

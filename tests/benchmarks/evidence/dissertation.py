@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from benchmarks.evidence.experiment import Experiment
+from benchmarks.evidence import dissertation_figures, dissertation_tables
 
-EXPERIMENTS: tuple[Experiment, ...] = ()
+EXPERIMENTS = (*dissertation_figures.EXPERIMENTS, *dissertation_tables.EXPERIMENTS)

@@ -16,7 +16,7 @@ PAGES = {
     "soft_margins": "Soft Margins for AdaBoost: figures",
     "soft_margins_table": "Soft Margins for AdaBoost: table 1",
     "softboost": "Boosting algorithms for maximizing the soft margin",
-    "dynamics": "Boosting based on a smooth margin",
+    "dynamics": "The dynamics of boosting",
     "equivalence": "Weak learnability and linear separability: rates",
 }
 """The pages, in their order, and their titles."""
