@@ -50,9 +50,12 @@ class Aim(ABC):
     ----------
     scale
         What both ends are multiplied by to be those of the formulation: 1, or the number of examples.
+    found_again
+        Whether `sharp` finds every lower end again that a closer window tells: who verifies a run has its weights alone.
     """
 
     scale: int = 1
+    found_again: bool = True
 
     @abstractmethod
     def among(self, total: int) -> Aim:
@@ -175,6 +178,8 @@ class LossAim(Aim):
     page: Formulation[Any]
     parameters: Any
     total: int
+
+    found_again = False
 
     @property
     def scale(self) -> int:  # pyright: ignore[reportIncompatibleVariableOverride]

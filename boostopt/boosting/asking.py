@@ -81,7 +81,8 @@ class Looks:
                 if seen.total * law.window.width <= COARSE * self.softness(level) or closer.shift >= law.window.shift:
                     break
                 buckets = in_buckets(self.rows, seen.kept, closer)
-                seen.lower = max(seen.lower, self.aim.lower(buckets))
+                if self.aim.found_again:
+                    seen.lower = max(seen.lower, self.aim.lower(buckets))
                 law = law_of(buckets, self._made(level), self.aim, seen.total)
             seen.laws[level] = law
         return seen.laws[level]

@@ -176,3 +176,20 @@ def test_a_page_with_another_loss_goes_by_steps(regularizer: Any) -> None:
     run = boost(page, oracle, epsilon=1.0, max_rounds=20, update="total")
     other = boost(page, oracle, epsilon=1.0, max_rounds=20)
     assert not isinstance(other, LookedRun) and ends(other) == ends(run)
+
+
+@pytest.mark.parametrize("eta", [200.0, 1e3, 1e4])
+def test_runs_of_a_steep_loss_are_verified_and_go_on(eta: float, tmp_path: Path) -> None:
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(100, 3))
+        y = np.where(X[:, 0] + X[:, 1] * X[:, 2] > 0, 1, -1)
+        oracle = BinnedStumps(X, y)
+        how: dict[str, Any] = {"eta": eta, "epsilon": 1.0, "update": "newton"}
+        whole = boost("log_loss", oracle, **how)
+        whole.verify_class(oracle)
+        how["checkpoint"] = tmp_path / f"{seed}.npz"
+        boost("log_loss", oracle, max_rounds=8, **how)
+        resumed = boost("log_loss", oracle, **how)
+        ends = [(run.class_certificate.lower, run.class_certificate.upper) for run in (whole, resumed)]
+        assert ends[0] == ends[1]
