@@ -51,7 +51,7 @@ class Aim(ABC):
     scale
         What both ends are multiplied by to be those of the formulation: 1, or the number of examples.
     found_again
-        Whether `sharp` finds every lower end again that a closer window tells: who verifies a run has its weights alone.
+        Whether `sharp` finds every lower end again that a closer window tells: who verifies a run has only the weights.
     """
 
     scale: int = 1
