@@ -67,6 +67,7 @@ def test_units_that_need_others_come_after_them(whole: Work) -> None:
     assert whole.results["squares"].where(part="sum")[0][1] == {"sum": sum(k**2 for k in range(SEEDS))}
 
 
+@pytest.mark.thorough
 def test_a_run_stopped_five_times_comes_to_the_same(whole: Work, tmp_path: Path) -> None:
     finished = list[int]()
     for _ in range(5):
@@ -77,6 +78,7 @@ def test_a_run_stopped_five_times_comes_to_the_same(whole: Work, tmp_path: Path)
     assert timeless(load(tmp_path / "kept", "squares")) == timeless(whole.results["squares"])
 
 
+@pytest.mark.thorough
 def test_a_killed_run_loses_only_what_is_under_way(whole: Work, tmp_path: Path) -> None:
     script = f"import sys; sys.path[:0] = {sys.path!r}\nfrom pathlib import Path\nfrom test_evidence import work\n"
     script += f"if __name__ == '__main__':\n    work(Path({str(tmp_path)!r})).run(1, 100.0)\n"
@@ -96,6 +98,7 @@ def test_a_killed_run_loses_only_what_is_under_way(whole: Work, tmp_path: Path) 
     assert timeless(reopened.results["squares"]) == timeless(whole.results["squares"])
 
 
+@pytest.mark.thorough
 def test_again_makes_units_anew(whole: Work, tmp_path: Path) -> None:
     keep(tmp_path / "kept", "squares", Results([{"parameters": {"seed": 0}, "result": {"value": -1}, "cpu": 0.0}]))
     assert work(tmp_path).results["squares"][{"seed": 0}] == {"value": -1}
@@ -180,6 +183,7 @@ def test_claims_are_undecided_without_results() -> None:
     assert f"Of {measured + len(PROVED)} claims {len(PROVED)} are decided." in page
 
 
+@pytest.mark.thorough
 def test_the_command_refuses_unknown_names() -> None:
     command = [sys.executable, str(Path(__file__).parent / "benchmarks" / "evidence"), "--only", "figure_0"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

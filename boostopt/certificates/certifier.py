@@ -70,10 +70,18 @@ class Certifier:
             self._made[key] = self._certificate(w)
         return self._made[key]
 
+    def refutes(self, w: Float[Array, " t"]) -> bool:
+        """Whether these hypothesis weights prove alone that there is no feasible d; far cheaper than a certificate."""
+        return self._infeasible(self._feasible(w), w) is not None
+
+    def _feasible(self, w: Float[Array, " t"] | None) -> Float[Array, " t"]:
+        """Return w made feasible, or the best answer to d where there is none, or none near it."""
+        near = None if w is None else self.G.project(w) if self.d is None else self.G.near(w, self.edges)
+        return self.G.subgradient(self.edges) if near is None else near
+
     def _certificate(self, w: Float[Array, " t"] | None) -> Certificate:
         U, F, G, d = self.U, self.F, self.G, self.d
-        feasible_w = None if w is None else G.project(w) if d is None else G.near(w, self.edges)
-        v = G.subgradient(self.edges) if feasible_w is None else feasible_w
+        v = self._feasible(w)
         proof = self._infeasible(v, w)
         if proof is not None:
             return proof

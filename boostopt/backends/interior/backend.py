@@ -18,6 +18,7 @@ from boostopt.backends.interior.newton import Point
 from boostopt.backends.interior.problem import InteriorProblem
 from boostopt.backends.interior.start import Track, centred, followed, mixed, single_row_rays
 from boostopt.backends.profiles import Profile
+from boostopt.certificates.certifier import Certifier
 from boostopt.edges.base import Epigraph
 from boostopt.errors import needed
 from boostopt.programs.program import Program
@@ -222,9 +223,11 @@ class _Iterations:
 
     def _refuted(self, now: Iteration) -> bool:
         """Whether one row alone proves that there is no feasible d; where its numbers are tiny, no iterate shows it."""
-        images = self.problem.rows.rows(self.task.program.margins.edges(now.d))
+        program = self.task.program
+        certifier = Certifier(program.margins, program.regularizer, program.edge_function, now.d)
+        images = self.problem.rows.rows(program.margins.edges(now.d))
         for w in islice(single_row_rays(self.problem, images), ROWS):
-            if self.task.certify(now.d, w).infeasible:
+            if certifier.refutes(w) and self.task.certify(now.d, w).infeasible:
                 self.last = replace(now, w=w)
                 return True
         return False
