@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from benchmarks.evidence import dissertation, dynamics, equivalence, soft_margins, soft_margins_table, softboost
+from benchmarks.evidence import (
+    dissertation,
+    dynamics,
+    dynamics_margins,
+    equivalence,
+    soft_margins,
+    soft_margins_table,
+    softboost,
+    softboost_table,
+)
 
 EXPERIMENTS = (
     *dynamics.EXPERIMENTS,
+    *dynamics_margins.EXPERIMENTS,
     *equivalence.EXPERIMENTS,
     *softboost.EXPERIMENTS,
+    *softboost_table.EXPERIMENTS,
     *soft_margins.EXPERIMENTS,
     *dissertation.EXPERIMENTS,
     *soft_margins_table.EXPERIMENTS,

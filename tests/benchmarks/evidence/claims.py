@@ -24,9 +24,10 @@ HEADER = "| place | claim | verdict | ours | printed | command |\n| :-- | :-- | 
 
 ABOUT = """\
 One line for each claim. What an experiment decides is decided by the stored results of its units, by a comparison that
-stands beside the experiment, each time these pages are made. What is proved, or is refuted by an instance, has a test
-that holds the verdict. Printed numbers are those of the papers' tables and texts. Statements that are misprinted are
-in the [errata](../errata.md), with what is right."""
+stands beside the experiment, each time these pages are made. What print shows with one random draw, which is lost,
+reproduces where it holds with more than half of our draws; a theorem, where it holds in all. What is proved, or is
+refuted by an instance, has a test that holds the verdict. Printed numbers are those of the papers' tables and texts.
+Statements that are misprinted are in the [errata](../errata.md), with what is right."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,17 @@ from typing import Any, cast
 
 import numpy as np
 
-from benchmarks.evidence.experiment import Experiment, Parameters, Results, printed, rounded
+from benchmarks.evidence.experiment import (
+    Claim,
+    Decision,
+    Experiment,
+    Parameters,
+    Result,
+    Results,
+    counted,
+    printed,
+    rounded,
+)
 from benchmarks.evidence.pages import picture, table
 from boostopt import boost, get_formulation
 from boostopt.errors import needed
@@ -104,6 +114,9 @@ def _rate(relaxation: str, epsilon: float, noise: float, seed: int) -> Mapping[s
     }
 
 
+BY_ITSELF = "no more hypotheses have a weight than there were rounds"
+"""What holds by construction, and decides nothing."""
+
 HELD = {
     "theorem 9, as its proof has it: accurate within 32 ln m / eps^2 - 2 rounds": lambda p, r: (
         r["reached"] is not None and r["rounds"] <= r["bound"]
@@ -113,7 +126,7 @@ HELD = {
     "(7): the entropy changes the optimum by at most eps / 2": lambda p, r: (
         -ROUNDING <= r["smoothed"][0] - r["best"][1] <= p["epsilon"] / 2 + ROUNDING
     ),
-    "no more hypotheses have a weight than there were rounds": lambda p, r: r["hypotheses"] <= r["rounds"],
+    BY_ITSELF: lambda p, r: r["hypotheses"] <= r["rounds"],
 }
 """What is claimed of figure 1's algorithm, as conditions on a run."""
 
@@ -411,6 +424,45 @@ def _code(formula: str) -> str:
     return "`" + formula.replace("|", "\\|") + "`"
 
 
+# What print says of these
+
+
+def _in_all(place: str, says: str, holds: Callable[[Parameters, Result], bool], of: str) -> Claim:
+    """Return a claim that must hold in every unit."""
+
+    def decide(results: Results) -> Decision | None:
+        return counted((holds(p, result) for p, result in results), of, always=True)
+
+    return Claim(place, says, decide)
+
+
+THEOREM_9 = tuple(
+    _in_all(place, f"{says[0].upper()}{says[1:]}.", holds, "runs")
+    for place, says, holds in ((*what.split(": "), holds) for what, holds in HELD.items() if what != BY_ITSELF)
+)
+
+HALF = (
+    _in_all(
+        "section 5",
+        "All three algorithms come to half of the best margin, those with a bound within it.",
+        lambda p, result: _within(result),
+        "matrices",
+    ),
+)
+
+OUTLIERS = (
+    _in_all(
+        "section 4.1",
+        "With k of the order of the wrong labels all but k examples keep half of the margin without them.",
+        lambda p, result: _half_is_kept(result),
+        "cases",
+    ),
+)
+
+CONJUGATES = (
+    _in_all("appendix B", "The functions of the table are conjugate.", lambda p, result: result["off"] <= 1e-5, "rows"),
+)
+
 SOURCE = "Shalev-Shwartz and Singer 2008"
 
 EXPERIMENTS = (
@@ -422,6 +474,7 @@ EXPERIMENTS = (
         units=_rates,
         work=_rate,
         written=_rates_written,
+        claims=THEOREM_9,
     ),
     Experiment(
         name="S_half_margin",
@@ -431,6 +484,7 @@ EXPERIMENTS = (
         units=_halves,
         work=_half,
         written=_halves_written,
+        claims=HALF,
     ),
     Experiment(
         name="S_outliers",
@@ -440,6 +494,7 @@ EXPERIMENTS = (
         units=_caps,
         work=_cap,
         written=_caps_written,
+        claims=OUTLIERS,
     ),
     Experiment(
         name="S_appendix_B",
@@ -449,5 +504,6 @@ EXPERIMENTS = (
         units=_pairs,
         work=_pair,
         written=_pairs_written,
+        claims=CONJUGATES,
     ),
 )

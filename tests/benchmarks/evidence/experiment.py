@@ -29,7 +29,7 @@ class Results:
     """
 
     def __init__(self, lines: Iterable[Mapping[str, Any]] = ()) -> None:
-        self._lines = {key(line["parameters"]): dict(line) for line in lines}
+        self._lines = {key(line["parameters"]): _as_kept(line) for line in lines}
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -51,7 +51,7 @@ class Results:
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Take a finished unit in, in place of an earlier one of the same parameters."""
-        self._lines[key(line["parameters"])] = dict(line)
+        self._lines[key(line["parameters"])] = _as_kept(line)
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -79,6 +79,24 @@ class Decision:
     holds: bool
     ours: str
     printed: str = ""
+
+
+def counted(holds: Iterable[bool], of: str = "seeds", always: bool = False) -> Decision | None:
+    """Return whether a claim holds with more than half of the draws, or in all cases; None where there are none.
+
+    Parameters
+    ----------
+    holds
+        Of each draw or case, whether it holds there.
+    of
+        What is counted, in the plural.
+    always
+        Whether one exception refutes it: a theorem, or what is said of all cases.
+    """
+    found = list(holds)
+    if not found:
+        return None
+    return Decision(all(found) if always else 2 * sum(found) > len(found), f"{sum(found)} of {len(found)} {of}")
 
 
 @dataclass(frozen=True)
@@ -149,6 +167,11 @@ class Experiment:
         for name in self.data:
             digest.update((SHARED / name).read_bytes())
         return digest.hexdigest()[:12]
+
+
+def _as_kept(line: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a line as a file has it: no page depends on whether the units were run or read."""
+    return json.loads(json.dumps(plain(line), sort_keys=True))
 
 
 def key(parameters: Parameters) -> str:
