@@ -55,10 +55,15 @@ def claims_page(experiments: Sequence[Experiment], results: Mapping[str, Results
     decided = sum(line.decided for line in lines)
     parts = [f"# What reproduces and what does not\n\n{ABOUT}\n\nOf {len(lines)} claims {decided} are decided."]
     for paper in dict.fromkeys(PAPERS.values()):
-        rows = [f"| {' | '.join(line.cells)} |" for line in lines if line.paper == paper]
+        rows = [f"| {' | '.join(map(_cell, line.cells))} |" for line in lines if line.paper == paper]
         if rows:
             parts.append("\n".join([f"## {paper}\n", HEADER, *rows]))
     return "\n\n".join(parts) + "\n"
+
+
+def _cell(text: str) -> str:
+    """Return a text as it stands in a cell: a bar would end it."""
+    return text.replace("|", "\\|")
 
 
 def _measured(experiments: Sequence[Experiment], results: Mapping[str, Results]) -> Iterator[Line]:

@@ -1,0 +1,187 @@
+"""The toy data of Raetsch, Onoda and Mueller 2001, AdaBoost on them, and what their figures have in common."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks.evidence.experiment import (
+    SHARED,
+    Claim,
+    Experiment,
+    Parameters,
+    Results,
+    counted,
+    printed,
+    rounded,
+)
+from boostopt.boosting.boosters import adaboost_reg
+from boostopt.boosting.run import Run
+from boostopt.errors import needed
+from boostopt.instances import banana
+from boostopt.oracles import RBFNetworks
+from boostopt.shapes import Array, Float, Int8
+
+FILE = "data/ida/banana.npz"
+PAPER = "Raetsch, Onoda and Mueller 2001"
+PATTERNS, TESTED = 300, 2000
+STEPS = 4
+"""Of conjugate gradients in a fit: what cross-validation of the single network chooses on the set."""
+
+CENTRES = 20
+"""Where the paper names none: what the same cross-validation chooses."""
+
+NEAR = 0.02
+"""Of the smallest margin: patterns within it make the step."""
+
+GRID = 71
+"""Points along an axis at which decisions are stored."""
+
+
+@dataclass(frozen=True, eq=False)
+class Toy:
+    """Patterns to learn from, those to test on, and others that only tell where the best line is."""
+
+    X: Float[Array, "N 2"]
+    y: Int8[Array, " N"]
+    X_test: Float[Array, "n 2"]
+    y_test: Int8[Array, " n"]
+    X_others: Float[Array, "m 2"]
+    y_others: Int8[Array, " m"]
+
+
+def toy(data: str, noise: float, seed: int) -> Toy:
+    """Draw 300 patterns: rows of the set banana, or two arcs of our own; the noise is the variance of the inputs'."""
+    X, y = _rows(noise, seed) if data == "banana" else _arcs(noise, seed)
+    first, last = PATTERNS, PATTERNS + TESTED
+    return Toy(X[:first], y[:first], X[first:last], y[first:last], X[last:], y[last:])
+
+
+def _rows(noise: float, seed: int) -> tuple[Float[Array, "n 2"], Int8[Array, " n"]]:
+    with np.load(SHARED / FILE) as file:
+        rng, X, y = np.random.default_rng(seed), file["X"], file["y"]
+    rows = rng.permutation(len(y))
+    return X[rows] + math.sqrt(3 * noise) * rng.uniform(-1, 1, X.shape), y[rows]
+
+
+def _arcs(noise: float, seed: int) -> tuple[Float[Array, "n 2"], Int8[Array, " n"]]:
+    drawn = banana(5300, random_state=seed, spread=0.25, input_noise=noise)
+    return needed(drawn.X, "features"), needed(drawn.y, "labels")
+
+
+def boosted(its: Toy, K: int, rounds: int, seed: int, C: float = 0.0, history: bool = False) -> Run:
+    """Boost RBF networks by AdaBoost_REG with p = 2; it is AdaBoost at C = 0, and tells influences even then."""
+    networks = RBFNetworks(its.X, its.y, K=K, iterations=STEPS, random_state=seed)
+    options: dict[str, Any] = {"max_rounds": rounds, "history": history, "test": (its.X_test, its.y_test)}
+    return adaboost_reg(networks, C=C, p=2, **options)
+
+
+def margins_of(run: Run) -> Float[Array, " N"]:
+    """Return the normalized margins of a run."""
+    return run.record.collected.margins.margins(run.w) / run.w.sum()
+
+
+def on_grid(decision: Any, X: Float[Array, "N 2"]) -> dict[str, Any]:
+    """Return where a grid over points begins and ends, and a function's values there, row by row."""
+    low, high = X.min(axis=0), X.max(axis=0)
+    low, high = low - 0.06 * (high - low), high + 0.06 * (high - low)
+    points = np.stack(np.meshgrid(*np.linspace(low, high, GRID).T), axis=-1).reshape(-1, 2)
+    return {"low": rounded(low), "high": rounded(high), "f": rounded(decision(points), 3)}
+
+
+class Stored:
+    """A decision function that was stored on a grid, linear in between."""
+
+    def __init__(self, grid: Mapping[str, Any]) -> None:
+        self.ticks = [np.linspace(a, b, GRID) for a, b in zip(grid["low"], grid["high"], strict=True)]
+        self.f = np.reshape(grid["f"], (GRID, GRID))
+
+    def decision_function(self, X: Float[Array, "n 2"]) -> Float[Array, " n"]:
+        from scipy.interpolate import RegularGridInterpolator
+
+        between: Any = RegularGridInterpolator
+        return between(tuple(self.ticks), self.f.T, bounds_error=False, fill_value=None)(X)
+
+    def line(self, axis: Any, style: str, color: str = "0.2", width: float = 1.0) -> None:
+        """Draw where it is 0."""
+        if self.f.min() < 0 < self.f.max():
+            axis.contour(*self.ticks, self.f, levels=[0], colors=color, linestyles=style, linewidths=width)
+
+
+def log_odds(its: Toy) -> Any:
+    """Return the logarithm of the ratio of both classes' densities, estimated by kernels from the other patterns."""
+    import scipy.stats
+
+    stats: Any = scipy.stats
+    share = np.mean(its.y_others > 0)
+    of = {label: stats.gaussian_kde(its.X_others[its.y_others == label].T, bw_method=0.15) for label in (1, -1)}
+
+    def ratio(X: Float[Array, "n 2"]) -> Float[Array, " n"]:
+        return of[1].logpdf(X.T) - of[-1].logpdf(X.T) + math.log(share / (1 - share))
+
+    return ratio
+
+
+def span(values: Sequence[float], form: str = ".3f") -> str:
+    """Return the range of numbers in words."""
+    low, high = format(min(values), form), format(max(values), form)
+    return low if low == high else f"{low} to {high}"
+
+
+def of_seeds(holds: Sequence[bool]) -> str:
+    """Return for how many of the seeds something holds."""
+    return f"{sum(holds)} of {len(holds)} seeds"
+
+
+def in_print(place: int | str, quantity: str) -> Any:
+    """Return what print says of a figure, or at a place, by the first words of the quantity."""
+    rows = printed("R_numbers")["rows"]
+    return next(
+        row["value"] for row in rows
+        if place in (row.get("figure"), row.get("place")) and row["quantity"].startswith(quantity)
+    )  # fmt: skip
+
+
+def first_of(found: list[tuple[Parameters, dict[str, Any]]]) -> dict[str, Any]:
+    """Return the result of the smallest seed."""
+    return min(found, key=lambda pair: pair[0]["seed"])[1]
+
+
+def counted_claim(
+    place: str, says: str, of: Callable[[Results], Iterable[bool]], *, always: bool = False, what: str = "seeds"
+) -> Claim:
+    """Return a claim that is counted over the seeds, or that must hold in all runs."""
+    return Claim(place, says, lambda results: counted(of(results), what, always))
+
+
+def each(holds: Callable[[dict[str, Any]], bool], **wanted: Any) -> Callable[[Results], list[bool]]:
+    """Return what asks every unit with some parameters."""
+    return lambda results: [holds(result) for _, result in results.where(**wanted)]
+
+
+def figure_of(
+    number: str,
+    title: str,
+    units: Any,
+    work: Any,
+    written: Any,
+    data: tuple[str, ...] = (),
+    claims: tuple[Claim, ...] = (),
+) -> Experiment:
+    """Return an experiment that is a figure of the paper, or some figures."""
+    figures = "figure" if number.isdigit() else "figures"
+    return Experiment(
+        name=f"R_{figures}_{number.replace(', ', '_').replace(' and ', '_')}",
+        title=f"{figures.capitalize()} {number}: {title}",
+        source=f"{PAPER}, {figures} {number}",
+        page="soft_margins",
+        units=units,
+        work=work,
+        written=written,
+        data=data,
+        claims=claims,
+    )
