@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.evidence import dissertation_claims as claims
 from benchmarks.evidence.dissertation_runs import (
     ALGORITHMS,
     CLASSES,
@@ -20,6 +21,7 @@ from benchmarks.evidence.dissertation_runs import (
     Split,
     fit,
     lpboost,
+    points_by_eta,
     present,
     seeds,
     span,
@@ -295,7 +297,7 @@ def _by_eta(results: Results, folder: Path, numbers: str, what: str, label: str,
         for column, name in enumerate(names):
             axes = grid[row, column]
             for algorithm in algorithms:
-                points = _points(results, name, hypotheses, algorithm)
+                points = points_by_eta(results, name, hypotheses, algorithm)
                 if points:
                     etas = [each[0]["eta"] for each in points]
                     values = [float(np.mean([point[what] for point in each])) for each in points]
@@ -310,12 +312,6 @@ def _by_eta(results: Results, folder: Path, numbers: str, what: str, label: str,
     return picture(folder, f"T_figures_{numbers}", figure, alt)
 
 
-def _points(results: Results, name: str, hypotheses: str, algorithm: str) -> list[list[dict[str, Any]]]:
-    """Return the points of an algorithm over eta, at each eta those of all splits."""
-    found = results.where(data=name, hypotheses=hypotheses, algorithm=algorithm)
-    return [list(at_one) for at_one in zip(*(result["points"] for _, result in found), strict=True)]
-
-
 def _theory_verdict(results: Results) -> str:
     """Return the error at the eta of theory beside the smallest of the grid."""
     rows = list[list[str]]()
@@ -323,10 +319,12 @@ def _theory_verdict(results: Results) -> str:
         for name in present(results, "data", NAMES):
             row = [f"{name}, {hypotheses}"]
             for algorithm in ("erlp", "bin"):
-                errors = [np.mean([p["test"] for p in at]) for at in _points(results, name, hypotheses, algorithm)]
+                errors = [
+                    np.mean([p["test"] for p in at]) for at in points_by_eta(results, name, hypotheses, algorithm)
+                ]
                 if errors:
                     k = int(np.argmin(errors[:-1]))
-                    eta = _points(results, name, hypotheses, algorithm)[k][0]["eta"]
+                    eta = points_by_eta(results, name, hypotheses, algorithm)[k][0]["eta"]
                     row += [f"{100 * errors[-1]:.2f}", f"{100 * errors[k]:.2f} at {eta:g}"]
                 else:
                     row += ["", ""]
@@ -468,6 +466,7 @@ EXPERIMENTS = (
         units=_unstable,
         work=_curves,
         written=_unstable_written,
+        claims=claims.INSTABILITY,
         data=DATA,
     ),
     Experiment(
@@ -478,6 +477,7 @@ EXPERIMENTS = (
         units=_over_eta,
         work=_at_etas,
         written=_eta_written,
+        claims=claims.ETA,
         data=DATA,
     ),
     Experiment(
@@ -488,6 +488,7 @@ EXPERIMENTS = (
         units=_fine,
         work=_to_the_end,
         written=_fine_written,
+        claims=claims.SMALL_EPSILON,
         data=DATA,
     ),
 )

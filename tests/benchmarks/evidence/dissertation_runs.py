@@ -195,3 +195,24 @@ def seeds(results: Results) -> str:
     """Return how many splits of which sets there are, in words."""
     each = {name: {p["seed"] for p, _ in results.where(data=name)} for name in present(results, "data", tuple(ROWS))}
     return ", ".join(f"{name} {len(found)}" for name, found in each.items())
+
+
+def points_by_eta(results: Results, name: str, hypotheses: str, algorithm: str) -> list[list[dict[str, Any]]]:
+    """Return the points of an algorithm over eta, at each eta those of all splits."""
+    found = results.where(data=name, hypotheses=hypotheses, algorithm=algorithm)
+    return [list(at_one) for at_one in zip(*(result["points"] for _, result in found), strict=True)]
+
+
+def curves(results: Results, name: str, hypotheses: str, algorithm: str, what: str) -> dict[float, list[float]]:
+    """Return values of the search over all splits by nu / N, at epsilon = 0.001."""
+    found = dict[float, list[float]]()
+    for _, result in results.where(data=name, hypotheses=hypotheses, algorithm=algorithm):
+        for point in result["points"]:
+            if point["epsilon"] == 0.001:
+                found.setdefault(point["share"], []).append(point[what])
+    return found
+
+
+def chosen(points: list[dict[str, Any]]) -> dict[str, Any]:
+    """Return the point of the smallest error on the validation part, the first of equal ones."""
+    return min(points, key=lambda point: point["valid"])

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.dissertation_printed import ERRORS, PARAMETERS, SECONDS, SETS
+from benchmarks.evidence import dissertation_claims as claims
 from benchmarks.evidence.dissertation_runs import (
     ALGORITHMS,
     CLASSES,
@@ -22,7 +23,9 @@ from benchmarks.evidence.dissertation_runs import (
     WORDS,
     Fit,
     Split,
+    chosen,
     count,
+    curves,
     fit,
     lpboost,
     percent,
@@ -165,11 +168,6 @@ def _trees(drawn: Split) -> list[dict[str, Any]]:
     return [{"trees": best + 1, "valid": wrong[0][best], "test": wrong[1][best], "seconds": round(seconds, 3)}]
 
 
-def _chosen(points: list[dict[str, Any]]) -> dict[str, Any]:
-    """Return the point of the smallest error on the validation part, the first of equal ones."""
-    return min(points, key=lambda point: point["valid"])
-
-
 def _printed_name(algorithm: str, hypotheses: str) -> str | None:
     """Return the row of print that an algorithm stands beside, None for none."""
     return algorithm if algorithm in ERRORS[hypotheses] else None
@@ -188,13 +186,13 @@ def _best_results(results: Results) -> str:
                 column = SETS.index(name.removesuffix(" scaled"))
                 of = "raw" if algorithm in CLASSLESS else hypotheses
                 found = results.where(data=name, hypotheses=of, algorithm=algorithm)
-                chosen = [_chosen(result["points"]) for _, result in found]
+                best = [chosen(result["points"]) for _, result in found]
                 in_print = _printed_name(algorithm, hypotheses)
                 row.append(f"{ERRORS[hypotheses][in_print][column]:.2f}" if in_print else "")
-                row.append(percent([point["test"] for point in chosen]) if chosen else "")
+                row.append(percent([point["test"] for point in best]) if best else "")
                 if algorithm in ALGORITHMS:
                     chosen_row.append(PARAMETERS[hypotheses][algorithm][column])
-                    chosen_row.append(_parameters(chosen) if chosen else "")
+                    chosen_row.append(_parameters(best) if best else "")
             errors.append(row)
             if algorithm in ALGORITHMS:
                 parameters.append(chosen_row)
@@ -204,12 +202,12 @@ def _best_results(results: Results) -> str:
     return "\n\n".join(parts)
 
 
-def _parameters(chosen: list[dict[str, Any]]) -> str:
+def _parameters(best: list[dict[str, Any]]) -> str:
     """Return the parameters that were chosen: those of the first split, and the ranges where there are several."""
-    first, shares = chosen[0], [point["share"] for point in chosen]
+    first, shares = best[0], [point["share"] for point in best]
     star = " *" if first["epsilon"] == 0.01 else ""
     words = f"{first['share']:g}, {first['eta']:,}{star}"
-    return words if len(chosen) == 1 else f"{words} (nu/N {span(shares, 'g')})"
+    return words if len(best) == 1 else f"{words} (nu/N {span(shares, 'g')})"
 
 
 def _gap_words(results: Results) -> str:
@@ -239,10 +237,10 @@ def _over_nu(results: Results, folder: Path) -> str:
             for column, name in enumerate(names):
                 axes = grid[row, column]
                 for algorithm in ("erlp", "bin"):
-                    curves = _curves(results, name, hypotheses, algorithm, what)
-                    if curves:
-                        shares = sorted(curves)
-                        axes.plot(shares, [np.mean(curves[s]) for s in shares], marker=".", label=WORDS[algorithm])
+                    found = curves(results, name, hypotheses, algorithm, what)
+                    if found:
+                        shares = sorted(found)
+                        axes.plot(shares, [np.mean(found[s]) for s in shares], marker=".", label=WORDS[algorithm])
                 axes.set(title=f"{name}, {hypotheses}", xlabel="nu/N", ylabel=label)
                 if what == "seconds":
                     axes.set_yscale("log")
@@ -257,20 +255,10 @@ def _over_nu(results: Results, folder: Path) -> str:
     return "\n\n".join([*shown, table(header, verdicts)])
 
 
-def _curves(results: Results, name: str, hypotheses: str, algorithm: str, what: str) -> dict[float, list[float]]:
-    """Return values over all splits by nu / N, at epsilon = 0.001."""
-    curves = dict[float, list[float]]()
-    for _, result in results.where(data=name, hypotheses=hypotheses, algorithm=algorithm):
-        for point in result["points"]:
-            if point["epsilon"] == 0.001:
-                curves.setdefault(point["share"], []).append(point[what])
-    return curves
-
-
 def _binary_verdict(results: Results, name: str, hypotheses: str) -> list[str]:
     """Return how Binary ERLPBoost compares with ERLPBoost over all nu: seconds, wins, errors."""
     of = {
-        (algorithm, what): _curves(results, name, hypotheses, algorithm, what)
+        (algorithm, what): curves(results, name, hypotheses, algorithm, what)
         for algorithm in ("erlp", "bin")
         for what in ("seconds", "test")
     }
@@ -296,7 +284,7 @@ def _verdict(results: Results) -> str:
                 found = results.where(data=name, hypotheses=hypotheses, algorithm=algorithm)
                 if not found:
                     continue
-                ours = [100 * _chosen(result["points"])["test"] for _, result in found]
+                ours = [100 * chosen(result["points"])["test"] for _, result in found]
                 its = ERRORS[hypotheses][algorithm][SETS.index(name)]
                 compared += 1
                 within += min(ours) - 0.005 <= its <= max(ours) + 0.005
@@ -459,6 +447,7 @@ EXPERIMENTS = (
         units=_selected,
         work=_search,
         written=_selection_written,
+        claims=claims.SELECTION,
         data=DATA,
     ),
     Experiment(
