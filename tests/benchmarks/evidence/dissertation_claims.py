@@ -421,7 +421,7 @@ SELECTION = (
     *(
         _claim(
             f"table 5.{4 + k}",
-            f"Test errors of totally corrective algorithms over {kind}: the printed ones are among those of our splits.",
+            f"Test errors of totally corrective algorithms over {kind}: printed ones are among those of our splits.",
             _within(kind),
             "cells",
         )
