@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from benchmarks.evidence.all import EXPERIMENTS
 from benchmarks.evidence.claims import PAPERS, claims_page
-from benchmarks.evidence.experiment import Experiment, Parameters, Results, printed, rounded
+from benchmarks.evidence.experiment import Decision, Experiment, Parameters, Results, counted, printed, rounded
 from benchmarks.evidence.pages import PAGES, of_kept
 from benchmarks.evidence.proved import PROVED, Proved
 from benchmarks.evidence.running import Work
@@ -23,6 +23,7 @@ from benchmarks.evidence.store import Journal, keep, load
 
 from boostopt.errors import DataError
 
+KEPT = Path(__file__).parents[1] / "docs" / "evidence"
 SEEDS = 6
 
 
@@ -100,7 +101,11 @@ def test_a_killed_run_loses_only_what_is_under_way(whole: Work, tmp_path: Path) 
 
 @pytest.mark.thorough
 def test_again_makes_units_anew(whole: Work, tmp_path: Path) -> None:
-    keep(tmp_path / "kept", "squares", Results([{"parameters": {"seed": 0}, "result": {"value": -1}, "cpu": 0.0}]))
+    keep(
+        tmp_path / "kept",
+        "squares",
+        Results([{"parameters": {"seed": 0}, "result": {"value": -1}, "cpu": 0.0, "data": SQUARES.digest}]),
+    )
     assert work(tmp_path).results["squares"][{"seed": 0}] == {"value": -1}
     again = work(tmp_path, again=True)
     assert again.run(processes=1, budget=100.0) == 0
@@ -189,3 +194,30 @@ def test_the_command_refuses_unknown_names() -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert "got figure_0. There are D_" in done.stderr
+
+
+def test_units_made_from_other_data_are_made_anew(
+    whole: Work, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept, units_kept = tmp_path / "kept", whole.results["squares"].lines
+    keep(kept, "squares", Results([{**units_kept[0], "data": "other"}, *units_kept[1:]]))
+    assert len(work(tmp_path).results["squares"]) == len(units_kept) - 1
+    assert "squares: 1 units were made from other data." in capsys.readouterr().err
+    missing = replace(SQUARES, data=("data/of/nobody",))
+    assert len(Work.of([missing], kept, tmp_path, quick=False, again=False).results["squares"]) == len(units_kept)
+
+
+def test_claims_are_decided_by_more_than_half_of_the_draws_or_by_all() -> None:
+    assert counted([]) is None
+    assert counted([True, True, False]) == Decision(True, "2 of 3 seeds")
+    assert counted([True, False], "cases") == Decision(False, "1 of 2 cases")
+    assert counted([True, True, False], always=True) == Decision(False, "2 of 3 seeds")
+
+
+def test_every_claim_is_decided_or_open_from_whatever_is_stored() -> None:
+    for experiment in EXPERIMENTS:
+        stored = load(KEPT, experiment.name)
+        for claim in experiment.claims:
+            assert claim.decide(Results()) is None or not len(stored)
+            decision = claim.decide(stored)
+            assert decision is None or decision.ours

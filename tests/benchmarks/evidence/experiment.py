@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +80,14 @@ class Decision:
     holds: bool
     ours: str
     printed: str = ""
+
+
+@cache
+def _digest(names: tuple[str, ...]) -> str:
+    digest = hashlib.sha256()
+    for name in names:
+        digest.update((SHARED / name).read_bytes())
+    return digest.hexdigest()[:12]
 
 
 def counted(holds: Iterable[bool], of: str = "seeds", always: bool = False) -> Decision | None:
@@ -163,10 +172,7 @@ class Experiment:
     @property
     def digest(self) -> str:
         """A digest of the files that it reads."""
-        digest = hashlib.sha256()
-        for name in self.data:
-            digest.update((SHARED / name).read_bytes())
-        return digest.hexdigest()[:12]
+        return _digest(self.data)
 
 
 def _as_kept(line: Mapping[str, Any]) -> dict[str, Any]:

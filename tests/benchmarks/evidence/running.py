@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import dataclass
 from multiprocessing import get_context
@@ -44,12 +44,16 @@ class Work:
 
     @classmethod
     def of(cls, experiments: Sequence[Experiment], kept: Path, journals: Path, quick: bool, again: bool) -> Work:
-        """Open what is finished; with `again` what is kept is made anew."""
+        """Open what is finished; with `again` what is kept is made anew, and so is what was made from other data."""
         results = dict[str, Results]()
         for experiment in experiments:
-            results[experiment.name] = Results() if again else load(kept, experiment.name)
-            for line in Journal(journals, experiment.name).lines():
-                results[experiment.name].add(line)
+            lines = [] if again else load(kept, experiment.name).lines
+            lines += Journal(journals, experiment.name).lines()
+            # Where the data are not there nothing can be made anew.
+            same = [line for line in lines if experiment.missing or line["data"] == experiment.digest]
+            if len(same) < len(lines):
+                print(f"{experiment.name}: {len(lines) - len(same)} units were made from other data.", file=sys.stderr)
+            results[experiment.name] = Results(same)
         return cls(experiments, kept, journals, quick, results)
 
     def open(self) -> Iterator[tuple[Experiment, Parameters]]:
@@ -75,7 +79,8 @@ class Work:
                 busy = {(experiment.name, key(parameters)) for experiment, parameters in under_way.values()}
                 waiting = ((e, p) for e, p in self.open() if (e.name, key(p)) not in busy)
                 while len(under_way) < processes and time.monotonic() < end and (job := next(waiting, None)):
-                    under_way[pool.submit(done, *job)] = job
+                    experiment, parameters = job
+                    under_way[pool.submit(done, experiment.work, parameters, experiment.digest)] = job
                 if not under_way:
                     break
                 for future in wait(under_way, return_when=FIRST_COMPLETED).done:
@@ -95,16 +100,16 @@ class Work:
                 Journal(self.journals, experiment.name).end()
 
 
-def done(experiment: Experiment, parameters: Parameters) -> dict[str, Any]:
-    """Do a unit and return its line."""
+def done(work: Callable[..., Mapping[str, Any]], parameters: Parameters, digest: str) -> dict[str, Any]:
+    """Do a unit of an experiment and return its line, which has the digest of the data."""
     began, busy = time.perf_counter(), time.process_time()
-    result = plain(experiment.work(**parameters))
+    result = plain(work(**parameters))
     return {
         "parameters": plain(parameters),
         "result": result,
         "seconds": round(time.perf_counter() - began, 3),
         "cpu": round(time.process_time() - busy, 3),
         "version": boostopt_version(),
-        "data": experiment.digest,
+        "data": digest,
         "processor": machine()["cpu"],
     }
