@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from benchmarks.evidence import dissertation_runs
 from benchmarks.evidence.all import EXPERIMENTS
 from benchmarks.evidence.claims import PAPERS, claims_page
 from benchmarks.evidence.experiment import Decision, Experiment, Parameters, Results, counted, printed, rounded
@@ -221,3 +222,28 @@ def test_every_claim_is_decided_or_open_from_whatever_is_stored() -> None:
             assert claim.decide(Results()) is None or not len(stored)
             decision = claim.decide(stored)
             assert decision is None or decision.ours
+
+
+def test_sets_of_the_users_are_read_from_their_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "news20.1").write_text("1 1:1 3:2\n-1 2:1\n" * 3)
+    (tmp_path / "news20.2").write_text("1 4:1\n-1 5:-3\n" * 2)
+    assert dissertation_runs.at_hand(("german",)) == ["german"]
+    monkeypatch.setenv(dissertation_runs.FOLDER, str(tmp_path))
+    assert dissertation_runs.at_hand(("german",)) == ["german", "news20"]
+    dissertation_runs.examples.cache_clear()
+    with pytest.raises(DataError, match=r"expected 19,996 examples of news20, as in table 5.2; got 10: .*news20.1"):
+        dissertation_runs.split("news20", 0)
+    monkeypatch.setitem(dissertation_runs.ROWS, "news20", (6, 2, 2))
+    drawn = dissertation_runs.split("news20", 0)
+    assert [X.shape for X, _ in (drawn.train, drawn.valid, drawn.test)] == [(6, 5), (2, 5), (2, 5)]
+    y = [label for part in (drawn.train, drawn.valid, drawn.test) for label in part[1]]
+    assert sorted(y) == [-1.0] * 5 + [1.0] * 5
+    found = dissertation_runs.lpboost(drawn.oracle("raw"), 0.0, 0.01)
+    assert found.held
+    dissertation_runs.examples.cache_clear()
+
+
+def test_sets_without_units_are_named() -> None:
+    units = [{"parameters": {"data": "news20"}, "result": {}, "cpu": 0.0}]
+    words = "No files of astro-ph, real-sim were given: their panels and columns are left out."
+    assert dissertation_runs.left_out(Results(units)) == words

@@ -16,6 +16,7 @@ ROOT = Path(__file__).resolve().parents[3]
 sys.path[0] = str(ROOT / "tests")
 
 from benchmarks.evidence.all import EXPERIMENTS
+from benchmarks.evidence.dissertation_runs import FOLDER
 from benchmarks.evidence.pages import write_evidence
 from benchmarks.evidence.running import Work
 from boostopt.errors import BoostoptError
@@ -30,6 +31,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--again", action="store_true", help="make anew what is kept")
     parser.add_argument("--processes", type=int, default=2, help="units at the same time (default: 2)")
     parser.add_argument("--budget", type=float, default=43_200.0, help="seconds after which no unit begins (43200)")
+    parser.add_argument("--sets", type=Path, help="a folder with news20*, real-sim* and astro-ph* in svmlight format")
     parser.add_argument("--pages", type=Path, help="a folder that the pages are written into")
     return parser.parse_args()
 
@@ -37,6 +39,8 @@ def options() -> argparse.Namespace:
 def main() -> int:
     """Do what is open, keep it, write the pages; 1 if the budget did not suffice."""
     given = options()
+    if given.sets is not None:
+        os.environ[FOLDER] = str(given.sets.resolve())  # processes that do units have it from here
     wanted = None if given.only is None else given.only.split(",")
     unknown = set(wanted or ()) - {experiment.name for experiment in EXPERIMENTS}
     if unknown:

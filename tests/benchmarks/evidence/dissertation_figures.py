@@ -14,12 +14,15 @@ from benchmarks.evidence.dissertation_runs import (
     CLASSES,
     CORRECTIVE,
     DATA,
-    MISSING,
+    LARGE,
+    OWN,
     PRINTED_ROUNDS,
     WORDS,
     Fit,
     Split,
+    at_hand,
     fit,
+    left_out,
     lpboost,
     points_by_eta,
     present,
@@ -35,7 +38,11 @@ from boostopt.boosting.classifier import decided
 from boostopt.oracles.features import evaluate
 from boostopt.shapes import Array, Float
 
-NAMES = ("a9a", "german", "diabetes")
+NAMES = (*OWN, "a9a", "german", "diabetes")
+"""The order of the panels."""
+
+FIRST = ("diabetes", "german", "a9a")
+"""The order in which sets are run: the smallest first."""
 POINTS = 150
 """Of a stored curve."""
 
@@ -54,10 +61,10 @@ A9A_ROUNDS = 100
 
 
 def _unstable(quick: bool, done: Results) -> Iterator[Parameters]:
-    for name in ("german",) if quick else NAMES[::-1]:
-        for seed in range(1 if quick or name == "a9a" else 10):
+    for name in ("german",) if quick else at_hand(FIRST):
+        for seed in range(1 if quick or name in LARGE else 10):
             for hypotheses in CLASSES:
-                rounds = 30 if quick else A9A_ROUNDS if name == "a9a" else PRINTED_ROUNDS[False]
+                rounds = 30 if quick else A9A_ROUNDS if name in LARGE else PRINTED_ROUNDS[False]
                 yield {"data": name, "seed": seed, "hypotheses": hypotheses, "rounds": rounds}
 
 
@@ -136,7 +143,7 @@ def _unstable_written(results: Results, folder: Path) -> str:
         f"Test error after each round, nu = 1 but in figures 5.4 to 5.6, over splits (their number: "
         f"{seeds(results)}). LPBoost stops by algorithm 2.1 with epsilon = 0.05 over stumps and 0.01 else, "
         f"ERLPBoost by the practical rule with epsilon = 0.001, on a9a after at most {A9A_ROUNDS} rounds. "
-        f"Curves are of the first split. {MISSING}\n\n"
+        f"Curves are of the first split. {left_out(results)}\n\n"
         f"Print does not say what f(x) = 0 counts as, and LPBoost is 0 on much of a set: the first picture "
         f"shows it as an error, as +1, and as the class of more training examples. The table has the largest "
         f"change of the error from a round to the next, over the splits. Print calls LPBoost unstable but on "
@@ -214,7 +221,7 @@ def _capping(results: Results) -> str:
 def _overfitting(results: Results) -> str:
     """Say whether ERLPBoost over stumps falls and then rises, as figures 5.7(e) and (f)."""
     parts = list[str]()
-    for name in present(results, "data", NAMES[1:]):
+    for name in present(results, "data", ("german", "diabetes")):
         for eta in ETAS:
             found = [result[f"ERLPBoost {eta:g}"] for _, result in results.where(data=name, hypotheses="stumps")]
             if found:
@@ -237,11 +244,11 @@ LIMITS: Mapping[bool, int] = {False: 400, True: 5000}
 
 
 def _over_eta(quick: bool, done: Results) -> Iterator[Parameters]:
-    for name in ("diabetes",) if quick else NAMES[::-1]:
-        for seed in range(1 if quick or name == "a9a" else 3):
+    for name in ("diabetes",) if quick else at_hand(FIRST):
+        for seed in range(1 if quick or name in LARGE else 3):
             for hypotheses in ("raw", "SVM") if quick else CLASSES:
                 for algorithm in ALGORITHMS:
-                    limits = A9A_LIMITS if name == "a9a" else LIMITS
+                    limits = A9A_LIMITS if name in LARGE else LIMITS
                     if not (seed and algorithm in CORRECTIVE):
                         yield {
                             "data": name,
@@ -277,7 +284,7 @@ def _eta_written(results: Results, folder: Path) -> str:
         f"below the eta of theory it says nothing about the soft margin. They have at most {LIMITS[False]} "
         f"rounds, the corrective ones {LIMITS[True]:,} (print: 1,000 and 20,000), on a9a {A9A_LIMITS[False]} "
         f"and {A9A_LIMITS[True]}; a cross marks runs that no rule ended. The corrective ones are run on the "
-        f"first split. {MISSING}\n\n"
+        f"first split. {left_out(results)}\n\n"
         f"### Figures 5.10 to 5.12: how much regularization suffices\n\n"
         f"{shown[0]}\n\n"
         f"{_theory_verdict(results)}\n\n"

@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import lzma
 import math
+import os
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,7 @@ from benchmarks.dissertation_printed import ROWS
 from benchmarks.evidence.experiment import SHARED, Results
 from boostopt import boost
 from boostopt.boosting import Run
+from boostopt.errors import DataError
 from boostopt.oracles import DecisionStumps, KernelColumns, Oracle, RawFeatures
 
 FILES: Mapping[str, tuple[str, ...]] = {
@@ -64,7 +68,31 @@ PRINTED_ROUNDS: Mapping[bool, int] = {False: 1000, True: 20_000}
 ENDS = ("practical", "optimum", "direct", "certified")
 """How a run ends by a rule."""
 
-MISSING = "The files of news20, real-sim and astro-ph are not at hand: their panels and columns are left out."
+OWN = ("astro-ph", "news20", "real-sim")
+"""Sets that are read from files of the user's."""
+
+LARGE = (*OWN, "a9a")
+"""Sets with a draw and fewer rounds, whose features stay sparse."""
+
+FOLDER = "BOOSTOPT_EVIDENCE_SETS"
+"""The variable of the folder with the user's files; the command's `--sets` sets it."""
+
+
+def files_of(name: str) -> list[Path]:
+    """Return the user's files of a set: those that begin with its name, in order; none without a folder."""
+    folder = os.environ.get(FOLDER)
+    return sorted(Path(folder).glob(f"{name}*")) if folder and name in OWN else []
+
+
+def at_hand(names: Sequence[str]) -> list[str]:
+    """Return the names of sets with those of which the user has files."""
+    return [*names, *(name for name in OWN if files_of(name))]
+
+
+def left_out(results: Results) -> str:
+    """Say which sets of print have no units."""
+    names = [name for name in OWN if not results.where(data=name)]
+    return f"No files of {', '.join(names)} were given: their panels and columns are left out." if names else ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,29 +117,32 @@ class Split:
 def examples(name: str) -> tuple[Any, Any]:
     """Return features and labels of all files of a set; those of a9a stay sparse."""
     import scipy.sparse
-    from sklearn.datasets import load_svmlight_file
+    from sklearn.datasets import load_svmlight_files
 
-    parts = list[Any]()
-    files = FILES[name.removesuffix(" scaled")]
-    for file in files:
-        with lzma.open(SHARED / file) as opened:
-            parts.append(load_svmlight_file(opened, n_features=123 if name == "a9a" else None))
-    features: Any = scipy.sparse.vstack([part[0] for part in parts], format="csr")
-    if name != "a9a":
+    with ExitStack() as opened:
+        files = FILES.get(name.removesuffix(" scaled"), ())
+        parts = [opened.enter_context(lzma.open(SHARED / file)) for file in files] or list(map(str, files_of(name)))
+        loaded = load_svmlight_files(parts)
+    features: Any = scipy.sparse.vstack(loaded[::2], format="csr")
+    if name not in LARGE:
         features = features.toarray()
     if name.endswith(" scaled"):
         low, high = features.min(axis=0), features.max(axis=0)
         features = 2.0 * (features - low) / (high - low) - 1.0
-    return features, np.concatenate([part[1] for part in parts])
+    return features, np.concatenate(loaded[1::2])
 
 
 def split(name: str, seed: int) -> Split:
     """Draw a set."""
     X, y = examples(name)
     train, valid, test = ROWS[name.removesuffix(" scaled")]
+    if len(y) != train + valid + test:
+        files = ", ".join(map(str, files_of(name)))
+        raise DataError(
+            f"expected {train + valid + test:,} examples of {name}, as in table 5.2; got {len(y):,}: {files}."
+        )
     rows = np.random.default_rng(seed).permutation(len(y))
     cut = rows[:train], rows[train : train + valid], rows[train + valid :]
-    assert len(cut[2]) == test
     return Split(*((X[part], y[part]) for part in cut))
 
 

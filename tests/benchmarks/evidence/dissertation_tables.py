@@ -17,16 +17,19 @@ from benchmarks.evidence.dissertation_runs import (
     CLASSES,
     CORRECTIVE,
     DATA,
-    MISSING,
+    LARGE,
+    OWN,
     PRINTED_ROUNDS,
     SHARES,
     WORDS,
     Fit,
     Split,
+    at_hand,
     chosen,
     count,
     curves,
     fit,
+    left_out,
     lpboost,
     percent,
     present,
@@ -54,7 +57,9 @@ COSTS = (0.01, 0.1, 1.0, 10.0, 100.0)
 """C of the linear SVM; print does not say which it tried."""
 
 TREES = 100
-NAMES = ("a9a", "german", "german scaled", "diabetes", "diabetes scaled")
+RUN = ("a9a", "german", "german scaled", "diabetes", "diabetes scaled")
+NAMES = (*OWN, *RUN)
+"""The order of the columns."""
 OTHERS = {"lp": "LPBoost", "ada": "AdaBoost", "SVM": "linear SVM", "gb": "gradient boosting"}
 """What stands beside the algorithms of print."""
 
@@ -66,8 +71,8 @@ ADABOOST_ROUNDS = 2000
 
 
 def _selected(quick: bool, done: Results) -> Iterator[Parameters]:
-    for name in NAMES[3:4] if quick else NAMES:
-        for seed in range(1 if quick or name == "a9a" else 10):
+    for name in RUN[3:4] if quick else at_hand(RUN):
+        for seed in range(1 if quick or name in LARGE else 10):
             for hypotheses in ("raw",) if quick else CLASSES:
                 if name.endswith("scaled") and hypotheses == "stumps":
                     continue  # stumps do not depend on the scale
@@ -95,7 +100,7 @@ def _search(data: str, seed: int, hypotheses: str, algorithm: str, shares: list[
     oracle, points = drawn.oracle(hypotheses), list[dict[str, Any]]()
     if algorithm == "ada":
         began = time.process_time()
-        run = boost("adaboost", oracle, rules=(), max_rounds=A9A_ROUNDS if data == "a9a" else ADABOOST_ROUNDS)
+        run = boost("adaboost", oracle, rules=(), max_rounds=A9A_ROUNDS if data in LARGE else ADABOOST_ROUNDS)
         return {"points": [_point(Fit(run, time.process_time() - began), drawn)]}
     for share in shares:
         if algorithm == "lp":
@@ -103,7 +108,7 @@ def _search(data: str, seed: int, hypotheses: str, algorithm: str, shares: list[
             continue
         for epsilon in EPSILONS:
             eta = theory(algorithm, share, drawn.N, epsilon)
-            found = _tried(algorithm, oracle, share, eta, epsilon, data == "a9a")
+            found = _tried(algorithm, oracle, share, eta, epsilon, data in LARGE)
             points.append({"share": share, "epsilon": epsilon, "eta": round(eta), **_point(found, drawn)})
     return {"points": points}
 
@@ -228,7 +233,7 @@ def _over_nu(results: Results, folder: Path) -> str:
     """Return figures 5.13 to 5.18: seconds and errors over nu of the two totally corrective algorithms."""
     import matplotlib.pyplot as plt
 
-    names = present(results, "data", ("a9a", "german", "diabetes"))
+    names = present(results, "data", SETS)
     kinds = present(results, "hypotheses", tuple(CLASSES))
     verdicts, shown = list[list[str]](), list[str]()
     for what, first, label in (("seconds", 13, "seconds"), ("test", 16, "test error")):
@@ -280,7 +285,7 @@ def _verdict(results: Results) -> str:
     within = near = compared = 0
     for hypotheses in CLASSES:
         for algorithm in ALGORITHMS:
-            for name in ("a9a", "german", "diabetes"):
+            for name in SETS:
                 found = results.where(data=name, hypotheses=hypotheses, algorithm=algorithm)
                 if not found:
                     continue
@@ -302,7 +307,7 @@ def _selection_written(results: Results, folder: Path) -> str:
         f"part shown, the mean and the range over splits (their number: {seeds(results)}). In tables 5.10 to 5.12 "
         f"all printed eta are those of theory: so the search is over epsilon, not over the grid of table 5.3. "
         f"nu/N = 0 is "
-        f"nu = 1, a star epsilon = 0.01. {MISSING}\n\n"
+        f"nu = 1, a star epsilon = 0.01. {left_out(results)}\n\n"
         f"Runs stop by the practical rule of print, or after {ROUNDS[False]} rounds, the corrective ones after "
         f"{ROUNDS[True]:,} (print: 1,000 and 20,000). On a9a the totally corrective algorithms move by Newton "
         f"steps, {COLUMNS} hypotheses a round, until the soft margin is certified within epsilon of the best of "
@@ -331,10 +336,10 @@ TOTAL_ON_A9A = 150
 
 
 def _timed(quick: bool, done: Results) -> Iterator[Parameters]:
-    for name in ("diabetes",) if quick else ("german", "diabetes", "a9a"):
+    for name in ("diabetes",) if quick else at_hand(("german", "diabetes", "a9a")):
         for hypotheses in CLASSES:
             for algorithm in (*ALGORITHMS, "ada") if hypotheses != "SVM" else ALGORITHMS:
-                totals = {True: CORRECTIVE_ON_A9A, False: TOTAL_ON_A9A} if name == "a9a" else PRINTED_ROUNDS
+                totals = {True: CORRECTIVE_ON_A9A, False: TOTAL_ON_A9A} if name in LARGE else PRINTED_ROUNDS
                 most = totals[algorithm in (*CORRECTIVE, "ada")]
                 if not quick or hypotheses != "stumps":
                     yield {
@@ -358,7 +363,7 @@ def _printed_run(data: str, hypotheses: str, algorithm: str, rounds: int) -> Map
     result: dict[str, Any] = {"test": found.errors(drawn)[1], "epsilon": epsilon, "eta": round(eta), **found.facts}
     if algorithm not in CORRECTIVE:
         began = time.process_time()
-        options: dict[str, Any] = {"update": "newton", "columns_per_round": COLUMNS} if data == "a9a" else {}
+        options: dict[str, Any] = {"update": "newton", "columns_per_round": COLUMNS} if data in LARGE else {}
         run = boost(
             ALGORITHMS[algorithm], oracle, nu=count(share, oracle.N), epsilon=epsilon, max_rounds=1000, **options
         )
@@ -413,7 +418,8 @@ def _seconds_written(results: Results, folder: Path) -> str:
         f"corrective ones and AdaBoost), on a9a {TOTAL_ON_A9A} and {CORRECTIVE_ON_A9A:,}. *By itself* is what "
         f"`boost` does when it is not told how, on a9a Newton steps with {COLUMNS} hypotheses a round; it ends with "
         f"a certificate of the soft margin. The gap is "
-        f"that of the soft margin over the class. {MISSING}\n\n{_seconds_verdict(results)}\n\n" + "\n\n".join(parts)
+        f"that of the soft margin over the class. {left_out(results)}\n\n{_seconds_verdict(results)}\n\n"
+        + "\n\n".join(parts)
     )
 
 
