@@ -27,12 +27,11 @@ from benchmarks.evidence.dissertation_runs import (
     points_by_eta,
     present,
     seeds,
-    span,
     split,
     theory,
 )
 from benchmarks.evidence.experiment import Experiment, Parameters, Results, rounded
-from benchmarks.evidence.pages import picture, table
+from benchmarks.evidence.pages import picture, span, table
 from boostopt.boosting import Run
 from boostopt.boosting.classifier import decided
 from boostopt.oracles.features import evaluate

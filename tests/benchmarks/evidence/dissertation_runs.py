@@ -210,12 +210,6 @@ def percent(values: list[float]) -> str:
     return mean if len(values) == 1 else f"{mean} ({100 * min(values):.1f} to {100 * max(values):.1f})"
 
 
-def span(values: list[float], how: str) -> str:
-    """Return the range of some numbers, one number where they are the same in print."""
-    low, high = format(min(values), how), format(max(values), how)
-    return low if low == high else f"{low} to {high}"
-
-
 def present(results: Results, name: str, order: tuple[str, ...]) -> list[str]:
     """Return which values of a parameter there are, in an order."""
     there = {parameters[name] for parameters, _ in results}

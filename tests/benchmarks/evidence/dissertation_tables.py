@@ -34,12 +34,11 @@ from benchmarks.evidence.dissertation_runs import (
     percent,
     present,
     seeds,
-    span,
     split,
     theory,
 )
 from benchmarks.evidence.experiment import Experiment, Parameters, Results
-from benchmarks.evidence.pages import picture, table
+from benchmarks.evidence.pages import picture, span, table
 from boostopt import boost
 
 EPSILONS = (0.01, 0.001, 1e-5)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from scipy.special import logsumexp
 
 from benchmarks.evidence.dynamics import COLORS, best_margin, drawn_at
 from benchmarks.evidence.experiment import Claim, Decision, Experiment, Parameters, Results, counted, rounded
-from benchmarks.evidence.pages import picture, table
+from benchmarks.evidence.pages import picture, span, table
 from boostopt import boost
 from boostopt.boosting.run import Run
 from boostopt.errors import needed
@@ -100,9 +100,9 @@ def _figure_3a_written(results: Results, folder: Path) -> str:
         runs = [found for _, found in results.where(algorithm=name)]
         cells = [words]
         for k in ticks[1:]:
-            cells.append(_range([f["ticks"][str(k)] / f["best"][1] for f in runs if str(k) in f["ticks"]], "{:.3f}"))
-        cells.append(_range([f["near"] for f in runs if f["near"] is not None], "{}"))
-        cells.append(_range([f["falls"] for f in runs if f["falls"] is not None], "{}"))
+            cells.append(span([f["ticks"][str(k)] / f["best"][1] for f in runs if str(k) in f["ticks"]], ".3f"))
+        cells.append(span([f["near"] for f in runs if f["near"] is not None], ""))
+        cells.append(span([f["falls"] for f in runs if f["falls"] is not None], ""))
         rows.append(cells)
     said_and_seen = [[what, f"{sum(map(holds, whole.values()))} of {len(whole)}"] for what, holds in STATEMENTS.items()]
     return (
@@ -179,14 +179,6 @@ STATEMENTS = {
     ),
 }
 """What print says of figure 3(a), and of the smooth margin, as conditions on the runs on a matrix."""
-
-
-def _range(values: Sequence[float], form: str) -> str:
-    """Return the smallest and largest of some values, nothing for none."""
-    if not values:
-        return ""
-    low, high = form.format(min(values)), form.format(max(values))
-    return low if low == high else f"{low} to {high}"
 
 
 ALGORITHMS = {

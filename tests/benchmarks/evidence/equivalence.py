@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,7 +20,7 @@ from benchmarks.evidence.experiment import (
     printed,
     rounded,
 )
-from benchmarks.evidence.pages import picture, table
+from benchmarks.evidence.pages import picture, span, table
 from boostopt import boost, get_formulation
 from boostopt.errors import needed
 from boostopt.instances import hypercube
@@ -144,9 +144,9 @@ def _rates_written(results: Results, folder: Path) -> str:
                         name,
                         f"{epsilon:g}",
                         f"{found[0]['bound']:,.0f}",
-                        _range([r["rounds"] for r in found]),
-                        _range([r["reached"] for r in found if r["reached"]]),
-                        _range([r["hypotheses"] for r in found]),
+                        span([r["rounds"] for r in found], ","),
+                        span([r["reached"] for r in found if r["reached"]], ","),
+                        span([r["hypotheses"] for r in found], ","),
                         f"{max(r['nearest'] for r in found):.3f}",
                         f"{min(r['gains'][1] for r in found):.1f}",
                     ]
@@ -209,14 +209,6 @@ def _against_epsilon(results: Results, folder: Path) -> str:
     return picture(folder, "S_theorem_9_rounds", figure, "Rounds until the certificate is narrow enough, and the bound")
 
 
-def _range(values: Sequence[float]) -> str:
-    """Return the smallest and largest of some whole numbers, nothing for none."""
-    if not values:
-        return ""
-    low, high = f"{min(values):,}", f"{max(values):,}"
-    return low if low == high else f"{low} to {high}"
-
-
 # Half of the margin: section 5
 
 
@@ -256,9 +248,9 @@ def _halves_written(results: Results, folder: Path) -> str:
         found = [result for _, result in results.where(relevant=relevant)]
         best, bounds = [r["best"][0] for r in found], [r["bounds"] for r in found]
         row = [f"{relevant}", f"{min(best):.3f} to {max(best):.3f}"]
-        row += [_range([r["rounds"][name] for r in found if r["rounds"][name]]) for name in ALGORITHMS]
-        row += [_range([r["certified"] for r in found])]
-        row += [_range([math.floor(b[name]) for b in bounds]) for name in ("figure 1", "adaboost_star")]
+        row += [span([r["rounds"][name] for r in found if r["rounds"][name]], ",") for name in ALGORITHMS]
+        row += [span([r["certified"] for r in found], ",")]
+        row += [span([math.floor(b[name]) for b in bounds], ",") for name in ("figure 1", "adaboost_star")]
         rows.append(row)
     within = sum(_within(result) for _, result in results)
     header = ["relevant", "best margin", *ALGORITHMS.values(), "figure 1, certified", "its bound", "AdaBoost*'s bound"]
@@ -315,10 +307,10 @@ def _caps_written(results: Results, folder: Path) -> str:
                 str(bad),
                 f"{wide[0]['k']:g}",
                 _figure(min(r["optimum"][0] for r in wide)),
-                _range([r["half"] for r in wide]),
+                span([r["half"] for r in wide], ","),
                 _figure(min(r["optimum"][0] for r in tenth)),
                 _figure(min(r["rho"] for r in tenth)),
-                _range([r["at least rho"] for r in tenth]),
+                span([r["at least rho"] for r in tenth], ","),
             ]
         )
     holds = sum(_half_is_kept(result) for _, result in results)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from benchmarks.evidence.claims import claims_page
@@ -56,6 +56,15 @@ def _part(experiment: Experiment, results: Results, folder: Path) -> str:
     units = "1 unit" if len(results) == 1 else f"{len(results)} units"
     took = f"`{COMMAND.format(name=experiment.name)}`: {units}, {results.seconds:,.0f} seconds of a core."
     return f"## {experiment.title}\n\n*{experiment.source}.* {took}\n\n{experiment.written(results, folder).strip()}"
+
+
+def span(values: Iterable[float], form: str = ".3f") -> str:
+    """Return the range of numbers in a format, one where both ends are the same in it, nothing for none."""
+    found = sorted(values)
+    if not found:
+        return ""
+    low, high = format(found[0], form), format(found[-1], form)
+    return low if low == high else f"{low} to {high}"
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -16,7 +16,7 @@ from benchmarks.evidence.experiment import (
     printed,
     rounded,
 )
-from benchmarks.evidence.pages import picture, table
+from benchmarks.evidence.pages import picture, span, table
 from benchmarks.evidence.soft_margins_toy import (
     FILE,
     NEAR,
@@ -33,7 +33,6 @@ from benchmarks.evidence.soft_margins_toy import (
     margins_of,
     of_seeds,
     on_grid,
-    span,
     toy,
 )
 from boostopt.oracles.rbf.fitting import fit_rbf

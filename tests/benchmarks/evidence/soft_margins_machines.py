@@ -15,7 +15,7 @@ from benchmarks.evidence.experiment import (
     Results,
     rounded,
 )
-from benchmarks.evidence.pages import picture, table
+from benchmarks.evidence.pages import picture, span, table
 from benchmarks.evidence.soft_margins_toy import (
     FILE,
     PATTERNS,
@@ -29,7 +29,6 @@ from benchmarks.evidence.soft_margins_toy import (
     in_print,
     of_seeds,
     on_grid,
-    span,
     toy,
 )
 from boostopt import get_formulation

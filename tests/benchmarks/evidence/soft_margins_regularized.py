@@ -16,7 +16,7 @@ from benchmarks.evidence.experiment import (
     Results,
     rounded,
 )
-from benchmarks.evidence.pages import picture, table
+from benchmarks.evidence.pages import picture, span, table
 from benchmarks.evidence.soft_margins_toy import (
     CENTRES,
     FILE,
@@ -30,7 +30,6 @@ from benchmarks.evidence.soft_margins_toy import (
     in_print,
     margins_of,
     of_seeds,
-    span,
     toy,
 )
 from boostopt import get_formulation

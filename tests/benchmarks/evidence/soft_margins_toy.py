@@ -126,12 +126,6 @@ def log_odds(its: Toy) -> Any:
     return ratio
 
 
-def span(values: Sequence[float], form: str = ".3f") -> str:
-    """Return the range of numbers in words."""
-    low, high = format(min(values), form), format(max(values), form)
-    return low if low == high else f"{low} to {high}"
-
-
 def of_seeds(holds: Sequence[bool]) -> str:
     """Return for how many of the seeds something holds."""
     return f"{sum(holds)} of {len(holds)} seeds"

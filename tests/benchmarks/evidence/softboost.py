@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -21,7 +21,7 @@ from benchmarks.evidence.experiment import (
     printed,
     rounded,
 )
-from benchmarks.evidence.pages import picture, table
+from benchmarks.evidence.pages import picture, span, table
 from benchmarks.ida_data import fold_numbers
 from boostopt import boost
 from boostopt.boosting.boosters import brownboost, smoothboost
@@ -43,12 +43,6 @@ STYLES = {
 
 CERTIFIED = ("LPBoost", "SoftBoost")
 """The boosters that end within delta of the largest soft margin."""
-
-
-def _spread(values: Iterable[float], digits: int) -> str:
-    """Return the range of numbers, or the number where all are equal as they are shown."""
-    shown = [f"{value:.{digits}f}" for value in sorted(values)]
-    return shown[0] if shown[0] == shown[-1] else f"{shown[0]} to {shown[-1]}"
 
 
 def _thinned(values: Float[Array, " rounds"]) -> Result:
@@ -134,7 +128,7 @@ def _worst_written(results: Results, folder: Path) -> str:
         f"The small constant is 0.01 / N here, nu is the number of copies of each row, and runs stop within 0.1. "
         f"LPBoost takes the columns in their order in {ordered} of {len(results)} runs and needs more than N / 2 "
         f"rounds in {late}. After N / 2 rounds it is 0.99 or more below SoftBoost's last margin in {far}. SoftBoost "
-        f"needs {_spread((r['SoftBoost']['rounds'] for _, r in results), 0)} rounds for every N."
+        f"needs {span((r['SoftBoost']['rounds'] for _, r in results), '.0f')} rounds for every N."
     )
     header = ["N", "copies", "LPBoost, rounds", "SoftBoost, rounds", "LPBoost after N / 2", "what is missing then"]
     header += ["certified optimum", "largest distance from print"]
@@ -235,7 +229,7 @@ def _errors_written(results: Results, folder: Path) -> str:
         for found in by_share.values():
             entries = found.get(share, [])
             for key, digits in (("error", 3), ("clean", 3), ("zero", 2)):
-                row.append(_spread((entry[key] for entry in entries), digits) if entries else "")
+                row.append(span((entry[key] for entry in entries), f".{digits}f") if entries else "")
         rows.append(row)
     header = ["nu / N"]
     for name in by_share:
@@ -296,7 +290,7 @@ def _error_verdicts(by_share: Mapping[str, Mapping[float, Sequence[Result]]], lo
         begins = "the stable range begins as printed" if stable[0] <= BEGINS else "the stable range begins later"
         lines.append(
             f"{name}: print is bad below nu / N = 0.1, then stable, and worse again for large nu. Here the median over "
-            f"the seeds is {_spread(small, 3)} below 0.1 ({_holds(min(small) > least + STABLE)}), within {STABLE} of "
+            f"the seeds is {span(small, '.3f')} below 0.1 ({_holds(min(small) > least + STABLE)}), within {STABLE} of "
             f"the least, {least:.3f}, from {stable[0]:g} to {stable[-1]:g} ({begins}), and {errors[last]:.3f} at "
             f"{last:g} ({_holds(errors[last] > least + STABLE)})."
         )
@@ -397,9 +391,9 @@ def _margins_written(results: Results, folder: Path) -> str:
         [
             nu,
             len(units := [r for _, r in results.where(part="margins", nu=nu)]),
-            _spread((r["best"][1] for r in units), 4),
+            span((r["best"][1] for r in units), ".4f"),
             *(
-                f"{_spread((r[name]['rounds'] for r in units), 0)}; {_spread((r[name]['last'] for r in units), 4)}"
+                f"{span((r[name]['rounds'] for r in units), '.0f')}; {span((r[name]['last'] for r in units), '.4f')}"
                 for name in STYLES
             ),
         ]
@@ -446,14 +440,14 @@ def _margin_verdicts(results: Results, nu: int) -> str:
     fewer = sum(a["rounds"] < b["rounds"] for a, b in zip(brown, lp, strict=True))
     least = sum(r["BrownBoost"]["last"] == min(r[name]["last"] for name in STYLES) for r in found)
     lines = [
-        f"LPBoost and SoftBoost need about as many rounds: SoftBoost {_spread(quotients, 2)} times those of LPBoost, "
+        f"LPBoost and SoftBoost need about as many rounds: SoftBoost {span(quotients, '.2f')} times those of LPBoost, "
         f"within a factor 1.5 with {sum(2 / 3 <= q <= 1.5 for q in quotients)} {seeds}.",
         f"SoftBoost starts more slowly: after ten rounds its soft margin is below LPBoost's with {slow} {seeds}.",
-        f"SmoothBoost takes dramatically longer: {_spread(longer, 0)} times the rounds of LPBoost, ten times or more "
-        f"with {sum(q >= 10 for q in longer)} {seeds}. It nearly gets there: it ends {_spread(short, 4)} below the "
+        f"SmoothBoost takes dramatically longer: {span(longer, '.0f')} times the rounds of LPBoost, ten times or more "
+        f"with {sum(q >= 10 for q in longer)} {seeds}. It nearly gets there: it ends {span(short, '.4f')} below the "
         f"best, within delta with {sum(gap <= 0.01 for gap in short)} {seeds}.",
         f"BrownBoost ends in fewer rounds than LPBoost with {fewer} {seeds}. It does not maximize the soft margin: it "
-        f"ends {_spread(left, 4)} below the best, and below the three others with {least} {seeds}.",
+        f"ends {span(left, '.4f')} below the best, and below the three others with {least} {seeds}.",
     ]
     smaller = _decreasing(results)
     if slower := _slower(results):
@@ -464,7 +458,7 @@ def _margin_verdicts(results: Results, nu: int) -> str:
     chosen = [r["chosen"] for _, r in results.where(part="c")]
     if chosen:
         lines.append(
-            f"Cross-validation chooses c = {BROWN}. Here five folds choose {_spread(chosen, 2)} from "
+            f"Cross-validation chooses c = {BROWN}. Here five folds choose {span(chosen, '.2f')} from "
             f"{', '.join(f'{c:g}' for c in CLOCKS)}; the median is {median(chosen):g}."
         )
     return "What print says, and what is here:\n\n" + "\n".join(f"- {line}" for line in lines)
@@ -531,7 +525,7 @@ FIGURE_2 = (
     _of_errors(
         "The test error is large for nu / N below 0.1.",
         lambda errors: min(_below_a_tenth(errors)) > min(errors.values()) + STABLE,
-        lambda errors: f"{_spread(_below_a_tenth(errors), 3)}, least {min(errors.values()):.3f}",
+        lambda errors: f"{span(_below_a_tenth(errors), '.3f')}, least {min(errors.values()):.3f}",
     ),
     _of_errors(
         "From there on it is stable.", lambda errors: _stable(errors)[0] <= BEGINS, lambda e: f"from {_stable(e)[0]:g}"
@@ -560,7 +554,7 @@ def _chosen_clock(results: Results) -> Decision | None:
     if not chosen:
         return None
     between = min(chosen) <= BROWN <= max(chosen)
-    return Decision(between, f"{_spread(chosen, 2)}, median {median(chosen):g}", f"{BROWN}")
+    return Decision(between, f"{span(chosen, '.2f')}, median {median(chosen):g}", f"{BROWN}")
 
 
 FIGURE_3 = (
