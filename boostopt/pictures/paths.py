@@ -8,6 +8,7 @@ from textwrap import shorten
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from boostopt.boosting.paths import RegularizationPath
 from boostopt.boosting.run import Run
@@ -24,6 +25,9 @@ LOG_FROM = 10.0
 
 ROOM = 0.08
 """The least distance between two values below the picture, as a share of its width."""
+
+TICKS = 5
+"""Most steps between the ticks of an axis of shares or counts."""
 
 WORDS = 34
 """Letters of a hypothesis that the legend shows."""
@@ -74,6 +78,8 @@ def path_of_runs(path: RegularizationPath, axes: Where = None) -> Figure:
     weights.set(ylabel=r"$w_q\, /\, \sum |w|$", xlabel=rf"$\{path.parameter}$")
     log = bool(x[0] > 0 and x[-1] / x[0] >= LOG_FROM)
     for axis in on.axes:
+        # By default the number of ticks follows the axis's height, which the layout changes after it left them room.
+        axis.yaxis.set_major_locator(MaxNLocator(TICKS))
         if log:
             axis.set_xscale("log")
         chosen = _ticks(np.log(x) if log else x)
