@@ -35,8 +35,9 @@ test: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
 
 test-all: $(VENV)/.dev
-	OPENBLAS_NUM_THREADS=1 BOOSTOPT_TESTS=all $(BIN)/python -m pytest -n 2 --dist worksteal -m "" \
+	OPENBLAS_NUM_THREADS=1 BOOSTOPT_TESTS=all $(BIN)/python -m pytest -n 2 --dist worksteal -m "not untyped" \
 	  --jaxtyping-packages=boostopt,typechecker.check
+	OPENBLAS_NUM_THREADS=1 BOOSTOPT_TESTS=all $(BIN)/python -m pytest -n 2 --dist worksteal -m untyped
 
 oldest: $(OLDEST)/.made
 	$(OLDEST)/bin/boostopt --help > build/help.txt

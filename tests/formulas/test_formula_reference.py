@@ -161,6 +161,7 @@ def test_noise_proves_no_false_bound() -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.untyped
 @pytest.mark.parametrize("seed", range(1, 21))
 def test_noise_on_two_thousand_programs_proves_no_false_bound(seed: int) -> None:
     check_many(seed, 100)
