@@ -430,6 +430,16 @@ def test_error_and_zero_share_on_test_examples(at_zero: Any) -> None:
     assert np.array_equal(run.predict(X, at_zero), predicted)
 
 
+@pytest.mark.parametrize(("page", "how"), [("adaboost", {}), ("arc_gv", {}), ("softboost", {"nu": 4})])
+def test_errors_of_weights_of_which_few_change_are_those_of_the_whole_sum(page: str, how: dict[str, Any]) -> None:
+    rng = np.random.default_rng(9)
+    X, y = rng.normal(size=(200, 4)), rng.choice([-1, 1], 200)
+    run = boost(page, stumps(), max_rounds=120, rules=(), test=(X, y), **how)
+    for k in (1, 2, 3, 50, run.rounds):
+        f = run.at(k).decision_function(X)
+        assert run.trace["test_error"][k - 1] == np.mean(np.where(np.abs(f) <= 1e-10, run.majority, np.sign(f)) != y)
+
+
 def test_zero_share_counts_multiplicities() -> None:
     # h and -h halve each other where they differ, and are 1 on the two last examples.
     U = np.array([[1.0, -1], [-1, 1], [1, 1], [1, 1]])
