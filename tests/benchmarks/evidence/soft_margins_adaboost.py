@@ -162,6 +162,12 @@ def theorem_3(m: Float[Array, " N"], wrong: Float[Array, " t"]) -> bool:
     return True
 
 
+def corollary_4(epsilon: float) -> float:
+    """Return the bound of the smallest margin in the limit, from the largest error of a network, phi = 1/2."""
+    A, B = -math.log(2 * epsilon), -math.log(2 * (1 - epsilon))
+    return (A + B) / (A - B) if A != B else 0.0  # 1/2 - epsilon is its limit
+
+
 def _long(data: str, noise: float, K: int, seed: int, rounds: int) -> Mapping[str, Any]:
     """Return what becomes of margins and test error in many rounds of AdaBoost."""
     its = toy(data, noise, seed)
@@ -170,14 +176,13 @@ def _long(data: str, noise: float, K: int, seed: int, rounds: int) -> Mapping[st
     errors = smoothed(run.trace["test_error"])
     at = np.unique(np.geomspace(1, run.rounds, 150).astype(int))
     epsilon = float(wrong.max())
-    A, B = -math.log(2 * epsilon), -math.log(2 * (1 - epsilon))
     early = boosted(its, K, min(STAGES_7[-1], rounds), seed, history=True)
     found: dict[str, Any] = {
         "rounds": run.rounds,
         "margins": rounded(np.sort(m), 5),
         "of_classes": [float(m[its.y == label].min()) for label in (1, -1)],
         "near": int(np.sum(m <= m.min() + NEAR)),
-        "corollary_4": (A + B) / (A - B),
+        "corollary_4": corollary_4(epsilon),
         "theorem_3": theorem_3(m, wrong),
         "length": float(run.record.state.total),
         "length_200": float(early.record.state.total),
