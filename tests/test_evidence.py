@@ -16,7 +16,7 @@ import pytest
 from benchmarks.evidence import dissertation_runs
 from benchmarks.evidence.all import EXPERIMENTS
 from benchmarks.evidence.claims import PAPERS, claims_page
-from benchmarks.evidence.experiment import Decision, Experiment, Parameters, Results, counted, printed, rounded
+from benchmarks.evidence.experiment import Claim, Decision, Experiment, Parameters, Results, counted, printed, rounded
 from benchmarks.evidence.pages import PAGES, of_kept
 from benchmarks.evidence.proved import PROVED, Proved
 from benchmarks.evidence.running import Work
@@ -187,6 +187,19 @@ def test_claims_are_undecided_without_results() -> None:
     page, measured = claims_page(EXPERIMENTS, empty), sum(len(experiment.claims) for experiment in EXPERIMENTS)
     assert page.count("| not decided yet |") == measured
     assert f"Of {measured + len(PROVED)} claims {len(PROVED)} are decided." in page
+
+
+def test_verdicts_from_a_part_of_the_units_say_so(whole: Work) -> None:
+    claim = Claim(
+        "table 0", "Squares grow.", lambda results: counted(r["value"] >= 0 for _, r in results if "value" in r)
+    )
+    experiment, lines = replace(SQUARES, claims=(claim,)), whole.results["squares"].lines
+    assert "| reproduces | 6 of 6 seeds |" in claims_page([experiment], {"squares": Results(lines)})
+    page = claims_page([experiment], {"squares": Results(line for line in lines if line["parameters"] != {"seed": 0})})
+    assert "| reproduces, so far | 5 of 5 seeds |" in page
+    assert (
+        f"Of {1 + len(PROVED)} claims {1 + len(PROVED)} are decided, 1 of them from a part of the units so far." in page
+    )
 
 
 @pytest.mark.thorough

@@ -20,6 +20,9 @@ PAPERS = {
 """The paper of each page."""
 
 VERDICTS = {True: "reproduces", False: "does not reproduce"}
+PART = ", so far"
+"""What is added to a verdict from a part of an experiment's units."""
+
 HEADER = "| place | claim | verdict | ours | printed | command |\n| :-- | :-- | :-- | :-- | :-- | :-- |"
 
 ABOUT = """\
@@ -53,7 +56,9 @@ def claims_page(experiments: Sequence[Experiment], results: Mapping[str, Results
     """Return the page, the papers one after another."""
     lines = [*_measured(experiments, results), *_proved()]
     decided = sum(line.decided for line in lines)
-    parts = [f"# What reproduces and what does not\n\n{ABOUT}\n\nOf {len(lines)} claims {decided} are decided."]
+    so_far = sum(line.cells[2].endswith(PART) for line in lines)
+    partly = f", {so_far} of them from a part of the units so far" if so_far else ""
+    parts = [f"# What reproduces and what does not\n\n{ABOUT}\n\nOf {len(lines)} claims {decided} are decided{partly}."]
     for paper in dict.fromkeys(PAPERS.values()):
         rows = [f"| {' | '.join(map(_cell, line.cells))} |" for line in lines if line.paper == paper]
         if rows:
@@ -70,11 +75,10 @@ def _measured(experiments: Sequence[Experiment], results: Mapping[str, Results])
     """Yield the claims that experiments decide."""
     for experiment in experiments:
         found = results[experiment.name]
+        part = any(parameters not in found for parameters in experiment.units(False, found))
         for claim in experiment.claims:
             decision = claim.decide(found) if len(found) else None
-            verdict = (
-                "not decided yet" if decision is None else "reproduces" if decision.holds else "does not reproduce"
-            )
+            verdict = "not decided yet" if decision is None else f"{VERDICTS[decision.holds]}{PART if part else ''}"
             ours, printed = ("", "") if decision is None else (decision.ours, decision.printed)
             command = f"`--only {experiment.name}`"
             cells = (claim.place, claim.says, verdict, ours, printed, command)
