@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from twins import exact_edges, junk, points, program
 
 import boostopt
+from boostopt.certificates.certifier import Certifier
 from boostopt.certificates.feasibility import meet
 from boostopt.edges.base import EdgeFunction
 from boostopt.edges.bounded import BoundedEdges, FixedEdges
@@ -327,6 +328,8 @@ def test_the_excess_is_by_how_much_the_bound_is_missed(name: str, below: float) 
             certificate = pair.certify(w=w)
             assert certificate.excess <= below + 1e-10
             assert certificate.infeasible == (certificate.excess > 0)
+            asked = Certifier(pair.margins, pair.regularizer, pair.edge_function, rng.dirichlet(np.ones(N)))
+            assert asked.refutes(w) == asked.certify(w).infeasible
         proof = pair.certify(w=best)
         assert proof.infeasible
         assert proof.excess == pytest.approx(below, rel=1e-6, abs=1e-9)
