@@ -1,4 +1,4 @@
-"""Ratsch, Onoda and Muller 2001, table 1: the page, printed beside ours, and what the table claims."""
+"""Raetsch, Onoda and Mueller 2001, table 1: the page, printed beside ours, and what the table claims."""
 
 from __future__ import annotations
 
@@ -462,7 +462,7 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     Experiment(
         name="R_table_1",
         title="Table 1: test errors on 13 sets",
-        source="Ratsch, Onoda and Muller 2001, table 1",
+        source="Rätsch, Onoda and Müller 2001, table 1",
         page="soft_margins_table",
         units=units,
         work=worked,

@@ -1,4 +1,4 @@
-"""Ratsch, Onoda and Muller 2001, table 1, by the protocol of that paper.
+"""Raetsch, Onoda and Mueller 2001, table 1, by the protocol of that paper.
 
 A set's units come in stages, each made of what the one before has found: cross-validation of single networks, of the
 methods on a coarse grid and on a finer one, the test parts, and what each grid would have come to on them.

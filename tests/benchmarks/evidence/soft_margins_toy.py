@@ -27,7 +27,7 @@ from boostopt.oracles import RBFNetworks
 from boostopt.shapes import Array, Float, Int8
 
 FILE = "data/ida/banana.npz"
-PAPER = "Raetsch, Onoda and Mueller 2001"
+PAPER = "Rätsch, Onoda and Müller 2001"
 PATTERNS, TESTED = 300, 2000
 STEPS = 4
 """Of conjugate gradients in a fit: what cross-validation of the single network chooses on the set."""

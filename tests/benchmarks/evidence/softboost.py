@@ -31,7 +31,7 @@ from boostopt.instances import iteration_lower_bound, softboost_synthetic
 from boostopt.oracles import GivenMargins, RawFeatures
 from boostopt.shapes import Array, Float, Int8
 
-SOURCE = "Warmuth, Glocer and Raetsch 2007"
+SOURCE = "Warmuth, Glocer and Rätsch 2007"
 BLACK, GREEN, BLUE, RED = "#000000", "#009e73", "#0072b2", "#d55e00"
 STYLES = {
     "LPBoost": (BLACK, ":"),
