@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchmarks.dissertation_printed import ERRORS, SETS
-from benchmarks.evidence.dissertation_runs import chosen, curves, points_by_eta
-from benchmarks.evidence.experiment import Claim, Decision, Results, counted
+from benchmarks.evidence.dissertation_runs import (
+    CLASSES,
+    FILES,
+    RELATIVES,
+    STABLE,
+    among,
+    chosen,
+    curves,
+    points_by_eta,
+)
+from benchmarks.evidence.experiment import Ask, Claim, Decision, Results, counted_claim, denied
 
-LEAST = 0.07
-"""The largest change of the test error in a round that print calls stable."""
-
+ALL = tuple(CLASSES)
+SETS_AT_HAND = tuple(FILES)
 SMALL = ("german", "diabetes")
-SETS_AT_HAND = ("a9a", *SMALL)
-TOTAL = ("erlp", "bin")
-
-
-def _claim(place: str, says: str, of: Callable[[Results], Iterable[bool]], what: str) -> Claim:
-    """Return a claim that is counted."""
-    return Claim(place, says, lambda results: counted(of(results), what))
+TOTAL = tuple(total for total, _ in RELATIVES)
 
 
 # Section 5.1
@@ -37,32 +39,29 @@ def _runs(results: Results, names: Sequence[str], kinds: Sequence[str], which: C
     ]
 
 
-def _unstable(names: Sequence[str], kind: str, unstable: bool = True) -> Callable[[Results], list[bool]]:
+def _unstable(names: Sequence[str], kind: str, unstable: bool = True) -> Ask:
     """Return what asks whether LPBoost at nu = 1 changes by more than is stable, f = 0 being an error."""
 
     def ask(results: Results) -> list[bool]:
         runs = _runs(results, names, (kind,), lambda key: key == "LPBoost 0")
-        return [(run["changes"]["error"] > LEAST) == unstable for run in runs]
+        return [(run["changes"]["error"] > STABLE) == unstable for run in runs]
 
     return ask
 
 
-def _erlpboost(kind: str) -> Callable[[Results], list[bool]]:
+def _erlpboost(kind: str) -> Ask:
     """Return what asks of each split whether ERLPBoost is stable at every eta, f = 0 being the majority."""
 
     def ask(results: Results) -> list[bool]:
         found = [result for _, result in results.where(hypotheses=kind)]
-        return [all(r[key]["changes"]["majority"] <= LEAST for key in r if key.startswith("ERLP")) for r in found]
+        return [all(r[key]["changes"]["majority"] <= STABLE for key in r if key.startswith("ERLP")) for r in found]
 
     return ask
 
 
 def _capped(results: Results) -> list[bool]:
-    kinds = ("stumps", "raw", "SVM")
-    runs = _runs(
-        results, SMALL, kinds, lambda key: key.startswith("LPBoost") and key not in ("LPBoost 0", "LPBoost 0.9")
-    )
-    return [run["changes"]["error"] > LEAST for run in runs]
+    runs = _runs(results, SMALL, ALL, lambda key: key.startswith("LPBoost") and key not in ("LPBoost 0", "LPBoost 0.9"))
+    return [run["changes"]["error"] > STABLE for run in runs]
 
 
 def _earlier(results: Results) -> list[bool]:
@@ -75,53 +74,53 @@ def _drifts(results: Results) -> list[bool]:
 
 
 INSTABILITY = (
-    _claim(
+    counted_claim(
         "figure 5.1",
         "Over stumps LPBoost is unstable on german and diabetes, f = 0 being an error.",
         _unstable(SMALL, "stumps"),
-        "splits",
+        "runs",
     ),
-    _claim(
+    counted_claim(
         "figure 5.1",
         "Over stumps LPBoost is not unstable on a9a, f = 0 being an error.",
         _unstable(("a9a",), "stumps", False),
         "runs",
     ),
-    _claim(
+    counted_claim(
         "figure 5.2",
         "Over raw features LPBoost is unstable on a9a and german, f = 0 being an error.",
         _unstable(("a9a", "german"), "raw"),
         "runs",
     ),
-    _claim(
+    counted_claim(
         "figure 5.2",
         "Over raw features LPBoost is not unstable on diabetes, f = 0 being an error.",
         _unstable(("diabetes",), "raw", False),
         "runs",
     ),
-    _claim(
+    counted_claim(
         "figure 5.3",
         "Over SVM columns LPBoost is unstable on all three sets, f = 0 being an error.",
         _unstable(SETS_AT_HAND, "SVM"),
         "runs",
     ),
-    _claim(
+    counted_claim(
         "figures 5.4 to 5.6",
         "Capping does not make LPBoost stable, f = 0 being an error.",
         _capped,
         "runs with 0 < nu/N < 0.9",
     ),
-    _claim("figures 5.4 to 5.6", "Larger nu stop earlier: 0.9 N before 1.", _earlier, "pairs of runs"),
+    counted_claim("figures 5.4 to 5.6", "Larger nu stop earlier: 0.9 N before 1.", _earlier, "pairs of runs"),
     *(
-        _claim(
+        counted_claim(
             f"figure 5.{7 + k}",
             f"Over {kind} ERLPBoost is stable at every eta: 0.07 in a round at most.",
             _erlpboost(kind),
-            "runs",
+            "splits",
         )
-        for k, kind in enumerate(("stumps", "raw", "SVM"))
+        for k, kind in enumerate(ALL)
     ),
-    _claim(
+    counted_claim(
         "figures 5.7(e), (f)", "Over stumps ERLPBoost's error falls, then rises: german, diabetes.", _drifts, "runs"
     ),
 )
@@ -140,7 +139,7 @@ def _above_best(results: Results, name: str, kind: str) -> list[float]:
     return found
 
 
-def _theory(names: Sequence[str], kind: str, holds: Callable[[float], bool]) -> Callable[[Results], Iterable[bool]]:
+def _theory(names: Sequence[str], kind: str, holds: Callable[[float], bool]) -> Ask:
     return lambda results: [holds(above) for name in names for above in _above_best(results, name, kind)]
 
 
@@ -166,11 +165,7 @@ def _pairs(results: Results, names: Sequence[str], kinds: Sequence[str], one: st
 
 def _ratios(results: Results, what: str) -> list[float]:
     """Return what corrective algorithms take over what totally corrective ones do, where both ended by the rule."""
-    both = [
-        pair
-        for one, other in (("erlp", "corr"), ("bin", "corr bin"))
-        for pair in _pairs(results, SETS_AT_HAND, ("stumps", "raw", "SVM"), one, other)
-    ]
+    both = [pair for one, other in RELATIVES for pair in _pairs(results, SETS_AT_HAND, ALL, one, other)]
     return [b[what] / a[what] for a, b in both if a["held"] and b["held"]]
 
 
@@ -181,90 +176,88 @@ def _more_rounds(results: Results) -> Decision | None:
 
 def _faster(
     names: Sequence[str], kind: str, one: str, other: str, at: Callable[[float], bool] = lambda eta: True
-) -> Callable[[Results], list[bool]]:
+) -> Ask:
     """Return what asks whether an algorithm takes less time than another, at some eta."""
     return lambda results: [
         a["seconds"] < b["seconds"] for a, b in _pairs(results, names, (kind,), one, other) if at(a["eta"])
     ]
 
 
-def _total_faster(
-    names: Sequence[str], kind: str, at: Callable[[float], bool] = lambda eta: True
-) -> Callable[[Results], list[bool]]:
+def _total_faster(names: Sequence[str], kind: str, at: Callable[[float], bool] = lambda eta: True) -> Ask:
     """Return what asks whether the totally corrective algorithms are the faster ones."""
-    asked = _faster(names, kind, "erlp", "corr", at), _faster(names, kind, "bin", "corr bin", at)
+    asked = [_faster(names, kind, total, corrective, at) for total, corrective in RELATIVES]
     return lambda results: [faster for ask in asked for faster in ask(results)]
 
 
 ETA = (
-    _claim(
+    counted_claim(
         "figure 5.10",
         "Over stumps the eta of theory is reasonable on a9a: within 0.02 of the best.",
         _theory(("a9a",), "stumps", lambda a: a <= 0.02),
         "entropies",
     ),
-    _claim(
+    counted_claim(
         "figure 5.10",
         "Over stumps it is not on german and diabetes.",
         _theory(SMALL, "stumps", lambda a: a > 0.02),
         "sets and entropies",
     ),
-    _claim(
+    counted_claim(
         "figure 5.11",
         "Over raw features it is as good as the best on a9a: within 0.005.",
         _theory(("a9a",), "raw", lambda a: a <= 0.005),
         "entropies",
     ),
-    _claim(
+    counted_claim(
         "figure 5.11",
         "Over raw features small eta are clearly better on german and diabetes: by 0.01.",
         _theory(SMALL, "raw", lambda a: a > 0.01),
         "sets and entropies",
     ),
-    _claim(
+    counted_claim(
         "figure 5.12",
         "Over SVM columns it is reasonable: within 0.02 of the best.",
         _theory(SETS_AT_HAND, "SVM", lambda a: a <= 0.02),
         "sets and entropies",
     ),
-    _claim(
+    counted_claim(
         "figure 5.19",
         "Over stumps totally corrective algorithms are faster for small eta, up to 20.",
         _total_faster(SMALL, "stumps", lambda eta: eta <= 20),
         "runs",
     ),
-    _claim(
+    counted_claim(
         "figure 5.19",
         "Over stumps corrective algorithms are faster for large eta, from 1,000 on.",
-        lambda results: [not f for f in _total_faster(SMALL, "stumps", lambda eta: eta >= 1000)(results)],
+        denied(_total_faster(SMALL, "stumps", lambda eta: eta >= 1000)),
         "runs",
     ),
-    _claim(
+    counted_claim(
         "figure 5.20",
         "Over raw features totally corrective algorithms are faster on a9a and diabetes.",
         _total_faster(("a9a", "diabetes"), "raw"),
         "runs",
     ),
-    _claim(
+    counted_claim(
         "figure 5.21",
         "Over SVM columns totally corrective algorithms are faster on german and diabetes.",
         _total_faster(SMALL, "SVM"),
         "runs",
     ),
-    _claim(
+    counted_claim(
         "figure 5.20",
         "Over raw features Corrective Binary ERLPBoost is slower than Corrective ERLPBoost.",
         _faster(SETS_AT_HAND, "raw", "corr", "corr bin"),
         "runs",
     ),
-    _claim(
+    counted_claim(
         "figure 5.21",
         "Over SVM columns Corrective Binary ERLPBoost is slower than Corrective ERLPBoost.",
         _faster(SETS_AT_HAND, "SVM", "corr", "corr bin"),
         "runs",
     ),
     Claim("figures 5.25 to 5.27", "Corrective algorithms need 10 and more times the rounds.", _more_rounds),
-    _claim(
+    counted_claim(
         "figures 5.25 to 5.27",
         "The numbers of different hypotheses are of one order of magnitude.",
         lambda results: [0.1 <= ratio <= 10 for ratio in _ratios(results, "hypotheses")],
@@ -276,7 +269,7 @@ ETA = (
 # Section 5.5
 
 
-def _sooner(name: str, kinds: Sequence[str], what: str) -> Callable[[Results], list[bool]]:
+def _sooner(name: str, kinds: Sequence[str], what: str) -> Ask:
     """Return what asks whether ERLPBoost takes less than the corrective algorithm with the fixed step to the end.
 
     A run that did not come to the end took more than one that did.
@@ -294,25 +287,26 @@ def _sooner(name: str, kinds: Sequence[str], what: str) -> Callable[[Results], l
     return ask
 
 
-ALL = ("stumps", "raw", "SVM")
 SMALL_EPSILON = (
-    _claim(
+    counted_claim(
         "figure 5.28",
         "On diabetes ERLPBoost needs fewer rounds than Corrective ERLPBoost.",
         _sooner("diabetes", ALL, "rounds"),
         "classes",
     ),
-    _claim("figure 5.28", "On diabetes ERLPBoost needs less time.", _sooner("diabetes", ALL, "seconds"), "classes"),
-    _claim(
+    counted_claim(
+        "figure 5.28", "On diabetes ERLPBoost needs less time.", _sooner("diabetes", ALL, "seconds"), "classes"
+    ),
+    counted_claim(
         "figure 5.29",
         "On german ERLPBoost needs less time over stumps and SVM columns.",
         _sooner("german", ("stumps", "SVM"), "seconds"),
         "classes",
     ),
-    _claim(
+    counted_claim(
         "figure 5.29",
         "On german it needs more time over raw features.",
-        lambda results: [not sooner for sooner in _sooner("german", ("raw",), "seconds")(results)],
+        denied(_sooner("german", ("raw",), "seconds")),
         "classes",
     ),
 )
@@ -330,11 +324,11 @@ def _means(results: Results, names: Sequence[str], kind: str, what: str) -> list
     return found
 
 
-def _binary_faster(names: Sequence[str], kind: str) -> Callable[[Results], list[bool]]:
+def _binary_faster(names: Sequence[str], kind: str) -> Ask:
     return lambda results: [binary < relative for relative, binary in _means(results, names, kind, "seconds")]
 
 
-def _errors_apart(names: Sequence[str], kind: str, holds: Callable[[float], bool]) -> Callable[[Results], list[bool]]:
+def _errors_apart(names: Sequence[str], kind: str, holds: Callable[[float], bool]) -> Ask:
     """Return what asks how much larger the error of the binary entropy is."""
     return lambda results: [holds(binary - relative) for relative, binary in _means(results, names, kind, "test")]
 
@@ -355,7 +349,7 @@ def _never_improves(results: Results) -> list[bool]:
     return [0.14 <= error <= 0.17 for pair in values for error in pair]
 
 
-def _within(kind: str) -> Callable[[Results], list[bool]]:
+def _within(kind: str) -> Ask:
     """Return what asks whether printed errors lie within the range of our splits, of the totally corrective algorithms.
 
     The corrective ones end at our limit on rounds, which is less than print's. One split has no range.
@@ -369,75 +363,75 @@ def _within(kind: str) -> Callable[[Results], list[bool]]:
                 errors = [100 * chosen(result["points"])["test"] for _, result in units]
                 its = ERRORS[kind][algorithm][SETS.index(name)]
                 if len(errors) > 1:
-                    found.append(min(errors) - 0.005 <= its <= max(errors) + 0.005)
+                    found.append(among(its, errors))
         return found
 
     return ask
 
 
 SELECTION = (
-    _claim(
+    counted_claim(
         "figure 5.13",
         "Over stumps Binary ERLPBoost is mostly faster than ERLPBoost.",
         _binary_faster(SETS_AT_HAND, "stumps"),
         "sets and nu",
     ),
-    _claim(
+    counted_claim(
         "figure 5.14",
         "Over raw features Binary ERLPBoost is mostly faster.",
         _binary_faster(SETS_AT_HAND, "raw"),
         "sets and nu",
     ),
-    _claim(
+    counted_claim(
         "figure 5.15",
         "Over SVM columns Binary ERLPBoost is faster on german and diabetes.",
         _binary_faster(SMALL, "SVM"),
         "sets and nu",
     ),
-    _claim(
+    counted_claim(
         "figure 5.15",
         "Over SVM columns ERLPBoost is faster on a9a.",
-        lambda results: [not f for f in _binary_faster(("a9a",), "SVM")(results)],
+        denied(_binary_faster(("a9a",), "SVM")),
         "values of nu",
     ),
-    _claim(
+    counted_claim(
         "figure 5.16",
         "Over stumps errors are nearly identical: within 0.005.",
         _errors_apart(SETS_AT_HAND, "stumps", lambda d: abs(d) <= 0.005),
         "sets and nu",
     ),
-    _claim(
+    counted_claim(
         "figure 5.17",
         "Over raw features Binary ERLPBoost is slightly better on german and diabetes.",
         _errors_apart(SMALL, "raw", lambda d: d < 0),
         "sets and nu",
     ),
-    _claim(
+    counted_claim(
         "figure 5.17",
         "Over raw features errors are equal on a9a: within 0.005.",
         _errors_apart(("a9a",), "raw", lambda d: abs(d) <= 0.005),
         "values of nu",
     ),
-    _claim(
+    counted_claim(
         "figure 5.18",
         "Over SVM columns errors are nearly identical: within 0.005.",
         _errors_apart(SETS_AT_HAND, "SVM", lambda d: abs(d) <= 0.005),
         "sets and nu",
     ),
-    _claim(
+    counted_claim(
         "figures 5.16 to 5.18",
         "Capping helps on german and diabetes: some nu > 1 has a smaller error than nu = 1.",
         _capping_helps,
         "sets, classes and entropies",
     ),
-    _claim(
+    counted_claim(
         "figures 5.16 to 5.18",
         "The error on a9a stays near 0.15, whatever nu.",
         _never_improves,
         "classes, nu and entropies",
     ),
     *(
-        _claim(
+        counted_claim(
             f"table 5.{4 + k}",
             f"Test errors of totally corrective algorithms over {kind}: printed ones are among those of our splits.",
             _within(kind),

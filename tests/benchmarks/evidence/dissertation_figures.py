@@ -17,6 +17,8 @@ from benchmarks.evidence.dissertation_runs import (
     LARGE,
     OWN,
     PRINTED_ROUNDS,
+    RELATIVES,
+    STABLE,
     WORDS,
     Fit,
     Split,
@@ -189,7 +191,7 @@ def _finish(figure: Any, grid: Any, columns: int) -> None:
 
 
 def _below(results: Results) -> str:
-    """Say in how many runs ERLPBoost changes by no more than print's 0.07 in a round, by class of hypotheses."""
+    """Say in how many runs ERLPBoost changes by no more than print calls stable in a round, by class of hypotheses."""
     parts = list[str]()
     for hypotheses in present(results, "hypotheses", tuple(CLASSES)):
         changes = [
@@ -197,8 +199,8 @@ def _below(results: Results) -> str:
             for _, result in results.where(hypotheses=hypotheses)
             for eta in ETAS
         ]
-        parts.append(f"{sum(change <= 0.07 for change in changes)} of {len(changes)} over {hypotheses}")
-    return f"that of ERLPBoost is at most 0.07 in {', '.join(parts)}"
+        parts.append(f"{sum(change <= STABLE for change in changes)} of {len(changes)} over {hypotheses}")
+    return f"that of ERLPBoost is at most {STABLE:g} in {', '.join(parts)}"
 
 
 def _capping(results: Results) -> str:
@@ -348,7 +350,7 @@ def _corrective_verdict(results: Results) -> str:
     rows = list[list[str]]()
     for hypotheses in present(results, "hypotheses", tuple(CLASSES)):
         for name in present(results, "data", NAMES):
-            for total, corrective in (("erlp", "corr"), ("bin", "corr bin")):
+            for total, corrective in RELATIVES:
                 row = _pair(results, name, hypotheses, total, corrective)
                 if row:
                     rows.append(row)

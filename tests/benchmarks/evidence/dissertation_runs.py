@@ -50,7 +50,13 @@ ALGORITHMS: Mapping[str, str] = {
 }
 """Formulations by the names in print."""
 
-CORRECTIVE = ("corr", "corr bin")
+RELATIVES = (("erlp", "corr"), ("bin", "corr bin"))
+"""Totally corrective algorithms, each with its corrective relative."""
+
+CORRECTIVE = tuple(corrective for _, corrective in RELATIVES)
+
+STABLE = 0.07
+"""The largest change of the test error in a round that print calls stable."""
 
 WORDS = {
     "erlp": "ERLPBoost",
@@ -241,3 +247,8 @@ def curves(results: Results, name: str, hypotheses: str, algorithm: str, what: s
 def chosen(points: list[dict[str, Any]]) -> dict[str, Any]:
     """Return the point of the smallest error on the validation part, the first of equal ones."""
     return min(points, key=lambda point: point["valid"])
+
+
+def among(figure: float, ours: Sequence[float]) -> bool:
+    """Return whether a printed figure, of two digits, is in the range of ours."""
+    return min(ours) - 0.005 <= figure <= max(ours) + 0.005

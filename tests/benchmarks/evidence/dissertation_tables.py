@@ -24,6 +24,7 @@ from benchmarks.evidence.dissertation_runs import (
     WORDS,
     Fit,
     Split,
+    among,
     at_hand,
     chosen,
     count,
@@ -291,7 +292,7 @@ def _verdict(results: Results) -> str:
                 ours = [100 * chosen(result["points"])["test"] for _, result in found]
                 its = ERRORS[hypotheses][algorithm][SETS.index(name)]
                 compared += 1
-                within += min(ours) - 0.005 <= its <= max(ours) + 0.005
+                within += among(its, ours)
                 near += abs(its - statistics.mean(ours)) <= 2.0
     return (
         f"Of {compared} printed errors of the four algorithms {within} are within the range of our splits, and {near} "

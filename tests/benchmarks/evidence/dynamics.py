@@ -15,7 +15,9 @@ from benchmarks.evidence.experiment import (
     Parameters,
     Result,
     Results,
-    counted,
+    counted_claim,
+    each,
+    of_last,
     printed,
     rounded,
 )
@@ -329,13 +331,17 @@ def _figure_2c_written(results: Results, folder: Path) -> str:
         axis.scatter(*points, s=4 + 3 * np.arange(points.shape[1]), facecolor="none", edgecolor=color, lw=0.7)
         axis.set(title=f"seed {p['seed']}", xlabel="$d_{t,1}$", ylabel="$d_{t,2}$", xlim=box[0], ylim=box[1])
     shown = picture(folder, "D_figure_2c", figure, "Rounds of AdaBoost on three examples, later ones in larger rings")
-    ends = sum(min(found["away"]) < SAME for _, found in results)
+    ends = sum(_on_a_cycle(found) for _, found in results)
     return (
         "Rounds of AdaBoost on the 3 x 3 matrix on the printed axes, later ones in larger rings. The start of print "
         f"is not known; {ends} of {len(results)} random starts are on a cycle after "
         f"{drawn_at('2c', 'timesteps')} rounds, and {inside} keep within the printed axes from the third round on. "
         f"Colours tell the two cycles apart.\n\n{shown}"
     )
+
+
+def _on_a_cycle(found: Mapping[str, Any]) -> bool:
+    return min(found["away"]) < SAME
 
 
 LONG = 5000
@@ -376,6 +382,20 @@ def _figure_2d_work(seed: int, rounds: int, longest: int) -> Mapping[str, Any]:
     }
 
 
+EVEN = 1e-4
+"""What a run is seen to repeat to 1e-7 has margins of about that accuracy times its period."""
+
+
+def _is_long(found: Mapping[str, Any]) -> bool:
+    """Return whether a cycle longer than 3 was seen."""
+    return (found["period"] or 0) > 3
+
+
+def _is_even(found: Mapping[str, Any]) -> bool:
+    """Return whether the examples that take part in a cycle have the same margin."""
+    return found["margins"][0] < EVEN
+
+
 def _figure_2d_written(results: Results, folder: Path) -> str:
     import matplotlib.pyplot as plt
 
@@ -402,11 +422,10 @@ def _figure_2d_written(results: Results, folder: Path) -> str:
         for p, found in sorted(results, key=lambda each: each[0]["seed"])
     ]
     rounds, longest = (max(p[name] for p, _ in results) for name in ("rounds", "longest"))
-    longer = sum((found["period"] or 0) > 3 for _, found in results)
+    longer = sum(_is_long(found) for _, found in results)
     cycles = [found for _, found in results if found["margins"]]
-    # What a run is seen to repeat to 1e-7 has margins of about that accuracy times its period.
-    even = sum(found["margins"][0] < 1e-4 for found in cycles)
-    most = sum(found["margins"][1] > found["best"][1] - 1e-4 for found in cycles)
+    even = sum(map(_is_even, cycles))
+    most = sum(found["margins"][1] > found["best"][1] - EVEN for found in cycles)
     return (
         f"{rounds} rounds of AdaBoost on random 11 x 21 matrices of 1 and -1, from the uniform distribution. The "
         "matrix of print is not known, nor which rows its two coordinates are: drawn are the two weights that move "
@@ -458,47 +477,39 @@ SECTION_3 = (
 )
 
 
-def _third_map(results: Results) -> Decision | None:
+def _third_map(found: Result) -> Decision:
     """Return whether the map that is drawn is the third iterate: the cycles stay, and the graph is flat there."""
-    found = list(results)
-    if not found:
-        return None
-    moved, slopes = found[-1][1]["moved"], found[-1][1]["slopes"]
+    moved, slopes = found["moved"], found["slopes"]
     stays = max(moved["3"]) < SAME <= min(moved["2"]) and max(slopes) < 1
     return Decision(stays, f"three times; slopes up to {max(slopes):.2f}", "twice, drawn three times")
 
 
-def _twice(results: Results) -> Decision | None:
-    found = list(results)
-    if not found:
-        return None
-    moved = found[-1][1]["moved"]["2"]
+def _twice(found: Result) -> Decision:
+    moved = found["moved"]["2"]
     return Decision(max(moved) < SAME, f"the points of the cycles move by {min(moved):.3f} or more", "0")
 
 
 FIGURE_2AB = (
-    Claim("figure 2(b)", "The cycles are attracting fixed points of the map that is drawn.", _third_map),
-    Claim("caption of figure 2(b)", "What is drawn is the map iterated twice.", _twice),
+    Claim("figure 2(b)", "The cycles are attracting fixed points of the map that is drawn.", of_last(_third_map)),
+    Claim("caption of figure 2(b)", "What is drawn is the map iterated twice.", of_last(_twice)),
 )
 
 FIGURE_2C = (
-    Claim(
+    counted_claim(
         "figure 2(c)",
         "After 50 rounds from a random start AdaBoost is on a cycle of the 3 x 3 matrix.",
-        lambda results: counted(min(found["away"]) < SAME for _, found in results),
+        each(_on_a_cycle),
     ),
 )
 
 FIGURE_2D = (
-    Claim(
-        "figure 2(d)",
-        "On a random 11 x 21 matrix AdaBoost comes to a cycle longer than 3.",
-        lambda results: counted((found["period"] or 0) > 3 for _, found in results),
-    ),
-    Claim(
+    counted_claim("figure 2(d)", "On a random 11 x 21 matrix AdaBoost comes to a cycle longer than 3.", each(_is_long)),
+    counted_claim(
         "section 3",
         "On a cycle the examples that take part have the same margin.",
-        lambda results: counted((f["margins"][0] < 1e-4 for _, f in results if f["margins"]), "cycles", always=True),
+        lambda results: [_is_even(found) for _, found in results if found["margins"]],
+        "cycles",
+        always=True,
     ),
 )
 

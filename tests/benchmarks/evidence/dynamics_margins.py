@@ -10,7 +10,15 @@ import numpy as np
 from scipy.special import logsumexp
 
 from benchmarks.evidence.dynamics import COLORS, best_margin, drawn_at
-from benchmarks.evidence.experiment import Claim, Decision, Experiment, Parameters, Results, counted, rounded
+from benchmarks.evidence.experiment import (
+    Ask,
+    Claim,
+    Experiment,
+    Parameters,
+    Results,
+    counted_claim,
+    rounded,
+)
 from benchmarks.evidence.pages import picture, span, table
 from boostopt import boost
 from boostopt.boosting.run import Run
@@ -255,30 +263,28 @@ def _orders(results: Results, tick: str) -> list[bool]:
 # What print says of these
 
 
-def _by_matrix(name: str) -> Callable[[Results], Decision | None]:
-    """Return what counts the matrices on which a statement holds."""
+def _by_matrix(holds: Callable[[Runs], bool]) -> Ask:
+    """Return what asks the matrices on which every booster ran."""
 
-    def decide(results: Results) -> Decision | None:
+    def ask(results: Results) -> list[bool]:
         runs = [_of_seed(results, seed) for seed in sorted({p["seed"] for p, _ in results})]
-        return counted(STATEMENTS[name](found) for found in runs if len(found) == len(ALL))
+        return [holds(found) for found in runs if len(found) == len(ALL)]
 
-    return decide
+    return ask
 
 
 FIGURE_3A = tuple(
-    Claim("smooth margin" if "smooth" in says else "figure 3(a)", f"{says[0].upper()}{says[1:]}.", _by_matrix(says))
-    for says in STATEMENTS
+    counted_claim(
+        "smooth margin" if "smooth" in says else "figure 3(a)", f"{says[0].upper()}{says[1:]}.", _by_matrix(holds)
+    )
+    for says, holds in STATEMENTS.items()
 )
 
 
 def _ordered(tick: int) -> Claim:
     """Return the claim that the boosters come in the printed order after some rounds."""
-
-    def decide(results: Results) -> Decision | None:
-        return counted(_orders(results, str(tick)))
-
     says = f"After {tick:,} rounds on the hypercube AdaBoost has the largest margin, arc-gv the smallest."
-    return Claim("figure 3(b)", says, decide)
+    return counted_claim("figure 3(b)", says, lambda results: _orders(results, str(tick)))
 
 
 FIGURE_3B = tuple(map(_ordered, TICKS))

@@ -30,7 +30,7 @@ class Results:
     """
 
     def __init__(self, lines: Iterable[Mapping[str, Any]] = ()) -> None:
-        self._lines = {key(line["parameters"]): _as_kept(line) for line in lines}
+        self._lines = {key(line["parameters"]): dict(line) for line in lines}
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -52,7 +52,7 @@ class Results:
 
     def add(self, line: Mapping[str, Any]) -> None:
         """Take a finished unit in, in place of an earlier one of the same parameters."""
-        self._lines[key(line["parameters"])] = _as_kept(line)
+        self._lines[key(line["parameters"])] = dict(line)
 
     @property
     def lines(self) -> list[dict[str, Any]]:
@@ -127,6 +127,35 @@ class Claim:
     decide: Callable[[Results], Decision | None]
 
 
+Ask = Callable[[Results], Iterable[bool]]
+"""Returns of each draw or case in some results whether a statement holds there."""
+
+
+def counted_claim(place: str, says: str, ask: Ask, of: str = "seeds", always: bool = False) -> Claim:
+    """Return a claim that is counted: see `counted`."""
+    return Claim(place, says, lambda results: counted(ask(results), of, always))
+
+
+def each(holds: Callable[[Result], bool], **wanted: Any) -> Ask:
+    """Return what asks every unit whose parameters have these values."""
+    return lambda results: [holds(result) for _, result in results.where(**wanted)]
+
+
+def denied(ask: Ask) -> Ask:
+    """Return what asks for the contrary."""
+    return lambda results: [not holds for holds in ask(results)]
+
+
+def of_last(decide: Callable[[Result], Decision]) -> Callable[[Results], Decision | None]:
+    """Return what decides from the last unit, and nothing where there is none."""
+
+    def decided(results: Results) -> Decision | None:
+        found = [result for _, result in results]
+        return decide(found[-1]) if found else None
+
+    return decided
+
+
 @dataclass(frozen=True)
 class Experiment:
     """An experiment of a paper.
@@ -175,18 +204,14 @@ class Experiment:
         return _digest(self.data)
 
 
-def _as_kept(line: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a line as a file has it: no page depends on whether the units were run or read."""
-    return json.loads(json.dumps(plain(line), sort_keys=True))
-
-
 def key(parameters: Parameters) -> str:
     """Return parameters as a text that is the same for equal ones."""
     return json.dumps(plain(parameters), sort_keys=True)
 
 
+@cache
 def printed(name: str) -> Any:
-    """Return a file of printed numbers.
+    """Return a file of printed numbers, read once: nothing in it is to be changed.
 
     Raises
     ------

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from benchmarks.evidence.experiment import (
-    Parameters,
-    Results,
-    printed,
-    rounded,
-)
+from benchmarks.evidence.experiment import Ask, Parameters, Results, counted_claim, each, printed, rounded
 from benchmarks.evidence.pages import picture, span, table
 from benchmarks.evidence.soft_margins_toy import (
     FILE,
@@ -24,8 +19,6 @@ from benchmarks.evidence.soft_margins_toy import (
     STEPS,
     Stored,
     boosted,
-    counted_claim,
-    each,
     figure_of,
     first_of,
     in_print,
@@ -387,7 +380,7 @@ def _figure_8(found: Found, data: str, words: str, folder: Path) -> str:
 # What print says of these
 
 
-def _all_falls(cases: Sequence[tuple[float, int]]) -> Callable[[Results], list[bool]]:
+def _all_falls(cases: Sequence[tuple[float, int]]) -> Ask:
     """Return what asks whether the smallest margin falls from case to case, for each of the data and seeds."""
     return lambda results: [fell for data in WORDS for fell in _falls(results.where(data=data), cases)]
 
@@ -408,19 +401,19 @@ FIGURES_4_7_8 = (
         _all_falls((CASES[4], CASES[2], CASES[3])),
     ),
     counted_claim(
-        "theorem 3", "It bounds the share of small margins.", each(lambda r: r["theorem_3"]), always=True, what="runs"
+        "theorem 3", "It bounds the share of small margins.", each(lambda r: r["theorem_3"]), always=True, of="runs"
     ),
     counted_claim(
         "lemma 5",
         "Patterns of both classes come to the same smallest margin.",
         each(lambda r: abs(r["of_classes"][0] - r["of_classes"][1]) < NEAR / 2),
-        what="runs",
+        of="runs",
     ),
     counted_claim(
         "note 3",
         "|b| is often above 100 after 200 rounds.",
         each(lambda r: r["length_200"] > in_print("note 3", "|b| after 200")),
-        what="runs",
+        of="runs",
     ),
     counted_claim(
         "figure 7",
@@ -433,13 +426,13 @@ FIGURES_4_7_8 = (
         "figure 8",
         "AdaBoost overfits noisy data in the end.",
         each(_overfits, K=30, noise=0.16),
-        what="runs",
+        of="runs",
     ),
     counted_claim(
         "figure 8",
         "The least test error is after about 80 rounds: half as many to twice as many.",
-        lambda results: [_in_time(r) for _, r in results.where(K=30, noise=0.16)],
-        what="runs",
+        each(_in_time, K=30, noise=0.16),
+        of="runs",
     ),
 )
 

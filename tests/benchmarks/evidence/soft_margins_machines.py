@@ -10,11 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.evidence.experiment import (
-    Parameters,
-    Results,
-    rounded,
-)
+from benchmarks.evidence.experiment import Parameters, Results, counted_claim, each, rounded
 from benchmarks.evidence.pages import picture, span, table
 from benchmarks.evidence.soft_margins_toy import (
     FILE,
@@ -22,8 +18,6 @@ from benchmarks.evidence.soft_margins_toy import (
     Stored,
     Toy,
     boosted,
-    counted_claim,
-    each,
     figure_of,
     first_of,
     in_print,
@@ -338,7 +332,7 @@ FIGURE_5 = (
         "figure 5",
         "The hard margin has more than twice the test error of C = 0.1.",
         each(lambda r: r["hard margin"]["error"] > 2 * r["C = 0.1"]["error"]),
-        what="draws, in two readings of the width",
+        of="draws, in two readings of the width",
     ),
 )
 
@@ -346,7 +340,7 @@ FIGURE_6 = (
     counted_claim(
         "figure 6",
         "Support patterns and support vectors overlap most where the kernel is as wide as the networks on average.",
-        lambda results: [_widest(r) == 1.0 for _, r in results],
+        each(lambda r: _widest(r) == 1.0),
     ),
 )
 
@@ -355,7 +349,7 @@ FIGURE_9 = (
         "figure 9",
         "One outlier or one wrong label moves the line of the largest margin: over two fifths of the margin are lost.",
         lambda results: [lost for _, r in results if _separated(r) for lost in _shrunk(r)],
-        what="cases",
+        of="cases",
     ),
 )
 

@@ -9,13 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.evidence.experiment import (
-    Claim,
-    Decision,
-    Parameters,
-    Results,
-    rounded,
-)
+from benchmarks.evidence.experiment import Claim, Decision, Parameters, Results, counted_claim, each, of_last, rounded
 from benchmarks.evidence.pages import picture, span, table
 from benchmarks.evidence.soft_margins_toy import (
     CENTRES,
@@ -23,8 +17,6 @@ from benchmarks.evidence.soft_margins_toy import (
     PATTERNS,
     STEPS,
     boosted,
-    counted_claim,
-    each,
     figure_of,
     first_of,
     in_print,
@@ -291,25 +283,21 @@ def _written_13(results: Results, folder: Path) -> str:
 # What print says of these
 
 
-def _factor(results: Results) -> Decision | None:
-    found = list(results)
-    if not found:
-        return None
-    factor = found[0][1]["factor"]
+def _factor(found: Mapping[str, Any]) -> Decision:
+    factor = found["factor"]
     return Decision(abs(factor - math.exp(5)) < 0.01, f"{factor:.1f}", in_print("2.4.2", "factor"))
 
 
-def _step(results: Results) -> Decision | None:
-    found = list(results)
-    if not found:
-        return None
-    off = _off(found[0][1])
+def _step(found: Mapping[str, Any]) -> Decision:
+    off = _off(found)
     return Decision(off < 1e-3, f"within {off:.0e} for every length of b")
 
 
 FIGURE_3 = (
-    Claim("section 2.4.2", "From margin 0.2 to 0.3 the loss falls by a factor of e^5 where |b| = 100.", _factor),
-    Claim("figure 3", "AdaBoost's loss becomes a step at the margin 1 - 2 phi as |b| grows.", _step),
+    Claim(
+        "section 2.4.2", "From margin 0.2 to 0.3 the loss falls by a factor of e^5 where |b| = 100.", of_last(_factor)
+    ),
+    Claim("figure 3", "AdaBoost's loss becomes a step at the margin 1 - 2 phi as |b| grows.", of_last(_step)),
 )
 
 FIGURE_11 = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,6 @@ from benchmarks.evidence.experiment import (
     Claim,
     Experiment,
     Parameters,
-    Results,
-    counted,
     printed,
     rounded,
 )
@@ -143,18 +141,6 @@ def in_print(place: int | str, quantity: str) -> Any:
 def first_of(found: list[tuple[Parameters, dict[str, Any]]]) -> dict[str, Any]:
     """Return the result of the smallest seed."""
     return min(found, key=lambda pair: pair[0]["seed"])[1]
-
-
-def counted_claim(
-    place: str, says: str, of: Callable[[Results], Iterable[bool]], *, always: bool = False, what: str = "seeds"
-) -> Claim:
-    """Return a claim that is counted over the seeds, or that must hold in all runs."""
-    return Claim(place, says, lambda results: counted(of(results), what, always))
-
-
-def each(holds: Callable[[dict[str, Any]], bool], **wanted: Any) -> Callable[[Results], list[bool]]:
-    """Return what asks every unit with some parameters."""
-    return lambda results: [holds(result) for _, result in results.where(**wanted)]
 
 
 def figure_of(
