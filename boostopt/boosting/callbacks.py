@@ -54,9 +54,10 @@ class TestExamples:
         self._values.extend(evaluate(record.collected.hypotheses[len(self._values) :], self.features))
         w, before = record.state.w, np.zeros(len(record.state.w))
         before[: len(self._w)] = self._w
-        if 2 * np.count_nonzero(w != before) > np.count_nonzero(w):
-            before, self._sum = np.zeros(len(w)), np.zeros(len(self.y))
-        for q in np.flatnonzero(w != before):
+        changed, used = np.flatnonzero(w != before), np.flatnonzero(w)
+        if 2 * len(changed) > len(used):
+            changed, before, self._sum = used, np.zeros(len(w)), np.zeros(len(self.y))
+        for q in changed:
             self._sum += (w[q] - before[q]) * self._values[q]
         self._w = w.copy()
         return self._sum / max(record.state.total, np.finfo(float).tiny)
