@@ -98,6 +98,11 @@ def _picture_2(first: Mapping[str, Any], folder: Path) -> str:
     return picture(folder, "R_figure_2", figure, "Weights of the patterns and decision lines after six rounds")
 
 
+def _concentrates(r: Mapping[str, Any]) -> bool:
+    """Return whether the heaviest tenth has more weight after 100 rounds than after the first."""
+    return r["stages"]["100"]["heaviest"] > r["stages"]["1"]["heaviest"]
+
+
 def _written_2(results: Results, folder: Path) -> str:
     drawn = results.where(seed=0)
     shown = _picture_2(drawn[0][1], folder) if drawn else ""
@@ -107,7 +112,7 @@ def _written_2(results: Results, folder: Path) -> str:
         bagging = [stage["bagging"] for stage in stages if "bagging" in stage]
         rows.append([str(k), span([s["heaviest"] for s in stages]), span([s["error"] for s in stages]),
                      span(bagging) if bagging else ""])  # fmt: skip
-    grown = [r["stages"]["100"]["heaviest"] > r["stages"]["1"]["heaviest"] for _, r in results]
+    grown = [_concentrates(r) for _, r in results]
     worse = [r["stages"]["100"]["error"] > r["stages"]["100"]["bagging"] for _, r in results]
     return (
         "AdaBoost with RBF networks of 13 centres on 300 rows of the set banana. Diameters are proportional to "
@@ -239,6 +244,11 @@ def _falls(found: Found, cases: Sequence[tuple[float, int]]) -> list[bool]:
     return verdicts
 
 
+def _is_long(r: Mapping[str, Any]) -> bool:
+    """Return whether |b| is above the printed length after 200 rounds."""
+    return r["length_200"] > in_print("note 3", "|b| after 200")
+
+
 def _figure_4(found: Found, data: str, words: str, folder: Path) -> str:
     import matplotlib.pyplot as plt
 
@@ -269,7 +279,7 @@ def _figure_4(found: Found, data: str, words: str, folder: Path) -> str:
     least = in_print("note 3", "|b| after 200")
     head = ["noise, network", "smallest margin", "corollary 4", f"patterns within {NEAR}", "classes apart",
             f"length of b after 200 (print: often above {least})", "in the end"]  # fmt: skip
-    long = [r["length_200"] > least for _, r in found]
+    long = [_is_long(r) for _, r in found]
     return (
         f"### Figure 4, {words}\n\nMargins after {rounds} rounds (print: {in_print(4, 'AdaBoost iterations'):,}). The "
         f"smallest margin falls with the noise with {of_seeds(noisy)}, and grows with the centres with "
@@ -389,7 +399,7 @@ FIGURE_2 = (
     counted_claim(
         "figure 2",
         "AdaBoost's weights concentrate: the heaviest tenth has more after 100 rounds than after the first.",
-        each(lambda r: r["stages"]["100"]["heaviest"] > r["stages"]["1"]["heaviest"]),
+        each(_concentrates),
     ),
 )
 
@@ -412,7 +422,7 @@ FIGURES_4_7_8 = (
     counted_claim(
         "note 3",
         "|b| is often above 100 after 200 rounds.",
-        each(lambda r: r["length_200"] > in_print("note 3", "|b| after 200")),
+        each(_is_long),
         of="runs",
     ),
     counted_claim(

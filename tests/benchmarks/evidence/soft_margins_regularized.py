@@ -244,6 +244,11 @@ def _programs(seed: int, rounds: int) -> Mapping[str, Any]:
     return found
 
 
+def _is_extreme(r: Mapping[str, Any], kind: str) -> bool:
+    """Return whether some program of a kind has margins of 1 and -1 alone."""
+    return any(one["extreme"] == 1.0 for name, one in r.items() if name.startswith(kind))
+
+
 def _written_13(results: Results, folder: Path) -> str:
     import matplotlib.pyplot as plt
 
@@ -267,8 +272,7 @@ def _written_13(results: Results, folder: Path) -> str:
             span([r["error"] for r in of]),
             f"{max(r['gap'] for r in of):.0e}",
         ])  # fmt: skip
-    alone = [any(r[name]["extreme"] == 1.0 for name in names if name.startswith("LP")) for _, r in results]
-    qp = [any(r[name]["extreme"] == 1.0 for name in names if name.startswith("QP")) for _, r in results]
+    alone, qp = ([_is_extreme(r, kind) for _, r in results] for kind in ("LP", "QP"))
     head = ["program", "smallest margin", "margins of 1 or -1", "networks with weight", "test error", "largest gap"]
     return (
         f"Both programs over the networks of {span([p['rounds'] for p, _ in results], ',d')} rounds of AdaBoost "
@@ -312,7 +316,7 @@ FIGURE_13 = (
     counted_claim(
         "figure 13",
         "LP_REG may have margins of 1 and -1 alone.",
-        each(lambda r: any(one["extreme"] == 1.0 for name, one in r.items() if name.startswith("LP"))),
+        each(lambda r: _is_extreme(r, "LP")),
     ),
 )
 

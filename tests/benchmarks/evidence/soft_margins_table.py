@@ -21,7 +21,6 @@ from benchmarks.evidence.soft_margins_table_runs import (
     LEVEL,
     PAIRS,
     PARAMETERS,
-    PARTITIONS,
     ROWS,
     SETS,
     TEN,
@@ -30,6 +29,7 @@ from benchmarks.evidence.soft_margins_table_runs import (
     worked,
 )
 from benchmarks.ida_data import PUBLISHED, SEEDED, WHOLE
+from benchmarks.ida_printed import PARTITIONS, allowed
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,8 +75,7 @@ class Finished:
 
     def allowed(self, method: str) -> float:
         """Return two standard errors of the difference."""
-        theirs = self.print[COLUMNS[method]][1]
-        return 2.0 * math.sqrt(self.deviation(method) ** 2 / len(self.tests) + theirs**2 / PARTITIONS)
+        return allowed(self.deviation(method), len(self.tests), self.print[COLUMNS[method]][1])
 
     def agrees(self, method: str) -> bool:
         """Whether our mean is that of print, within two standard errors."""

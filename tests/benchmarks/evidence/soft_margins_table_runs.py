@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import ida_printed
 from benchmarks.evidence.experiment import SHARED, Parameters, Results, rounded
 from benchmarks.ida_data import PUBLISHED, SEEDED, WHOLE, Part, part_of
 from benchmarks.ida_methods import (
@@ -38,21 +39,7 @@ from boostopt.oracles import Query
 from boostopt.oracles.features import evaluate
 
 DATA = "data/ida"
-SETS = {
-    "banana": "Banana",
-    "breast_cancer": "B. Cancer",
-    "diabetis": "Diabetes",
-    "german": "German",
-    "heart": "Heart",
-    "image": "Image",
-    "ringnorm": "Ringnorm",
-    "flare_solar": "F. Solar",
-    "splice": "Splice",
-    "thyroid": "Thyroid",
-    "titanic": "Titanic",
-    "twonorm": "Twonorm",
-    "waveform": "Waveform",
-}
+SETS = {file: title for file, (title, _) in ida_printed.NAMES.items()}
 """The sets in the order of print, and their names there."""
 
 COLUMNS = {
@@ -67,9 +54,6 @@ COLUMNS = {
 
 ACCEPTED = "RBF", "AdaBoost", "AdaBoost_REG", "LP_REG", "SVM"
 """Methods whose figures are held to those of print where ten published splits are at hand."""
-
-PARTITIONS = 100
-"""Partitions that the means of print are over."""
 
 PAIRS = (
     ("AdaBoost_REG", "AdaBoost"),

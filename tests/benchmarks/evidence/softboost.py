@@ -18,6 +18,8 @@ from benchmarks.evidence.experiment import (
     Result,
     Results,
     counted,
+    counted_claim,
+    each,
     printed,
     rounded,
 )
@@ -97,7 +99,7 @@ def _worst_written(results: Results, folder: Path) -> str:
     figure, axes = plt.subplots(1, 2, figsize=(9.5, 3.4), layout="constrained")
     for p, result in sorted(results, key=lambda unit: (unit[0]["copies"], unit[0]["N"])):
         lp, soft = result["LPBoost"], result["SoftBoost"]
-        missing = soft["interval"][0] - result["half"]
+        missing = _missing(result)
         rows.append(
             [
                 *(p["N"], p["copies"], lp["rounds"], soft["rounds"], f"{result['half']:.4f}", f"{missing:.4f}"),
@@ -115,15 +117,16 @@ def _worst_written(results: Results, folder: Path) -> str:
     axes[0].legend(frameon=False)
     axes[1].set(xlabel="rounds", ylabel=f"smallest margin, N = {found[-1][0]['N']}")
     shown = picture(folder, "N_figure_1", figure, "Rounds of LPBoost and SoftBoost against N, and margins by rounds")
-    late = sum(r["LPBoost"]["rounds"] > p["N"] // 2 for p, r in results)
+    late = sum(_is_late(p, r) for p, r in results)
     ordered = sum(r["LPBoost"]["in order"] for _, r in results)
-    far = sum(r["SoftBoost"]["interval"][0] - r["half"] >= 0.99 for _, r in results)
+    far = sum(_is_far(r) for _, r in results)
     text = (
         "Theorem 1 says that LPBoost may need N / 2 rounds. The matrix of the figure is the library's "
         "`iteration_lower_bound`. "
     )
     if small:
-        text += f"{_agreeing(entries, small[0][1]['delta'])} "
+        equal, total = _equal_entries(entries, small[0][1]["delta"])
+        text += f"Of the {total} printed entries {equal} are equal to it. "
     text += (
         f"The small constant is 0.01 / N here, nu is the number of copies of each row, and runs stop within 0.1. "
         f"LPBoost takes the columns in their order in {ordered} of {len(results)} runs and needs more than N / 2 "
@@ -138,12 +141,26 @@ def _worst_written(results: Results, folder: Path) -> str:
     )
 
 
-def _agreeing(entries: Mapping[str, Any], delta: float) -> str:
-    """Return how many printed entries are those of the library's matrix."""
+def _is_late(p: Parameters, result: Mapping[str, Any]) -> bool:
+    """Return whether LPBoost needed more than N / 2 rounds."""
+    return result["LPBoost"]["rounds"] > p["N"] // 2
+
+
+def _missing(result: Mapping[str, Any]) -> float:
+    """Return by how much LPBoost's margin after N / 2 rounds is below SoftBoost's last one."""
+    return result["SoftBoost"]["interval"][0] - result["half"]
+
+
+def _is_far(result: Mapping[str, Any]) -> bool:
+    return _missing(result) >= 0.99
+
+
+def _equal_entries(entries: Mapping[str, Any], delta: float) -> tuple[int, int]:
+    """Return how many printed entries are those of the library's matrix, and how many there are."""
     ours = iteration_lower_bound(8, delta).U
     theirs = np.array([[a + b * delta for a, b in row] for row in entries["rows"]])
     equal = int(np.isclose(ours, theirs, rtol=0.0, atol=1e-12).sum())
-    return f"Of the {theirs.size} printed entries {equal} are equal to it."
+    return equal, theirs.size
 
 
 def _printed_matrix(entries: Mapping[str, Any]) -> str:
@@ -276,6 +293,18 @@ def _below_a_tenth(errors: Mapping[float, float]) -> list[float]:
     return [error for share, error in errors.items() if share < 0.1]
 
 
+def _bad_below_a_tenth(errors: Mapping[float, float]) -> bool:
+    return min(_below_a_tenth(errors)) > min(errors.values()) + STABLE
+
+
+def _begins_in_time(errors: Mapping[float, float]) -> bool:
+    return _stable(errors)[0] <= BEGINS
+
+
+def _grows_again(errors: Mapping[float, float]) -> bool:
+    return errors[max(errors)] > min(errors.values()) + STABLE
+
+
 def _apart(medians: Mapping[str, Mapping[float, float]]) -> dict[float, float]:
     """Return how far apart the boosters are at each nu / N."""
     lp, soft = medians["LPBoost"], medians["SoftBoost"]
@@ -287,12 +316,12 @@ def _error_verdicts(by_share: Mapping[str, Mapping[float, Sequence[Result]]], lo
     lines, medians = list[str](), _medians(by_share)
     for name, errors in medians.items():
         least, last, stable, small = min(errors.values()), max(errors), _stable(errors), _below_a_tenth(errors)
-        begins = "the stable range begins as printed" if stable[0] <= BEGINS else "the stable range begins later"
+        begins = f"the stable range begins {'as printed' if _begins_in_time(errors) else 'later'}"
         lines.append(
             f"{name}: print is bad below nu / N = 0.1, then stable, and worse again for large nu. Here the median over "
-            f"the seeds is {span(small, '.3f')} below 0.1 ({_holds(min(small) > least + STABLE)}), within {STABLE} of "
+            f"the seeds is {span(small, '.3f')} below 0.1 ({_holds(_bad_below_a_tenth(errors))}), within {STABLE} of "
             f"the least, {least:.3f}, from {stable[0]:g} to {stable[-1]:g} ({begins}), and {errors[last]:.3f} at "
-            f"{last:g} ({_holds(errors[last] > least + STABLE)})."
+            f"{last:g} ({_holds(_grows_again(errors))})."
         )
     lines.append(
         f"The printed axis goes down to {lowest:g}, though a tenth of the test labels is wrong. Here the least median "
@@ -426,28 +455,50 @@ def _slower(results: Results) -> list[bool]:
     return slower
 
 
+def _times(r: Mapping[str, Any], name: str) -> float:
+    """Return the rounds of a booster over those of LPBoost."""
+    return r[name]["rounds"] / r["LPBoost"]["rounds"]
+
+
+def _left(r: Mapping[str, Any], name: str) -> float:
+    """Return by how much the last soft margin of a booster is below the best."""
+    return r["best"][1] - r[name]["last"]
+
+
+STATEMENTS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
+    "SoftBoost and LPBoost need about as many rounds: a factor of 1.5.": lambda r: (
+        2 / 3 <= _times(r, "SoftBoost") <= 1.5
+    ),
+    "SoftBoost starts more slowly: its soft margin after ten rounds is smaller.": lambda r: (
+        r["SoftBoost"]["tenth"] < r["LPBoost"]["tenth"]
+    ),
+    "SmoothBoost takes dramatically longer: ten times the rounds.": lambda r: _times(r, "SmoothBoost") >= 10,
+    "SmoothBoost nearly reaches the best soft margin: within delta.": lambda r: _left(r, "SmoothBoost") <= 0.01,
+    "BrownBoost ends in fewer rounds than LPBoost.": lambda r: _times(r, "BrownBoost") < 1,
+    "BrownBoost does not maximize the soft margin: it ends below the others.": lambda r: (
+        r["BrownBoost"]["last"] == min(r[name]["last"] for name in STYLES)
+    ),
+}
+"""What print says of figure 3, as conditions on the runs with a seed."""
+
+
 def _margin_verdicts(results: Results, nu: int) -> str:
     """Return what the text of print says of the figure, and with how many seeds it is so."""
     found = [r for _, r in results.where(part="margins", nu=nu)]
-    lp, soft, brown, smooth = (
-        [r[name] for r in found] for name in ("LPBoost", "SoftBoost", "BrownBoost", "SmoothBoost")
+    quotients, longer = ([_times(r, name) for r in found] for name in ("SoftBoost", "SmoothBoost"))
+    short, left = ([_left(r, name) for r in found] for name in ("SmoothBoost", "BrownBoost"))
+    near, slow, long, close, fewer, least = (
+        f"{sum(map(holds, found))} of {len(found)} seeds" for holds in STATEMENTS.values()
     )
-    seeds = f"of {len(found)} seeds"
-    quotients = [a["rounds"] / b["rounds"] for a, b in zip(soft, lp, strict=True)]
-    longer = [a["rounds"] / b["rounds"] for a, b in zip(smooth, lp, strict=True)]
-    short, left = ([r["best"][1] - r[name]["last"] for r in found] for name in ("SmoothBoost", "BrownBoost"))
-    slow = sum(a["tenth"] < b["tenth"] for a, b in zip(soft, lp, strict=True))
-    fewer = sum(a["rounds"] < b["rounds"] for a, b in zip(brown, lp, strict=True))
-    least = sum(r["BrownBoost"]["last"] == min(r[name]["last"] for name in STYLES) for r in found)
     lines = [
         f"LPBoost and SoftBoost need about as many rounds: SoftBoost {span(quotients, '.2f')} times those of LPBoost, "
-        f"within a factor 1.5 with {sum(2 / 3 <= q <= 1.5 for q in quotients)} {seeds}.",
-        f"SoftBoost starts more slowly: after ten rounds its soft margin is below LPBoost's with {slow} {seeds}.",
+        f"within a factor 1.5 with {near}.",
+        f"SoftBoost starts more slowly: after ten rounds its soft margin is below LPBoost's with {slow}.",
         f"SmoothBoost takes dramatically longer: {span(longer, '.0f')} times the rounds of LPBoost, ten times or more "
-        f"with {sum(q >= 10 for q in longer)} {seeds}. It nearly gets there: it ends {span(short, '.4f')} below the "
-        f"best, within delta with {sum(gap <= 0.01 for gap in short)} {seeds}.",
-        f"BrownBoost ends in fewer rounds than LPBoost with {fewer} {seeds}. It does not maximize the soft margin: it "
-        f"ends {span(left, '.4f')} below the best, and below the three others with {least} {seeds}.",
+        f"with {long}. It nearly gets there: it ends {span(short, '.4f')} below the "
+        f"best, within delta with {close}.",
+        f"BrownBoost ends in fewer rounds than LPBoost with {fewer}. It does not maximize the soft margin: it "
+        f"ends {span(left, '.4f')} below the best, and below the three others with {least}.",
     ]
     smaller = _decreasing(results)
     if slower := _slower(results):
@@ -469,8 +520,7 @@ def _margin_verdicts(results: Results, nu: int) -> str:
 
 def _of_figure_1(results: Results) -> Decision | None:
     """Return whether the printed matrix takes N / 2 rounds."""
-    found = [(p["N"], r["LPBoost"]) for p, r in results]
-    return counted((lp["rounds"] > N // 2 and lp["in order"] for N, lp in found), "matrices", always=True)
+    return counted((_is_late(p, r) and r["LPBoost"]["in order"] for p, r in results), "matrices", always=True)
 
 
 def _entries(results: Results) -> Decision | None:
@@ -478,20 +528,19 @@ def _entries(results: Results) -> Decision | None:
     small = results.where(N=8, copies=1)
     if not small:
         return None
-    words = _agreeing(printed(printed("N_figure_1")["same_as"].removesuffix(".json")), small[0][1]["delta"])
-    total, equal = (int(word) for word in words.split() if word.isdigit())
+    equal, total = _equal_entries(printed(printed("N_figure_1")["same_as"].removesuffix(".json")), small[0][1]["delta"])
     return Decision(total == equal, f"{equal} of {total} entries")
 
 
 FIGURE_1 = (
     Claim("theorem 1", "LPBoost may need more than N / 2 rounds, taking the columns in their order.", _of_figure_1),
     Claim("figure 1", "The matrix is one for theorem 1.", _entries),
-    Claim(
+    counted_claim(
         "figure 1",
         "After N / 2 rounds LPBoost's margin is 0.99 or more below the best.",
-        lambda results: counted(
-            (r["SoftBoost"]["interval"][0] - r["half"] >= 0.99 for _, r in results), "matrices", always=True
-        ),
+        each(_is_far),
+        "matrices",
+        always=True,
     ),
 )
 
@@ -524,29 +573,23 @@ def _nearly_equal(results: Results) -> Decision | None:
 FIGURE_2 = (
     _of_errors(
         "The test error is large for nu / N below 0.1.",
-        lambda errors: min(_below_a_tenth(errors)) > min(errors.values()) + STABLE,
+        _bad_below_a_tenth,
         lambda errors: f"{span(_below_a_tenth(errors), '.3f')}, least {min(errors.values()):.3f}",
     ),
-    _of_errors(
-        "From there on it is stable.", lambda errors: _stable(errors)[0] <= BEGINS, lambda e: f"from {_stable(e)[0]:g}"
-    ),
+    _of_errors("From there on it is stable.", _begins_in_time, lambda e: f"from {_stable(e)[0]:g}"),
     _of_errors(
         "It grows again for large nu.",
-        lambda errors: errors[max(errors)] > min(errors.values()) + STABLE,
+        _grows_again,
         lambda errors: f"{errors[max(errors)]:.3f} at {max(errors):g}",
     ),
     Claim("figure 2", "LPBoost and SoftBoost have nearly the same error.", _nearly_equal),
 )
 
 
-def _of_curves(says: str, holds: Callable[[Result], bool]) -> Claim:
+def _of_curves(says: str, holds: Callable[[Mapping[str, Any]], bool]) -> Claim:
     """Return a claim on the curves of figure 3, at the printed nu."""
-
-    def decide(results: Results) -> Decision | None:
-        nu = printed("N_figures_2_3_axes")["figures"]["3"]["nu"]
-        return counted(holds(result) for _, result in results.where(part="margins", nu=nu))
-
-    return Claim("figure 3", says, decide)
+    nu = printed("N_figures_2_3_axes")["figures"]["3"]["nu"]
+    return counted_claim("figure 3", says, each(holds, part="margins", nu=nu))
 
 
 def _chosen_clock(results: Results) -> Decision | None:
@@ -558,36 +601,8 @@ def _chosen_clock(results: Results) -> Decision | None:
 
 
 FIGURE_3 = (
-    *(
-        _of_curves(says, holds)
-        for says, holds in (
-            (
-                "SoftBoost and LPBoost need about as many rounds: a factor of 1.5.",
-                lambda r: 2 / 3 <= r["SoftBoost"]["rounds"] / r["LPBoost"]["rounds"] <= 1.5,
-            ),
-            (
-                "SoftBoost starts more slowly: its soft margin after ten rounds is smaller.",
-                lambda r: r["SoftBoost"]["tenth"] < r["LPBoost"]["tenth"],
-            ),
-            (
-                "SmoothBoost takes dramatically longer: ten times the rounds.",
-                lambda r: r["SmoothBoost"]["rounds"] >= 10 * r["LPBoost"]["rounds"],
-            ),
-            (
-                "SmoothBoost nearly reaches the best soft margin: within delta.",
-                lambda r: r["best"][1] - r["SmoothBoost"]["last"] <= 0.01,
-            ),
-            (
-                "BrownBoost ends in fewer rounds than LPBoost.",
-                lambda r: r["BrownBoost"]["rounds"] < r["LPBoost"]["rounds"],
-            ),
-            (
-                "BrownBoost does not maximize the soft margin: it ends below the others.",
-                lambda r: r["BrownBoost"]["last"] == min(r[name]["last"] for name in STYLES),
-            ),
-        )
-    ),
-    Claim("figure 3", "SmoothBoost is slower still for smaller nu.", lambda results: counted(_slower(results))),
+    *(_of_curves(says, holds) for says, holds in STATEMENTS.items()),
+    counted_claim("figure 3", "SmoothBoost is slower still for smaller nu.", _slower),
     Claim("figure 3", "Cross-validation chooses c = 0.35 for BrownBoost.", _chosen_clock),
 )
 

@@ -25,6 +25,7 @@ from benchmarks.evidence.pages import table
 from benchmarks.evidence.softboost import CERTIFIED, SOURCE
 from benchmarks.ida_data import PUBLISHED, SEEDED, WHOLE, Part, part_of
 from benchmarks.ida_methods import Options, count, left_open, oracle_of
+from benchmarks.ida_printed import allowed
 from boostopt import boost
 from boostopt.boosting.boosters import adaboost_reg, brownboost
 from boostopt.boosting.run import Run
@@ -143,17 +144,14 @@ def _table_written(results: Results, folder: Path) -> str:
     most = max((p["rounds"] for p, _ in results.where(part="split")), default=0)
     if not ours:
         return "No split is finished."
-    figures = {
-        name: {method: _figure([100 * unit[method]["error"] for unit in units]) for method in GRIDS}
-        for name, units in ours.items()
-    }
+    figures = {name: {method: _of_units(units, method) for method in GRIDS} for name, units in ours.items()}
     rows, chosen = list[Sequence[object]](), list[Sequence[object]]()
     far = dict.fromkeys(GRIDS, 0)
     for name, units in ours.items():
         cells, cells_there = list[str](), list[str]()
         for method in GRIDS:
             (average, deviation), (there, spread) = figures[name][method], theirs[name][method]
-            off = _far(units, method, (there, spread))
+            off = _is_far(figures[name][method], len(units), (there, spread))
             far[method] += off
             cells.append(f"{average:.1f}{f' ± {deviation:.1f}' if len(units) > 1 else ''}{' *' if off else ''}")
             starred = " (starred)" if method in theirs[name]["starred"] else ""
@@ -181,10 +179,14 @@ def _figure(values: Sequence[float]) -> tuple[float, float]:
     return mean(values), stdev(values) if len(values) > 1 else 0.0
 
 
-def _far(units: Sequence[Result], method: str, there: tuple[float, float]) -> bool:
+def _of_units(units: Sequence[Result], method: str) -> tuple[float, float]:
+    """Return mean and standard deviation of a method's errors, in percent."""
+    return _figure([100 * unit[method]["error"] for unit in units])
+
+
+def _is_far(ours: tuple[float, float], splits: int, there: tuple[float, float]) -> bool:
     """Return whether a mean is further from the printed one than twice the standard error of both."""
-    average, deviation = _figure([100 * unit[method]["error"] for unit in units])
-    return len(units) > 1 and abs(average - there[0]) > 2 * (deviation**2 / len(units) + there[1] ** 2 / 100) ** 0.5
+    return splits > 1 and abs(ours[0] - there[0]) > allowed(ours[1], splits, there[1])
 
 
 def _chosen(units: Sequence[Result], method: str) -> str:
@@ -245,8 +247,13 @@ def _as_printed(method: str) -> Claim:
         theirs = {row["data set"]: row for row in printed("N_table_1")["rows"]}
         ours = {name: [r for _, r in results.where(part="split", name=name)] for name in SETS}
         # Of a set without several splits no error of the mean is known.
+        several = {name: units for name, units in ours.items() if len(units) > 1}
         return counted(
-            (not _far(units, method, theirs[name][method]) for name, units in ours.items() if len(units) > 1), "sets"
+            (
+                not _is_far(_of_units(units, method), len(units), theirs[name][method])
+                for name, units in several.items()
+            ),
+            "sets",
         )
 
     return Claim("table 1", f"The test errors of {method}, within two standard errors, set by set.", decide)
