@@ -137,7 +137,7 @@ def test_formulations_that_looks_serve(page: str, client: Any) -> None:
 
 @pytest.mark.parametrize("how", [{"reflexive": True}, {"two_sided": True}])
 def test_members_may_have_negative_weights(how: dict[str, Any], client: Any) -> None:
-    models = [STUMP.fit(X[k::7], np.where(SIGNS[k::7] > 0, "no", "yes")) for k in range(1)] + list(
+    models = [fresh(STUMP).fit(X[k::7], np.where(SIGNS[k::7] > 0, "no", "yes")) for k in range(1)] + list(
         fresh(ENSEMBLES["adaboost"]).fit(X, Y).estimators_
     )
     found, twin = there(models, array(), Y, **how), here(models, X, Y, reflexive=True)
