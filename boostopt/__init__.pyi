@@ -44,6 +44,7 @@ from .margins import Margins as Margins
 from .oracles.stumps import stump_matrix as stump_matrix
 from .programs.catalogue import get_formulation as get_formulation
 from .programs.catalogue import list_formulations as list_formulations
+from .programs.combining import combine as combine
 from .programs.formulation import Formulation as Formulation
 from .programs.program import Program as Program
 from .regularizers.capped_simplex import project_capped_simplex as project_capped_simplex

@@ -149,6 +149,9 @@ class EdgeFunction(ABC):
     edge_bound: float | None = None
     """Bound that no edge may exceed, where G says that and no more: its program can be infeasible, and w has no sum."""
 
+    free_edge: float | None = None
+    """The largest edge that a further hypothesis may have without raising G; None where none may have any."""
+
     @property
     def largest_edge(self) -> EdgeFunction | None:
         """The largest edge, whose soft margin a program with G is after; None where it is after none.

@@ -12,6 +12,7 @@ from types import ModuleType
 from typing import Any
 
 from boostopt.errors import OptionError, shown, unknown_name
+from boostopt.programs.combining import JOIN, combined
 from boostopt.programs.formulation import Formulation
 from boostopt.sources import is_path, loaded
 
@@ -35,7 +36,8 @@ def get_formulation(which: object, further: Mapping[str, Formulation[Any]] | Non
     Parameters
     ----------
     which
-        A name from `list_formulations()`, in upper or lower case, "-" and " " for "_"; the path of a Python file that
+        A name from `list_formulations()`, in upper or lower case, "-" and " " for "_"; a loss and a penalty, such as
+        "hinge+l1" (see `combine`); the path of a Python file that
         states one (a path ends in ".py"); or a formulation, which is returned as it is.
     further
         Pages by name that come before those of the list; none by default.
@@ -60,6 +62,8 @@ def get_formulation(which: object, further: Mapping[str, Formulation[Any]] | Non
     further = further or {}
     if _folded(which) in further:
         return further[_folded(which)]
+    if JOIN in which:
+        return combined(_folded(which))
     name = which if which in _pages() else _spelt(which)
     if name in _pages():
         return _stated_in(importlib.import_module(f"{FOLDER}.{name}"))

@@ -1,0 +1,276 @@
+"""The conjugates of losses of the margins, without the simplex: F*(-m) = C sum_n c_n loss(m_n).
+
+    quadratic hinge    loss(m) = h(1 - m),  h(x) = 0, x^2 / (2 mu), B x - mu B^2 / 2 for x below 0, to mu B,
+                       beyond;  F(d) = sum [ -d_n + (mu/2) d_n^2 / (C c_n) ] on 0 <= d_n <= B C c_n
+    logistic           loss(m) = ln(1 + exp(-m));  F(d) = sum [ d ln(d/u) + (u - d) ln((u - d)/u) ], u = C c_n
+    exponential        loss(m) = exp(-m);  F(d) = sum [ d_n ln(d_n / (C c_n)) - d_n ] on 0 <= d_n <= B_n C c_n
+
+With mu and B = 1 the quadratic hinge is the smoothed hinge [Nesterov 2005; Shalev-Shwartz and Zhang 2013], with
+mu = 1/2 and B = 4 the modified Huber loss [Zhang 2004], with mu = 1/2 and no B the squared hinge.
+
+The squared hinge and the exponential loss have a slope without bound. A bounded domain of F makes them linear beyond a
+slope -B_n that no optimum reaches. Let w be optimal, w0 a smallest of the penalty (0, or a point of the simplex), whose
+margins are at least -1. The loss of w is then at most that of w0:
+
+    c_n loss(m_n) <= sum_k c_k loss(-1) = c_n L_n,   L_n = (sum c / c_n) loss(-1)
+
+so that the slope there is at most 2 sqrt(L_n) for the squared hinge and L_n for the exponential loss. The optimum is
+that of the loss itself, and so is every interval that contains it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy.special import entr, log_expit, rel_entr
+
+from boostopt.errors import ProblemError
+from boostopt.expressions import cp
+from boostopt.regularizers.binary_entropy import LogarithmicLoss
+from boostopt.regularizers.hinge import LARGEST_MASS
+from boostopt.regularizers.separable import Separable
+from boostopt.regularizers.statements import Statement
+from boostopt.shapes import Array, Float
+
+
+def steepest_squared(c: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return the slope of the squared hinge, 2 (1 - m), that no optimum exceeds."""
+    return 4.0 * np.sqrt(c.sum() / c)
+
+
+def steepest_exponential(c: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return the slope of the exponential loss that no optimum exceeds."""
+    return np.e * (c.sum() / c)
+
+
+@dataclass(frozen=True)
+class Loss(Separable):
+    """A sum over the examples of C c_n times a convex function of d_n / (C c_n), on a box from 0 on.
+
+    Parameters
+    ----------
+    c
+        Multiplicities, shape (N,), positive.
+    C
+        Price of the loss of one example, positive.
+
+    Raises
+    ------
+    ProblemError
+        The largest weights are so large that their squares overflow.
+    """
+
+    c: Float[Array, " N"]
+    C: float
+
+    on_simplex: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not self.mass <= LARGEST_MASS:
+            raise ProblemError(
+                f"C times the sum of the multiplicities must be so small that weights sum to at most "
+                f"{LARGEST_MASS:g}, or squares overflow; they may sum to {self.mass:.6g}. Lower C."
+            )
+
+    @property
+    def N(self) -> int:
+        return len(self.c)
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        return Statement({"kind": self.kind, "C": self.C}) if np.array_equal(self.c, c) else None
+
+    @property
+    def priced(self) -> Float[Array, " N"]:
+        """C c, shape (N,)."""
+        return self.C * self.c
+
+    @property
+    def price(self) -> float:
+        """0: nothing is smoothed, the loss is meant as it is."""
+        return 0.0
+
+    @property
+    def weight_scale(self) -> Float[Array, " N"]:
+        return self.priced
+
+
+@dataclass(frozen=True)
+class QuadraticHinge(Loss):
+    """-d + (mu/2) d^2 / (C c) on [0, B C c].
+
+    Parameters
+    ----------
+    c, C
+        Multiplicities, shape (N,), and the price of one example.
+    mu
+        Inverse curvature of the loss, positive.
+    B
+        The steepest slope: 1 for the smoothed hinge, 4 for the modified Huber loss; None for the squared hinge, which
+        has none and must have mu = 1/2.
+    """
+
+    mu: float
+    B: float | None
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
+    kind: ClassVar[str] = "quadratic hinge"
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        plain = super().statement(c, d0, nus)
+        about = {"mu": self.mu, "B": "inf" if self.B is None else self.B}
+        return None if plain is None else Statement({**plain.numbers, **about})
+
+    @cached_property
+    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.priced * (steepest_squared(self.c) if self.B is None else self.B)
+
+    @property
+    def value_bound(self) -> float:
+        return float(np.maximum(self.values(self.upper), 0.0).sum())
+
+    @cached_property
+    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return float((self.upper + 0.5 * self.mu * self.upper * (self.upper / self.priced)).sum())
+
+    @property
+    def strong_convexity(self) -> float:
+        """mu / (C sum c): a sum's square is at most C sum c times that of the squares by C c."""
+        return self.mu / float(self.priced.sum())
+
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return -d + (0.5 * self.mu) * d * (d / self.priced)
+
+    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return -1.0 + self.mu * (d / self.priced)
+
+    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return self.mu / self.priced
+
+    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.clip((1.0 + y) * self.priced / self.mu, 0.0, self.upper)
+
+    def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
+        x = self.maximizers(y)
+        psi, zeta = self._box_multipliers(y)
+        square = (0.5 * self.mu) * (d - x) * ((d - x) / self.priced)
+        return square + psi * (self.upper - d) + zeta * d
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        minimizer = np.minimum(self.priced / self.mu, self.upper)
+        return minimizer if d is None else np.clip(np.where(np.isfinite(d), d, 0.0), 0.0, self.upper)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        squares = cp.sum(cp.multiply(1.0 / self.priced, cp.square(d)))
+        return -cp.sum(d) + (0.5 * self.mu) * squares, [d >= 0, d <= self.upper]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        psi = cp.Variable(self.N, nonneg=True, name="psi")
+        squares = cp.sum(cp.multiply(self.priced, cp.square(cp.pos(1.0 + z - psi))))
+        return squares / (2.0 * self.mu) + self.upper @ psi, []
+
+
+@dataclass(frozen=True)
+class Exponential(Loss):
+    """d ln(d / (C c)) - d on [0, B C c], with a slope B that no optimum reaches: the exponential loss."""
+
+    cones: ClassVar[frozenset[str]] = frozenset({"linear", "exponential"})
+    kind: ClassVar[str] = "exponential"
+
+    @cached_property
+    def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.priced * steepest_exponential(self.c)
+
+    @property
+    def value_bound(self) -> float:
+        return float(np.maximum(self.values(self.upper), 0.0).sum())
+
+    @cached_property
+    def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return float((self.upper * (1.0 + np.abs(np.log(steepest_exponential(self.c))))).sum())
+
+    @property
+    def strong_convexity(self) -> float:
+        """1 / mass: f'' is 1 / upper at least."""
+        return 1.0 / self.mass
+
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return rel_entr(d, self.priced) - d
+
+    def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        with np.errstate(divide="ignore"):
+            return np.log(d) - np.log(self.priced)
+
+    def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return 1.0 / d
+
+    def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.exp(self._log_maximizers(y))
+
+    def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        end = np.log(steepest_exponential(self.c))
+        beyond = np.maximum(y - end, 0.0)
+        return self.priced * np.exp(np.minimum(y, end)) * (1.0 + beyond)
+
+    def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
+        # From the logarithm of the maximizer: the maximizer itself may underflow where the weight does not.
+        log_x = self._log_maximizers(y)
+        safe = np.where(d > 0, d, 1.0)
+        ratio = np.where(d > 0, np.log(safe) - log_x, 0.0)
+        psi, _ = self._box_multipliers(y)
+        return np.maximum(d * ratio - d + np.exp(log_x), 0.0) + psi * (self.upper - d)
+
+    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
+        return self.priced if d is None else np.clip(np.where(np.isfinite(d), d, 0.0), 0.0, self.upper)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        return cp.sum(cp.rel_entr(d, self.priced)) - cp.sum(d), [d <= self.upper]
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        psi = cp.Variable(self.N, nonneg=True, name="psi")
+        return cp.sum(cp.multiply(self.priced, cp.exp(z - psi))) + self.upper @ psi, []
+
+    def _log_maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        return np.log(self.priced) + np.minimum(y, np.log(steepest_exponential(self.c)))
+
+    def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+        return np.maximum(y - np.log(steepest_exponential(self.c)), 0.0), np.zeros(self.N)
+
+
+@dataclass(frozen=True)
+class Logistic(LogarithmicLoss):
+    """The logarithmic loss from its own 0 on: minus the binary entropy of d / u, on 0 <= d <= u = C c."""
+
+    C: float = 1.0
+
+    kind: ClassVar[str] = "logistic"
+
+    @classmethod
+    def priced(cls, c: Float[Array, " N"], C: float) -> Logistic:
+        """Return the one whose conjugate is C sum_n c_n ln(1 + exp(z_n))."""
+        return cls(C * c, 1.0, 0.5 * (C * c), C=C)
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        return Statement({"kind": self.kind, "C": self.C}) if np.array_equal(self.caps, self.C * c) else None
+
+    @property
+    def price(self) -> float:
+        return 0.0
+
+    @property
+    def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return 0.0
+
+    def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        return -self.caps * (entr(d / self.caps) + entr(np.maximum(self.caps - d, 0.0) / self.caps))
+
+    def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        return -self.caps * log_expit(-y)
+
+    def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
+        return cp.sum(cp.rel_entr(d, self.caps)) + cp.sum(cp.rel_entr(self.caps - d, self.caps)), []
+
+    def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
+        return self.caps @ cp.logistic(z), []
