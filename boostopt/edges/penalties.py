@@ -167,14 +167,13 @@ class BallEdges(AbsolutePenalty):
     def epigraph(self, t: int) -> Epigraph | None:
         if self.p == 2.0:
             return None
-        A, j = self.rows(t), 1 if self.p == 1.0 else t
-        B = np.ones((t, 1)) if self.p == 1.0 else np.eye(t)
-        if self.signed:
-            B = np.repeat(B, 2, axis=0)
-        else:
-            # The variables are not negative: a row of zeros for each.
-            A, B = np.concatenate([np.eye(t), np.zeros((j, t))]), np.concatenate([B, np.eye(j)])
-        none = np.zeros(len(B))
+        # What belongs to a further edge comes last. Where weights are not negative, neither are the variables.
+        ends = [[1.0], [-1.0 if self.signed else 0.0]]
+        A, B = np.kron(np.eye(t), ends), np.kron(np.eye(t), np.ones((2, 1)))
+        if self.p == 1.0:
+            A = A if self.signed else np.concatenate([np.zeros((1, t)), np.eye(t)])
+            B = np.ones((len(A), 1))
+        j, none = B.shape[1], np.zeros(len(B))
         return Epigraph(A, -B, none, none > 0, np.full(j, self.r), np.zeros((j, j)), np.zeros(t))
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
@@ -246,12 +245,13 @@ class ElasticEdges(AbsolutePenalty):
         return self.value(e) + self.conjugate(w) + (mass + self.l1) * float(slopes.sum()) + mass**2 * EPS / self.l2
 
     def epigraph(self, t: int) -> Epigraph | None:
-        A = self.rows(t)
-        B = np.repeat(np.eye(t), 2, axis=0) if self.signed else np.eye(t)
-        k = len(B)
-        return Epigraph(
-            A, -B, np.full(k, self.l1), np.zeros(k, dtype=bool), np.zeros(t), np.eye(t) / self.l2, np.zeros(t)
-        )
+        if self.signed and self.l1 == 0.0:
+            A, k = None, t
+        else:
+            A = self.rows(t)
+            k = t if A is None else len(A)  # of e and -e at most one exceeds l1: each has a variable of its own
+        equality = np.full(k, self.signed and self.l1 == 0.0)
+        return Epigraph(A, -np.eye(k), np.full(k, self.l1), equality, np.zeros(k), np.eye(k) / self.l2, np.zeros(t))
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         beyond = cp.pos((cp.abs(e) if self.signed else e) - self.l1)

@@ -161,9 +161,10 @@ class InteriorBackend(Backend):
 
 
 def is_started(rows: Epigraph) -> bool:
-    """Return whether there is a start: for one variable above all rows, for squares, and for rows alone."""
+    """Return whether there is a start: for variables each above rows of its own, for squares, and for rows alone."""
     if rows.g.any():
-        return len(rows.g) == 1 and bool(rows.g[0] == 1.0 and (rows.B == -1.0).all())
+        own = (rows.B == -1.0) | (rows.B == 0.0)
+        return bool((rows.g > 0.0).all() and own.all() and ((rows.B != 0.0).sum(axis=1) == 1).all())
     return bool((np.diag(rows.Q) > 0.0).all())
 
 

@@ -147,7 +147,7 @@ class System:
         if not problem.squares:
             self.border[:k] = -rows.B
         self.bordered = self._solve(self.border)
-        self.inner = np.linalg.inv(self.border.T @ self.bordered)  # one row or none
+        self.inner = np.linalg.inv(self.border.T @ self.bordered)  # a row for each variable, mostly one or none
 
     def _solve(self, right: Array) -> Array:
         if not right.size:

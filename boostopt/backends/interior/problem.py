@@ -119,6 +119,11 @@ class InteriorProblem:
         return ~self.rows.equality
 
     @cached_property
+    def above(self) -> Bool[Array, "k j"]:
+        """Which rows a variable stands above."""
+        return self.rows.B < 0
+
+    @cached_property
     def squares(self) -> bool:
         """Whether Q is positive definite, or 0."""
         return bool(self.rows.Q.any())

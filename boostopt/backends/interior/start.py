@@ -127,11 +127,12 @@ def mixed(problem: InteriorProblem, d: Float[Array, " N"], w: Float[Array, " t"]
     rows = problem.rows
     images = problem.all_images(problem.at(below))
     v = _multipliers(problem, w)
-    if rows.g.any():  # the multipliers sum to 1; plus and minus may share what the weights leave
-        v = v + max(1.0 - float(v.sum()), 0.0) / len(v)
+    if rows.g.any():  # the multipliers of a variable's rows sum to g; they may share what the weights leave
+        missing = np.maximum(rows.g + rows.B.T @ v, 0.0)
+        v = v - rows.B @ (missing / problem.above.sum(axis=0))
     x = np.linalg.solve(rows.Q, -rows.B.T @ v) if problem.squares else np.zeros(len(rows.g))
     if len(x) and not problem.squares:
-        x = np.array([float((images - rows.b).max()) + mu * len(v)])
+        x = np.where(problem.above, (images - rows.b)[:, np.newaxis], -np.inf).max(axis=0) + mu * len(v)
     free = rows.b - images - rows.B @ x
     # A weight that is 0 gets its share, but no more than makes a central product with a slack that is there.
     least = share * max(float(np.abs(v).sum()), 1.0) / max(len(v), 1)
@@ -210,20 +211,26 @@ def _slacks(problem: InteriorProblem, images: Float[Array, " k"], mu: float) -> 
     free = rows.b - images
     # Multipliers of the size of slopes, slacks of the size of weights.
     least = np.sqrt(mu if problem.f.on_simplex else mu * problem.mass / len(problem.lower))
-    if problem.rows.g.any():  # the largest edge: sum mu / (gamma - e) = 1
-        k = len(images)
-        largest = float((-free).max())
-
-        def excess(gamma: float) -> float:
-            return float((mu / (gamma + free)).sum()) - 1.0
-
-        gamma: Any = brentq(excess, largest + 0.5 * mu, largest + 2.0 * k * mu)
-        return np.array([float(gamma)]), float(gamma) + free
-    if j:  # squares: v = x / 2, its margins of the size of slopes, and s v = mu
-        spread = np.hypot(free, np.sqrt(8.0 * mu))
-        x = np.where(free > 0, 4.0 * mu / (np.maximum(free, 0.0) + spread), 0.5 * (spread - free))
-        x /= max(1.0, float(np.abs(problem.margins(0.5 * x)).max()))
+    if rows.g.any():  # a variable above its rows, as the largest edge is: sum mu / (x + free) = g
+        x = np.array([_above(free[own], mu, g) for own, g in zip(problem.above.T, rows.g, strict=True)])
+        return x, free - rows.B @ x
+    if j:  # squares: v = Q x, its margins of the size of slopes, and s v = mu
+        bend = np.diag(rows.Q)
+        spread = np.hypot(free, np.sqrt(4.0 * mu / bend))
+        x = np.where(free > 0, 2.0 * mu / bend / (np.maximum(free, 0.0) + spread), 0.5 * (spread - free))
+        x /= max(1.0, float(np.abs(problem.margins(bend * x)).max()))
         # What that leaves next to nothing would have a slack beyond all weights.
-        x = np.maximum(x, 2.0 * mu / (np.maximum(free, 0.0) + np.sqrt(2.0 * mu) + least))
-        return x, np.divide(2.0 * mu, x, out=np.zeros(len(x)), where=problem.inequality & (x > 0))
+        x = np.maximum(x, mu / bend / (np.maximum(free, 0.0) + np.sqrt(mu / bend) + least))
+        return x, np.divide(mu, bend * x, out=np.zeros(len(x)), where=problem.inequality & (x > 0))
     return np.zeros(0), np.where(problem.inequality, np.maximum(free, least), 0.0)
+
+
+def _above(free: Float[Array, " k"], mu: float, g: float) -> float:
+    """Return the x > -free for which sum mu / (x + free) = g."""
+    largest = float((-free).max())
+
+    def excess(x: float) -> float:
+        return float((mu / (x + free)).sum()) - g
+
+    found: Any = brentq(excess, largest + 0.5 * mu / g, largest + 2.0 * len(free) * mu / g)
+    return float(found)
