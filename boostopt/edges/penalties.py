@@ -110,7 +110,7 @@ class BallEdges(AbsolutePenalty):
         return frozenset({"linear", "second_order"} if self.p == 2.0 else {"linear"})
 
     def statement(self) -> dict[str, Any]:
-        return {**super().statement(), "p": self.p if math.isfinite(self.p) else "inf", "r": self.r}
+        return {**super().statement(), "p": self.p, "r": self.r}
 
     def value(self, e: Float[Array, " t"]) -> float:
         return self.r * _norm(self.sizes(e), self._q)

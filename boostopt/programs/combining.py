@@ -486,6 +486,14 @@ def combined(name: str) -> Formulation[Any]:
     return combine(loss, penalty.removeprefix(SIGNED), penalty.startswith(SIGNED))
 
 
+def names_combination(name: str) -> bool:
+    """Return whether a name is that of a loss and a penalty, as `combine` gives it."""
+    try:
+        return JOIN in name and combined(name).name == name
+    except OptionError:
+        return False
+
+
 def _sum(*terms: str) -> str:
     """Return the sum of what is not 0."""
     return " + ".join(term for term in terms if term not in ("", "0")).replace("+ -", "- ") or "0"

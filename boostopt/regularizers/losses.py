@@ -20,6 +20,7 @@ that of the loss itself, and so is every interval that contains it.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -120,7 +121,7 @@ class QuadraticHinge(Loss):
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
         plain = super().statement(c, d0, nus)
-        about = {"mu": self.mu, "B": "inf" if self.B is None else self.B}
+        about = {"mu": self.mu, "B": math.inf if self.B is None else self.B}
         return None if plain is None else Statement({**plain.numbers, **about})
 
     @cached_property

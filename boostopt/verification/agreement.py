@@ -17,6 +17,7 @@ from boostopt.boosting.pages import PAGES
 from boostopt.boosting.soft_margin import Goal, SoftMargin
 from boostopt.errors import BoostoptError
 from boostopt.programs.catalogue import get_formulation, list_formulations
+from boostopt.programs.combining import names_combination
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import check_values, read
 from boostopt.programs.program import Examples
@@ -63,7 +64,7 @@ def page_in(name: str, formulation: Any) -> Formulation[Any]:
     if formulation is None:
         if name == SoftMargin.name:
             fail("the soft margin of a run is stated by its formulation; pass formulation=")
-        if name not in (*list_formulations(), *boosters):
+        if name not in (*list_formulations(), *boosters) and not names_combination(name):
             fail(f"there is no formulation {name!r} here; pass its page, formulation= or --page FILE.py")
         return boosters[name] if name in boosters else get_formulation(name)
     page = boosters[name] if formulation == name and name in boosters else get_formulation(formulation)

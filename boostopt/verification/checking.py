@@ -20,7 +20,20 @@ import numpy as np
 
 from boostopt.verification.arithmetic import BLOCK, ZERO, Numbers, dense
 from boostopt.verification.formulas import StatedFormula
-from boostopt.verification.pairs import Box, Edge, Norm, Vector, binary, cap, edge, entropy, hinge
+from boostopt.verification.pairs import (
+    Box,
+    Edge,
+    Norm,
+    Vector,
+    binary,
+    cap,
+    edge,
+    entropy,
+    exponential,
+    hinge,
+    logistic,
+    quadratic_hinge,
+)
 from boostopt.verification.parsing import fail
 from boostopt.verification.points import (
     FEASIBLE,
@@ -149,6 +162,10 @@ def _box(document: Document, A: Numbers, F: Any, c: np.ndarray, d0: np.ndarray) 
     """Return the sum over the examples."""
     if F["kind"] == "hinge":
         return hinge(A, A.vector(c) * A.number(F["C"]))
+    if F["kind"] == "quadratic hinge":
+        return quadratic_hinge(A, A.vector(c) * A.number(F["C"]), F["mu"], F["B"])
+    if F["kind"] in ("exponential", "logistic"):
+        return (exponential if F["kind"] == "exponential" else logistic)(A, A.vector(c) * A.number(F["C"]))
     if F["kind"] == "logarithmic loss":
         half = A.vector(0.5 * c)
         return binary(A, A.vector(c), F["eta"], 0.5 * c, half, np.ones(len(c), dtype=bool), simplex=False)
@@ -245,6 +262,11 @@ def _hypothesis_weights(A: Numbers, G: Edge, raw: np.ndarray) -> Vector:
         fail(f"w must sum to 1; it sums to {total!r}")
     if G.weights == "ball" and not size <= 1.0 + FEASIBLE:
         fail(f"the absolute values of w must sum to at most 1; they sum to {size!r}")
+    if G.norm is not None:
+        length = G.norm(w)
+        if not A.high(length) <= G.radius * (1.0 + FEASIBLE):
+            fail(f"the norm of w must be at most {G.radius!r}; it is {float(A.high(length))!r}")
+        return w * A.number(at_most_one(A, length / A.number(G.radius)))
     if G.weights == "given" and not (np.abs(raw - G.slope) <= FEASIBLE * abs(G.slope)).all():
         fail(f"every entry of w must be {G.slope!r}")
     if G.weights == "simplex":
@@ -272,7 +294,7 @@ def _primal(A: Numbers, document: Document, U: Any, F: StatedRegularizer, G: Edg
         return None
     e = A.edges(U, d)
     if not math.isinf(G.bound):
-        below = held(A, U, F.box, d, e, G.bound)
+        below = held(A, U, F.box, d, e, G.bound, G.absolute)
         if below is None:
             return None
         d, e = below

@@ -26,7 +26,7 @@ from boostopt.verification.reading import Document
 PRECISION = 160
 """Bits of a ball: three times those of a float, so that what is lost shows in no float."""
 
-ENTROPIES = ("entropy", "loss", "norm", "formula")
+ENTROPIES = ("entropy", "loss", "norm", "formula", "exponential", "logistic")
 """Words in the kinds of regularizers that need more than rationals."""
 
 

@@ -9,7 +9,7 @@ penalty. A linear term <tilt, d> shifts z. The formulas are stated anew here, on
 from the modules that solve: tests hold the two against each other.
 
 Sources: Glocer 2009, (2.1), (3.1), (3.6), (3.18), (3.25), (4.6); Shalev-Shwartz and Singer 2008, section 6, theorem 7;
-Raetsch, Onoda, Mueller 2001, (22), figure 14.
+Raetsch, Onoda, Mueller 2001, (22), figure 14; Shen, Li, van den Hengel 2013.
 """
 
 from __future__ import annotations
@@ -21,10 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.verification.arithmetic import TINY, ZERO, Numbers
+from boostopt.verification.arithmetic import EPS, TINY, ZERO, Numbers
 
 Vector = Any
 """A vector of numbers of some type."""
+
+UNBOUNDED = 1e150
+"""End of a box that has none: no number of a file is larger."""
 
 FAR = 1e100
 """Factor up to which the quotient of two numbers is computed with."""
@@ -91,6 +94,43 @@ def hinge(A: Numbers, u: Vector) -> Box:
     """F = -d on [0, u]: f* = u [1 + y]_+."""
     nothing = A.vector(np.zeros(len(A.low(u))))
     return Box(nothing, u, False, lambda d: -d, lambda y: u * A.positive(y + A.number(1.0)))
+
+
+def quadratic_hinge(A: Numbers, u: Vector, mu: float, B: float) -> Box:
+    """F = -d + (mu/2) d^2 / u on [0, B u]: f* = u (x^2 - [x - mu B]_+^2) / (2 mu), x = [1 + y]_+.
+
+    B = inf is the squared hinge itself: no slope is beyond that which is left out.
+    """
+    nothing, one, width = A.vector(np.zeros(len(A.low(u)))), A.number(1.0), A.number(mu)
+    steepest = A.number(B if math.isfinite(B) else 0.0)
+    half = width * A.number(0.5)
+
+    def conjugates(y: Vector) -> Vector:
+        x = A.positive(y + one)
+        beyond = A.positive(x - width * steepest) if math.isfinite(B) else nothing
+        return u * (x * x - beyond * beyond) / (width + width)
+
+    ends = u * steepest if math.isfinite(B) else A.vector(np.full(len(A.low(u)), UNBOUNDED))
+    return Box(nothing, ends, False, lambda d: d * (d / u) * half - d, conjugates)
+
+
+def exponential(A: Numbers, u: Vector) -> Box:
+    """F = d ln(d / u) - d for d >= 0: f* = u exp(y)."""
+    N = len(A.low(u))
+    ends = A.vector(np.full(N, UNBOUNDED))
+    return Box(A.vector(np.zeros(N)), ends, False, lambda d: xlog(A, d, u) - d, lambda y: u * A.exp(y))
+
+
+def logistic(A: Numbers, u: Vector) -> Box:
+    """F = d ln(d / u) + (u - d) ln((u - d) / u) on [0, u]: f* = u ln(1 + exp(y))."""
+    N = len(A.low(u))
+    nothing, ones = A.vector(np.zeros(N)), A.vector(np.ones(N))
+
+    def conjugates(y: Vector) -> Vector:
+        largest = A.vector(np.maximum(A.high(y), 0.0))
+        return u * (largest + no_more(A, A.log(A.exp(-largest) + A.exp(y - largest)), ones))  # at most ln 2
+
+    return Box(nothing, u, False, lambda d: xlog(A, d, u) + xlog(A, u - d, u), conjugates)
 
 
 def entropy(A: Numbers, u: Vector, eta: float, d0: np.ndarray, unnormalized: bool) -> Box:
@@ -207,6 +247,10 @@ class Edge:
         rho of e = rho; nan for none.
     slope
         The weight of every hypothesis where it is given.
+    absolute
+        Whether `bound` is one of |e|.
+    norm
+        The norm of hypothesis weights that must be at most `radius`, or a number not below; None where there is none.
     """
 
     value: Callable[[Vector], Any]
@@ -215,6 +259,9 @@ class Edge:
     bound: float = math.inf
     equal: float = math.nan
     slope: float = 0.0
+    absolute: bool = False
+    norm: Callable[[Vector], Any] | None = None
+    radius: float = 1.0
 
 
 def edge(A: Numbers, G: Mapping[str, Any]) -> Edge:
@@ -228,7 +275,34 @@ def edge(A: Numbers, G: Mapping[str, Any]) -> Edge:
     def size(e: Vector) -> Vector:
         return A.positive(e) + A.positive(-e)
 
+    def two_norm(x: Vector) -> Any:
+        """Return a number that is not below ||x||_2: there is no root in exact arithmetic, and none is needed."""
+        return A.number(math.sqrt(float(A.high(A.total(x * x)))) * (1.0 + 4.0 * EPS))
+
     kind = G["kind"]
+    if kind in ("ball", "elastic", "1-norm"):
+        sizes, weights = (size, "signed") if G["signed"] else (A.positive, "positive")
+    if kind == "ball":
+        r, p = float(G["r"]), float(G["p"])
+        dual: Callable[[Vector], Any] = {1.0: A.largest, 2.0: two_norm}.get(p, A.total)
+        norm = {1.0: lambda w: A.total(size(w)), 2.0: two_norm}.get(p, lambda w: A.largest(size(w)))
+        return Edge(lambda e: dual(sizes(e)) * A.number(r), none, weights, norm=norm, radius=r)
+    if kind == "elastic":
+        l1, l2 = A.number(float(G["l1"])), A.number(float(G["l2"]))
+
+        def beyond(e: Vector) -> Vector:
+            return A.positive(sizes(e) - l1)
+
+        return Edge(
+            lambda e: A.total(beyond(e) * beyond(e)) / (l2 + l2),
+            lambda w: A.total(size(w)) * l1 + A.total(w * w) * l2 * A.number(0.5),
+            weights,
+        )
+    if kind == "1-norm":
+        l1 = float(G["l1"])
+        return Edge(
+            none, lambda w: A.total(size(w)) * A.number(l1), weights, bound=l1, absolute=bool(G["signed"])
+        )
     if kind == "maximum":
         return Edge(A.largest, none, "simplex")
     if kind == "absolute":

@@ -188,9 +188,12 @@ def _solved(A: Numbers, rows: list[Vector]) -> list[Any] | None:
     return [row[k] / row[i] for i, row in enumerate(rows)]
 
 
-def held(A: Numbers, U: Any, box: Box, d: Vector, e: Vector, gamma: float) -> tuple[Vector, Vector] | None:
-    """Return weights with edges of at most gamma, and the edges; None where that cannot be told."""
-    over = ~(A.high(e) <= gamma)
+def held(
+    A: Numbers, U: Any, box: Box, d: Vector, e: Vector, gamma: float, absolute: bool = False
+) -> tuple[Vector, Vector] | None:
+    """Return weights with edges, or absolute edges, of at most gamma, and the edges; None where that is not known."""
+    highest = np.maximum(A.high(e), -A.low(e)) if absolute else A.high(e)
+    over = ~(highest <= gamma)
     if not over.any():
         return d, e
     if box.on_simplex:
@@ -198,13 +201,14 @@ def held(A: Numbers, U: Any, box: Box, d: Vector, e: Vector, gamma: float) -> tu
         # Of weights that sum to 1 no edge exceeds the largest entry that has weight.
         starts = range(0, U.shape[0], BLOCK)
         blocks = ((dense(U, slice(n, n + BLOCK)), held[n : n + BLOCK]) for n in starts)
-        largest = np.max([block[has].max(axis=0, initial=-1.0) for block, has in blocks], axis=0)
+        entries = ((np.abs(block) if absolute else block)[has] for block, has in blocks)
+        largest = np.max([some.max(axis=0, initial=-1.0) for some in entries], axis=0)
         return (d, e) if (largest[over] <= gamma).all() else None
     if gamma <= 0:
         return None
-    theta = gamma / float(A.high(e).max()) * (1.0 - SHRINK)
+    theta = gamma / float(highest.max()) * (1.0 - SHRINK)
     if theta < 1.0 - 1e-9:
-        fail(f"the edges of d must be at most {gamma!r}; the largest is {float(A.high(e).max())!r}")
+        fail(f"the edges of d must be at most {gamma!r}; the largest is {float(highest.max())!r}")
     return d * A.number(theta), e * A.number(theta)
 
 

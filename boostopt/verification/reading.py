@@ -56,6 +56,9 @@ REGULARIZERS: Mapping[str, tuple[str, ...]] = {
     "binary entropy": ("caps", "eta"),
     "logarithmic loss": ("eta",),
     "hinge": ("C",),
+    "quadratic hinge": ("C", "mu", "B"),
+    "exponential": ("C",),
+    "logistic": ("C",),
     "norm ball": ("p", "r", "base"),
     "norm penalty": ("p", "r", "base"),
     "tilted": ("base",),
@@ -73,6 +76,9 @@ EDGES: Mapping[str, tuple[str, ...]] = {
     "fixed": ("rho",),
     "squared": (),
     "squared positive": (),
+    "ball": ("signed", "p", "r"),
+    "elastic": ("signed", "l1", "l2"),
+    "1-norm": ("signed", "l1"),
     "linear": ("slope",),
     "tied": (),
     "formula": ("text", "parameters"),
@@ -88,8 +94,11 @@ LARGEST_ENTRY = 1e150
 LARGEST_BETA = 1e250
 """A beta beyond it would overflow: the other numbers are of at most 1e150."""
 
-POSITIVE = {"nu", "eta", "C", "p", "r"}
+POSITIVE = {"nu", "eta", "C", "p", "r", "mu", "B", "l2"}
 """Numbers that must be positive."""
+
+ENDLESS = {"p", "B"}
+"""Numbers that may be infinite."""
 
 TOP = {"kind", "format", "subject", "formulation", "F", "G", "data", "claim", "proof", "arrays", "made"}
 
@@ -306,17 +315,25 @@ def _edge(value: Any) -> dict[str, Any]:
         return (
             {**stated, **read} if "array" not in read["parameters"].values() else fail("a formula of G has no arrays")
         )
-    return _numbers(stated, set(EDGES[kind]))
+    if "signed" in stated and not isinstance(stated["signed"], bool):
+        fail(f"signed must be true or false; it is {stated['signed']!r}"[:200])
+    read = _numbers(stated, set(EDGES[kind]) - {"signed"}, least_p=1.0)
+    if read.get("p", 1.0) not in (1.0, 2.0, math.inf):
+        fail(f"p of G must be 1, 2 or inf; it is {read['p']!r}")
+    if kind in ("elastic", "1-norm") and not read["l1"] >= (0.0 if kind == "elastic" else 1.0 / LARGEST_NUMBER):
+        fail(f"l1 must be {'at least 0' if kind == 'elastic' else 'positive'}; it is {read['l1']!r}")
+    return read
 
 
-def _numbers(stated: dict[str, Any], names: set[str]) -> dict[str, Any]:
+def _numbers(stated: dict[str, Any], names: set[str], least_p: float = 1.01) -> dict[str, Any]:
     """Return a statement with its numbers checked."""
     read = dict(stated)
     for name in names:
         largest = LARGEST_SUM if name == "nu" else LARGEST_NUMBER
-        read[name] = math.inf if name == "p" and stated[name] == "inf" else number(stated[name], name, largest)
-        if name in POSITIVE and not read[name] >= (1.01 if name == "p" else 1.0 / LARGEST_NUMBER):
-            fail(f"{name} must be positive, p at least 1.01; it is {read[name]!r}")
+        endless = name in ENDLESS and stated[name] == "inf"
+        read[name] = math.inf if endless else number(stated[name], name, largest)
+        if name in POSITIVE and not read[name] >= (least_p if name == "p" else 1.0 / LARGEST_NUMBER):
+            fail(f"{name} must be positive, p at least {least_p:g}; it is {read[name]!r}")
     return read
 
 
