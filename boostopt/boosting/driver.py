@@ -257,6 +257,8 @@ class Loop:
         if answer.largest is not None and goal is not None:
             bounds = bounds.lowered(goal.upper(d, answer.largest), d)
         G = self.problem.edges
+        if G.joint:
+            return replace(bounds, known=self._largest_known(collected, d) if collected.t else 0.0)
         if goal is None or not G.mixes or self.problem.adds:
             return bounds
         primal = any(rule.primal for rule in self.rules)
@@ -267,7 +269,7 @@ class Loop:
         return replace(bounds, primal=F_of_d + largest) if primal else bounds
 
     def _largest_known(self, collected: Collected, d: Float[Array, " N"]) -> float:
-        """Return the largest edge of the hypotheses collected, as the program counts it; -1 without any."""
+        """Return G of the hypotheses collected, mostly their largest edge; -1 without any."""
         return float(self.problem.edges.value(collected.margins.edges(d))) if collected.t else -1.0
 
     def _rule(self, view: View) -> str:

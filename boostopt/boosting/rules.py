@@ -143,20 +143,20 @@ def _boundary(view: View) -> bool:
 
 
 def _priced(view: View) -> bool:
-    """No hypotheses of the class would change P by more than epsilon, at the d that the oracle was asked with.
+    """No hypothesis of the class would change P by more than epsilon, at the d that the oracle was asked with.
 
-    Below a bound gamma of the edges d is feasible for the whole class once it is scaled by gamma / edge, and costs what
-    F then rises by.
+    Where edges up to a level cost nothing, d is scaled by level / edge: all hypotheses of the class then cost nothing,
+    and P changes by what F rises by.
     """
     F, G, edge, d = view.problem.F, view.problem.edges, view.state.bounds.edge, view.state.d
     if len(view.state.w) == 0:
         return False
-    if G.edge_bound is not None:
-        if edge <= G.edge_bound:
-            return True
-        scalable = not F.on_simplex and G.edge_bound > 0.0
-        return scalable and F.value(d * (G.edge_bound / edge)) - F.value(d) <= view.epsilon
-    return G.value(np.array([edge])) - G.value(np.zeros(1)) <= view.epsilon
+    level = G.free_edge
+    if level is not None and edge <= level:
+        return True
+    if level is not None and level > 0.0 and not F.on_simplex:
+        return F.value(d * (level / edge)) - F.value(d) <= view.epsilon
+    return G.rise(view.state.bounds.known, edge) <= view.epsilon
 
 
 def _not_separable(problem: Problem) -> str:

@@ -38,6 +38,8 @@ class Bounds:
         the first, and where the program is not the largest edge with F.
     primal
         F(d) + largest edge of the hypotheses collected, without the newest; inf unless a rule asks for it.
+    known
+        G of the hypotheses collected, without the newest, where what a further edge costs depends on it.
     upper
         The smallest bound of the soft margin over the class; inf without any.
     d
@@ -50,6 +52,7 @@ class Bounds:
     smallest_value: float = math.inf
     smallest_primal: float = math.inf
     primal: float = math.inf
+    known: float = 0.0
     upper: float = math.inf
     d: Float[Array, " N"] | None = None
 

@@ -150,7 +150,10 @@ class EdgeFunction(ABC):
     """Bound that no edge may exceed, where G says that and no more: its program can be infeasible, and w has no sum."""
 
     free_edge: float | None = None
-    """The largest edge that a further hypothesis may have without raising G; None where none may have any."""
+    """The largest edge that further hypotheses may have, however many, without raising G; None where none may."""
+
+    joint: bool = False
+    """Whether what a further edge costs depends on those that are there: G is no sum over the hypotheses."""
 
     @property
     def largest_edge(self) -> EdgeFunction | None:
@@ -194,6 +197,13 @@ class EdgeFunction(ABC):
     @abstractmethod
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
         """Return the t non-negative terms that sum to G(e) + G*(w) - <w, e>, G* as `conjugate(w, near=e)` gives it."""
+
+    def rise(self, known: float, edge: float) -> float:
+        """Return by how much G rises, from the value `known`, if a hypothesis with that edge joins; inf if it must not.
+
+        By default what a sum over the hypotheses says.
+        """
+        return self.value(np.array([edge])) - self.value(np.zeros(1))
 
     def kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
         """Return the edges, or sums of them, at which G has a kink at e, by their names; none by default."""

@@ -80,6 +80,13 @@ class BoundedEdges(_HeldEdges):
     def edge_bound(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.gamma
 
+    @property
+    def free_edge(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.gamma
+
+    def rise(self, known: float, edge: float) -> float:
+        return 0.0 if edge <= self.gamma else np.inf
+
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
         return finite(w).clip(min=0.0)
 

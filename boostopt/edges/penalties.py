@@ -115,6 +115,14 @@ class BallEdges(AbsolutePenalty):
     def value(self, e: Float[Array, " t"]) -> float:
         return self.r * _norm(self.sizes(e), self._q)
 
+    @property
+    def joint(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return math.isfinite(self.p)
+
+    def rise(self, known: float, edge: float) -> float:
+        own = self.value(np.array([edge]))
+        return max(own - known, 0.0) if self.p == 1.0 else math.hypot(known, own) - known if self.joint else own
+
     def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
         return 0.0
 
@@ -287,6 +295,9 @@ class OneNormEdges(AbsolutePenalty):
     @property
     def free_edge(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.l1
+
+    def rise(self, known: float, edge: float) -> float:
+        return 0.0 if self.sizes(np.array([edge]))[0] <= self.l1 else math.inf
 
     def value(self, e: Float[Array, " t"]) -> float:
         return 0.0
