@@ -8,6 +8,7 @@ from boostopt.edges.described import DescribedEdges
 from boostopt.edges.formula import FormulaEdges, edge_formula
 from boostopt.edges.linear import LinearEdges
 from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
+from boostopt.edges.penalties import BallEdges, ElasticEdges, OneNormEdges
 from boostopt.edges.squared import SquaredEdges, SquaredPositiveEdges
 from boostopt.edges.tied import TiedEdges
 from boostopt.programs.formulation import Formulation
@@ -36,6 +37,7 @@ from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.regularizers.described import DescribedRegularizer
 from boostopt.regularizers.formula import FormulaRegularizer, formula
 from boostopt.regularizers.hinge import Hinge
+from boostopt.regularizers.losses import Exponential, Logistic, QuadraticHinge
 from boostopt.regularizers.norms import NormBall, NormPenalty, simplex
 from boostopt.regularizers.power_divergence import PowerDivergence
 from boostopt.regularizers.relative_entropy import RelativeEntropy, UnnormalizedRelativeEntropy
@@ -61,6 +63,7 @@ __all__ = [
     "Array",
     "Attempt",
     "Backend",
+    "BallEdges",
     "BinaryEntropy",
     "BoundedEdges",
     "Cap",
@@ -72,8 +75,10 @@ __all__ = [
     "DescribedRegularizer",
     "Domain",
     "EdgeFunction",
+    "ElasticEdges",
     "Epigraph",
     "Examples",
+    "Exponential",
     "FixedEdges",
     "Float",
     "FormulaEdges",
@@ -82,14 +87,17 @@ __all__ = [
     "Hinge",
     "LinearEdges",
     "LogarithmicLoss",
+    "Logistic",
     "MaximumEdge",
     "NormBall",
     "NormPenalty",
+    "OneNormEdges",
     "Pointwise",
     "Polyhedron",
     "PowerDivergence",
     "Profile",
     "Progress",
+    "QuadraticHinge",
     "Regularizer",
     "RelativeEntropy",
     "Separable",

@@ -170,7 +170,8 @@ class Loop:
             answer, bounds = self._answered(replace(state, bounds=bounds), collected, state.d, self._count)
         if self.problem.goal is None and all(collected.place(column) is not None for column in answer.columns):
             # Where values add up over the hypotheses the best one may be known, and others be of use all the same.
-            answer, bounds = self._answered(state, collected, state.d, collected.t + self._count)
+            first = len(answer.columns)
+            answer, bounds = self._answered(state, collected, state.d, collected.t + self._count, first)
         state = replace(state, bounds=bounds)
         if self.options.stabilization.previous:
             state = replace(state, memory={**state.memory, ASKED: d})
@@ -184,15 +185,28 @@ class Loop:
         e = collected.margins.edges(state.d)
         return largest > float((np.abs(e) if self.problem.two_sided else e).max()) + RISE
 
-    def _answered(self, state: State, collected: Collected, d: Float[Array, " N"], count: int) -> tuple[Heard, Bounds]:
-        """Return the oracle's answer to a distribution, checked, new hypotheses of many, and the bounds that follow."""
+    def _answered(
+        self,
+        state: State,
+        collected: Collected,
+        d: Float[Array, " N"],
+        count: int,
+        most: int = 0,
+        patience: int = 1,
+    ) -> tuple[Heard, Bounds]:
+        """Return the oracle's answer to a distribution, checked, new hypotheses of many, and the bounds that follow.
+
+        Where all are known it is asked for twice as many, as long as it returns more than the `most` it has, and
+        `patience` times where it does not: hypotheses of equal margins are one, and it returns fewer than it was asked.
+        """
         answer = Heard.of(self.oracle.best(Query(d, count, self._gain(state, collected))), len(d))
         if count > self._count:
             # Those with a negative edge are of no use, or stand for their negations.
             able = [column for column in answer.columns if column.edge_under(d) > 0.0]
             new = [column for column in able if collected.place(column) is None]
-            if not new and len(able) == count:
-                return self._answered(state, collected, d, 2 * count)  # hypotheses of equal margins are one
+            got = len(answer.columns)
+            if not new and len(able) == got and (got > most or patience):
+                return self._answered(state, collected, d, 2 * count, got, patience if got > most else patience - 1)
             answer = replace(
                 answer,
                 columns=tuple(new[: self._count]) or answer.columns[: self._count],
@@ -254,8 +268,8 @@ class Loop:
         F_of_d = self.problem.F.value(d)
         reach = answer.largest if answer.preferred and answer.largest is not None else edge
         bounds = state.bounds.seen(edge, reach, 0.0 if goal is None else goal.F0.value(d), F_of_d)
-        if answer.largest is not None and goal is not None:
-            bounds = bounds.lowered(goal.upper(d, answer.largest), d)
+        if answer.largest is not None and self.problem.bounds_class:
+            bounds = bounds.lowered(*self.problem.class_upper(d, answer.largest))
         G = self.problem.edges
         if G.joint:
             return replace(bounds, known=self._largest_known(collected, d) if collected.t else 0.0)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import choice, names, positive
-from boostopt.boosting.soft_margin import Goal
+from boostopt.boosting.soft_margin import EPS, Goal, rounding_of
 from boostopt.edges.base import EdgeFunction
 from boostopt.edges.maximum import MaximumEdge
 from boostopt.errors import OptionError, ProblemError
@@ -150,6 +150,27 @@ class Problem:
     def endless(self) -> bool:
         """Whether no rule need ever hold: such a run goes on to a limit."""
         return self.adds and not math.isfinite(self.most_rounds)
+
+    @property
+    def bounds_class(self) -> bool:
+        """Whether the largest edge of a class bounds the program over all of it, or the soft margin."""
+        return self.goal is not None or math.isfinite(self.edges.class_value(0.0))
+
+    def class_upper(self, d: Float[Array, " N"], largest: float) -> tuple[float, Float[Array, " N"]]:
+        """Return what no weights over a class exceed whose largest edge under d is `largest`, and what proves it.
+
+        That is a soft margin, or F + G at d, or at d scaled to where the edges of the class cost nothing.
+        """
+        if self.goal is not None:
+            return self.goal.upper(d, largest), d
+        F, G = self.F, self.edges
+        if G.free_edge is not None and largest > G.free_edge:
+            if F.on_simplex or G.free_edge <= 0.0:
+                return math.inf, d
+            # The weights are rounded, and each edge by as much as they sum to.
+            d = d * (G.free_edge / largest * (1.0 - EPS * (10.0 + 4.0 * F.mass / G.free_edge)))
+            largest = G.free_edge
+        return F.value(d) + G.class_value(largest) + rounding_of(F), d
 
     @property
     def two_sided(self) -> bool:

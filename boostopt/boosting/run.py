@@ -216,11 +216,14 @@ class Run:
     def _over_class(self, bounds: Bounds, recorded: bool) -> ClassCertificate:
         """Return the certificate over the class that bounds give."""
         record, goal = self.record, self.record.problem.goal
-        if goal is None:
+        if not record.problem.bounds_class:
             raise OptionError(
-                f"{record.problem.page.name} bounds the hypotheses collected only: its value is no soft margin. "
-                "Use run.certificate."
+                f"{record.problem.page.name} bounds the hypotheses collected only: its value is no soft margin, and "
+                "what a class of hypotheses costs does not follow from its largest edge. Use run.certificate."
             )
+        if goal is None:
+            lower = self.certificate.lower
+            return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded, "value of the program")
         program, w = goal.program(record.collected.margins), _scaled(self.w, goal)
         # Without a closed form of F0* its bound is a tangent, best at a distribution that belongs to these weights.
         tangents = (bounds.d,) if goal.F0.exact else (bounds.d, record.state.d)
@@ -305,7 +308,7 @@ class Run:
         )
 
     def _repr_html_(self) -> str:
-        over_class = str(self.class_certificate) if self.problem.goal is not None else "no soft margin"
+        over_class = str(self.class_certificate) if self.problem.bounds_class else "no soft margin"
         rows = [
             ("stopped", self.reason),
             ("rounds", f"{self.rounds}; theory allows {self.most_rounds:g} hypotheses"),
@@ -330,16 +333,16 @@ class Run:
 def verified(bounds: Bounds, problem: Problem, oracle: Oracle) -> Bounds:
     """Return bounds whose bound of the class is what the oracle says now; the oracle is left as it was."""
     nothing = replace(bounds, upper=math.inf, d=None)
-    if bounds.d is None or problem.goal is None:
+    if bounds.d is None or not problem.bounds_class:
         return nothing
-    d, before = problem.goal.F0.project(bounds.d), oracle.state()
+    d, before = (problem.F if problem.goal is None else problem.goal.F0).project(bounds.d), oracle.state()
     if float(np.abs(d - bounds.d).sum()) <= FEASIBLE:
         d = bounds.d
     try:
         largest = oracle.best(Query(d, 1, lambda u: 0.0)).largest
     finally:
         oracle.restore(before)
-    return nothing if largest is None else replace(bounds, upper=problem.goal.upper(d, largest), d=d)
+    return nothing if largest is None else nothing.lowered(*problem.class_upper(d, largest))
 
 
 def final_weights_of(problem: Problem, name: str | None) -> str:

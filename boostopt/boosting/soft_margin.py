@@ -90,13 +90,17 @@ class Goal:
 
     def upper(self, d: Float[Array, " N"], largest: float) -> float:
         """Return what no weights over a class can exceed whose largest edge under d is `largest`, rounding included."""
-        slack = EPS * (min(len(d), BLOCK_ROWS) + len(d) // BLOCK_ROWS + 10) * (1.0 + self.F0.magnitude)
-        return self.F0.value(d) + largest + slack
+        return self.F0.value(d) + largest + rounding_of(self.F0)
 
     def program(self, U: Margins) -> Program:
         """Return the program of the largest soft margin over some hypotheses."""
         page = SoftMargin(self.F0, self.G)
         return Program(page, page.Parameters(), self.examples, U, self.F0, self.G)
+
+
+def rounding_of(F: Regularizer) -> float:
+    """Return a bound of what F(d) may lose by rounding."""
+    return EPS * (min(F.N, BLOCK_ROWS) + F.N // BLOCK_ROWS + 10) * (1.0 + F.magnitude)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,6 +142,8 @@ class ClassCertificate:
     recorded
         Whether `upper` was read from a file: it was computed when the run was made, and what is left to check without
         the oracle is that no hypothesis collected contradicts it. `Run.verify_class` computes it anew.
+    what
+        What is bounded: the soft margin, or the value of a program that has none.
     """
 
     lower: float
@@ -145,6 +151,7 @@ class ClassCertificate:
     proof: Float[Array, " N"] | Callable[[], Float[Array, " N"]] | None
     oracle: str
     recorded: bool = False
+    what: str = "soft margin"
 
     @cached_property
     def d(self) -> Float[Array, " N"] | None:
@@ -163,8 +170,8 @@ class ClassCertificate:
 
     def __str__(self) -> str:
         if not self.exact:
-            return f"the soft margin is at least {self.lower:.10g}; heuristic oracle: no upper bound ({self.oracle})"
-        words = f"the best soft margin over {self.oracle} lies in {interval(self.lower, self.upper)}"
+            return f"the {self.what} is at least {self.lower:.10g}; heuristic oracle: no upper bound ({self.oracle})"
+        words = f"the best {self.what} over {self.oracle} lies in {interval(self.lower, self.upper)}"
         if not self.recorded:
             return words
         return f"{words}; the upper end was computed when the run was made: run.verify_class(oracle) does it anew"

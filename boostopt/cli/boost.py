@@ -171,9 +171,9 @@ def _table(run: Run, names: tuple[str, ...]) -> RenderableType:
     record = run_record(run)
     table.add_row("hypotheses", Text(record["oracle"]))
     table.add_row("stopped", Text(record["reason"]))
-    if run.problem.goal is not None:
+    if run.problem.bounds_class:
         own = run.class_certificate
-        table.add_row("best soft margin of the class", Text(interval(own.lower, own.upper)))
+        table.add_row(f"best {own.what} of the class", Text(interval(own.lower, own.upper)))
     table.add_row("gap", gap_in_words(run))
     if not on_cluster(run):
         certificate = run.certificate

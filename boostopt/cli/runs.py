@@ -51,7 +51,7 @@ def reached(run: Run) -> bool:
     need ever stop have done what was asked when they have come to their limit, or to an end of their own.
     """
     problem, gap = run.problem, math.inf
-    if problem.goal is not None:
+    if problem.bounds_class:
         gap = run.class_certificate.gap
         if gap <= problem.epsilon + ROUNDED:
             return True
@@ -65,7 +65,7 @@ def reached(run: Run) -> bool:
 def gap_in_words(run: Run) -> Text:
     """Return the gap over the class, and whether it is as small as asked."""
     epsilon = run.problem.epsilon
-    if run.problem.goal is None:
+    if not run.problem.bounds_class:
         done = "a stopping rule holds" if reached(run) else "NOT reached: no stopping rule holds"
         return Text(f"no soft margin; {done}", "yellow" if reached(run) else "red")
     certificate = run.class_certificate
@@ -108,7 +108,7 @@ def headline(run: Run) -> str:
 def run_record(run: Run) -> dict[str, Any]:
     """Return what a run has found as plain values, without its trace."""
     problem, over_class, apart = run.problem, None, on_cluster(run)
-    if problem.goal is not None:
+    if problem.bounds_class:
         certificate = run.class_certificate
         over_class = {"lower": certificate.lower, "upper": certificate.upper, "gap": certificate.gap}
         over_class["bounded"] = certificate.exact

@@ -205,6 +205,10 @@ class EdgeFunction(ABC):
         """
         return self.value(np.array([edge])) - self.value(np.zeros(1))
 
+    def class_value(self, largest: float) -> float:
+        """Return a bound of G over any number of hypotheses whose edges are at most `largest`; inf where none holds."""
+        return np.inf
+
     def kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
         """Return the edges, or sums of them, at which G has a kink at e, by their names; none by default."""
         return ()

@@ -87,6 +87,9 @@ class BoundedEdges(_HeldEdges):
     def rise(self, known: float, edge: float) -> float:
         return 0.0 if edge <= self.gamma else np.inf
 
+    def class_value(self, largest: float) -> float:
+        return 0.0 if largest <= self.gamma else np.inf
+
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
         return finite(w).clip(min=0.0)
 

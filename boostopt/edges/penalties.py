@@ -123,6 +123,9 @@ class BallEdges(AbsolutePenalty):
         own = self.value(np.array([edge]))
         return max(own - known, 0.0) if self.p == 1.0 else math.hypot(known, own) - known if self.joint else own
 
+    def class_value(self, largest: float) -> float:
+        return self.r * max(largest, 0.0) if self.p == 1.0 else math.inf
+
     def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
         return 0.0
 
@@ -176,13 +179,14 @@ class BallEdges(AbsolutePenalty):
         if self.p == 2.0:
             return None
         # What belongs to a further edge comes last. Where weights are not negative, neither are the variables.
-        ends = [[1.0], [-1.0 if self.signed else 0.0]]
-        A, B = np.kron(np.eye(t), ends), np.kron(np.eye(t), np.ones((2, 1)))
+        pairs = np.kron(np.eye(t), [[1.0], [-1.0 if self.signed else 0.0]])
         if self.p == 1.0:
-            A = A if self.signed else np.concatenate([np.zeros((1, t)), np.eye(t)])
-            B = np.ones((len(A), 1))
-        j, none = B.shape[1], np.zeros(len(B))
-        return Epigraph(A, -B, none, none > 0, np.full(j, self.r), np.zeros((j, j)), np.zeros(t))
+            rows = pairs if self.signed else np.concatenate([np.zeros((1, t)), np.eye(t)])
+            above = np.ones((len(rows), 1))
+        else:
+            rows, above = pairs, np.kron(np.eye(t), np.ones((2, 1)))
+        j, none = above.shape[1], np.zeros(len(rows))
+        return Epigraph(rows, -above, none, none > 0, np.full(j, self.r), np.zeros((j, j)), np.zeros(t))
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         sizes = self.modelled_sizes(e)
@@ -254,12 +258,13 @@ class ElasticEdges(AbsolutePenalty):
 
     def epigraph(self, t: int) -> Epigraph | None:
         if self.signed and self.l1 == 0.0:
-            A, k = None, t
-        else:
-            A = self.rows(t)
-            k = t if A is None else len(A)  # of e and -e at most one exceeds l1: each has a variable of its own
-        equality = np.full(k, self.signed and self.l1 == 0.0)
-        return Epigraph(A, -np.eye(k), np.full(k, self.l1), equality, np.zeros(k), np.eye(k) / self.l2, np.zeros(t))
+            none = np.zeros(t)
+            return Epigraph(None, -np.eye(t), none, np.full(t, True), none, np.eye(t) / self.l2, none)
+        # Of e and -e at most one exceeds l1: each has a variable of its own.
+        rows = self.rows(t)
+        k = t if rows is None else len(rows)
+        none = np.zeros(k)
+        return Epigraph(rows, -np.eye(k), np.full(k, self.l1), none > 0, none, np.eye(k) / self.l2, np.zeros(t))
 
     def cvxpy_value(self, e: Any) -> tuple[Any, list[Any]]:
         beyond = cp.pos((cp.abs(e) if self.signed else e) - self.l1)
@@ -297,7 +302,10 @@ class OneNormEdges(AbsolutePenalty):
         return self.l1
 
     def rise(self, known: float, edge: float) -> float:
-        return 0.0 if self.sizes(np.array([edge]))[0] <= self.l1 else math.inf
+        return self.class_value(edge)
+
+    def class_value(self, largest: float) -> float:
+        return 0.0 if largest <= self.l1 else math.inf
 
     def value(self, e: Float[Array, " t"]) -> float:
         return 0.0

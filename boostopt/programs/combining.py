@@ -327,9 +327,7 @@ PENALTIES: Mapping[str, WeightPenalty] = {
                 ("||w||_2 <= r : gamma",),
                 "gamma w_q = r max(0, e_q),   gamma (r - ||w||_2) = 0",
             ),
-            Stated(
-                "r ||e||_2", (), "", ("||w||_2 <= r : gamma",), "gamma w_q = r e_q,   gamma (r - ||w||_2) = 0"
-            ),
+            Stated("r ||e||_2", (), "", ("||w||_2 <= r : gamma",), "gamma w_q = r e_q,   gamma (r - ||w||_2) = 0"),
         ),
         "Shen, Li, van den Hengel 2013",
         {"r": _radius()},
@@ -433,9 +431,8 @@ Sources: {"; ".join(self.sources)}. c are multiplicities.
 
     @property
     def _penalty(self) -> Stated:
-        stated = self.of_weights.stated[int(self.signed)]
-        assert stated is not None
-        return stated
+        positive, signed = self.of_weights.stated
+        return signed if self.signed and signed is not None else positive
 
 
 def combine(loss: str, penalty: str, signed: bool = False) -> Formulation[Any]:
@@ -448,8 +445,8 @@ def combine(loss: str, penalty: str, signed: bool = False) -> Formulation[Any]:
     ----------
     loss
         "hinge", "squared_hinge", "smoothed_hinge", "modified_huber", "logistic", "exponential", "soft_margin" or
-        "cvar". Parameters: the price `C` of the loss at one example, 1 by default; the width `mu` of the smoothed hinge; `nu`
-        of the soft margin; the share `alpha` of the examples for "cvar".
+        "cvar". Parameters: the price `C` of the loss at one example, 1 by default; the width `mu` of the smoothed
+        hinge; `nu` of the soft margin; the share `alpha` of the examples for "cvar".
     penalty
         "simplex", "l1_ball", "l1", "l2_squared", "l2_ball", "elastic_net" or "linf_ball". Parameters: the radius `r` of
         a ball, the prices `l1` of the 1-norm and `l2` of half of the squared 2-norm.

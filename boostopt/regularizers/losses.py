@@ -138,7 +138,7 @@ class QuadraticHinge(Loss):
 
     @property
     def strong_convexity(self) -> float:
-        """mu / (C sum c): a sum's square is at most C sum c times that of the squares by C c."""
+        """Mu / (C sum c): a sum's square is at most C sum c times that of the squares by C c."""
         return self.mu / float(self.priced.sum())
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:

@@ -275,34 +275,9 @@ def edge(A: Numbers, G: Mapping[str, Any]) -> Edge:
     def size(e: Vector) -> Vector:
         return A.positive(e) + A.positive(-e)
 
-    def two_norm(x: Vector) -> Any:
-        """Return a number that is not below ||x||_2: there is no root in exact arithmetic, and none is needed."""
-        return A.number(math.sqrt(float(A.high(A.total(x * x)))) * (1.0 + 4.0 * EPS))
-
     kind = G["kind"]
     if kind in ("ball", "elastic", "1-norm"):
-        sizes, weights = (size, "signed") if G["signed"] else (A.positive, "positive")
-    if kind == "ball":
-        r, p = float(G["r"]), float(G["p"])
-        dual: Callable[[Vector], Any] = {1.0: A.largest, 2.0: two_norm}.get(p, A.total)
-        norm = {1.0: lambda w: A.total(size(w)), 2.0: two_norm}.get(p, lambda w: A.largest(size(w)))
-        return Edge(lambda e: dual(sizes(e)) * A.number(r), none, weights, norm=norm, radius=r)
-    if kind == "elastic":
-        l1, l2 = A.number(float(G["l1"])), A.number(float(G["l2"]))
-
-        def beyond(e: Vector) -> Vector:
-            return A.positive(sizes(e) - l1)
-
-        return Edge(
-            lambda e: A.total(beyond(e) * beyond(e)) / (l2 + l2),
-            lambda w: A.total(size(w)) * l1 + A.total(w * w) * l2 * A.number(0.5),
-            weights,
-        )
-    if kind == "1-norm":
-        l1 = float(G["l1"])
-        return Edge(
-            none, lambda w: A.total(size(w)) * A.number(l1), weights, bound=l1, absolute=bool(G["signed"])
-        )
+        return _penalty(A, G)
     if kind == "maximum":
         return Edge(A.largest, none, "simplex")
     if kind == "absolute":
@@ -323,3 +298,36 @@ def edge(A: Numbers, G: Mapping[str, Any]) -> Edge:
     if kind == "tied":
         return Edge(lambda e: e[1], none, "tied")
     raise ValueError(f"an edge function of the unknown kind {kind!r}")
+
+
+def _penalty(A: Numbers, G: Mapping[str, Any]) -> Edge:
+    """Return a penalty of |w|, of weights that are free in sign or not negative."""
+
+    def size(x: Vector) -> Vector:
+        return A.positive(x) + A.positive(-x)
+
+    def two_norm(x: Vector) -> Any:
+        """Return a number that is not below ||x||_2: there is no root in exact arithmetic, and none is needed."""
+        return A.number(math.sqrt(float(A.high(A.total(x * x)))) * (1.0 + 4.0 * EPS))
+
+    kind, weights = G["kind"], "signed" if G["signed"] else "positive"
+    sizes = size if G["signed"] else A.positive
+    if kind == "ball":
+        r, p = float(G["r"]), float(G["p"])
+        dual: Callable[[Vector], Any] = {1.0: A.largest, 2.0: two_norm}.get(p, A.total)
+        norm = {1.0: lambda w: A.total(size(w)), 2.0: two_norm}.get(p, lambda w: A.largest(size(w)))
+        zero = A.number(0.0)
+        return Edge(lambda e: dual(sizes(e)) * A.number(r), lambda w: zero, weights, norm=norm, radius=r)
+    l1 = A.number(float(G["l1"]))
+    if kind == "1-norm":
+        bound = float(G["l1"])
+        return Edge(
+            lambda e: A.number(0.0), lambda w: A.total(size(w)) * l1, weights, bound=bound, absolute=bool(G["signed"])
+        )
+    l2 = A.number(float(G["l2"]))
+
+    def value(e: Vector) -> Any:
+        beyond = A.positive(sizes(e) - l1)
+        return A.total(beyond * beyond) / (l2 + l2)
+
+    return Edge(value, lambda w: A.total(size(w)) * l1 + A.total(w * w) * l2 * A.number(0.5), weights)

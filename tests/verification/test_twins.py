@@ -19,15 +19,21 @@ from boostopt import ProblemError
 from boostopt.authoring import (
     AbsoluteEdge,
     Array,
+    BallEdges,
     BinaryEntropy,
     BoundedEdges,
     Cap,
     CappedSimplex,
+    ElasticEdges,
+    Exponential,
     FixedEdges,
     Float,
     Hinge,
     LogarithmicLoss,
+    Logistic,
     MaximumEdge,
+    OneNormEdges,
+    QuadraticHinge,
     RelativeEntropy,
 )
 from boostopt.edges.linear import LinearEdges
@@ -42,7 +48,7 @@ from boostopt.verification import checking, pairs
 from boostopt.verification.arithmetic import Ball, Floats
 from boostopt.verification.checking import digest
 from boostopt.verification.describing import described, described_edge
-from boostopt.verification.pairs import Box, binary, cap, edge, entropy, hinge
+from boostopt.verification.pairs import Box, binary, cap, edge, entropy, exponential, hinge, logistic, quadratic_hinge
 from boostopt.verification.parsing import Rejected
 
 TRUSTED = ("arithmetic", "formulas", "pairs", "points", "checking", "parsing", "reading")
@@ -75,6 +81,10 @@ def boxes(rng: np.random.Generator) -> list[tuple[Regularizer, Box]]:
         (RelativeEntropy.capped(c, nu, eta, d0), entropy(A, u, eta, d0, False)),
         (UnnormalizedRelativeEntropy.capped(c, nu, eta, d0), entropy(A, u, eta, d0, True)),
         (BinaryEntropy.capped(c, nu, eta, within), binary(A, u, eta, within, u - A.vector(within), free, True)),
+        (QuadraticHinge(c, 0.7, 0.3, 1.0), quadratic_hinge(A, A.vector(c) * A.number(0.7), 0.3, 1.0)),
+        (QuadraticHinge(c, 0.7, 0.5, None), quadratic_hinge(A, A.vector(c) * A.number(0.7), 0.5, math.inf)),
+        (Exponential(c, 0.7), exponential(A, A.vector(c) * A.number(0.7))),
+        (Logistic.priced(c, 0.7), logistic(A, A.vector(c) * A.number(0.7))),
         (
             LogarithmicLoss.of(c, eta),
             binary(A, A.vector(c), eta, c / 2, A.vector(c / 2), np.ones(N, dtype=bool), False),
@@ -116,8 +126,11 @@ def test_values_and_conjugates_are_those_of_the_regularizers(seed: int) -> None:
         SquaredPositiveEdges(),
         LinearEdges(0.4),
         TiedEdges(),
+        *(BallEdges(signed, p, 0.7) for signed in (False, True) for p in (1.0, 2.0, np.inf)),
+        *(ElasticEdges(signed, l1, 0.7) for signed in (False, True) for l1 in (0.0, 0.3)),
+        *(OneNormEdges(signed, 0.7) for signed in (False, True)),
     ],
-    ids=lambda G: type(G).__name__,
+    ids=repr,
 )
 def test_edge_functions_are_those_of_the_package(G: Any) -> None:
     rng, A = np.random.default_rng(0), Floats()

@@ -1,0 +1,252 @@
+"""A loss with a penalty: every pair against both of its sides, a program written by hand, and copies."""
+
+from __future__ import annotations
+
+import itertools
+import pickle
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+import typechecker
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+import boostopt
+from boostopt import Formulation, OptionError, Program, combine, get_formulation
+from boostopt.programs.combining import LOSSES, PENALTIES
+from boostopt.typesetting import latex_display, parse_page
+
+PAIRS = [
+    f"{loss}+{'signed_' if signed else ''}{penalty}"
+    for loss, penalty, signed in itertools.product(LOSSES, PENALTIES, (False, True))
+    if not (signed and penalty == "simplex")
+]
+NUMBERS = {"C": 0.3, "mu": 0.5, "nu": 4.0, "alpha": 0.3, "r": 1.7, "l1": 0.4, "l2": 0.6}
+"""Values of all parameters."""
+
+Expression = Any
+huber: Any = cp.huber
+"""Its type says that the threshold is a whole number."""
+
+BY_HAND: Mapping[str, Callable[[Expression, np.ndarray], Expression]] = {
+    "hinge": lambda m, c: NUMBERS["C"] * (c @ cp.pos(1 - m)),
+    "squared_hinge": lambda m, c: NUMBERS["C"] * (c @ cp.square(cp.pos(1 - m))),
+    "smoothed_hinge": lambda m, c: NUMBERS["C"] / (2 * NUMBERS["mu"]) * (c @ huber(cp.pos(1 - m), NUMBERS["mu"])),
+    "modified_huber": lambda m, c: NUMBERS["C"] * (c @ cp.huber(cp.pos(1 - m), 2)),
+    "logistic": lambda m, c: NUMBERS["C"] * (c @ cp.logistic(-m)),
+    "exponential": lambda m, c: NUMBERS["C"] * (c @ cp.exp(-m)),
+    "soft_margin": lambda m, c: -smallest_mean(m, c, NUMBERS["nu"]),
+    "cvar": lambda m, c: -smallest_mean(m, c, NUMBERS["alpha"] * c.sum()),
+}
+"""The losses, written by hand."""
+
+
+def smallest_mean(m: Expression, c: np.ndarray, nu: float) -> Expression:
+    """The mean of the nu smallest margins, counted with multiplicity."""
+    rho = cp.Variable()
+    return rho - c @ cp.pos(rho - m) / nu
+
+
+def penalized(w: Any, penalty: str, signed: bool) -> tuple[Expression, list[Any]]:
+    """The penalty of weights and its conditions, written by hand."""
+    r, l1, l2 = NUMBERS["r"], NUMBERS["l1"], NUMBERS["l2"]
+    value, conditions = {
+        "simplex": (0.0, [cp.sum(w) == 1]),
+        "l1_ball": (0.0, [cp.norm1(w) <= r]),
+        "l1": (l1 * cp.norm1(w), []),
+        "l2_squared": (l2 / 2 * cp.sum_squares(w), []),
+        "l2_ball": (0.0, [cp.norm2(w) <= r]),
+        "elastic_net": (l1 * cp.norm1(w) + l2 / 2 * cp.sum_squares(w), []),
+        "linf_ball": (0.0, [cp.norm_inf(w) <= r]),
+    }[penalty]
+    return value, [*conditions, *([] if signed else [w >= 0])]
+
+
+def numbers_of(page: Formulation[Any]) -> dict[str, float]:
+    """The values of the parameters of a page."""
+    return {name: NUMBERS[name] for name in page.parameters}
+
+
+def drawn(name: str, seed: int) -> Program:
+    """A program of a pair, of random margins and multiplicities."""
+    rng = np.random.default_rng(seed)
+    N, t = int(rng.integers(15, 40)), int(rng.integers(2, 7))
+    U = np.clip(rng.normal(rng.uniform(0.0, 0.6), 0.6, (N, t)), -1, 1)
+    page = get_formulation(name)
+    return page.bind(U, c=rng.integers(1, 4, N), **numbers_of(page))
+
+
+def value_by_hand(program: Program) -> float:
+    """Minus the smallest loss and penalty, of the program written by hand."""
+    loss, penalty = program.formulation.name.split("+")
+    w = cp.Variable(program.margins.t)
+    value, conditions = penalized(w, penalty.removeprefix("signed_"), penalty.startswith("signed_"))
+    m = program.margins.to_array() @ w
+    problem = cp.Problem(cp.Minimize(BY_HAND[loss](m, program.examples.c) + value), conditions)
+    problem.solve("CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+    return -float(problem.value)  # pyright: ignore[reportArgumentType]
+
+
+def assert_right(program: Program) -> None:
+    """Both sides agree within the certified interval, and so does the program written by hand."""
+    certificate = program.solve("auto", tol=1e-9).certificate
+    scale = max(1.0, abs(certificate.lower))
+    assert certificate.gap <= 1e-7 * scale
+    for side in ("primal", "dual"):
+        problem = program.cvxpy(side, "derived")
+        problem.solve("CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
+        assert problem.solution.opt_val == pytest.approx(certificate.lower, abs=1e-7 * scale), side
+    by_hand = value_by_hand(program)
+    assert certificate.lower - 1e-7 * scale <= by_hand <= certificate.upper + 1e-7 * scale
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_both_sides_and_a_program_by_hand_agree(name: str) -> None:
+    assert_right(drawn(name, 0))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", PAIRS)
+def test_both_sides_and_a_program_by_hand_agree_on_many(name: str) -> None:
+    for seed in range(1, 20):
+        assert_right(drawn(name, seed))
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_no_noise_breaks_a_bound(name: str) -> None:
+    program = drawn(name, 1)
+    best = program.solve("auto", tol=1e-9).certificate
+    rng = np.random.default_rng(2)
+    for size in (1e-9, 1e-3, 1.0, 1e3):
+        d = best.d + size * rng.normal(size=len(best.d))
+        w = best.w + size * rng.normal(size=len(best.w))
+        for noisy in (program.certify(d, w), program.certify(None, w), program.certify(d, None)):
+            assert noisy.lower <= best.upper and noisy.upper >= best.lower
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_k_copies_are_multiplicity_k(name: str) -> None:
+    program = drawn(name, 3)
+    counts = program.examples.c.astype(int)
+    U = np.repeat(program.margins.to_array(), counts, axis=0)
+    page: Any = program.formulation
+    copies = page.bind(U, **numbers_of(page))
+    one, other = program.solve("auto", tol=1e-9).certificate, copies.solve("auto", tol=1e-9).certificate
+    scale = max(1.0, abs(one.lower))
+    assert max(one.lower, other.lower) <= min(one.upper, other.upper)
+    assert one.lower == pytest.approx(other.lower, abs=1e-7 * scale)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_interior_takes_what_is_polyhedral_or_quadratic(name: str) -> None:
+    program = drawn(name, 4)
+    able = boostopt.get_backend("interior").takes(program)
+    assert bool(able) == (not name.endswith("l2_ball"))
+    if able:
+        own, other = (program.solve(b, tol=1e-8).certificate for b in ("interior", "cvxpy:clarabel"))
+        assert own.scaled_gap <= 1e-7
+        assert max(own.lower, other.lower) <= min(own.upper, other.upper)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_files_hold_what_is_proved(name: str, tmp_path: Path) -> None:
+    program = drawn(name, 5)
+    program.solve("auto").certificate.save(tmp_path / "one.json", program)
+    verified = boostopt.verify(tmp_path / "one.json", program.margins.to_array(), exact=True)
+    assert verified, str(verified)
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_pages_are_typeset_from_both_parts(name: str) -> None:
+    page = get_formulation(name)
+    text = parse_page(page.text)
+    assert text.title.startswith(page.title.split(",")[0])
+    assert text.primal.sense == "min" and text.dual.sense == "max"
+    named = {name: parameter.meaning for name, parameter in page.parameters.items()}
+    typeset = latex_display(page.text, named)
+    assert typeset is not None and "\\max" in typeset
+    assert all(any(name in line for line in (*text.expressions,)) for name in page.parameters if name != "alpha")
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_conditions_of_the_page_hold_at_an_optimum(name: str) -> None:
+    certificate = drawn(name, 6).solve("cvxpy:clarabel", tol=1e-10).certificate
+    assert certificate.example_gaps.max() <= 1e-6 and certificate.hypothesis_gaps.max() <= 1e-6
+
+
+def test_a_pair_is_known_by_its_name_and_pickled() -> None:
+    page = combine("hinge", "elastic_net", signed=True)
+    assert page.name == "hinge+signed_elastic_net"
+    assert get_formulation("Hinge + signed elastic-net").name == page.name
+    again = pickle.loads(pickle.dumps(page))
+    assert again.name == page.name and again.parameters.keys() == page.parameters.keys() == {"C", "l1", "l2"}
+    U = np.eye(3)
+    assert again.bind(U, l1=0.1, l2=1.0).solve().certificate.gap < 1e-6
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("hinged", "l1"), r"unknown loss 'hinged'.*Did you mean 'hinge'"),
+        (("hinge", "l3"), r"unknown penalty 'l3'"),
+        (("hinge", 3), "expected the name of a penalty; got 3. Pass one of simplex"),
+        ((None, "l1"), "expected the name of a loss; got None"),
+        (("hinge", "simplex", True), "simplex must have weights that are not negative.*Take l1_ball with r = 1"),
+        (("hinge", "l1", "yes"), "signed must be"),
+    ],
+)
+def test_what_is_no_pair_is_refused(arguments: tuple[Any, ...], message: str) -> None:
+    with typechecker.unchecked(), pytest.raises(OptionError, match=message):
+        combine(*arguments)
+
+
+@pytest.mark.parametrize("name", ("hinge+", "+l1", "hinge+l1+l1", "hinge+signed_simplex", "lpboost+l1"))
+def test_names_of_no_pair_are_refused(name: str) -> None:
+    with pytest.raises(OptionError):
+        get_formulation(name)
+
+
+def test_the_share_of_a_cvar_must_be_an_example_at_least() -> None:
+    page = combine("cvar", "simplex")
+    with pytest.raises(boostopt.ProblemError, match=r"alpha must lie in \(0, 1\]"):
+        page.bind(np.eye(4), alpha=0.2)
+    program = page.bind(np.eye(4), alpha=1.0)
+    assert program.solve().certificate.lower == pytest.approx(0.25, abs=1e-7)
+
+
+def features(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    X = rng.uniform(-1, 1, (60, 4))
+    return X, np.where(X @ [1.0, -0.5, 0.3, 0.0] + rng.normal(0, 0.5, 60) > 0, 1, -1)
+
+
+@pytest.mark.parametrize("C", (0.1, 10.0))
+def test_logistic_regression_of_scikit_learn_lies_in_the_interval(C: float) -> None:
+    X, y = features(0)
+    for kind, penalty, numbers in (("l2", "l2_squared", {"l2": 1.0}), ("l1", "l1", {"l1": 1.0})):
+        model = LogisticRegression(
+            l1_ratio=1.0 if kind == "l1" else 0.0, C=C, fit_intercept=False, solver="saga", tol=1e-10, max_iter=100_000
+        ).fit(X, y)
+        w = model.coef_[0]
+        price = np.abs(w).sum() if kind == "l1" else 0.5 * w @ w
+        value = -(C * np.logaddexp(0.0, -y * (X @ w)).sum() + price)
+        certificate = combine("logistic", penalty, signed=True).bind(y[:, None] * X, C=C, **numbers).solve().certificate
+        assert certificate.gap <= 1e-6
+        assert certificate.lower - 1e-7 <= value + 1e-6 and value <= certificate.upper + 1e-9
+
+
+@pytest.mark.parametrize("loss", ("hinge", "squared_hinge"))
+def test_linear_support_vector_machines_of_liblinear_lie_in_the_interval(loss: str) -> None:
+    X, y = features(1)
+    options: dict[str, Any] = {"dual": True, "tol": 1e-10, "max_iter": 1_000_000}
+    model = LinearSVC(loss=loss, C=0.7, fit_intercept=False, **options).fit(X, y)
+    w = model.coef_[0]
+    slack = np.maximum(0.0, 1.0 - y * (X @ w))
+    value = -(0.7 * (slack if loss == "hinge" else slack**2).sum() + 0.5 * w @ w)
+    page = combine(loss, "l2_squared", signed=True)
+    certificate = page.bind(y[:, None] * X, C=0.7, l2=1.0).solve(tol=1e-9).certificate
+    assert certificate.lower - 1e-6 <= value <= certificate.upper + 1e-9
