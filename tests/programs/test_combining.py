@@ -20,6 +20,8 @@ from boostopt import Formulation, OptionError, Program, combine, get_formulation
 from boostopt.programs.combining import LOSSES, PENALTIES
 from boostopt.typesetting import latex_display, parse_page
 
+pytestmark = pytest.mark.filterwarnings("ignore:Solution may be inaccurate:UserWarning")
+
 PAIRS = [
     f"{loss}+{'signed_' if signed else ''}{penalty}"
     for loss, penalty, signed in itertools.product(LOSSES, PENALTIES, (False, True))
@@ -27,6 +29,12 @@ PAIRS = [
 ]
 NUMBERS = {"C": 0.3, "mu": 0.5, "nu": 4.0, "alpha": 0.3, "r": 1.7, "l1": 0.4, "l2": 0.6}
 """Values of all parameters."""
+
+SOLVERS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("CLARABEL", {"tol_gap_abs": 1e-9, "tol_gap_rel": 1e-9, "tol_feas": 1e-9}),
+    ("SCS", {"eps_abs": 1e-10, "eps_rel": 1e-10, "max_iters": 1_000_000}),
+)
+"""What the problems are solved by, the first that says it has."""
 
 Expression = Any
 huber: Any = cp.huber
@@ -87,8 +95,24 @@ def value_by_hand(program: Program) -> float:
     value, conditions = penalized(w, penalty.removeprefix("signed_"), penalty.startswith("signed_"))
     m = program.margins.to_array() @ w
     problem = cp.Problem(cp.Minimize(BY_HAND[loss](m, program.examples.c) + value), conditions)
-    problem.solve("CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
-    return -float(problem.value)  # pyright: ignore[reportArgumentType]
+    return -optimum(problem)
+
+
+def optimum(problem: Any) -> float:
+    """The value that the first solver finds which says that it has; else what one says that it nearly has.
+
+    Clarabel gives up at times, and at the apex of a norm both do: the value is compared as narrowly all the same.
+    """
+    nearly = []
+    for solver, options in SOLVERS:
+        try:
+            problem.solve(solver, **options)
+        except cp.SolverError:
+            continue
+        if problem.status == cp.OPTIMAL:
+            return float(problem.solution.opt_val)
+        nearly.append(float(problem.solution.opt_val))
+    return nearly[0]
 
 
 def assert_right(program: Program) -> None:
@@ -98,8 +122,7 @@ def assert_right(program: Program) -> None:
     assert certificate.gap <= 1e-7 * scale
     for side in ("primal", "dual"):
         problem = program.cvxpy(side, "derived")
-        problem.solve("CLARABEL", tol_gap_abs=1e-10, tol_gap_rel=1e-10, tol_feas=1e-10)
-        assert problem.solution.opt_val == pytest.approx(certificate.lower, abs=1e-7 * scale), side
+        assert optimum(problem) == pytest.approx(certificate.lower, abs=1e-7 * scale), side
     by_hand = value_by_hand(program)
     assert certificate.lower - 1e-7 * scale <= by_hand <= certificate.upper + 1e-7 * scale
 
