@@ -1,0 +1,92 @@
+"""Column generation with a loss and a penalty: against the program over the whole class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from boostopt import Run, boost, get_formulation
+from boostopt.oracles import DecisionStumps
+
+NUMBERS = {"C": 0.1, "mu": 0.5, "nu": 8.0, "alpha": 0.2, "r": 2.0, "l1": 0.4, "l2": 0.05}
+LOSSES = ("hinge", "smoothed_hinge", "squared_hinge", "modified_huber", "logistic", "exponential")
+SPARSE = ("simplex", "l1", "signed_l1", "l1_ball", "signed_l1_ball")
+"""Penalties whose optimum has few hypotheses with weight, and over a whole class follows from its largest edge."""
+
+
+def data() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = np.round(rng.uniform(-1, 1, (50, 3)), 1)
+    return X, np.where(X @ [1.0, -0.7, 0.2] + rng.normal(0, 0.4, 50) > 0, 1, -1)
+
+
+def whole_class() -> np.ndarray:
+    """The margins of every decision stump, both directions."""
+    X, y = data()
+    columns = []
+    for x in X.T:
+        values = np.unique(x)
+        for threshold in (values[1:] + values[:-1]) / 2:
+            h = np.where(x > threshold, 1.0, -1.0)
+            columns += [y * h, -y * h]
+    return np.array(columns).T
+
+
+def boosted(name: str, **options: object) -> tuple[Run, float]:
+    """A run, and the optimum over the whole class."""
+    page = get_formulation(name)
+    numbers = {key: NUMBERS[key] for key in page.parameters}
+    run = boost(page, DecisionStumps(*data()), epsilon=1e-3, **numbers, **options)  # pyright: ignore[reportArgumentType]
+    return run, page.bind(whole_class(), **numbers).solve(tol=1e-9).certificate.lower
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("penalty", SPARSE)
+def test_the_optimum_of_the_class_lies_in_the_interval_that_its_largest_edge_proves(loss: str, penalty: str) -> None:
+    run, best = boosted(f"{loss}+{penalty}")
+    over_class = run.class_certificate
+    assert over_class.lower - 1e-8 <= best <= over_class.upper + 1e-8
+    assert over_class.gap <= 1e-3 + 1e-9
+    assert len(run.w) < whole_class().shape[1]
+    again = run.verify_class(DecisionStumps(*data()))
+    assert again.upper == pytest.approx(over_class.upper, abs=1e-9)
+    assert ("soft margin" in str(over_class)) == (penalty == "simplex")
+
+
+@pytest.mark.parametrize("penalty", ("l2_squared", "l2_ball", "elastic_net", "linf_ball", "signed_elastic_net"))
+def test_where_all_hypotheses_have_weight_no_single_one_is_left_that_changes_much(penalty: str) -> None:
+    run, best = boosted(f"smoothed_hinge+{penalty}")
+    assert run.reason.startswith("priced")
+    certificate = run.certificate
+    assert certificate.lower <= best + 1e-9
+    # What the best of the others would add, under the d of the run, is at most epsilon.
+    program, U = run.program, whole_class()
+    G, d = program.edge_function, run.record.state.d
+    columns = np.asarray(run.record.collected.margins.to_array(), dtype=float).T
+    # The negation of a hypothesis whose weight may have either sign is no other one.
+    known = {column.tobytes() for column in [*columns, *(-columns if G.even else [])]}
+    others = [column for column in U.T if np.ascontiguousarray(column).tobytes() not in known]
+    e = run.record.collected.margins.edges(d)
+    for column in others:
+        assert G.value(np.append(e, column @ d)) - G.value(e) <= 1e-3 + 1e-9
+
+
+def test_hypotheses_of_equal_margins_do_not_end_a_run() -> None:
+    """An oracle that is asked for two may return one, where the second has the margins of the first."""
+    X, y = data()
+    twice = np.column_stack([X, X])
+    one, both = (boost("hinge+linf_ball", DecisionStumps(x, y), epsilon=1e-3, C=0.1, r=0.05) for x in (X, twice))
+    assert len(both.w) == len(one.w) > 20
+    assert both.certificate.lower == pytest.approx(one.certificate.lower, abs=1e-6)
+
+
+@pytest.mark.parametrize("name", ("hinge+l1", "logistic+signed_l1_ball"))
+def test_a_run_is_saved_with_what_it_proves_of_the_class(name: str, tmp_path: Path) -> None:
+    run, _ = boosted(name)
+    run.save(tmp_path / "run")
+    loaded = Run.load(tmp_path / "run")
+    assert loaded.class_certificate.upper == run.class_certificate.upper
+    assert loaded.class_certificate.lower == pytest.approx(run.class_certificate.lower, abs=1e-9)
+    assert loaded.program.formulation.name == name
