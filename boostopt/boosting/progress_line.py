@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -12,8 +13,13 @@ from boostopt.text import counted
 
 
 @contextmanager
-def progress_line(progress: bool | Callable[[Row], None], title: str) -> Generator[Callable[[Row], None] | None]:
-    """Yield what is called with every row: the user's own function, or one that shows it on stderr."""
+def progress_line(
+    progress: bool | Callable[[Row], None], title: str, of_program: bool = False
+) -> Generator[Callable[[Row], None] | None]:
+    """Yield what is called with every row: the user's own function, or one that shows it on stderr.
+
+    `of_program` says that the program has no soft margin: its value is shown instead.
+    """
     if progress is False:
         yield None
         return
@@ -21,7 +27,10 @@ def progress_line(progress: bool | Callable[[Row], None], title: str) -> Generat
         yield progress
         return
     with live_line(title) as show:
-        yield Lines(title) if show is None else lambda row: show(lambda width: words(title, row, width))
+        if show is None:
+            yield Lines(title, of_program)
+        else:
+            yield lambda row: show(lambda width: words(title, row, width, of_program))
 
 
 @dataclass
@@ -29,21 +38,23 @@ class Lines:
     """Rounds as lines on the standard error, where it is no terminal: the first of a run, and one a second."""
 
     title: str
+    of_program: bool = False
     paced: Paced = field(default_factory=Paced)
 
     def __call__(self, row: Row) -> None:
-        self.paced.say(lambda: words(self.title, row), must=row.round == 1)
+        self.paced.say(lambda: words(self.title, row, None, self.of_program), must=row.round == 1)
 
 
-def words(title: str, row: Row, width: int | None = None) -> str:
+def words(title: str, row: Row, width: int | None = None, of_program: bool = False) -> str:
     """Return a round in a line: bounds, gap, rate; without those needed least where so many columns do not hold it."""
     rate = row.round / row.seconds if row.seconds > 0 else 0.0
+    reached, bound = (row.value, row.upper) if of_program else (row.soft_margin, row.bound)
+    bounded = not of_program or math.isfinite(bound)
     parts = {
         "round": f"{title}: round {row.round}",
         "hypotheses": counted(row.hypotheses, "hypothesis", "hypotheses"),
-        "soft margin": f"soft margin {row.soft_margin:.6f}",
-        "bound": f"bound {row.soft_margin + row.gap:.6f}",
-        "gap": f"gap {row.gap:.2e}",
+        "reached": f"{'value' if of_program else 'soft margin'} {reached:.6f}",
+        **({"bound": f"bound {bound:.6f}", "gap": f"gap {bound - reached:.2e}"} if bounded else {}),
         "rate": f"{rate:.1f} rounds/s",
     }
-    return fitted(parts, ("rate", "hypotheses", "bound", "soft margin", "gap"), width)
+    return fitted(parts, ("rate", "hypotheses", "bound", "reached", "gap"), width)

@@ -20,6 +20,7 @@ from boostopt.comparison.records import json_text
 from boostopt.comparison.tables import MARKS, signature, support_table
 from boostopt.errors import OptionError
 from boostopt.programs.catalogue import get_formulation, list_formulations
+from boostopt.programs.combining import JOIN, LOSSES, PENALTIES, SIGNED
 from boostopt.programs.formulation import Formulation
 
 
@@ -47,7 +48,7 @@ def list_command(
         out, table = output(), support_table(pages, support, named)
         fits = Measurement.get(out, out.options.update(max_width=PIPE_WIDTH), table).maximum <= out.width
         out.print(table if fits else _support_lines(pages, support, named))
-        out.print(_boosters())
+        out.print(_further())
 
 
 def _document(
@@ -81,10 +82,13 @@ def _stated(page: Formulation[Any]) -> dict[str, Any]:
     }
 
 
-def _boosters() -> RenderableType:
-    """Return the boosters with their parameters, for people."""
+def _further() -> RenderableType:
+    """Return what else has a name, for people: losses with penalties, and the boosters with their parameters."""
     lines = [f"{name}: {signature(page)}" for name, page in PAGES.items()]
-    return Text("\n".join(["", "Boosters that state no program, for `boostopt boost` and `boostopt fit`:", *lines]))
+    pairs = f"A loss and a penalty with {JOIN} between, such as hinge{JOIN}l1 or logistic{JOIN}signed_elastic_net:"
+    names = [f"losses: {', '.join(LOSSES)}", f"penalties: {', '.join(PENALTIES)}; {SIGNED}... for weights free in sign"]
+    words = ["", pairs, *names, "", "Boosters that state no program, for `boostopt boost` and `boostopt fit`:", *lines]
+    return Text("\n".join(words))
 
 
 def _markdown(support: Mapping[str, Mapping[str, Capability]], backends: list[Backend]) -> str:
