@@ -235,6 +235,12 @@ ENTRANCES = (
     ),
     Attack("get_backend", boostopt.get_backend, dict, {"which": TEXT}),
     Attack("get_formulation", boostopt.get_formulation, dict, {"which": PATH}),
+    Attack(
+        "combine",
+        boostopt.combine,
+        lambda: {"loss": "hinge", "penalty": "l1"},
+        {"loss": TEXT, "penalty": TEXT, "signed": FLAG},
+    ),
     Attack("load_answer", boostopt.load_answer, dict, {"source": PATH}),
     Attack(
         "load_dataset",

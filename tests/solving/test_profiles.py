@@ -183,11 +183,27 @@ def test_bad_profiles_are_refused() -> None:
 def test_interior_takes_no_edges_that_it_has_no_start_for() -> None:
     t = 3
     A = np.concatenate([np.eye(t), np.zeros((t, t))])
-    B = np.concatenate([-np.eye(t), -np.eye(t)])
+    own = np.concatenate([-np.eye(t), -np.eye(t)])
+
+    def pieces(B: np.ndarray, g: np.ndarray) -> Epigraph:
+        return Epigraph(A, B, np.zeros(2 * t), np.zeros(2 * t, dtype=bool), g, np.zeros((t, t)), np.zeros(t))
+
     # Sum of max(e_q, 0): two rows and a further variable for each hypothesis.
-    pieces = Epigraph(A, B, np.zeros(2 * t), np.zeros(2 * t, dtype=bool), np.ones(t), np.zeros((t, t)), np.zeros(t))
-    assert not is_started(pieces)
-    for name in ("lpboost", "qp_reg_adaboost", "softboost", "svm", "l1_adaboost"):
+    assert is_started(pieces(own, np.ones(t)))
+    # Two variables in a row, one of another factor, one that costs nothing.
+    assert not is_started(pieces(own - np.eye(2 * t, t, k=1), np.ones(t)))
+    assert not is_started(pieces(2.0 * own, np.ones(t)))
+    assert not is_started(pieces(own, np.array([1.0, 1.0, 0.0])))
+    for name in (
+        "hinge+linf_ball",
+        "hinge+signed_elastic_net",
+        "hinge+l1_ball",
+        "lpboost",
+        "qp_reg_adaboost",
+        "softboost",
+        "svm",
+        "l1_adaboost",
+    ):
         rows = get_formulation(name).smallest().edge_function.epigraph(1)
         assert rows is not None and is_started(rows)
 
