@@ -163,9 +163,11 @@ def _box(document: Document, A: Numbers, F: Any, c: np.ndarray, d0: np.ndarray) 
     if F["kind"] == "hinge":
         return hinge(A, A.vector(c) * A.number(F["C"]))
     if F["kind"] == "quadratic hinge":
-        return quadratic_hinge(A, A.vector(c) * A.number(F["C"]), F["mu"], F["B"])
-    if F["kind"] in ("exponential", "logistic"):
-        return (exponential if F["kind"] == "exponential" else logistic)(A, A.vector(c) * A.number(F["C"]))
+        return quadratic_hinge(A, c, F["C"], F["mu"], F["B"])
+    if F["kind"] == "exponential":
+        return exponential(A, c, F["C"])
+    if F["kind"] == "logistic":
+        return logistic(A, A.vector(c) * A.number(F["C"]))
     if F["kind"] == "logarithmic loss":
         half = A.vector(0.5 * c)
         return binary(A, A.vector(c), F["eta"], 0.5 * c, half, np.ones(len(c), dtype=bool), simplex=False)

@@ -26,8 +26,8 @@ from boostopt.verification.arithmetic import EPS, TINY, ZERO, Numbers
 Vector = Any
 """A vector of numbers of some type."""
 
-UNBOUNDED = 1e150
-"""End of a box that has none: no number of a file is larger."""
+ABOVE = 1.0 + 1e-14
+"""Factor by which a computed number is certainly not below what it stands for."""
 
 FAR = 1e100
 """Factor up to which the quotient of two numbers is computed with."""
@@ -96,29 +96,38 @@ def hinge(A: Numbers, u: Vector) -> Box:
     return Box(nothing, u, False, lambda d: -d, lambda y: u * A.positive(y + A.number(1.0)))
 
 
-def quadratic_hinge(A: Numbers, u: Vector, mu: float, B: float) -> Box:
-    """F = -d + (mu/2) d^2 / u on [0, B u]: f* = u (x^2 - [x - mu B]_+^2) / (2 mu), x = [1 + y]_+.
+def quadratic_hinge(A: Numbers, c: np.ndarray, C: float, mu: float, B: float) -> Box:
+    """F = -d + (mu/2) d^2 / u on [0, B u], u = C c: f* = u x^2 / (2 mu) with x = [1 + y]_+ up to mu B, then a line.
 
-    B = inf is the squared hinge itself: no slope is beyond that which is left out.
+    B = inf is the squared hinge, mu = 1/2. It ends at a slope that no optimum reaches, 4 sqrt(sum c / c), and so it may
+    at any larger one: the optimum is the same.
     """
-    nothing, one, width = A.vector(np.zeros(len(A.low(u)))), A.number(1.0), A.number(mu)
-    steepest = A.number(B if math.isfinite(B) else 0.0)
-    half = width * A.number(0.5)
+    u, one, width, half = A.vector(c) * A.number(C), A.number(1.0), A.number(mu), A.number(0.5)
+    unreached = 4.0 * np.sqrt(math.fsum(c.tolist()) / c) * ABOVE
+    steepest = A.vector(np.full(len(c), B) if math.isfinite(B) else unreached)
 
     def conjugates(y: Vector) -> Vector:
         x = A.positive(y + one)
-        beyond = A.positive(x - width * steepest) if math.isfinite(B) else nothing
-        return u * (x * x - beyond * beyond) / (width + width)
+        # The line u (B x - mu B^2 / 2); the parabola is nowhere below.
+        beyond = A.low(x - steepest * width) >= 0
+        return u * A.choose(beyond, steepest * (x - steepest * width * half), x * x / (width + width))
 
-    ends = u * steepest if math.isfinite(B) else A.vector(np.full(len(A.low(u)), UNBOUNDED))
-    return Box(nothing, ends, False, lambda d: d * (d / u) * half - d, conjugates)
+    return Box(A.vector(np.zeros(len(c))), u * steepest, False, lambda d: d * (d / u) * width * half - d, conjugates)
 
 
-def exponential(A: Numbers, u: Vector) -> Box:
-    """F = d ln(d / u) - d for d >= 0: f* = u exp(y)."""
-    N = len(A.low(u))
-    ends = A.vector(np.full(N, UNBOUNDED))
-    return Box(A.vector(np.zeros(N)), ends, False, lambda d: xlog(A, d, u) - d, lambda y: u * A.exp(y))
+def exponential(A: Numbers, c: np.ndarray, C: float) -> Box:
+    """F = d ln(d / u) - d on [0, B u], u = C c: f* = u exp(y), and u B (1 + y - ln B) beyond ln B.
+
+    B = e sum c / c is a slope that no optimum reaches; any larger one has the same optimum.
+    """
+    u = A.vector(c) * A.number(C)
+    steepest = A.vector(math.e * (math.fsum(c.tolist()) / c) * ABOVE)
+
+    def conjugates(y: Vector) -> Vector:
+        over = A.positive(y - A.log(steepest))
+        return u * A.exp(y - over) * (over + A.number(1.0))
+
+    return Box(A.vector(np.zeros(len(c))), u * steepest, False, lambda d: xlog(A, d, u) - d, conjugates)
 
 
 def logistic(A: Numbers, u: Vector) -> Box:
@@ -327,7 +336,9 @@ def _penalty(A: Numbers, G: Mapping[str, Any]) -> Edge:
     l2 = A.number(float(G["l2"]))
 
     def value(e: Vector) -> Any:
-        beyond = A.positive(sizes(e) - l1)
+        x = sizes(e) - l1
+        # What is certainly below a large l1 is not as uncertain as l1 is.
+        beyond = A.choose(A.high(x) > 0, A.positive(x), A.vector(np.zeros(len(A.high(x)))))
         return A.total(beyond * beyond) / (l2 + l2)
 
     return Edge(value, lambda w: A.total(size(w)) * l1 + A.total(w * w) * l2 * A.number(0.5), weights)

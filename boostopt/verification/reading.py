@@ -290,7 +290,10 @@ def _regularizer(value: Any, depth: int) -> tuple[dict[str, Any], set[str]]:
         return {**_numbers(stated, keys - {"kind", "caps", "base"}), "base": base}, needed | of_base | (
             {"tilt"} if kind == "tilted" else set()
         )
-    return _numbers(stated, keys - {"kind", "caps"}), needed
+    read = _numbers(stated, keys - {"kind", "caps"})
+    if kind == "quadratic hinge" and math.isinf(read["B"]) and read["mu"] != 0.5:
+        fail(f"a hinge without a steepest slope must be the squared one, mu = 0.5; it says {read['mu']!r}")
+    return read, needed
 
 
 def _formula(stated: dict[str, Any], what: str) -> dict[str, Any]:

@@ -81,9 +81,9 @@ def boxes(rng: np.random.Generator) -> list[tuple[Regularizer, Box]]:
         (RelativeEntropy.capped(c, nu, eta, d0), entropy(A, u, eta, d0, False)),
         (UnnormalizedRelativeEntropy.capped(c, nu, eta, d0), entropy(A, u, eta, d0, True)),
         (BinaryEntropy.capped(c, nu, eta, within), binary(A, u, eta, within, u - A.vector(within), free, True)),
-        (QuadraticHinge(c, 0.7, 0.3, 1.0), quadratic_hinge(A, A.vector(c) * A.number(0.7), 0.3, 1.0)),
-        (QuadraticHinge(c, 0.7, 0.5, None), quadratic_hinge(A, A.vector(c) * A.number(0.7), 0.5, math.inf)),
-        (Exponential(c, 0.7), exponential(A, A.vector(c) * A.number(0.7))),
+        (QuadraticHinge(c, 0.7, 0.3, 1.0), quadratic_hinge(A, c, 0.7, 0.3, 1.0)),
+        (QuadraticHinge(c, 0.7, 0.5, None), quadratic_hinge(A, c, 0.7, 0.5, math.inf)),
+        (Exponential(c, 0.7), exponential(A, c, 0.7)),
         (Logistic.priced(c, 0.7), logistic(A, A.vector(c) * A.number(0.7))),
         (
             LogarithmicLoss.of(c, eta),
