@@ -7,6 +7,7 @@ any w over the class can reach [Glocer 2009, section 2.2; Shalev-Shwartz and Sin
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -169,6 +170,8 @@ class ClassCertificate:
         return self.proof is not None
 
     def __str__(self) -> str:
+        if self.lower == math.inf:
+            return f"there is no optimum: no weights of the examples have such edges over {self.oracle}"
         if not self.exact:
             return f"the {self.what} is at least {self.lower:.10g}; heuristic oracle: no upper bound ({self.oracle})"
         words = f"the best {self.what} over {self.oracle} lies in {interval(self.lower, self.upper)}"
