@@ -290,7 +290,8 @@ def aim_of_goal(
         Number of all examples, with multiplicity.
     """
     F0 = None if goal is None or not goal.signed else goal.F0
-    if isinstance(F0, LogarithmicLoss) and F0.statement(examples.c, examples.d0) is not None:
+    # The buckets are of the loss as it stands there: a subclass is another one.
+    if type(F0) is LogarithmicLoss and F0.statement(examples.c, examples.d0) is not None:
         aim = LossAim(page, parameters, int(total))
         # A page may make eta of the multiplicities: then it is another one in units of one example.
         return aim if aim.made(examples.c).eta == F0.eta else None

@@ -199,7 +199,9 @@ class Loop:
         Where all are known it is asked for twice as many, as long as it returns more than the `most` it has, and
         `patience` times where it does not: hypotheses of equal margins are one, and it returns fewer than it was asked.
         """
-        answer = Heard.of(self.oracle.best(Query(d, count, self._gain(state, collected))), len(d))
+        # Of those that are not known yet the best is wanted.
+        query = Query(d, count, self._gain(state, collected), varied=count <= self._count)
+        answer = Heard.of(self.oracle.best(query), len(d))
         if count > self._count:
             # Those with a negative edge are of no use, or stand for their negations.
             able = [column for column in answer.columns if column.edge_under(d) > 0.0]

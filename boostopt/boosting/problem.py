@@ -168,7 +168,8 @@ class Problem:
             if F.on_simplex or G.free_edge <= 0.0:
                 return math.inf, d
             # The weights are rounded, and each edge by as much as they sum to.
-            d = d * (G.free_edge / largest * (1.0 - EPS * (10.0 + 4.0 * F.mass / G.free_edge)))
+            share = G.free_edge / largest * (1.0 - EPS * (10.0 + 4.0 * F.mass / G.free_edge))
+            d = d * max(share, 0.0)
             largest = G.free_edge
         return F.value(d) + G.class_value(largest) + rounding_of(F), d
 

@@ -145,13 +145,16 @@ def _boundary(view: View) -> bool:
 def _priced(view: View) -> bool:
     """No hypothesis of the class would change P by more than epsilon, at the d that the oracle was asked with.
 
-    Where edges up to a level cost nothing, d is scaled by level / edge: all hypotheses of the class then cost nothing,
-    and P changes by what F rises by.
+    Where the largest edge bounds the program over the class, that bound is what counts. Where edges up to a level cost
+    nothing, d is scaled by level / edge: all hypotheses of the class then cost nothing, and P changes by what F rises
+    by.
     """
     F, G, edge, d = view.problem.F, view.problem.edges, view.state.bounds.edge, view.state.d
     if len(view.state.w) == 0:
         return False
-    level = G.free_edge
+    bounds, level = view.state.bounds, G.free_edge
+    if view.problem.goal is None and math.isfinite(bounds.upper):
+        return bounds.upper - view.state.value <= view.epsilon
     if level is not None and edge <= level:
         return True
     if level is not None and level > 0.0 and not F.on_simplex:

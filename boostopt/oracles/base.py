@@ -96,6 +96,9 @@ class Query:
     gain
         By how much the optimum of the program rises if the hypothesis with these margins joins: for oracles that
         choose by it. None where there is no program.
+    varied
+        Whether columns after the first may be chosen for being different from each other; else the largest edges are
+        wanted.
 
     Raises
     ------
@@ -106,6 +109,7 @@ class Query:
     d: Float[Array, " N"]
     count: int = 1
     gain: Callable[[Float[Array, " N"]], float] | None = None
+    varied: bool = True
 
     def __post_init__(self) -> None:
         whole("count", self.count, 1, "a whole number of columns", "Ask for one or more.")

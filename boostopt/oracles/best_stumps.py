@@ -78,17 +78,17 @@ def best_stumps(splits: Splits, query: Query, y: Int8[Array, " N"], features: in
     weights, exponent = scaled_weights(query.d, splits.N)
     s = np.rint(np.ldexp(weights * y, BITS)).astype(np.int64)
     unit = exponent - BITS
-    stumps = _leading(splits, s, query.count, y, features, reflexive)
+    stumps = _leading(splits, s, query, y, features, reflexive)
     columns = tuple(Column(stump, margins, math.ldexp(edge, unit)) for stump, margins, edge in stumps)
     most = math.nextafter(float(stumps[0][2] + splits.N // 2 + 1), math.inf)
     return Answer(columns, math.ldexp(most, unit))
 
 
 def _leading(
-    splits: Splits, s: Int[Array, " N"], count: int, y: Int8[Array, " N"], features: int, reflexive: bool
+    splits: Splits, s: Int[Array, " N"], query: Query, y: Int8[Array, " N"], features: int, reflexive: bool
 ) -> list[tuple[Stump, Int8[Array, " N"], int]]:
     """Return the best stumps with their margins and their edges under s, different margins only."""
-    thresholds, starts = splits.thresholds, splits.starts
+    thresholds, starts, count = splits.thresholds, splits.starts, query.count
     if len(thresholds) == 0:
         edge = int(s.sum())
         sign = -1 if reflexive and edge < 0 else 1
@@ -96,7 +96,7 @@ def _leading(
     edges = splits.edges(s)
     signs_free = np.abs(edges) if reflexive else edges
     stumps: list[tuple[Stump, Int8[Array, " N"], int]] = []
-    if count <= len(starts):
+    if query.varied and count <= len(starts):
         places = leading_of_each(signs_free, starts, count)
     else:
         places = np.argsort(-signs_free, kind="stable").tolist()

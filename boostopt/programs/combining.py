@@ -35,7 +35,7 @@ SIGNED = "signed_"
 JOIN = "+"
 """What stands between the names of a loss and a penalty."""
 
-LEVEL = Domain("(0, 1]", lambda value, examples: 0.0 < value <= 1.0 and value * examples.total >= 1.0)
+LEVEL = Domain("(0, 1]", lambda value, examples: 0.0 < value <= 1.0)
 
 
 @dataclass(frozen=True)
@@ -238,7 +238,7 @@ LOSSES: Mapping[str, MarginLoss] = {
         lambda p, examples: Cap(CappedSimplex(examples.c, min(p.alpha * examples.total, examples.total))),
         _capped("nu = alpha sum_n c_n"),
         "Rockafellar and Uryasev 2000",
-        {"alpha": parameter("the share of the examples whose smallest margins are meant, at least one", LEVEL)},
+        {"alpha": parameter("the share of the examples whose smallest margins are meant", LEVEL)},
     ),
 }
 """The losses by name."""
@@ -395,6 +395,12 @@ class Combination(Formulation[Any]):
         self.title = f"{self.of_margins.title}, {self.of_weights.title}{free}"  # pyright: ignore[reportAttributeAccessIssue]
         self.sources = (self.of_margins.source, self.of_weights.source)  # pyright: ignore[reportAttributeAccessIssue]
         self._names = loss, penalty
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Combination) and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return combine, (*self._names, self.signed)

@@ -14,8 +14,9 @@ margins are at least -1. The loss of w is then at most that of w0:
 
     c_n loss(m_n) <= sum_k c_k loss(-1) = c_n L_n,   L_n = (sum c / c_n) loss(-1)
 
-so that the slope there is at most 2 sqrt(L_n) for the squared hinge and L_n for the exponential loss. The optimum is
-that of the loss itself, and so is every interval that contains it.
+so that the slope there is at most 2 sqrt(L_n) for the squared hinge and L_n for the exponential loss; with min(c_n, 1)
+in place of c_n the end is no nearer, and c_n = k has that of k copies. The optimum is that of the loss itself, and so
+is every interval that contains it.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ from boostopt.shapes import Array, Float
 
 def steepest_squared(c: Float[Array, " N"]) -> Float[Array, " N"]:
     """Return the slope of the squared hinge, 2 (1 - m), that no optimum exceeds."""
-    return 4.0 * np.sqrt(c.sum() / c)
+    return 4.0 * np.sqrt(c.sum() / np.minimum(c, 1.0))
 
 
 def steepest_exponential(c: Float[Array, " N"]) -> Float[Array, " N"]:
     """Return the slope of the exponential loss that no optimum exceeds."""
-    return np.e * (c.sum() / c)
+    return np.e * (c.sum() / np.minimum(c, 1.0))
 
 
 @dataclass(frozen=True)

@@ -99,11 +99,11 @@ def hinge(A: Numbers, u: Vector) -> Box:
 def quadratic_hinge(A: Numbers, c: np.ndarray, C: float, mu: float, B: float) -> Box:
     """F = -d + (mu/2) d^2 / u on [0, B u], u = C c: f* = u x^2 / (2 mu) with x = [1 + y]_+ up to mu B, then a line.
 
-    B = inf is the squared hinge, mu = 1/2. It ends at a slope that no optimum reaches, 4 sqrt(sum c / c), and so it may
+    B = inf is the squared hinge, mu = 1/2. It ends at a slope that no optimum reaches, and so it may
     at any larger one: the optimum is the same.
     """
     u, one, width, half = A.vector(c) * A.number(C), A.number(1.0), A.number(mu), A.number(0.5)
-    unreached = 4.0 * np.sqrt(math.fsum(c.tolist()) / c) * ABOVE
+    unreached = 4.0 * np.sqrt(math.fsum(c.tolist()) / np.minimum(c, 1.0)) * ABOVE
     steepest = A.vector(np.full(len(c), B) if math.isfinite(B) else unreached)
 
     def conjugates(y: Vector) -> Vector:
@@ -118,10 +118,10 @@ def quadratic_hinge(A: Numbers, c: np.ndarray, C: float, mu: float, B: float) ->
 def exponential(A: Numbers, c: np.ndarray, C: float) -> Box:
     """F = d ln(d / u) - d on [0, B u], u = C c: f* = u exp(y), and u B (1 + y - ln B) beyond ln B.
 
-    B = e sum c / c is a slope that no optimum reaches; any larger one has the same optimum.
+    B = e sum c / min(c, 1) is a slope that no optimum reaches; any larger one has the same optimum.
     """
     u = A.vector(c) * A.number(C)
-    steepest = A.vector(math.e * (math.fsum(c.tolist()) / c) * ABOVE)
+    steepest = A.vector(math.e * (math.fsum(c.tolist()) / np.minimum(c, 1.0)) * ABOVE)
 
     def conjugates(y: Vector) -> Vector:
         over = A.positive(y - A.log(steepest))

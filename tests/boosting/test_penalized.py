@@ -55,9 +55,50 @@ def test_the_optimum_of_the_class_lies_in_the_interval_that_its_largest_edge_pro
     assert ("soft margin" in str(over_class)) == (penalty == "simplex")
 
 
-@pytest.mark.parametrize("penalty", ("l2_squared", "l2_ball", "elastic_net", "linf_ball", "signed_elastic_net"))
-def test_where_all_hypotheses_have_weight_no_single_one_is_left_that_changes_much(penalty: str) -> None:
-    run, best = boosted(f"smoothed_hinge+{penalty}")
+@pytest.mark.parametrize("C", (0.03, 1.02, 10.0, 1000.0))
+@pytest.mark.parametrize("epsilon", (0.01, 0.5))
+def test_the_price_of_a_loss_counts_whatever_the_run_goes_by(C: float, epsilon: float) -> None:
+    """Looks know the logarithmic loss at its own scale only."""
+    X, y = data()
+    run = boost("logistic+simplex", DecisionStumps(X, y), C=C, epsilon=epsilon)
+    best = get_formulation("logistic+simplex").bind(whole_class(), C=C).solve(tol=1e-9).certificate
+    over_class = run.class_certificate
+    assert over_class.lower - 1e-8 * C <= best.lower and best.upper <= over_class.upper + 1e-8 * C
+    assert over_class.gap <= epsilon + 1e-9
+
+
+@pytest.mark.parametrize("loss", ("squared_hinge", "smoothed_hinge", "hinge", "exponential"))
+@pytest.mark.parametrize("C", (1.0, 100.0))
+def test_runs_with_a_small_price_of_the_1_norm_end_within_epsilon(loss: str, C: float) -> None:
+    rng = np.random.default_rng(0)
+    X, y = np.round(rng.uniform(-1, 1, (10, 2)), 1), rng.choice([-1, 1], 10)
+    run = boost(f"{loss}+signed_l1", DecisionStumps(X, y), C=C, l1=0.02, epsilon=0.01)
+    assert run.reason.startswith("priced") and run.class_certificate.gap <= 0.01
+
+
+def test_what_proves_a_bound_lies_in_the_domain_however_large_its_weights() -> None:
+    run = boost("hinge+l1", DecisionStumps(*data()), C=1e17, l1=1.0, epsilon=0.01, max_rounds=5)
+    d = run.class_certificate.d
+    assert d is not None and (d >= 0.0).all()
+
+
+@pytest.mark.parametrize(
+    ("penalty", "l2"),
+    [
+        ("l2_squared", 0.05),
+        ("l2_ball", 0.0),
+        ("elastic_net", 0.05),
+        ("elastic_net", 1.0),
+        ("signed_elastic_net", 1.0),
+        ("linf_ball", 0.0),
+    ],
+)
+@pytest.mark.parametrize("loss", ("smoothed_hinge", "logistic"))
+def test_where_all_hypotheses_have_weight_no_single_one_is_left_that_changes_much(
+    loss: str, penalty: str, l2: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(NUMBERS, "l2", l2)
+    run, best = boosted(f"{loss}+{penalty}")
     assert run.reason.startswith("priced")
     certificate = run.certificate
     assert certificate.lower <= best + 1e-9
