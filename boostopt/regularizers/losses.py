@@ -231,8 +231,10 @@ class Exponential(Loss):
         return cp.sum(cp.rel_entr(d, self.priced)) - cp.sum(d), [d <= self.upper]
 
     def cvxpy_conjugate(self, z: Any) -> tuple[Any, list[Any]]:
-        psi = cp.Variable(self.N, nonneg=True, name="psi")
-        return cp.sum(cp.multiply(self.priced, cp.exp(z - psi))) + self.upper @ psi, []
+        # Of the size of the loss: psi times the end of the box, which is far away.
+        beyond = cp.Variable(self.N, nonneg=True)
+        weights = cp.exp(z - cp.multiply(1.0 / self.upper, beyond))
+        return cp.sum(cp.multiply(self.priced, weights)) + cp.sum(beyond), []
 
     def _log_maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         return np.log(self.priced) + np.minimum(y, np.log(steepest_exponential(self.c)))
