@@ -156,6 +156,11 @@ class Problem:
         """Whether the largest edge of a class bounds the program over all of it, or the soft margin."""
         return self.goal is not None or math.isfinite(self.edges.class_value(0.0))
 
+    @property
+    def of_class(self) -> tuple[Regularizer, EdgeFunction]:
+        """The pair whose value is bounded over a class: that of the soft margin, or of a program that has none."""
+        return (self.F, self.edges) if self.goal is None else (self.goal.F0, self.goal.G)
+
     def class_upper(self, d: Float[Array, " N"], largest: float) -> tuple[float, Float[Array, " N"]]:
         """Return what no weights over a class exceed whose largest edge under d is `largest`, and what proves it.
 

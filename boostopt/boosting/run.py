@@ -335,7 +335,7 @@ def verified(bounds: Bounds, problem: Problem, oracle: Oracle) -> Bounds:
     nothing = replace(bounds, upper=math.inf, d=None)
     if bounds.d is None or not problem.bounds_class:
         return nothing
-    d, before = (problem.F if problem.goal is None else problem.goal.F0).project(bounds.d), oracle.state()
+    d, before = problem.of_class[0].project(bounds.d), oracle.state()
     if float(np.abs(d - bounds.d).sum()) <= FEASIBLE:
         d = bounds.d
     try:

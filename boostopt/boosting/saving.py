@@ -342,11 +342,11 @@ def _bounds(saved: Mapping[str, Any], problem: Problem, collected: Collected) ->
     """Return the bounds that were saved, if the hypotheses collected do not contradict that of the class."""
     numbers = [value for name, value in saved.items() if name != "d"]
     require(all(isinstance(number, int | float) for number in numbers), "bounds that are no numbers")
-    bounds, goal = Bounds(**saved), problem.goal
+    bounds = Bounds(**saved)
     if bounds.d is None or not problem.bounds_class:
         return replace(bounds, upper=math.inf, d=None)
     require(bounds.d.shape == (collected.N,), "a distribution of another size")
-    F, G = (problem.F, problem.edges) if goal is None else (goal.F0, goal.G)
+    F, G = problem.of_class
     d = F.project(bounds.d)
     least = F.value(d) + G.value(collected.margins.edges(d))
     require(bounds.upper >= least - CLAIM * max(1.0, abs(least)), "a bound of the class that its hypotheses contradict")

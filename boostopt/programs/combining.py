@@ -116,20 +116,10 @@ class WeightPenalty:
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
-def _price() -> Any:
-    return parameter("the price of the loss at one example", POSITIVE, 1.0)
-
-
-def _radius() -> Any:
-    return parameter("the radius of the ball of hypothesis weights", POSITIVE)
-
-
-def _l1() -> Any:
-    return parameter("the price of the 1-norm of the hypothesis weights", POSITIVE)
-
-
-def _l2() -> Any:
-    return parameter("the price of half of the squared 2-norm of the hypothesis weights", POSITIVE)
+PRICE = parameter("the price of the loss at one example", POSITIVE, 1.0)
+RADIUS = parameter("the radius of the ball of hypothesis weights", POSITIVE)
+PRICE_OF_1_NORM = parameter("the price of the 1-norm of the hypothesis weights", POSITIVE)
+PRICE_OF_SQUARES = parameter("the price of half of the squared 2-norm of the hypothesis weights", POSITIVE)
 
 
 def _capped(*further: str) -> Stated:
@@ -157,7 +147,7 @@ LOSSES: Mapping[str, MarginLoss] = {
             ("", "psi"),
         ),
         "Cortes and Vapnik 1995",
-        {"C": _price()},
+        {"C": PRICE},
     ),
     "squared_hinge": MarginLoss(
         "Squared hinge loss",
@@ -170,7 +160,7 @@ LOSSES: Mapping[str, MarginLoss] = {
             "d_n = 2 C c_n max(0, 1 - m_n)",
         ),
         "Cortes and Vapnik 1995",
-        {"C": _price()},
+        {"C": PRICE},
     ),
     "smoothed_hinge": MarginLoss(
         "Smoothed hinge loss",
@@ -184,7 +174,7 @@ LOSSES: Mapping[str, MarginLoss] = {
             ("", "psi"),
         ),
         "Nesterov 2005; Shalev-Shwartz and Zhang 2013",
-        {"C": _price(), "mu": parameter("the width over which the hinge is smoothed", POSITIVE, 1.0)},
+        {"C": PRICE, "mu": parameter("the width over which the hinge is smoothed", POSITIVE, 1.0)},
     ),
     "modified_huber": MarginLoss(
         "Modified Huber loss",
@@ -198,7 +188,7 @@ LOSSES: Mapping[str, MarginLoss] = {
             ("", "psi"),
         ),
         "Zhang 2004",
-        {"C": _price()},
+        {"C": PRICE},
     ),
     "logistic": MarginLoss(
         "Logistic loss",
@@ -211,7 +201,7 @@ LOSSES: Mapping[str, MarginLoss] = {
             "d_n = C c_n / (1 + exp(m_n))",
         ),
         "Friedman, Hastie, Tibshirani 2000; Shen and Li 2010",
-        {"C": _price()},
+        {"C": PRICE},
     ),
     "exponential": MarginLoss(
         "Exponential loss",
@@ -224,7 +214,7 @@ LOSSES: Mapping[str, MarginLoss] = {
             "d_n = C c_n exp(-m_n)",
         ),
         "Freund and Schapire 1997; Shen and Li 2010",
-        {"C": _price()},
+        {"C": PRICE},
     ),
     "soft_margin": MarginLoss(
         "Soft margin",
@@ -288,7 +278,7 @@ PENALTIES: Mapping[str, WeightPenalty] = {
             ),
         ),
         "Shalev-Shwartz and Singer 2008, (3)",
-        {"r": _radius()},
+        {"r": RADIUS},
     ),
     "l1": WeightPenalty(
         "penalty of the 1-norm",
@@ -298,7 +288,7 @@ PENALTIES: Mapping[str, WeightPenalty] = {
             Stated("0", ("|e| <= l1",), "l1 ||w||_1", (), "|w_q| l1 = w_q e_q"),
         ),
         "Shen and Li 2010",
-        {"l1": _l1()},
+        {"l1": PRICE_OF_1_NORM},
     ),
     "l2_squared": WeightPenalty(
         "penalty of the squared 2-norm",
@@ -314,7 +304,7 @@ PENALTIES: Mapping[str, WeightPenalty] = {
             Stated("(1/(2 l2)) sum_q e_q^2", (), "(l2/2) sum_q w_q^2", (), "w_q = e_q / l2"),
         ),
         "Shen, Li, van den Hengel 2013",
-        {"l2": _l2()},
+        {"l2": PRICE_OF_SQUARES},
     ),
     "l2_ball": WeightPenalty(
         "ball of the 2-norm",
@@ -330,7 +320,7 @@ PENALTIES: Mapping[str, WeightPenalty] = {
             Stated("r ||e||_2", (), "", ("||w||_2 <= r : gamma",), "gamma w_q = r e_q,   gamma (r - ||w||_2) = 0"),
         ),
         "Shen, Li, van den Hengel 2013",
-        {"r": _radius()},
+        {"r": RADIUS},
     ),
     "elastic_net": WeightPenalty(
         "elastic net",
@@ -352,7 +342,7 @@ PENALTIES: Mapping[str, WeightPenalty] = {
             ),
         ),
         "Zou and Hastie 2005",
-        {"l1": _l1(), "l2": _l2()},
+        {"l1": PRICE_OF_1_NORM, "l2": PRICE_OF_SQUARES},
     ),
     "linf_ball": WeightPenalty(
         "ball of the infinity norm",
@@ -374,7 +364,7 @@ PENALTIES: Mapping[str, WeightPenalty] = {
             ),
         ),
         "Shen, Li, van den Hengel 2013",
-        {"r": _radius()},
+        {"r": RADIUS},
     ),
 }
 """The penalties by name."""
@@ -394,7 +384,6 @@ class Combination(Formulation[Any]):
         free = ", weights free in sign" if signed else ""
         self.title = f"{self.of_margins.title}, {self.of_weights.title}{free}"  # pyright: ignore[reportAttributeAccessIssue]
         self.sources = (self.of_margins.source, self.of_weights.source)  # pyright: ignore[reportAttributeAccessIssue]
-        self._names = loss, penalty
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Combination) and other.name == self.name
@@ -403,7 +392,7 @@ class Combination(Formulation[Any]):
         return hash(self.name)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        return combine, (*self._names, self.signed)
+        return combined, (self.name,)
 
     def regularizer(self, p: Any, examples: Examples) -> Regularizer:
         return self.of_margins.regularizer(p, examples)

@@ -145,8 +145,11 @@ class Regularizer(ABC):
     def price(self) -> float:
         """A bound of what the term that makes F strongly convex may cost of the soft margin: its range on the domain.
 
-        Such a term is never negative; where nothing else is added up in F its smallest value is that of F.
+        Such a term is never negative; where nothing else is added up in F its smallest value is that of F. An F without
+        such a term is meant as it is.
         """
+        if self.unsmoothed is self:
+            return 0.0
         rest = self.unsmoothed.value_bound
         least = 0.0 if rest > 0.0 else self.value(self.project(None))
         return self.value_bound - rest - least

@@ -29,11 +29,9 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import entr, log_expit, rel_entr
 
-from boostopt.errors import ProblemError
 from boostopt.expressions import cp
 from boostopt.regularizers.binary_entropy import LogarithmicLoss
-from boostopt.regularizers.hinge import LARGEST_MASS
-from boostopt.regularizers.separable import Separable
+from boostopt.regularizers.loss import Loss
 from boostopt.regularizers.statements import Statement
 from boostopt.shapes import Array, Float
 
@@ -46,57 +44,6 @@ def steepest_squared(c: Float[Array, " N"]) -> Float[Array, " N"]:
 def steepest_exponential(c: Float[Array, " N"]) -> Float[Array, " N"]:
     """Return the slope of the exponential loss that no optimum exceeds."""
     return np.e * (c.sum() / np.minimum(c, 1.0))
-
-
-@dataclass(frozen=True)
-class Loss(Separable):
-    """A sum over the examples of C c_n times a convex function of d_n / (C c_n), on a box from 0 on.
-
-    Parameters
-    ----------
-    c
-        Multiplicities, shape (N,), positive.
-    C
-        Price of the loss of one example, positive.
-
-    Raises
-    ------
-    ProblemError
-        The largest weights are so large that their squares overflow.
-    """
-
-    c: Float[Array, " N"]
-    C: float
-
-    on_simplex: ClassVar[bool] = False
-
-    def __post_init__(self) -> None:
-        if not self.mass <= LARGEST_MASS:
-            raise ProblemError(
-                f"C times the sum of the multiplicities must be so small that weights sum to at most "
-                f"{LARGEST_MASS:g}, or squares overflow; they may sum to {self.mass:.6g}. Lower C."
-            )
-
-    @property
-    def N(self) -> int:
-        return len(self.c)
-
-    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
-        return Statement({"kind": self.kind, "C": self.C}) if np.array_equal(self.c, c) else None
-
-    @property
-    def priced(self) -> Float[Array, " N"]:
-        """C c, shape (N,)."""
-        return self.C * self.c
-
-    @property
-    def price(self) -> float:
-        """0: nothing is smoothed, the loss is meant as it is."""
-        return 0.0
-
-    @property
-    def weight_scale(self) -> Float[Array, " N"]:
-        return self.priced
 
 
 @dataclass(frozen=True)
@@ -129,10 +76,6 @@ class QuadraticHinge(Loss):
     def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
         return self.priced * (steepest_squared(self.c) if self.B is None else self.B)
 
-    @property
-    def value_bound(self) -> float:
-        return float(np.maximum(self.values(self.upper), 0.0).sum())
-
     @cached_property
     def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
         return float((self.upper + 0.5 * self.mu * self.upper * (self.upper / self.priced)).sum())
@@ -160,10 +103,6 @@ class QuadraticHinge(Loss):
         square = (0.5 * self.mu) * (d - x) * ((d - x) / self.priced)
         return square + psi * (self.upper - d) + zeta * d
 
-    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
-        minimizer = np.minimum(self.priced / self.mu, self.upper)
-        return minimizer if d is None else np.clip(np.where(np.isfinite(d), d, 0.0), 0.0, self.upper)
-
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         squares = cp.sum(cp.multiply(1.0 / self.priced, cp.square(d)))
         return -cp.sum(d) + (0.5 * self.mu) * squares, [d >= 0, d <= self.upper]
@@ -185,13 +124,14 @@ class Exponential(Loss):
     def upper(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
         return self.priced * steepest_exponential(self.c)
 
-    @property
-    def value_bound(self) -> float:
-        return float(np.maximum(self.values(self.upper), 0.0).sum())
+    @cached_property
+    def end(self) -> Float[Array, " N"]:
+        """The slope of F at the end of the box, shape (N,)."""
+        return np.log(steepest_exponential(self.c))
 
     @cached_property
     def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return float((self.upper * (1.0 + np.abs(np.log(steepest_exponential(self.c))))).sum())
+        return float((self.upper * (1.0 + np.abs(self.end))).sum())
 
     @property
     def strong_convexity(self) -> float:
@@ -212,9 +152,8 @@ class Exponential(Loss):
         return np.exp(self._log_maximizers(y))
 
     def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
-        end = np.log(steepest_exponential(self.c))
-        beyond = np.maximum(y - end, 0.0)
-        return self.priced * np.exp(np.minimum(y, end)) * (1.0 + beyond)
+        beyond = np.maximum(y - self.end, 0.0)
+        return self.priced * np.exp(np.minimum(y, self.end)) * (1.0 + beyond)
 
     def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
         # From the logarithm of the maximizer: the maximizer itself may underflow where the weight does not.
@@ -223,9 +162,6 @@ class Exponential(Loss):
         ratio = np.where(d > 0, np.log(safe) - log_x, 0.0)
         psi, _ = self._box_multipliers(y)
         return np.maximum(d * ratio - d + np.exp(log_x), 0.0) + psi * (self.upper - d)
-
-    def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
-        return self.priced if d is None else np.clip(np.where(np.isfinite(d), d, 0.0), 0.0, self.upper)
 
     def cvxpy_value(self, d: Any) -> tuple[Any, list[Any]]:
         return cp.sum(cp.rel_entr(d, self.priced)) - cp.sum(d), [d <= self.upper]
@@ -237,10 +173,10 @@ class Exponential(Loss):
         return cp.sum(cp.multiply(self.priced, weights)) + cp.sum(beyond), []
 
     def _log_maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
-        return np.log(self.priced) + np.minimum(y, np.log(steepest_exponential(self.c)))
+        return np.log(self.priced) + np.minimum(y, self.end)
 
     def _box_multipliers(self, y: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
-        return np.maximum(y - np.log(steepest_exponential(self.c)), 0.0), np.zeros(self.N)
+        return np.maximum(y - self.end, 0.0), np.zeros(self.N)
 
 
 @dataclass(frozen=True)
@@ -258,10 +194,6 @@ class Logistic(LogarithmicLoss):
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
         return Statement({"kind": self.kind, "C": self.C}) if np.array_equal(self.caps, self.C * c) else None
-
-    @property
-    def price(self) -> float:
-        return 0.0
 
     @property
     def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -63,6 +63,10 @@ class Numbers(ABC):
     def positive(self, x: Any) -> Any:
         """Return max(x, 0), entry by entry."""
 
+    def size(self, x: Any) -> Any:
+        """Return |x|, entry by entry."""
+        return self.positive(x) + self.positive(-x)
+
     @abstractmethod
     def within(self, radius: np.ndarray) -> Any:
         """Return numbers of which only is known that they lie in [-radius, radius]; exact where the radius is 0."""

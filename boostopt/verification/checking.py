@@ -274,7 +274,7 @@ def _hypothesis_weights(A: Numbers, G: Edge, raw: np.ndarray) -> Vector:
     if G.weights == "simplex":
         return w / A.total(w)
     if G.weights == "ball":
-        return w * A.number(at_most_one(A, A.total(A.positive(w) + A.positive(-w))))
+        return w * A.number(at_most_one(A, A.total(A.size(w))))
     if G.weights == "tied":
         own = A.choose(np.array([False, True]), w, A.vector(np.zeros(2)))
         return A.choose(np.array([False, True]), w, A.vector(np.ones(2)) - A.total(own))

@@ -166,7 +166,7 @@ def _feasible(A: Floats, F: StatedRegularizer, d: Float[Array, " N"]) -> Vector:
 def _end_above(A: Floats, F: StatedRegularizer, point: Vector, d: Float[Array, " N"], largest: float) -> float:
     """Return what no weights over a class can exceed, whose largest edge is known under d, near a feasible point."""
     moved = point - A.vector(np.maximum(d, 0.0))
-    value = F.value(A, point) + A.total(A.positive(moved) + A.positive(-moved))
+    value = F.value(A, point) + A.total(A.size(moved))
     return math.nextafter(float(A.high(value)) + largest, math.inf)
 
 

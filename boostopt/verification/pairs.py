@@ -77,7 +77,7 @@ class Norm:
 
     def dual(self, A: Numbers, s: Vector) -> Any:
         """Return ||s||_q, (sum c |s|^q)^(1/q) with 1/p + 1/q = 1, for which the float next to q is not good enough."""
-        sizes, c = A.positive(s) + A.positive(-s), A.vector(self.c)
+        sizes, c = A.size(s), A.vector(self.c)
         if not math.isfinite(self.p):
             return A.total(c * sizes)
         p = A.number(self.p)
@@ -133,11 +133,10 @@ def exponential(A: Numbers, c: np.ndarray, C: float) -> Box:
 def logistic(A: Numbers, u: Vector) -> Box:
     """F = d ln(d / u) + (u - d) ln((u - d) / u) on [0, u]: f* = u ln(1 + exp(y))."""
     N = len(A.low(u))
-    nothing, ones = A.vector(np.zeros(N)), A.vector(np.ones(N))
+    nothing = A.vector(np.zeros(N))
 
     def conjugates(y: Vector) -> Vector:
-        largest = A.vector(np.maximum(A.high(y), 0.0))
-        return u * (largest + no_more(A, A.log(A.exp(-largest) + A.exp(y - largest)), ones))  # at most ln 2
+        return u * log_of_sum(A, nothing, y)
 
     return Box(nothing, u, False, lambda d: xlog(A, d, u) + xlog(A, u - d, u), conjugates)
 
@@ -190,9 +189,7 @@ def binary(A: Numbers, u: Vector, eta: float, d0: np.ndarray, rest: Vector, free
         ends = A.choose(free, u, ones)
         a = log_quotient(A, rest, ends)
         x = log_quotient(A, reference, ends) + A.choose(free, y, nothing) * rate
-        largest = A.vector(np.maximum(A.high(a), A.high(x)))
-        softened = largest + no_more(A, A.log(A.exp(a - largest) + A.exp(x - largest)), ones)  # at most ln 2
-        return A.choose(free, u * softened / rate, fixed * y)
+        return A.choose(free, u * log_of_sum(A, a, x) / rate, fixed * y)
 
     return Box(fixed, u, simplex, values, conjugates)
 
@@ -213,6 +210,12 @@ def log_quotient(A: Numbers, x: Vector, y: Vector) -> Vector:
     """Return ln(x / y) for x, y > 0: logarithms of huge or tiny numbers cancel, so of the quotient where it is none."""
     near = (A.high(x) < FAR * A.low(y)) & (FAR * A.low(x) > A.high(y))
     return A.choose(near, A.log(A.choose(near, x, y) / y), A.log(x) - A.log(y))
+
+
+def log_of_sum(A: Numbers, x: Vector, y: Vector) -> Vector:
+    """Return ln(exp(x) + exp(y)), beside the larger one at most ln 2."""
+    largest = A.vector(np.maximum(A.high(x), A.high(y)))
+    return largest + no_more(A, A.log(A.exp(x - largest) + A.exp(y - largest)), A.vector(np.ones(len(A.high(x)))))
 
 
 def no_more(A: Numbers, x: Vector, bound: Vector) -> Vector:
@@ -281,16 +284,13 @@ def edge(A: Numbers, G: Mapping[str, Any]) -> Edge:
     def none(x: Vector) -> Any:
         return nothing
 
-    def size(e: Vector) -> Vector:
-        return A.positive(e) + A.positive(-e)
-
     kind = G["kind"]
     if kind in ("ball", "elastic", "1-norm"):
         return _penalty(A, G)
     if kind == "maximum":
         return Edge(A.largest, none, "simplex")
     if kind == "absolute":
-        return Edge(lambda e: A.largest(size(e)), none, "ball")
+        return Edge(lambda e: A.largest(A.size(e)), none, "ball")
     if kind == "bounded":
         gamma = float(G["gamma"])
         return Edge(none, lambda w: A.total(w) * A.number(gamma), "positive", bound=gamma)
@@ -312,26 +312,23 @@ def edge(A: Numbers, G: Mapping[str, Any]) -> Edge:
 def _penalty(A: Numbers, G: Mapping[str, Any]) -> Edge:
     """Return a penalty of |w|, of weights that are free in sign or not negative."""
 
-    def size(x: Vector) -> Vector:
-        return A.positive(x) + A.positive(-x)
-
     def two_norm(x: Vector) -> Any:
         """Return a number that is not below ||x||_2: there is no root in exact arithmetic, and none is needed."""
         return A.number(math.sqrt(float(A.high(A.total(x * x)))) * (1.0 + 4.0 * EPS))
 
     kind, weights = G["kind"], "signed" if G["signed"] else "positive"
-    sizes = size if G["signed"] else A.positive
+    sizes = A.size if G["signed"] else A.positive
     if kind == "ball":
         r, p = float(G["r"]), float(G["p"])
         dual: Callable[[Vector], Any] = {1.0: A.largest, 2.0: two_norm}.get(p, A.total)
-        norm = {1.0: lambda w: A.total(size(w)), 2.0: two_norm}.get(p, lambda w: A.largest(size(w)))
+        norm = {1.0: lambda w: A.total(A.size(w)), 2.0: two_norm}.get(p, lambda w: A.largest(A.size(w)))
         zero = A.number(0.0)
         return Edge(lambda e: dual(sizes(e)) * A.number(r), lambda w: zero, weights, norm=norm, radius=r)
     l1 = A.number(float(G["l1"]))
     if kind == "1-norm":
         bound = float(G["l1"])
         return Edge(
-            lambda e: A.number(0.0), lambda w: A.total(size(w)) * l1, weights, bound=bound, absolute=bool(G["signed"])
+            lambda e: A.number(0.0), lambda w: A.total(A.size(w)) * l1, weights, bound=bound, absolute=bool(G["signed"])
         )
     l2 = A.number(float(G["l2"]))
 
@@ -341,4 +338,4 @@ def _penalty(A: Numbers, G: Mapping[str, Any]) -> Edge:
         beyond = A.choose(A.high(x) > 0, A.positive(x), A.vector(np.zeros(len(A.high(x)))))
         return A.total(beyond * beyond) / (l2 + l2)
 
-    return Edge(value, lambda w: A.total(size(w)) * l1 + A.total(w * w) * l2 * A.number(0.5), weights)
+    return Edge(value, lambda w: A.total(A.size(w)) * l1 + A.total(w * w) * l2 * A.number(0.5), weights)

@@ -170,7 +170,7 @@ def on_equations(A: Numbers, box: Box, d: Vector, terms: list[Terms]) -> Vector 
     share = nothing
     for x, weight in zip(columns, solved, strict=True):
         share = share + x * weight
-    fits = A.certain(A.number(0.5) - A.largest(A.choose(free, A.positive(share) + A.positive(-share), nothing)))
+    fits = A.certain(A.number(0.5) - A.largest(A.choose(free, A.size(share), nothing)))
     return A.choose(free, d - room * share, d) if fits else None
 
 
