@@ -176,7 +176,9 @@ class Problem:
             share = G.free_edge / largest * (1.0 - EPS * (10.0 + 4.0 * F.mass / G.free_edge))
             d = d * max(share, 0.0)
             largest = G.free_edge
-        return F.value(d) + G.class_value(largest) + rounding_of(F), d
+        g = G.class_value(largest)
+        # G may be of another size than F: its product and the sum are rounded, too.
+        return F.value(d) + g + rounding_of(F) + 4.0 * EPS * abs(g), d
 
     @property
     def two_sided(self) -> bool:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from boostopt import Run, boost, get_formulation
+from boostopt.boosting.problem import Problem
 from boostopt.oracles import DecisionStumps
 
 NUMBERS = {"C": 0.1, "mu": 0.5, "nu": 8.0, "alpha": 0.2, "r": 2.0, "l1": 0.4, "l2": 0.05}
@@ -80,6 +82,17 @@ def test_what_proves_a_bound_lies_in_the_domain_however_large_its_weights() -> N
     run = boost("hinge+l1", DecisionStumps(*data()), C=1e17, l1=1.0, epsilon=0.01, max_rounds=5)
     d = run.class_certificate.d
     assert d is not None and (d >= 0.0).all()
+
+
+def test_a_radius_far_larger_than_the_price_rounds_no_bound_down() -> None:
+    """F + r times the largest edge, in exact fractions, is not above the bound."""
+    rng = np.random.default_rng(3)
+    for _ in range(200):
+        r, edge = float(np.exp(rng.uniform(0, 40))), float(rng.uniform(0, 1e-6))
+        problem = Problem.of(get_formulation("hinge+l1_ball"), np.ones(3), None, 0.01, "total", {"C": 1e-6, "r": r})
+        d = np.asarray(1e-6 * rng.random(3))
+        upper, proof = problem.class_upper(d, edge)
+        assert Fraction(upper) >= Fraction(r) * Fraction(edge) - sum(map(Fraction, proof.tolist()))
 
 
 @pytest.mark.parametrize(
