@@ -38,9 +38,10 @@ from boostopt.regularizers.described import DescribedRegularizer
 from boostopt.regularizers.formula import FormulaRegularizer, formula
 from boostopt.regularizers.hinge import Hinge
 from boostopt.regularizers.losses import Exponential, Logistic, QuadraticHinge
+from boostopt.regularizers.margin_sums import MarginVariance, Shortfall
 from boostopt.regularizers.norms import NormBall, NormPenalty, simplex
 from boostopt.regularizers.power_divergence import PowerDivergence
-from boostopt.regularizers.relative_entropy import RelativeEntropy, UnnormalizedRelativeEntropy
+from boostopt.regularizers.relative_entropy import LogExponentialLoss, RelativeEntropy, UnnormalizedRelativeEntropy
 from boostopt.regularizers.separable import Separable, SeparableSum
 from boostopt.regularizers.squares import Squares
 from boostopt.regularizers.tilted import Tilted
@@ -86,8 +87,10 @@ __all__ = [
     "Formulation",
     "Hinge",
     "LinearEdges",
+    "LogExponentialLoss",
     "LogarithmicLoss",
     "Logistic",
+    "MarginVariance",
     "MaximumEdge",
     "NormBall",
     "NormPenalty",
@@ -102,6 +105,7 @@ __all__ = [
     "RelativeEntropy",
     "Separable",
     "SeparableSum",
+    "Shortfall",
     "SquaredEdges",
     "SquaredPositiveEdges",
     "Squares",

@@ -144,7 +144,8 @@ def _run(
     stood = oracle.state()
     record = initial_record(problem, oracle, options, handed_over)
     deadline, columns = Deadline.after(options.time_limit), columns_of(options.columns_per_round)
-    with one_thread(), progress_line(options.progress, problem.page.name, problem.goal is None) as show:
+    measure = problem.of_class[0].measure
+    with one_thread(), progress_line(options.progress, problem.page.name, problem.goal is None, measure) as show:
         watch = Watch.of(options, problem, oracle, record, show)
         try:
             loop = Loop(problem, oracle, update, rules, options, deadline, watch, columns)

@@ -109,7 +109,10 @@ class LookedRun(Run):
             hypotheses = [oracle.hypothesis(split) for split in reached.splits]
             return StoredLooks(problem, left_of(oracle), hypotheses, reached, reason, digest)
 
-        with one_thread(), progress_line(options.progress, problem.page.name) as show:
+        with (
+            one_thread(),
+            progress_line(options.progress, problem.page.name, measure=problem.of_class[0].measure) as show,
+        ):
 
             def seen(glance: Glance) -> None:
                 row = _row(glance, trace)
@@ -249,7 +252,8 @@ class LookedRun(Run):
         """Both ends are rational numbers here: they are rounded outwards, and there is no other slack."""
         ends, scale = self.stored_looks.reached.ends, self._aim.scale
         lower, upper = scale * ends.lower, scale * needed(ends.proof, "an upper end").upper
-        return ClassCertificate(below(lower), -below(-upper), Distribution(self), str(self._oracle), self.loaded)
+        what = self.problem.of_class[0].measure
+        return ClassCertificate(below(lower), -below(-upper), Distribution(self), str(self._oracle), self.loaded, what)
 
     @cached_property
     def program_interval(self) -> tuple[float, float]:

@@ -254,7 +254,8 @@ class Looking:
         if not at_all and self.ends.gap <= TOLD / math.sqrt(look.seen.buckets.found.sum()):
             return "a sample tells no more"
         if self.ends.gap <= self.epsilon:
-            return f"certified: the soft margin is within epsilon = {self.problem.epsilon:g} of the best of the class"
+            measure = self.problem.of_class[0].measure
+            return f"certified: the {measure} is within epsilon = {self.problem.epsilon:g} of the best of the class"
         if interrupts.wanted:
             return "interrupted by the user"
         if self.deadline.passed:

@@ -56,7 +56,7 @@ class Rule:
     name
         How formulations and users call it.
     says
-        What holds when it fires, in words, with {epsilon} and {reachable} to be filled in.
+        What holds when it fires, in words, with {epsilon}, {measure} and {reachable} to be filled in.
     holds
         Whether it fires.
     obstacle
@@ -80,7 +80,8 @@ class Rule:
 
     def words(self, view: View) -> str:
         """Return why a run stopped."""
-        numbers = {"epsilon": f"{view.epsilon:g}", "reachable": f"{view.reachable:.6g}"}
+        of = view.problem.of_class[0].measure
+        numbers = {"epsilon": f"{view.epsilon:g}", "reachable": f"{view.reachable:.6g}", "measure": of}
         implied = promising_nothing(self.doubt(view.problem)) or self.implies
         return f"{self.name}: {(self.says + implied).format(**numbers)}"
 
@@ -174,14 +175,14 @@ def _without_bound(problem: Problem) -> str:
 RULES: Mapping[str, Rule] = {
     rule.name: rule
     for rule in (
-        Rule("direct", "the soft margin is within epsilon = {epsilon} of {reachable}", _direct, _no_goal),
+        Rule("direct", "the {measure} is within epsilon = {epsilon} of {reachable}", _direct, _no_goal),
         Rule(
             "regularized",
             "the regularized bounds are within epsilon / 2",
             _regularized,
             _no_entropy,
             small_eta,
-            ", and so the soft margin within epsilon = {epsilon} of {reachable}",
+            ", and so the {measure} within epsilon = {epsilon} of {reachable}",
         ),
         Rule(
             "simple",

@@ -221,14 +221,15 @@ class Run:
                 f"{record.problem.page.name} bounds the hypotheses collected only: its value is no soft margin, and "
                 "what a class of hypotheses costs does not follow from its largest edge. Use run.certificate."
             )
+        what = record.problem.of_class[0].measure
         if goal is None:
             lower = self.certificate.lower
-            return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded, "value of the program")
+            return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded, what)
         program, w = goal.program(record.collected.margins), _scaled(self.w, goal)
         # Without a closed form of F0* its bound is a tangent, best at a distribution that belongs to these weights.
         tangents = (bounds.d,) if goal.F0.exact else (bounds.d, record.state.d)
         lower = max(program.certify(d, w).lower for d in tangents)
-        return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded)
+        return ClassCertificate(lower, bounds.upper, bounds.d, record.oracle, recorded, what)
 
     def decision_function(self, X: Any) -> Float[Array, " n"]:
         """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X."""

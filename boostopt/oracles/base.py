@@ -90,7 +90,7 @@ class Query:
     Attributes
     ----------
     d
-        Example weights, shape (N,), non-negative.
+        Example weights, shape (N,). A formulation may have negative ones, as `md_boost` does.
     count
         How many columns are wanted at most.
     gain

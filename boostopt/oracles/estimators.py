@@ -16,7 +16,7 @@ from boostopt.oracles.base import Answer, Column, Query, State, as_stored
 from boostopt.oracles.examples import OracleOfExamples, labelled
 from boostopt.oracles.fitted import VALUES, Fitted, hypothesis_values, name_of
 from boostopt.oracles.weights import as_distribution
-from boostopt.shapes import Array, Float, Int, Int8
+from boostopt.shapes import Array, Float, Int8
 
 DRAWS = 20
 """Samples that are drawn in search of one with both classes."""
@@ -56,10 +56,10 @@ class FittingOracle(OracleOfExamples):
             The weights are no distribution, or the classifier answers with other than one value in [-1, 1] for each
             example.
         """
-        d = as_distribution(query.d, self.N)
+        d, y = as_distribution(query.d, self.y)
         # The generator of a call is made from its number: that number is all there is to save.
         rng = np.random.default_rng([self._seed, self._calls])
-        model = self._fitted(self._new(rng), d, rng)
+        model = self._fitted(self._new(rng), d, y, rng)
         if not hasattr(model, self._values):
             raise ProblemError(
                 f"{name_of(self._estimator)}.fit must return self, with the method {self._values}; got {model!r}. "
@@ -74,8 +74,8 @@ class FittingOracle(OracleOfExamples):
         return Answer((Column(hypothesis, self.y * on_training, sign * edge),), None)
 
     @abstractmethod
-    def _fitted(self, model: Any, d: Float[Array, " N"], rng: np.random.Generator) -> Any:
-        """Return the classifier fitted to a distribution d over the examples."""
+    def _fitted(self, model: Any, d: Float[Array, " N"], y: Int8[Array, " N"], rng: np.random.Generator) -> Any:
+        """Return the classifier fitted to a distribution d over the examples with labels y."""
 
     def _new(self, rng: np.random.Generator) -> Any:
         """Return a classifier not yet fitted, its random states drawn."""
@@ -84,10 +84,6 @@ class FittingOracle(OracleOfExamples):
         model: Any = clone(self._estimator)
         drawn = {name: int(rng.integers(2**31)) for name in sorted(model.get_params()) if _is_random_state(name)}
         return model.set_params(**drawn)
-
-    def _y(self, rows: Int[Array, " n"]) -> Int[Array, " n"]:
-        """Return labels as classifiers take them."""
-        return self.y[rows].astype(np.int64)
 
     @property
     def digest(self) -> str:
@@ -159,12 +155,12 @@ class Estimators(FittingOracle):
                 "Use Resampled, which fits it to samples drawn by the weights."
             )
 
-    def _fitted(self, model: Any, d: Float[Array, " N"], rng: np.random.Generator) -> Any:
+    def _fitted(self, model: Any, d: Float[Array, " N"], y: Int8[Array, " N"], rng: np.random.Generator) -> Any:
         rows = np.flatnonzero(d)
-        if not _both_classes(self.y[rows]):
+        if not _both_classes(y[rows]):
             rows = np.arange(self.N)
         X = self._examples.X if len(rows) == self.N else self._examples.X[rows]
-        return model.fit(X, self._y(rows), sample_weight=self.N * d[rows])
+        return model.fit(X, y[rows].astype(np.int64), sample_weight=self.N * d[rows])
 
     def __str__(self) -> str:
         return f"{name_of(self._estimator)} fitted to the weights{', and negations' if self.reflexive else ''}"
@@ -207,12 +203,12 @@ class Resampled(FittingOracle):
         words = 2, "a whole number of examples, one of each class,", "Pass two or more."
         self._size = optional(whole, "size", size, *words) or self.N
 
-    def _fitted(self, model: Any, d: Float[Array, " N"], rng: np.random.Generator) -> Any:
+    def _fitted(self, model: Any, d: Float[Array, " N"], y: Int8[Array, " N"], rng: np.random.Generator) -> Any:
         for _ in range(DRAWS):
             rows = rng.choice(self.N, self._size, p=d)
-            if _both_classes(self.y[rows]):
-                return model.fit(self._examples.X[rows], self._y(rows))
-        shares = d[self.y > 0].sum()
+            if _both_classes(y[rows]):
+                return model.fit(self._examples.X[rows], y[rows].astype(np.int64))
+        shares = d[y > 0].sum()
         raise ProblemError(
             f"a sample must hold both classes; {DRAWS} samples of {self._size} examples held one. The weights of class "
             f"1 sum to {shares:.3g} of 1. Pass a larger size, or a learner that takes sample weights to Estimators."

@@ -163,10 +163,10 @@ class RBFNetworks(OracleOfExamples):
         ProblemError
             The weights are no distribution.
         """
-        d = as_distribution(query.d, self.N)
+        d, y = as_distribution(query.d, self.y)
         # The generator of a call is made from its number: that number is all there is to save.
         rng = np.random.default_rng([self._seed, self._calls])
-        network = fit_rbf(self._X, self.y, self.c.sum() * d, self._settings, rng)
+        network = fit_rbf(self._X, y, self.c.sum() * d, self._settings, rng)
         h = VALUES[self._values](network.value(self._X))
         edge = float((self.y * h) @ query.d)
         if self.reflexive and edge < 0:

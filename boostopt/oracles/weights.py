@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from boostopt.errors import ProblemError
-from boostopt.shapes import Array, Float
+from boostopt.shapes import Array, Float, Int8
 
 EPSILON = float(np.finfo(np.float64).eps)
 """Twice the unit roundoff."""
@@ -57,21 +57,21 @@ def scaled_weights(d: Float[Array, " weights"], N: int) -> tuple[Float[Array, " 
     return np.ldexp(s, -total), largest + total
 
 
-def as_distribution(d: Float[Array, " weights"], N: int) -> Float[Array, " N"]:
-    """Return d over its sum, for learners that fit under a distribution.
+def as_distribution(d: Float[Array, " weights"], y: Int8[Array, " N"]) -> tuple[Float[Array, " N"], Int8[Array, " N"]]:
+    """Return |d| over its sum, and the labels, turned where a weight is negative: for learners that fit.
+
+    A weight -d_n of the label y_n is a weight d_n of the label -y_n; every edge stays as it is.
 
     Raises
     ------
     ProblemError
-        As `total_weight`; or a weight is negative, or all are 0.
+        As `total_weight`; or all weights are 0.
     """
-    s, _ = scaled_weights(d, N)
-    if not s.any() or (s < 0).any():
-        raise ProblemError(
-            "the weights d of a fit must be at least 0, and not all 0; got a smallest one of "
-            f"{d.min():.6g} and a largest one of {d.max():.6g}. Pass a distribution."
-        )
-    return s / s.sum()
+    s, _ = scaled_weights(d, len(y))
+    if not s.any():
+        raise ProblemError("the weights d of a fit must not be all 0. Pass a distribution.")
+    size = np.abs(s)
+    return size / size.sum(), np.where(s < 0, -y, y).astype(np.int8)
 
 
 def bound_unscaled(most: float, exponent: int) -> float:

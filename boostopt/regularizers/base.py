@@ -106,6 +106,9 @@ class Regularizer(ABC):
     """Name of the class in certificate files, "" where they cannot hold one. A subclass is another function: it names a
     kind of its own, or none."""
 
+    measure: ClassVar[str] = "soft margin"
+    """What -F*(-Uw) is called, the entropy that smooths it left out: "soft margin", or "value of the program"."""
+
     indicator_caps: Float[Array, " N"] | None = None
     """The largest weights, where F is the indicator of a cap: -F*(-Uw) is then the mean of the smallest margins."""
 

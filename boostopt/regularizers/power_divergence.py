@@ -23,7 +23,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import xlogy
@@ -36,6 +36,7 @@ from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.regularizers.capped_softmax import logarithm
 from boostopt.regularizers.roots import root
 from boostopt.regularizers.separable import Separable
+from boostopt.regularizers.statements import Statement, with_caps
 from boostopt.shapes import Array, Float
 
 
@@ -62,6 +63,8 @@ class PowerDivergence(Separable):
     q: float
     eta: float
 
+    kind: ClassVar[str] = "power divergence"
+
     def __post_init__(self) -> None:
         instance(
             "domain", self.domain, CappedSimplex, "a CappedSimplex", "Make one: CappedSimplex(c, nu).", ProblemError
@@ -80,6 +83,12 @@ class PowerDivergence(Separable):
     @property
     def N(self) -> int:
         return len(self.domain.c)
+
+    def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
+        # The checker has a formula for the square alone, from the shares of the file's own multiplicities.
+        if self.q != 2.0 or not np.array_equal(self.domain.c, c):
+            return None
+        return with_caps({"kind": self.kind, "q": self.q, "eta": self.eta}, self.upper, c, (self.domain.nu, *nus))
 
     @property
     def unsmoothed(self) -> Cap:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import rel_entr
 
 from boostopt.expressions import cp
+from boostopt.regularizers.base import Regularizer
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.regularizers.capped_softmax import capped_softmax, logarithm
@@ -44,7 +45,7 @@ class RelativeEntropy(Entropy):
     kind: ClassVar[str] = "relative entropy"
 
     @classmethod
-    def capped(cls, c: Float[Array, " N"], nu: float, eta: float, d0: Float[Array, " N"]) -> RelativeEntropy:
+    def capped(cls, c: Float[Array, " N"], nu: float, eta: float, d0: Float[Array, " N"]) -> Self:
         """Return the relative entropy to d0 on C_nu, without the examples to which d0 gives no weight."""
         return cls(CappedSimplex(np.where(d0 > 0, c, 0.0), nu), eta, d0)
 
@@ -54,7 +55,7 @@ class RelativeEntropy(Entropy):
         return with_caps({"kind": self.kind, "eta": self.eta}, self.upper, c, (self.domain.nu, *nus), d0 > 0)
 
     @property
-    def unsmoothed(self) -> Cap:
+    def unsmoothed(self) -> Regularizer:
         return Cap(self.domain)
 
     @cached_property
@@ -138,6 +139,20 @@ class RelativeEntropy(Entropy):
 
 
 @dataclass(frozen=True)
+class LogExponentialLoss(RelativeEntropy):
+    """The same function where it is meant as it is, and not to smooth a margin.
+
+    Minus its conjugate is -(1/eta) ln sum_n d0_n exp(-eta m_n): the logarithm of the exponential loss.
+    """
+
+    kind: ClassVar[str] = RelativeEntropy.kind
+    measure: ClassVar[str] = "value of the program"
+
+    @property
+    def unsmoothed(self) -> Regularizer:
+        return self
+
+
 class UnnormalizedRelativeEntropy(RelativeEntropy):
     """The same function on the simplex, modelled with the terms -d + d0 and with beta kept in the conjugate.
 

@@ -27,12 +27,15 @@ from boostopt.verification.pairs import (
     Vector,
     binary,
     cap,
+    chi_square,
     edge,
     entropy,
     exponential,
     hinge,
     logistic,
+    margin_variance,
     quadratic_hinge,
+    shortfall,
 )
 from boostopt.verification.parsing import fail
 from boostopt.verification.points import (
@@ -168,6 +171,12 @@ def _box(document: Document, A: Numbers, F: Any, c: np.ndarray, d0: np.ndarray) 
         return exponential(A, c, F["C"])
     if F["kind"] == "logistic":
         return logistic(A, A.vector(c) * A.number(F["C"]))
+    if F["kind"] == "margin variance":
+        if not math.fsum(c.tolist()) > 1.0:
+            fail("a variance of the margins needs multiplicities that sum to more than 1")
+        return margin_variance(A, c, F["D"])
+    if F["kind"] == "shortfall":
+        return shortfall(A, c, F["C"], F["theta"])
     if F["kind"] == "logarithmic loss":
         half = A.vector(0.5 * c)
         return binary(A, A.vector(c), F["eta"], 0.5 * c, half, np.ones(len(c), dtype=bool), simplex=False)
@@ -189,6 +198,10 @@ def _box(document: Document, A: Numbers, F: Any, c: np.ndarray, d0: np.ndarray) 
         return cap(A, A.choose((plain > HUGE) & (not short), A.vector(np.full(len(c), 2.0)), u))
     if stated is not None:
         return stated.box(A, A.choose(live, u, A.vector(np.zeros(len(c)))), c, d0)
+    if F["kind"] == "power divergence":
+        if F["q"] != 2.0:
+            fail(f"a power divergence is known for the order 2 alone; q of F is {F['q']!r}")
+        return chi_square(A, u, F["eta"], c)
     if F["kind"] in ("relative entropy", "unnormalized relative entropy"):
         return entropy(A, u, F["eta"], d0, F["kind"] != "relative entropy")
     if F["kind"] != "binary entropy":

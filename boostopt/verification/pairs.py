@@ -9,7 +9,7 @@ penalty. A linear term <tilt, d> shifts z. The formulas are stated anew here, on
 from the modules that solve: tests hold the two against each other.
 
 Sources: Glocer 2009, (2.1), (3.1), (3.6), (3.18), (3.25), (4.6); Shalev-Shwartz and Singer 2008, section 6, theorem 7;
-Raetsch, Onoda, Mueller 2001, (22), figure 14; Shen, Li, van den Hengel 2013.
+Raetsch, Onoda, Mueller 2001, (22), figure 14; Shen, Li, van den Hengel 2013; Shen and Li 2010; Akkerman et al. 2025.
 """
 
 from __future__ import annotations
@@ -47,6 +47,8 @@ class Box:
         d -> f_n(d_n), for d in the box.
     conjugates
         y -> f_n*(y_n), or numbers above.
+    free
+        Whether the weights may be any with their sum: there is no box, and its ends say nothing.
     """
 
     lower: Vector
@@ -54,6 +56,7 @@ class Box:
     on_simplex: bool
     values: Callable[[Vector], Vector]
     conjugates: Callable[[Vector], Vector]
+    free: bool = False
 
 
 @dataclass(frozen=True)
@@ -139,6 +142,51 @@ def logistic(A: Numbers, u: Vector) -> Box:
         return u * log_of_sum(A, nothing, y)
 
     return Box(nothing, u, False, lambda d: xlog(A, d, u) + xlog(A, u - d, u), conjugates)
+
+
+def chi_square(A: Numbers, u: Vector, eta: float, c: np.ndarray) -> Box:
+    """F = (d - a)^2 / (2 eta a) on [0, u], a = c / sum c: f* = a (r^2 - 1) / (2 eta) with r = [1 + eta y]_+ <= u / a.
+
+    Beyond, f* = u y - f(u); the parabola is nowhere below.
+    """
+    counts, rate, one, half = A.vector(c), A.number(eta), A.number(1.0), A.number(0.5)
+    share = counts / A.total(counts)
+
+    def values(d: Vector) -> Vector:
+        return (d - share) * (d - share) / share * half / rate
+
+    def conjugates(y: Vector) -> Vector:
+        r = A.positive(y * rate + one)
+        beyond = A.low(r - u / share) >= 0
+        return A.choose(beyond, u * y - values(u), share * (r * r - one) * half / rate)
+
+    return Box(A.vector(np.zeros(len(c))), u, True, values, conjugates)
+
+
+def margin_variance(A: Numbers, c: np.ndarray, D: float) -> Box:
+    """F = (d - a)^2 / (2 k) on sum d = 1, a = c / sum c, k = D c / (sum c - 1): f* = a y + k y^2 / 2.
+
+    No margin of a convex combination leaves the box of the module that solves; here there is none.
+    """
+    counts = A.vector(c)
+    total = A.total(counts)
+    share, k, half = counts / total, counts * (A.number(D) / (total - A.number(1.0))), A.number(0.5)
+    return Box(
+        share, share, True, lambda d: (d - share) * (d - share) / k * half, lambda y: share * y + k * y * y * half, True
+    )
+
+
+def shortfall(A: Numbers, c: np.ndarray, C: float, theta: float) -> Box:
+    """F = -theta (d - C c) on [C c, (1 + C) c]: f* = C c y + c [theta + y]_+."""
+    counts, level = A.vector(c), A.number(theta)
+    lower = counts * A.number(C)
+    return Box(
+        lower,
+        lower + counts,
+        False,
+        lambda d: (lower - d) * level,
+        lambda y: lower * y + counts * A.positive(y + level),
+    )
 
 
 def entropy(A: Numbers, u: Vector, eta: float, d0: np.ndarray, unnormalized: bool) -> Box:

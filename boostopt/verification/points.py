@@ -35,6 +35,8 @@ def example_weights(A: Numbers, box: Box, raw: np.ndarray, in_proportion: bool =
     d is scaled by a factor of at most 1, and what is then missing is shared in proportion to the room below the caps;
     or to d itself, where that is asked for and the caps allow it.
     """
+    if box.free:
+        return _summing_to_one(A, box, raw)
     raw = np.where(np.abs(raw) < 1e10 * ZERO, 0.0, raw)
     ends, lower = A.low(box.upper), A.high(box.lower)
     beyond = np.maximum(np.maximum(raw - A.high(box.upper), A.low(box.lower) - raw), 0.0)
@@ -42,7 +44,7 @@ def example_weights(A: Numbers, box: Box, raw: np.ndarray, in_proportion: bool =
         n = int(np.argmax(beyond))
         fail(f"d must lie between 0 and its caps; at example {n} it is {float(raw[n])!r}")
     movable = ends > lower
-    d = A.choose(movable, A.vector(np.clip(raw, 0.0, np.maximum(ends, 0.0))), box.upper)
+    d = A.choose(movable, A.vector(np.clip(raw, np.maximum(lower, 0.0), np.maximum(ends, 0.0))), box.upper)
     if not box.on_simplex:
         return d
     total = math.fsum(raw.tolist())
@@ -81,6 +83,15 @@ def example_weights(A: Numbers, box: Box, raw: np.ndarray, in_proportion: bool =
     half = np.full(len(raw), 0.5)
     share = A.vector(half) + A.within(half)
     return A.choose(movable, x + (used if enough else room) * share, d)
+
+
+def _summing_to_one(A: Numbers, box: Box, raw: np.ndarray) -> Vector:
+    """Return weights of any sign, what their sum misses of 1 shared in the equal shares at which the box is stated."""
+    total = math.fsum(raw.tolist())
+    if not abs(total - 1.0) <= FEASIBLE * max(1.0, math.fsum(np.abs(raw).tolist())):
+        fail(f"d must sum to 1; it sums to {total!r}")
+    d = A.vector(raw)
+    return d + box.lower * ((A.number(1.0) - A.total(d)) / A.total(box.lower))
 
 
 def normed_weights(A: Numbers, box: Box, norm: Norm | None, raw: np.ndarray) -> Vector:

@@ -54,11 +54,14 @@ REGULARIZERS: Mapping[str, tuple[str, ...]] = {
     "relative entropy": ("caps", "eta"),
     "unnormalized relative entropy": ("caps", "eta"),
     "binary entropy": ("caps", "eta"),
+    "power divergence": ("caps", "q", "eta"),
     "logarithmic loss": ("eta",),
     "hinge": ("C",),
     "quadratic hinge": ("C", "mu", "B"),
     "exponential": ("C",),
     "logistic": ("C",),
+    "margin variance": ("D",),
+    "shortfall": ("C", "theta"),
     "norm ball": ("p", "r", "base"),
     "norm penalty": ("p", "r", "base"),
     "tilted": ("base",),
@@ -94,7 +97,7 @@ LARGEST_ENTRY = 1e150
 LARGEST_BETA = 1e250
 """A beta beyond it would overflow: the other numbers are of at most 1e150."""
 
-POSITIVE = {"nu", "eta", "C", "p", "r", "mu", "B", "l2"}
+POSITIVE = {"nu", "eta", "C", "D", "p", "r", "mu", "B", "l2"}
 """Numbers that must be positive."""
 
 ENDLESS = {"p", "B"}
