@@ -6,6 +6,7 @@ from boostopt.edges.base import Active, EdgeFunction, Epigraph, Polyhedron
 from boostopt.edges.bounded import BoundedEdges, FixedEdges
 from boostopt.edges.described import DescribedEdges
 from boostopt.edges.formula import FormulaEdges, edge_formula
+from boostopt.edges.intercept import InterceptEdges
 from boostopt.edges.linear import LinearEdges
 from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.edges.penalties import BallEdges, ElasticEdges, OneNormEdges
@@ -86,6 +87,7 @@ __all__ = [
     "FormulaRegularizer",
     "Formulation",
     "Hinge",
+    "InterceptEdges",
     "LinearEdges",
     "LogExponentialLoss",
     "LogarithmicLoss",

@@ -31,7 +31,7 @@ LEVELS = (
     {"solving", "oracles", "authoring"},
     {"boosting", "checks", "data"},
     {"comparison", "classifiers", "instances", "verification"},
-    {"estimators", "ensembles", "exporting", "pictures"},
+    {"estimators", "ensembles", "models", "exporting", "pictures"},
     {"reporting"},
     {"cli"},
     {"__init__", "__main__"},

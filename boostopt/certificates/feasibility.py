@@ -46,7 +46,7 @@ def meet(U: Margins, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"]) -> 
     """Return (d', cost): weights near d, a point of F's domain, with edges in the domain of G.
 
     There is an exactly feasible point at which F + G is at most its value at d' plus cost; cost is 0 where d' is one
-    itself, and inf where none was found. G must be linear on its domain.
+    itself, and inf where none was found.
     """
     allowed = G.domain(U.t)
     if allowed is None:
@@ -244,8 +244,9 @@ class _Search:
         # Where the conditions are nearly dependent or the weights have no room, no exactly feasible point is known.
         if missed >= 0.5 or float(share.max()) >= 1.0:
             return np.inf
-        slope = self.U.margins(self.G.subgradient(self.U.edges(d)))
-        return self.F.rise(d, share) + float(share @ (room * np.abs(slope)))
+        # No margin exceeds 1: no edge moves by more than all weights together.
+        moves = np.full(self.U.t, float(share @ room))
+        return self.F.rise(d, share) + self.G.increase(self.U.edges(d), moves)
 
     def _tells(self, d: Float[Array, " N"], k: int) -> bool:
         """Whether an equation distinguishes points of F's domain by more than rounding: not where there is one only."""

@@ -205,6 +205,13 @@ class EdgeFunction(ABC):
         """
         return self.value(np.array([edge])) - self.value(np.zeros(1))
 
+    def increase(self, e: Float[Array, " t"], moves: Float[Array, " t"]) -> float:
+        """Return a bound of G(e') - G(e) over the e' of the domain with |e'_q - e_q| <= moves_q.
+
+        By default that of a G that is linear on its domain.
+        """
+        return float(np.abs(self.subgradient(e)) @ moves)
+
     def class_value(self, largest: float) -> float:
         """Return a bound of G over any number of hypotheses whose edges are at most `largest`; inf where none holds."""
         return np.inf

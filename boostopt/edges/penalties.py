@@ -49,6 +49,11 @@ class AbsolutePenalty(EdgeFunction):
         slopes = self.slopes(self.sizes(e))
         return np.sign(e) * slopes if self.signed else slopes
 
+    def increase(self, e: Float[Array, " t"], moves: Float[Array, " t"]) -> float:
+        # G does not fall where an edge grows in size.
+        sizes = self.sizes(e)
+        return max(self.value(sizes + moves) - self.value(sizes), 0.0)
+
     @abstractmethod
     def slopes(self, a: Float[Array, " t"]) -> Float[Array, " t"]:
         """Return a subgradient of g, at least 0."""

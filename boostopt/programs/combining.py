@@ -17,6 +17,7 @@ from typing import Any
 from boostopt.arguments import flag
 from boostopt.edges.base import EdgeFunction
 from boostopt.edges.bounded import BoundedEdges
+from boostopt.edges.intercept import InterceptEdges
 from boostopt.edges.maximum import AbsoluteEdge, MaximumEdge
 from boostopt.edges.penalties import BallEdges, ElasticEdges, OneNormEdges
 from boostopt.errors import OptionError, shown, unknown_name
@@ -31,6 +32,9 @@ from boostopt.regularizers.losses import Exponential, Logistic, QuadraticHinge
 
 SIGNED = "signed_"
 """Beginning of a penalty's name where weights are free in sign."""
+
+INTERCEPT = "intercept"
+"""End of a name where the first hypothesis has a weight of any sign that costs nothing."""
 
 JOIN = "+"
 """What stands between the names of a loss and a penalty."""
@@ -115,6 +119,11 @@ class WeightPenalty:
     source: str
     parameters: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
+
+OF_INTERCEPT = """
+The first hypothesis is the intercept: the primal asks for e_1 = 0 : w_1, w_1 may have any sign, and nothing of the
+penalty counts it.
+"""
 
 PRICE = parameter("the price of the loss at one example", POSITIVE, 1.0)
 RADIUS = parameter("the radius of the ball of hypothesis weights", POSITIVE)
@@ -373,15 +382,16 @@ PENALTIES: Mapping[str, WeightPenalty] = {
 class Combination(Formulation[Any]):
     """F the conjugate of a loss, G that of a penalty; the problems are the derived ones."""
 
-    def __init__(self, loss: str, penalty: str, signed: bool) -> None:
+    def __init__(self, loss: str, penalty: str, signed: bool, intercept: bool) -> None:
         self.of_margins, self.of_weights = LOSSES[loss], PENALTIES[penalty]
-        self.signed = signed
+        self.signed, self.intercept = signed, intercept
         fields = {**self.of_margins.parameters, **self.of_weights.parameters}
         kinds = [(name, Any, made) for name, made in fields.items()]
         # Set on the object: what a page's class says of all its objects, a pair says of this one.
         self.Parameters = dataclasses.make_dataclass("Parameters", kinds, frozen=True, kw_only=True)  # pyright: ignore[reportAttributeAccessIssue]
-        self.name = f"{loss}{JOIN}{SIGNED if signed else ''}{penalty}"  # pyright: ignore[reportAttributeAccessIssue]
-        free = ", weights free in sign" if signed else ""
+        end = f"{JOIN}{INTERCEPT}" if intercept else ""
+        self.name = f"{loss}{JOIN}{SIGNED if signed else ''}{penalty}{end}"  # pyright: ignore[reportAttributeAccessIssue]
+        free = f"{', weights free in sign' if signed else ''}{', an intercept' if intercept else ''}"
         self.title = f"{self.of_margins.title}, {self.of_weights.title}{free}"  # pyright: ignore[reportAttributeAccessIssue]
         self.sources = (self.of_margins.source, self.of_weights.source)  # pyright: ignore[reportAttributeAccessIssue]
 
@@ -398,7 +408,8 @@ class Combination(Formulation[Any]):
         return self.of_margins.regularizer(p, examples)
 
     def edge_function(self, p: Any) -> EdgeFunction:
-        return self.of_weights.edge_function(p, self.signed)
+        G = self.of_weights.edge_function(p, self.signed)
+        return InterceptEdges(G) if self.intercept else G
 
     @property
     def text(self) -> str:
@@ -408,6 +419,7 @@ class Combination(Formulation[Any]):
         dual = _sum(loss.of_dual, penalty.of_dual)
         of_primal = ", ".join(["d", "e", *(each.variables[0] for each in (penalty, loss) if each.variables[0])])
         of_dual = ", ".join(["w", "m", *(each.variables[1] for each in (loss, penalty) if each.variables[1])])
+        first = OF_INTERCEPT if self.intercept else ""
         return f"""{self.title}: the smallest sum of the loss and of the penalty.
 
 Primal   min_{{{of_primal}}}   {primal}
@@ -420,7 +432,7 @@ KKT      {loss.kkt},
          {penalty.kkt}
 
 Multipliers are named after the colon. The values are MINUS the sum of the loss and of the penalty.
-
+{first}
 Sources: {"; ".join(self.sources)}. c are multiplicities.
 """
 
@@ -430,7 +442,7 @@ Sources: {"; ".join(self.sources)}. c are multiplicities.
         return signed if self.signed and signed is not None else positive
 
 
-def combine(loss: str, penalty: str, signed: bool = False) -> Formulation[Any]:
+def combine(loss: str, penalty: str, signed: bool = False, intercept: bool = False) -> Formulation[Any]:
     """Return the formulation of a loss of the margins with a penalty of the hypothesis weights.
 
     It binds, solves, certifies, compares and boosts like any other, and by its name, such as "hinge+elastic_net" or
@@ -447,11 +459,14 @@ def combine(loss: str, penalty: str, signed: bool = False) -> Formulation[Any]:
         a ball, the prices `l1` of the 1-norm and `l2` of half of the squared 2-norm.
     signed
         Whether hypothesis weights may be negative.
+    intercept
+        Whether the first column of U is an intercept: its weight may have any sign and costs nothing. With the labels
+        as that column it is the bias of a linear model. Names end in "+intercept". Column generation has no intercept.
 
     Raises
     ------
     OptionError
-        A name is unknown, or the penalty has no form with weights free in sign.
+        A name is unknown, the penalty has no form with weights free in sign, or none with an intercept.
     """
     for what, name, known in (("loss", loss, LOSSES), ("penalty", penalty, PENALTIES)):
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -463,7 +478,12 @@ def combine(loss: str, penalty: str, signed: bool = False) -> Formulation[Any]:
             f"the penalty {penalty} must have weights that are not negative; got signed=True. Take l1_ball with r = 1 "
             "for weights free in sign."
         )
-    return Combination(loss, penalty, signed)
+    flag("intercept", intercept, "Pass whether the first column of U is one.")
+    if intercept and PENALTIES[penalty].stated[1] is None:
+        raise OptionError(
+            f"beside an intercept weights must have a penalty that 0 satisfies; got {penalty}. Take l1_ball."
+        )
+    return Combination(loss, penalty, signed, intercept)
 
 
 def combined(name: str) -> Formulation[Any]:
@@ -474,8 +494,8 @@ def combined(name: str) -> Formulation[Any]:
     OptionError
         As `combine` does.
     """
-    loss, penalty = (part.strip("_") for part in name.split(JOIN, 1))
-    return combine(loss, penalty.removeprefix(SIGNED), penalty.startswith(SIGNED))
+    loss, penalty = (part.strip("_") for part in name.removesuffix(f"{JOIN}{INTERCEPT}").split(JOIN, 1))
+    return combine(loss, penalty.removeprefix(SIGNED), penalty.startswith(SIGNED), name.endswith(f"{JOIN}{INTERCEPT}"))
 
 
 def names_combination(name: str) -> bool:

@@ -161,11 +161,16 @@ class InteriorBackend(Backend):
 
 
 def is_started(rows: Epigraph) -> bool:
-    """Return whether there is a start: for variables each above rows of its own, for squares, and for rows alone."""
+    """Return whether there is a start: for variables each above rows of its own, for squares, and for rows alone.
+
+    An equation may stand for itself, without a variable.
+    """
+    of_row, own = (rows.B != 0.0).sum(axis=1), (rows.B == -1.0) | (rows.B == 0.0)
     if rows.g.any():
-        own = (rows.B == -1.0) | (rows.B == 0.0)
-        return bool((rows.g > 0.0).all() and own.all() and ((rows.B != 0.0).sum(axis=1) == 1).all())
-    return bool((np.diag(rows.Q) > 0.0).all())
+        alone = rows.equality & (of_row == 0)
+        return bool((rows.g > 0.0).all() and own.all() and ((of_row == 1) | alone).all())
+    each = ((rows.B != 0.0).sum(axis=0) == 1).all() and (of_row <= 1).all()
+    return bool((np.diag(rows.Q) > 0.0).all() and own.all() and each)
 
 
 class _Iterations:

@@ -130,8 +130,8 @@ class InteriorProblem:
 
     @cached_property
     def may_be_infeasible(self) -> bool:
-        """Whether the rows bound the edges, with no variable that gives way."""
-        return len(self.rows.b) > 0 and len(self.rows.g) == 0
+        """Whether a row bounds the edges with no variable that gives way."""
+        return bool((~self.above.any(axis=1)).any())
 
     @cached_property
     def flat(self) -> Float[Array, "k j"]:

@@ -213,15 +213,16 @@ def _slacks(problem: InteriorProblem, images: Float[Array, " k"], mu: float) -> 
     least = np.sqrt(mu if problem.f.on_simplex else mu * problem.mass / len(problem.lower))
     if rows.g.any():  # a variable above its rows, as the largest edge is: sum mu / (x + free) = g
         x = np.array([_above(free[own], mu, g) for own, g in zip(problem.above.T, rows.g, strict=True)])
-        return x, free - rows.B @ x
+        return x, np.where(problem.inequality, free - rows.B @ x, 0.0)
     if j:  # squares: v = Q x, its margins of the size of slopes, and s v = mu
-        bend = np.diag(rows.Q)
+        bend, free = np.diag(rows.Q), problem.above.T @ free
         spread = np.hypot(free, np.sqrt(4.0 * mu / bend))
         x = np.where(free > 0, 2.0 * mu / bend / (np.maximum(free, 0.0) + spread), 0.5 * (spread - free))
-        x /= max(1.0, float(np.abs(problem.margins(bend * x)).max()))
+        x /= max(1.0, float(np.abs(problem.margins(problem.above @ (bend * x))).max()))
         # What that leaves next to nothing would have a slack beyond all weights.
         x = np.maximum(x, mu / bend / (np.maximum(free, 0.0) + np.sqrt(mu / bend) + least))
-        return x, np.divide(mu, bend * x, out=np.zeros(len(x)), where=problem.inequality & (x > 0))
+        v = problem.above @ (bend * x)
+        return x, np.divide(mu, v, out=np.zeros(len(v)), where=problem.inequality & (v > 0))
     return np.zeros(0), np.where(problem.inequality, np.maximum(free, least), 0.0)
 
 
