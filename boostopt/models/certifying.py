@@ -91,7 +91,7 @@ def certify_model(
     if isinstance(model, SVC):
         _no_nu(nu, model)
         return certify_svc(model, X, y, sample_weight, tol=tol, backend=backend, time_limit=time_limit)
-    if is_lightgbm(model) or is_colboost(model) or not hasattr(model, "coef_"):
+    if not linear.is_linear(model):
         return _of_ensemble(model, X, y, sample_weight, nu, Asked(tol, backend, time_limit))
     _no_nu(nu, model)
     signs, c, rows = _examples(model, y, sample_weight)

@@ -25,6 +25,12 @@ from boostopt.shapes import Array, Float, Int8
 FACTOR_TOL = 1e-13
 """Share of the trace of the kernel at which the factor is complete."""
 
+BLOCK = 512
+"""Rows of the kernel that are compared with the factor at a time."""
+
+ROUNDED = 1e-9
+"""Share of the largest entry up to which what is left counts as rounding."""
+
 LARGEST = 20_000
 """Examples up to which a kernel is held as a matrix."""
 
@@ -85,13 +91,18 @@ def pivoted_cholesky(K: Float[Array, "N N"], tol: float = FACTOR_TOL) -> Factore
         r += 1
     Phi = np.ascontiguousarray(columns[:, :r])
     rounding = (r + 4) * float(np.finfo(np.float64).eps) * float(K.diagonal().max(initial=0.0))
-    blocks = [np.abs(K[k : k + 512] - Phi[k : k + 512] @ Phi.T).sum(axis=1) for k in range(0, N, 512)]
-    row_sums = np.concatenate(blocks) * (1.0 + 1e-12) + N * rounding
-    if float(row_sums.max()) > 1e-6 * max(trace, 1.0):
+    largest, sums = 0.0, list[Array]()
+    for k in range(0, N, BLOCK):
+        missed = np.abs(K[k : k + BLOCK] - Phi[k : k + BLOCK] @ Phi.T)
+        largest = max(largest, float(missed.max()))
+        sums.append(missed.sum(axis=1))
+    # Of a positive semidefinite matrix no entry exceeds the largest of the diagonal.
+    if largest > float(left.max(initial=0.0)) + ROUNDED * float(np.abs(K).max(initial=0.0)):
         raise ProblemError(
-            f"the kernel must be positive semidefinite; what is left beside its factor has row sums of "
-            f"{float(row_sums.max()):.3g}. Its support vector machine is no convex program."
+            f"the kernel must be positive semidefinite; what is left beside its factor has an entry of {largest:.3g}. "
+            "Its support vector machine is no convex program."
         )
+    row_sums = np.concatenate(sums) * (1.0 + 1e-12) + N * rounding
     return Factored(Phi, row_sums)
 
 

@@ -51,6 +51,11 @@ class Penalized:
         return " + ".join(terms)
 
 
+def is_linear(model: Any) -> bool:
+    """Whether a model is a linear one, of a kind that is known or with coefficients."""
+    return isinstance(model, tuple(_readers())) or hasattr(model, "coef_")
+
+
 def objective_of(model: Any, N: int) -> Penalized:
     """Return what a fitted linear model of scikit-learn's minimizes over N examples.
 
@@ -59,20 +64,23 @@ def objective_of(model: Any, N: int) -> Penalized:
     ProblemError
         The model is of another kind, or has a loss or a penalty that is no part of `combine`.
     """
-    from sklearn import linear_model, svm
-
-    readers: Mapping[type[Any], Callable[[Any, int], Penalized]] = {
-        linear_model.LogisticRegression: _of_logistic,
-        svm.LinearSVC: _of_linear_svc,
-        linear_model.SGDClassifier: _of_sgd,
-    }
-    for kind, read in readers.items():
+    for kind, read in _readers().items():
         if isinstance(model, kind):
             return read(model, N)
     raise ProblemError(
         "expected a fitted LogisticRegression, LinearSVC, SGDClassifier, SVC or an ensemble; got "
         f"{name_of(model)}. Write what it minimizes with boostopt.combine and certify that."
     )
+
+
+def _readers() -> Mapping[type[Any], Callable[[Any, int], Penalized]]:
+    from sklearn import linear_model, svm
+
+    return {
+        linear_model.LogisticRegression: _of_logistic,
+        svm.LinearSVC: _of_linear_svc,
+        linear_model.SGDClassifier: _of_sgd,
+    }
 
 
 def _of_logistic(model: Any, N: int) -> Penalized:

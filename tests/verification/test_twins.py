@@ -31,10 +31,13 @@ from boostopt.authoring import (
     Hinge,
     LogarithmicLoss,
     Logistic,
+    MarginVariance,
     MaximumEdge,
     OneNormEdges,
+    PowerDivergence,
     QuadraticHinge,
     RelativeEntropy,
+    Shortfall,
 )
 from boostopt.edges.linear import LinearEdges
 from boostopt.edges.squared import SquaredEdges, SquaredPositiveEdges
@@ -48,7 +51,20 @@ from boostopt.verification import checking, pairs
 from boostopt.verification.arithmetic import Ball, Floats
 from boostopt.verification.checking import digest
 from boostopt.verification.describing import described, described_edge
-from boostopt.verification.pairs import Box, binary, cap, edge, entropy, exponential, hinge, logistic, quadratic_hinge
+from boostopt.verification.pairs import (
+    Box,
+    binary,
+    cap,
+    chi_square,
+    edge,
+    entropy,
+    exponential,
+    hinge,
+    logistic,
+    margin_variance,
+    quadratic_hinge,
+    shortfall,
+)
 from boostopt.verification.parsing import Rejected
 
 TRUSTED = ("arithmetic", "formulas", "pairs", "points", "checking", "parsing", "reading")
@@ -84,6 +100,9 @@ def boxes(rng: np.random.Generator) -> list[tuple[Regularizer, Box]]:
         (QuadraticHinge(c, 0.7, 0.3, 1.0), quadratic_hinge(A, c, 0.7, 0.3, 1.0)),
         (QuadraticHinge(c, 0.7, 0.5, None), quadratic_hinge(A, c, 0.7, 0.5, math.inf)),
         (Exponential(c, 0.7), exponential(A, c, 0.7)),
+        (PowerDivergence(CappedSimplex(c, nu), 2.0, eta), chi_square(A, u, eta, c)),
+        (MarginVariance(c, 0.7), margin_variance(A, c, 0.7)),
+        (Shortfall(c, 0.7, 0.3), shortfall(A, c, 0.7, 0.3)),
         (Logistic.priced(c, 0.7), logistic(A, A.vector(c) * A.number(0.7))),
         (
             LogarithmicLoss.of(c, eta),
@@ -98,6 +117,8 @@ def test_values_and_conjugates_are_those_of_the_regularizers(seed: int) -> None:
     rng, A = np.random.default_rng(seed), Floats()
     for F, box in boxes(rng):
         z = rng.normal(0, 1, N)
+        if isinstance(F, MarginVariance):
+            z = z.clip(-1, 1)  # margins: the checker's function has no box, and these never leave it
         d = F.project(rng.dirichlet(np.ones(N)) if F.on_simplex else rng.uniform(0, 1, N) * F.weight_scale)
         value = A.total(box.values(A.vector(d)))
         assert A.low(value) - 1e-9 <= F.value(d) <= A.high(value) + 1e-9

@@ -1,0 +1,255 @@
+"""Models of scikit-learn's: what they attain and the interval of their optimum, against both by hand."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.sparse
+from sklearn.datasets import load_breast_cancer
+from sklearn.ensemble import AdaBoostClassifier
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC, LinearSVC
+
+from boostopt import ModelCertificate, OptionError, ProblemError, certify_model, certify_svc
+from boostopt.models.kernels import pivoted_cholesky
+
+RAW, Y = load_breast_cancer(return_X_y=True)
+X = StandardScaler().fit_transform(RAW)[:200, :8]
+y = Y[:200]
+SIGNS = 2 * y - 1
+
+logistic: Any = LogisticRegression
+sgd: Any = SGDClassifier
+machine: Any = SVC
+linear: Any = LinearSVC
+adaboost: Any = AdaBoostClassifier
+"""Their stubs say of some parameters that they are texts alone."""
+
+LOSSES: dict[str, Any] = {
+    "logistic": lambda m: np.logaddexp(0, -m),
+    "hinge": lambda m: np.maximum(0, 1 - m),
+    "squared_hinge": lambda m: np.maximum(0, 1 - m) ** 2,
+    "modified_huber": lambda m: np.where(m >= -1, np.maximum(0, 1 - m) ** 2, -4 * m),
+}
+
+MODELS: dict[str, tuple[Any, str, float, float, float, float | None]] = {
+    "logistic": (logistic(max_iter=1000), "logistic", 1.0, 0.0, 1.0, None),
+    "logistic, no intercept": (logistic(fit_intercept=False), "logistic", 1.0, 0.0, 1.0, None),
+    "liblinear": (logistic(C=3.0, solver="liblinear"), "logistic", 3.0, 0.0, 1.0, 1.0),
+    "liblinear, scaled intercept": (
+        logistic(solver="liblinear", intercept_scaling=5.0),
+        "logistic",
+        1.0,
+        0.0,
+        1.0,
+        5.0,
+    ),
+    "liblinear, 1-norm": (logistic(l1_ratio=1, solver="liblinear"), "logistic", 1.0, 1.0, 0.0, 1.0),
+    "saga": (logistic(l1_ratio=0.5, solver="saga", max_iter=5000), "logistic", 1.0, 0.5, 0.5, None),
+    "squared hinge": (linear(random_state=0), "squared_hinge", 1.0, 0.0, 1.0, 1.0),
+    "hinge": (linear(loss="hinge", C=0.1, random_state=0), "hinge", 0.1, 0.0, 1.0, 1.0),
+    "sparse": (linear(penalty="l1", dual=False, random_state=0), "squared_hinge", 1.0, 1.0, 0.0, 1.0),
+    "sgd": (sgd(alpha=0.01, random_state=0), "hinge", 1 / 200, 0.0, 0.01, None),
+    "sgd, log loss": (
+        sgd(loss="log_loss", alpha=0.01, penalty="elasticnet", random_state=0),
+        "logistic",
+        1 / 200,
+        0.01 * 0.15,
+        0.01 * 0.85,
+        None,
+    ),
+    "sgd, Huber": (
+        sgd(loss="modified_huber", alpha=0.02, penalty="l1", random_state=0),
+        "modified_huber",
+        1 / 200,
+        0.02,
+        0.0,
+        None,
+    ),
+}
+
+
+def by_hand(model: Any, loss: str, C: float, l1: float, l2: float, scaling: float | None, c: np.ndarray) -> float:
+    """The objective of a fitted model, from its documentation."""
+    v, b = model.coef_.ravel(), float(np.ravel(model.intercept_)[0])
+    value = C * float(c @ LOSSES[loss](SIGNS * (X @ v + b)))
+    of_intercept = np.array([] if scaling is None or not model.fit_intercept else [b / scaling])
+    v = np.append(v, of_intercept)
+    return value + l1 * float(np.abs(v).sum()) + 0.5 * l2 * float(v @ v)
+
+
+@pytest.mark.parametrize("name", MODELS)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::FutureWarning")
+def test_attained_is_the_objective_and_the_optimum_is_below(name: str, weighted: bool) -> None:
+    model, loss, C, l1, l2, scaling = MODELS[name]
+    c = np.random.default_rng(0).uniform(0.5, 2, len(y)) if weighted else np.ones(len(y))
+    model.fit(X, y, sample_weight=c)
+    found = certify_model(model, X, y, c if weighted else None)
+    value = by_hand(model, loss, C, l1, l2, scaling, c)
+    assert value <= found.attained <= value + 1e-8 * max(1.0, value)
+    assert found.lower <= found.upper <= found.attained
+    assert found.upper - found.lower <= 2e-6 * max(1.0, found.upper)
+    low, high = found.excess
+    assert 0.0 <= low <= high == found.gap
+    # The program's own answer, as coefficients, attains what is claimed.
+    program = found.program
+    S = max(float(np.abs(X).max()), scaling or 0.0)
+    w = found.solution.w
+    free = model.fit_intercept and scaling is None
+    best = SIGNS * 0.0
+    if model.fit_intercept:
+        value_of = 1.0 if free else (scaling or 0.0) / S
+        best, w = best + w[0] * value_of, w[1:]
+    m = SIGNS * (X @ (w / S) + best)
+    np.testing.assert_allclose(program.margins.margins(found.solution.w), m, atol=1e-9)
+
+
+def test_a_smooth_minimization_finds_the_optimum() -> None:
+    model = logistic(C=0.3).fit(X, y)
+
+    def objective(v: np.ndarray) -> float:
+        return 0.3 * float(np.logaddexp(0, -SIGNS * (X @ v[1:] + v[0])).sum()) + 0.5 * float(v[1:] @ v[1:])
+
+    least: Any = scipy.optimize.minimize(objective, np.zeros(9), method="BFGS", options={"gtol": 1e-9})
+    found = certify_model(model, X, y)
+    assert found.lower - 1e-7 <= least.fun <= found.upper + 1e-6
+
+
+def test_a_model_that_ends_early_is_told_how_far_it_is() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        early = logistic(max_iter=2).fit(X, y)
+    late = logistic(tol=1e-10, max_iter=10_000).fit(X, y)
+    first, last = certify_model(early, X, y), certify_model(late, X, y)
+    assert first.excess[0] > 0.1  # certainly
+    assert last.gap <= 1e-3
+    assert last.relative_gap <= 1e-5
+    assert first.lower == pytest.approx(last.lower)
+    assert "1 x logistic + 0.5 ||v||_2^2: attained" in repr(first)
+
+
+def test_sparse_features_are_the_same_features() -> None:
+    few = np.where(np.abs(X) > 1.0, X, 0.0)
+    model = logistic(solver="liblinear").fit(few, y)
+    dense, sparse = certify_model(model, few, y), certify_model(model, scipy.sparse.csr_matrix(few), y)
+    assert sparse.attained == pytest.approx(dense.attained, rel=1e-12)
+    assert sparse.lower <= dense.upper and dense.lower <= sparse.upper
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear", "precomputed", "function"])
+def test_support_vector_machines_of_libsvm(kernel: str) -> None:
+    K = rbf_kernel(X, gamma=0.05)
+    chosen: Any = (lambda A, B: rbf_kernel(A, B, gamma=0.05)) if kernel == "function" else kernel
+    svc = machine(kernel=chosen, C=2.0, tol=1e-5)
+    data = K if kernel == "precomputed" else X
+    svc.fit(data, y)
+    found = certify_svc(svc, data, y)
+    # libsvm's own dual value bounds its optimum from below, its primal value from above.
+    alpha = np.zeros(len(y))
+    alpha[svc.support_] = svc.dual_coef_.ravel()
+    f = svc.decision_function(data)
+    quadratic = float(alpha @ (f - svc.intercept_[0]))
+    primal = 0.5 * quadratic + 2.0 * float(np.maximum(0, 1 - SIGNS * f).sum())
+    dual = float(np.abs(alpha).sum()) - 0.5 * quadratic
+    assert dual - 1e-4 <= found.upper
+    assert primal == pytest.approx(found.attained, rel=1e-6)
+    assert found.lower <= primal
+    assert found.relative_gap <= 1e-4
+    assert 0.0 < found.error <= 1e-7 * found.attained
+    # libsvm's equation on its dual weights is the one that the intercept asks for.
+    assert abs(float(alpha.sum())) <= 1e-9
+    assert abs(float(SIGNS @ found.solution.d)) <= 1e-9
+    assert isinstance(certify_model(svc, data, y), ModelCertificate)
+
+
+def test_class_weights_are_multiplicities() -> None:
+    svc = machine(class_weight={0: 1.0, 1: 3.0}, tol=1e-6).fit(X, y)
+    weights = np.where(y == 1, 3.0, 1.0)
+    other = machine(tol=1e-6).fit(X, y, sample_weight=weights)
+    one, two = certify_svc(svc, X, y), certify_svc(other, X, y, weights)
+    assert one.lower == pytest.approx(two.lower, rel=1e-6)
+    assert one.attained == pytest.approx(two.attained, rel=1e-5)
+
+
+def test_a_wide_kernel_is_certified_through_few_columns() -> None:
+    svc = machine(gamma=1e-4).fit(X, y)
+    found = certify_svc(svc, X, y)
+    assert found.program.margins.t <= 120
+    assert found.error <= 1e-6
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_factor_and_what_it_misses(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    A = rng.normal(size=(60, int(rng.integers(3, 60))))
+    K = A @ A.T
+    for tol in (1e-13, 1e-2):
+        factored = pivoted_cholesky(K, tol)
+        left = K - factored.Phi @ factored.Phi.T
+        assert (np.abs(left).sum(axis=1) <= factored.row_sums).all()
+        assert float(np.abs(np.linalg.eigvalsh(left)).max()) <= factored.rho
+        assert np.trace(left) <= 2 * tol * np.trace(K) + 1e-9
+    assert pivoted_cholesky(K).Phi.shape[1] == np.linalg.matrix_rank(K)
+
+
+def test_what_is_no_kernel_is_refused() -> None:
+    with pytest.raises(ProblemError, match="must be positive semidefinite"):
+        pivoted_cholesky(np.array([[1.0, 2.0], [2.0, 1.0]]))
+    sigmoid = machine(kernel="sigmoid").fit(X, y)
+    with pytest.raises(ProblemError, match="A sigmoid is not positive semidefinite"):
+        certify_svc(sigmoid, X, y)
+
+
+def test_ensembles_are_certified_against_their_own_members() -> None:
+    model = adaboost(n_estimators=20, random_state=0).fit(X, y)
+    found = certify_model(model, X, y)
+    votes = np.column_stack([SIGNS * (2 * member.predict(X) - 1) for member in model.estimators_])
+    w = model.estimator_weights_ / model.estimator_weights_.sum()
+    margins = np.sort(votes @ w)
+    assert found.attained == pytest.approx(-margins[:20].mean(), abs=1e-9)
+    assert found.upper <= found.attained
+    assert certify_model(model, X, y, nu=1).attained == pytest.approx(-margins[0], abs=1e-9)
+    named = np.where(y == 1, "yes", "no")
+    again = adaboost(n_estimators=20, random_state=0).fit(X, named)
+    assert certify_model(again, X, named).attained == pytest.approx(found.attained, abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("model", "why"),
+    [
+        (logistic(), "must be fitted; LogisticRegression knows no classes"),
+        (
+            logistic().fit(X, np.arange(200) % 3),
+            "must tell two classes apart; LogisticRegression was fitted to 3",
+        ),
+        (RidgeClassifier().fit(X, y), "expected a fitted LogisticRegression"),
+        (logistic(C=np.inf).fit(X, y), "must have a penalty; got none"),
+        (sgd(loss="perceptron").fit(X, y), "the loss of SGDClassifier must be one of"),
+        (sgd(penalty=None).fit(X, y), "must have a penalty"),
+    ],
+)
+def test_what_cannot_be_certified_is_said(model: Any, why: str) -> None:
+    with pytest.raises(ProblemError, match=why):
+        certify_model(model, X, y)
+
+
+def test_another_training_set_is_refused() -> None:
+    model = logistic().fit(X, y)
+    with pytest.raises(ProblemError, match="must have the 8 features that the model was fitted to; got 7"):
+        certify_model(model, X[:, :7], y)
+    with pytest.raises(ProblemError, match="must have the 200 rows of y; got 100"):
+        certify_model(model, X[:100], y)
+    with pytest.raises(ProblemError, match="y must hold the labels that LogisticRegression was fitted to"):
+        certify_model(model, X, y + 5)
+    with pytest.raises(OptionError, match="nu must belong to an ensemble"):
+        certify_model(model, X, y, nu=3)
+    with pytest.raises(ProblemError, match="balanced class weights beside sample weights"):
+        certify_model(logistic(class_weight="balanced").fit(X, y), X, y, np.ones(200))
