@@ -12,7 +12,7 @@ SPELLED_OUT = {r"{\"a}": "ae", r"{\"o}": "oe", r"{\"u}": "ue", r"{\'e}": "e"}
 def cited(text: str) -> str:
     """Return Markdown with a citation after every source that the bibliography has: `Glocer 2009`."""
     for source, key in _keys(BIBLIOGRAPHY.read_text(encoding="utf-8")).items():
-        text = text.replace(source, f"{source} {{cite:p}}`{key}`")
+        text = re.sub(rf"{re.escape(source)}\b", f"{source} {{cite:p}}`{key}`", text)
     return text
 
 

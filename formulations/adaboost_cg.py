@@ -46,7 +46,7 @@ from boostopt.formulations.lpboost import edges_below, of_weights
 class Parameters:
     """The parameter of the losses that Shen and Li hold to a sum of the weights."""
 
-    D: float = parameter("the sum of the unscaled hypothesis weights", POSITIVE)
+    D: float = parameter("the sum of the unscaled hypothesis weights", POSITIVE, 10.0)
 
 
 class AdaBoostCG(Formulation[Parameters]):

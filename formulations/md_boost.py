@@ -22,7 +22,7 @@ In a public implementation (colboost 0.1.5) the identity stands in the place of 
 punished for being large and not for being unequal. Negative weights are cut off at 0 before the next hypothesis is
 chosen, so that the run ends at the optimum of no program. Its value, with A, is M D times the value here.
 
-Sources: Shen and Li 2010, IEEE Transactions on Neural Networks 21 (4), (7) to (13). c are multiplicities; the source
+Sources: Shen and Li 2010b, IEEE Transactions on Neural Networks 21 (4), (7) to (13). c are multiplicities; the source
 has c = 1.
 """
 
@@ -50,7 +50,9 @@ from boostopt.formulations.lpboost import edges_below, of_weights
 class Parameters:
     """The parameters of MDBoost."""
 
-    D: float = parameter("the sum of the unscaled hypothesis weights: the price of half of the variance", POSITIVE)
+    D: float = parameter(
+        "the sum of the unscaled hypothesis weights: the price of half of the variance", POSITIVE, 10.0
+    )
 
 
 class MDBoost(Formulation[Parameters]):
@@ -58,7 +60,7 @@ class MDBoost(Formulation[Parameters]):
 
     name = "md_boost"
     title = "MDBoost"
-    sources = ("Shen and Li 2010, IEEE Transactions on Neural Networks 21 (4), (7) to (13)",)
+    sources = ("Shen and Li 2010b, IEEE Transactions on Neural Networks 21 (4), (7) to (13)",)
     Parameters = Parameters
 
     def regularizer(self, p: Parameters, examples: Examples) -> MarginVariance:

@@ -14,7 +14,7 @@ from boostopt.arguments import number
 from boostopt.arrays import as_array
 from boostopt.backends.base import Backend
 from boostopt.classifiers.kinds import members_of
-from boostopt.errors import OptionError, ProblemError
+from boostopt.errors import OptionError, ProblemError, shown
 from boostopt.margins import Margins
 from boostopt.models import kernels, linear
 from boostopt.models.certificate import ModelCertificate
@@ -140,6 +140,8 @@ def certify_svc(
     Cortes and Vapnik 1995.
     """
     signs, c, rows = _examples(svc, y, sample_weight)
+    if not hasattr(svc, "dual_coef_"):
+        raise ProblemError(f"expected a fitted SVC; got {name_of(svc)}. Pass other models to certify_model.")
     features = checked_features(X)
     if features.shape[0] != len(signs):
         raise ProblemError(f"X must have the {len(signs)} rows of y; got {features.shape[0]}. Pass the training set.")
@@ -216,7 +218,7 @@ def _of_ensemble(
 
 def _no_nu(nu: float | None, model: Any) -> None:
     if nu is not None:
-        raise OptionError(f"nu must belong to an ensemble; {name_of(model)} minimizes a loss. Leave it out.")
+        raise OptionError(f"nu must belong to an ensemble; got {shown(nu)} for {name_of(model)}. Leave it out.")
 
 
 def _examples(
@@ -225,11 +227,13 @@ def _examples(
     """Return labels as -1 and 1 for all rows, the multiplicities of those that count, and which these are."""
     classes = getattr(model, "classes_", None)
     if classes is None:
-        raise ProblemError(f"a model must be fitted; {name_of(model)} knows no classes. Call fit(X, y) first.")
+        raise ProblemError(
+            f"a model must be fitted; got {name_of(model)}, which knows no classes. Call fit(X, y) first."
+        )
     if len(classes) != 2:
         raise ProblemError(
-            f"a model must tell two classes apart; {name_of(model)} was fitted to {len(classes)}. Fit one for each "
-            "class against the rest."
+            f"a model must tell two classes apart; got {name_of(model)}, which was fitted to {len(classes)}. Fit one for "
+            "each class against the rest."
         )
     labels = as_array("y", y)
     if labels.ndim != 1 or not np.isin(labels, classes).all():

@@ -11,8 +11,7 @@ The weights of the variance may be negative: a margin far above the mean is too 
 of hypotheses is farther than 2 from the mean, so that |d_n - a_n| <= 2 c_n / s holds at every optimum; it is the box
 of F.
 
-Sources: Shen and Li 2010, IEEE Transactions on Neural Networks, for the variance; Akkerman et al. 2025 for the
-shortfall.
+Sources: Shen and Li 2010b for the variance; Akkerman, Ferry, Artigues, Hebrard, Vidal 2025 for the shortfall.
 """
 
 from __future__ import annotations

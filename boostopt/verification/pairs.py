@@ -9,7 +9,7 @@ penalty. A linear term <tilt, d> shifts z. The formulas are stated anew here, on
 from the modules that solve: tests hold the two against each other.
 
 Sources: Glocer 2009, (2.1), (3.1), (3.6), (3.18), (3.25), (4.6); Shalev-Shwartz and Singer 2008, section 6, theorem 7;
-Raetsch, Onoda, Mueller 2001, (22), figure 14; Shen, Li, van den Hengel 2013; Shen and Li 2010; Akkerman et al. 2025.
+Raetsch, Onoda, Mueller 2001, (22), figure 14; Shen, Li, van den Hengel 2013; Shen and Li 2010b; Akkerman et al. 2025.
 """
 
 from __future__ import annotations

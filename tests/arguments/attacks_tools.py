@@ -10,6 +10,8 @@ import numpy as np
 from attacks_entrances import BACKEND, LIMIT, OBJECTS, U, X, comparison, program, run, solution, y
 from sklearn.dummy import DummyClassifier
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import SVC
 from wrong_values import (
     ANYTHING,
     ARRAY,
@@ -73,6 +75,16 @@ def fitted() -> Any:
 @cache
 def reweighted() -> Any:
     return boostopt.reweight(run(), X, y, "lpboost", nu=2, backend="interior")
+
+
+@cache
+def logistic() -> Any:
+    return LogisticRegression().fit(X, y)
+
+
+@cache
+def machine() -> Any:
+    return SVC().fit(X, y)
 
 
 @cache
@@ -329,6 +341,38 @@ ESTIMATORS = (
     ),
 )
 
+MODELS = (
+    Attack(
+        "certify_model",
+        boostopt.certify_model,
+        lambda: {"model": logistic(), "X": X, "y": y},
+        {
+            "model": NOTHING,
+            "X": frozenset({"sparse"}),
+            "y": NOTHING,
+            "sample_weight": ARRAY | NONE,
+            "nu": NONE,
+            "tol": NUMBER,
+            "backend": BACKEND,
+            "time_limit": LIMIT | NONE,
+        },
+    ),
+    Attack(
+        "certify_svc",
+        boostopt.certify_svc,
+        lambda: {"svc": machine(), "X": X, "y": y},
+        {
+            "svc": NOTHING,
+            "X": frozenset({"sparse"}),
+            "y": NOTHING,
+            "sample_weight": ARRAY | NONE,
+            "tol": NUMBER,
+            "backend": BACKEND,
+            "time_limit": LIMIT | NONE,
+        },
+    ),
+)
+
 FILES = (
     Attack(
         "verify",
@@ -451,4 +495,4 @@ PICTURES = (
     Attack("profiles", pictures.profiles, lambda: {"benchmark": benchmarked()}, {"benchmark": NOTHING}),
 )
 
-TOOLS = (*ORACLES, *BOOSTING, *INSTANCES, *ESTIMATORS, *FILES, *PICTURES)
+TOOLS = (*ORACLES, *BOOSTING, *INSTANCES, *ESTIMATORS, *MODELS, *FILES, *PICTURES)

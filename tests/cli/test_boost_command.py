@@ -191,7 +191,7 @@ def test_a_checkpoint_that_is_there_is_gone_on_from(data: Path, tmp_path: Path) 
 def test_ctrl_c_finishes_the_round_prints_and_saves_what_there_is(
     data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def pressed(title: str, of_program: bool) -> Any:
+    def pressed(*shown: object) -> Any:
         def show(row: Row) -> None:
             if row.round == 2:
                 os.kill(os.getpid(), signal.SIGINT)

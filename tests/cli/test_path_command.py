@@ -96,7 +96,7 @@ def test_a_picture_is_drawn(data: Path, tmp_path: Path) -> None:
 def test_ctrl_c_prints_the_values_that_were_reached(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = list[Row]()
 
-    def pressed(title: str, of_program: bool) -> Any:
+    def pressed(*shown: object) -> Any:
         def show(row: Row) -> None:
             rows.append(row)
             if row.round == 1 and sum(one.round == 1 for one in rows) == 2:
@@ -151,7 +151,7 @@ def test_ctrl_c_between_two_values_prints_those_that_were_reached(data: Path, mo
 
 
 def test_ctrl_c_in_the_last_round_of_a_value_is_not_lost(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def pressed(title: str, of_program: bool) -> Any:
+    def pressed(*shown: object) -> Any:
         return lambda row: signal.raise_signal(signal.SIGINT) if row.gap <= 0.3 else None
 
     monkeypatch.setattr(progress_line, "Lines", pressed)

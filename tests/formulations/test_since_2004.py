@@ -122,7 +122,7 @@ def test_relations_between_the_pages() -> None:
 @pytest.mark.parametrize("name", PAGES)
 def test_k_copies_are_a_multiplicity_of_k(name: str) -> None:
     program = drawn(name, 3)
-    page, c = program.formulation, program.examples.c.astype(int)
+    page, c = get_formulation(name), program.examples.c.astype(int)
     numbers = {key: NUMBERS[key] for key in NUMBERS if key in page.parameters}
     copies = page.bind(np.repeat(program.margins.to_array(), c, axis=0), **numbers)
     one, other = program.solve(tol=1e-10).certificate, copies.solve(tol=1e-10).certificate
@@ -171,7 +171,8 @@ def test_boosted_over_stumps_the_optimum_is_that_over_all_of_them(name: str) -> 
     numbers = {key: NUMBERS[key] for key in NUMBERS if key in page.parameters}
     whole = page.bind(np.unique(np.column_stack(columns).astype(np.int8), axis=1), **numbers)
     best = whole.solve(tol=1e-9).certificate
-    run = boost(name, DecisionStumps(X, y), epsilon=1e-3, **numbers)
+    options: Any = numbers
+    run = boost(name, DecisionStumps(X, y), epsilon=1e-3, **options)
     assert run.certificate.lower >= best.lower - 0.05 * max(1.0, abs(best.lower))
     assert run.certificate.lower <= best.upper
     # QRLP-Boost is after the soft margin of LPBoost.

@@ -20,7 +20,8 @@ from sklearn.svm import SVC, LinearSVC
 from boostopt import ModelCertificate, OptionError, ProblemError, certify_model, certify_svc
 from boostopt.models.kernels import pivoted_cholesky
 
-RAW, Y = load_breast_cancer(return_X_y=True)
+LOADED: Any = load_breast_cancer(return_X_y=True)
+RAW, Y = LOADED
 X = StandardScaler().fit_transform(RAW)[:200, :8]
 y = Y[:200]
 SIGNS = 2 * y - 1
@@ -225,10 +226,10 @@ def test_ensembles_are_certified_against_their_own_members() -> None:
 @pytest.mark.parametrize(
     ("model", "why"),
     [
-        (logistic(), "must be fitted; LogisticRegression knows no classes"),
+        (logistic(), "must be fitted; got LogisticRegression, which knows no classes"),
         (
             logistic().fit(X, np.arange(200) % 3),
-            "must tell two classes apart; LogisticRegression was fitted to 3",
+            "must tell two classes apart; got LogisticRegression, which was fitted to 3",
         ),
         (RidgeClassifier().fit(X, y), "expected a fitted LogisticRegression"),
         (logistic(C=np.inf).fit(X, y), "must have a penalty; got none"),
