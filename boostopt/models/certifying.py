@@ -232,8 +232,8 @@ def _examples(
         )
     if len(classes) != 2:
         raise ProblemError(
-            f"a model must tell two classes apart; got {name_of(model)}, which was fitted to {len(classes)}. Fit one for "
-            "each class against the rest."
+            f"a model must tell two classes apart; got {name_of(model)}, which was fitted to {len(classes)}. Fit one "
+            "for each class against the rest."
         )
     labels = as_array("y", y)
     if labels.ndim != 1 or not np.isin(labels, classes).all():

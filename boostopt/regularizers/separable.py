@@ -145,9 +145,9 @@ class Separable(Regularizer):
         return float((share * np.maximum(highest - values, 0.0)).sum())
 
     def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
-        inside = np.clip(d, self.lower, self.upper)
-        slopes = self.derivatives(np.maximum(inside, floor * self.upper))
-        return Stationarity(slopes, self.lower, self.upper, np.zeros((self.N, 0)))
+        lower, upper = self.lower, self.upper
+        inside = np.clip(d, lower + floor * (upper - lower), upper)
+        return Stationarity(self.derivatives(inside), lower, upper, np.zeros((self.N, 0)))
 
     def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
         finite = bool(np.isfinite(d).all())
