@@ -21,6 +21,7 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -59,8 +60,7 @@ def skglm_models() -> Iterator[tuple[str, str, Any]]:
     """Yield skglm's logistic regressions with a 1-norm, whose scale is the mean of the loss."""
     if find_spec("skglm") is None:
         return
-    from skglm import SparseLogisticRegression
-
+    SparseLogisticRegression: Any = import_module("skglm").SparseLogisticRegression
     for tol in (1e-4, 1e-10):
         yield "1-norm", f"skglm, tol = {tol:g}", SparseLogisticRegression(alpha=1 / 32561, fit_intercept=False, tol=tol)
 
@@ -138,8 +138,7 @@ def fitted_elsewhere() -> Iterator[tuple[str, str, Any]]:
     yield "scikit-learn, SGD", "`SGDClassifier(loss='log_loss')`", SGDClassifier(loss="log_loss", random_state=0)
     yield "scikit-learn", "`AdaBoostClassifier()`, soft margin", AdaBoostClassifier(random_state=0)
     if find_spec("lightgbm") is not None:
-        from lightgbm import LGBMClassifier
-
+        LGBMClassifier: Any = import_module("lightgbm").LGBMClassifier
         yield "LightGBM", "`LGBMClassifier()`, soft margin of its trees", LGBMClassifier(verbose=-1)
 
 
@@ -195,8 +194,7 @@ def colboost() -> None:
     from sklearn.datasets import load_breast_cancer
 
     logging.disable(logging.CRITICAL)
-    from colboost.ensemble import EnsembleClassifier
-
+    EnsembleClassifier: Any = import_module("colboost.ensemble").EnsembleClassifier
     loaded: Any = load_breast_cancer(return_X_y=True)
     X, y = loaded[0], 2 * loaded[1] - 1
     drawn = np.random.default_rng(0).permutation(len(y))[:FEW]
@@ -209,6 +207,7 @@ def colboost() -> None:
         model = EnsembleClassifier(
             solver=solver, tradeoff_hyperparam=trade_off, max_iter=ROUNDS, early_stopping=False, max_depth=1
         )
+        np.random.seed(0)  # noqa: NPY002 its trees break ties by the global generator
         with contextlib.redirect_stderr(io.StringIO()), contextlib.redirect_stdout(io.StringIO()):
             model.fit(X[rows], y[rows])
         U = np.column_stack([y[rows] * learner.predict(X[rows]) for learner in model.learners])
