@@ -494,8 +494,12 @@ def combined(name: str) -> Formulation[Any]:
     OptionError
         As `combine` does.
     """
-    loss, penalty = (part.strip("_") for part in name.removesuffix(f"{JOIN}{INTERCEPT}").split(JOIN, 1))
-    return combine(loss, penalty.removeprefix(SIGNED), penalty.startswith(SIGNED), name.endswith(f"{JOIN}{INTERCEPT}"))
+    loss, _, rest = name.partition(JOIN)
+    penalty, joined, end = rest.partition(f"{JOIN}{INTERCEPT}")
+    if end:
+        raise unknown_name("penalty", rest, PENALTIES)
+    penalty = penalty.strip("_")
+    return combine(loss.strip("_"), penalty.removeprefix(SIGNED), penalty.startswith(SIGNED), bool(joined))
 
 
 def names_combination(name: str) -> bool:
