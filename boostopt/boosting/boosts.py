@@ -66,11 +66,11 @@ def boost(
     update
         How the weights move: "total" (the program over all hypotheses), "newton" (one Newton step over all of them, for
         a smooth regularizer that is a sum over the examples, and the largest edge; by looks over `BinnedStumps`, and
-        there alone where edges are bounded), or a
-        corrective "step", "line_search" or "program" (over the mixture and the newest hypothesis; not where edges are
-        bounded). By default "newton" where looks serve: a "total" formulation over `DecisionStumps` or `BinnedStumps`
-        whose soft margin has a cap, with no other backend, rule or option than these know; else as the formulation
-        says.
+        there alone where edges are bounded), or a corrective "step" or "line_search"; or, not where edges are bounded,
+        "pairwise", "blended_pairwise" (weight moves from one hypothesis to another), "program" (over the mixture and
+        the newest hypothesis), or "mlpboost" (a corrective step, or LPBoost's weights if they are better). By default
+        "newton" where looks serve: a "total" formulation over `DecisionStumps` or `BinnedStumps` whose soft margin has
+        a cap, with no other backend, rule or option than these know; else as the formulation says.
     rules
         Stopping rules, one or several: names from `boostopt.boosting.RULES`, names of formulations whose rules are
         meant, or rules of one's own; those of the formulation itself by default. Where eta is too small for a rule to
@@ -98,7 +98,8 @@ def boost(
 
     References
     ----------
-    Glocer 2009, algorithms 2.1, 3.1 to 3.3, 4.1, 4.3; Shalev-Shwartz and Singer 2008, figure 1.
+    Glocer 2009, algorithms 2.1, 3.1 to 3.3, 4.1, 4.3; Shalev-Shwartz and Singer 2008, figure 1; Mitsuboshi, Hatano,
+    Takimoto 2022.
     """
     page = page_of(formulation)
     check_oracle(oracle)
@@ -128,7 +129,8 @@ def boost(
     stopping = () if own_end else _rules(problem, rules)
     _check_options(problem, options)
     handed_over = after is not None and after.start is not None
-    return _run(problem, oracle, make(problem, backend, options.stabilization.idle), stopping, options, handed_over)
+    moves = make(problem, backend, options.stabilization.idle, options.corrective)
+    return _run(problem, oracle, moves, stopping, options, handed_over)
 
 
 def _run(
@@ -161,6 +163,11 @@ def _check_options(problem: Problem, options: BoostOptions) -> None:
         raise OptionError(
             f"stabilization is of totally corrective runs; {problem.page.name} moves by {problem.update!r}. "
             "Leave it out."
+        )
+    if options.corrective is not None and problem.update != "mlpboost":
+        raise OptionError(
+            f'corrective is the step of update="mlpboost"; {problem.page.name} moves by {problem.update!r}. Leave it '
+            "out, or pass the step as update."
         )
     if options.start is not None and isinstance(problem.page, Booster):
         raise OptionError(

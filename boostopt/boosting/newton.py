@@ -134,7 +134,7 @@ def newton_target(
 
 def corrected_weights(F: Regularizer, move: Move, at: ConjugatePoint) -> tuple[Float[Array, " t"], Float[Array, " N"]]:
     """Return (w, Uw) after the step towards the newest hypothesis whose gain theory bounds."""
-    return move.mixed(corrective_weight(F, move, at.d))
+    return move.mixed(corrective_weight(F, move.u - move.state.m, at.d))
 
 
 def curvature(F: Regularizer, U: Margins, d: Float[Array, " N"]) -> Float[Array, "t t"]:

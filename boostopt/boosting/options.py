@@ -24,6 +24,7 @@ from boostopt.arguments import (
 )
 from boostopt.boosting.classifier import AT_ZERO
 from boostopt.boosting.columns import ColumnsPerRound, read_columns
+from boostopt.boosting.problem import STEPS
 from boostopt.boosting.rules import Schedule
 from boostopt.boosting.run import AtZero, Run
 from boostopt.boosting.stabilization import Stabilization
@@ -52,6 +53,8 @@ class BoostOptions:
         How accurate the solves are; by default loose while the run is far from its end.
     stabilization
         What keeps a totally corrective run from swinging and its programs small; nothing by default.
+    corrective
+        The step of update="mlpboost": "line_search" by default, or "step", "pairwise", "blended_pairwise".
     start
         An earlier run over the same examples and class, with any formulation and parameters: its hypotheses are there
         from the beginning and its weights are where the run begins. Of no effect where there is a checkpoint.
@@ -84,6 +87,7 @@ class BoostOptions:
     columns_per_round: ColumnsPerRound = 1
     schedule: Schedule = field(default_factory=Schedule)
     stabilization: Stabilization = field(default_factory=Stabilization)
+    corrective: str | None = None
     start: Run | None = None
     final_weights: str | None = None
     history: bool | None = None
@@ -107,6 +111,7 @@ class BoostOptions:
                 instance, "stabilization", self.stabilization, Stabilization, *_made("a Stabilization")
             )
             or Stabilization(),
+            "corrective": optional(choice, "corrective", self.corrective, STEPS),
             "start": optional(instance, "start", self.start, Run, "a run, what boost returns", "Pass the run itself."),
             "history": optional(flag, "history", self.history),
             "nus": numbers("nus", self.nus, "positive counts of examples", lambda nu: 0.0 < nu < math.inf),

@@ -27,11 +27,17 @@ from boostopt.shapes import Array, Float
 EPSILON = 0.01
 """The accuracy of the soft margin where none is given."""
 
-UPDATES = ("total", "newton", "step", "line_search", "program", "projection", "reweighting")
+STEPS = ("step", "line_search", "pairwise", "blended_pairwise")
+"""The corrective steps: weight moves to the newest hypothesis, from all others or from one, or between two."""
+
+UPDATES = ("total", "newton", *STEPS, "program", "mlpboost", "projection", "reweighting")
 """The moves of boosting when a hypothesis has come: see `Formulation.update`."""
 
-CORRECTIVE = ("newton", "step", "line_search", "program")
+CORRECTIVE = ("newton", *STEPS, "program", "mlpboost")
 """The updates that are no worse than mixing the newest hypothesis in, or that move its weight alone."""
+
+RAISING = ("newton", "step", "line_search")
+"""Those of them that know what to do where edges are bounded, and weights have no sum."""
 
 LEVELS = 7.0 / 3.0
 """By how much the rounds of all levels of Newton steps may exceed those of the last one: see theorem A."""
@@ -304,9 +310,8 @@ def _check_corrective(page: Formulation[Any], update: str, G: EdgeFunction, goal
             f"update={update!r} moves along the largest edge or below a bound of the edges; {page.name} has neither "
             'with a soft margin. Take update="total".'
         )
-    if update == "program":
+    if update not in RAISING:
         raise OptionError(
-            f'update="program" is over two columns, the mixture so far and the newest hypothesis; {page.name} bounds '
-            'the edges, and its weights, which have no sum, are no mixture. Take update="step", "line_search" or '
-            '"total".'
+            f"update={update!r} moves from the mixture so far to another one; {page.name} bounds the edges, and its "
+            'weights, which have no sum, are no mixture. Take update="step", "line_search" or "total".'
         )

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
 from boostopt.arguments import instance
 from boostopt.backends.base import Backend
+from boostopt.boosting.frank_wolfe import BlendedPairwise, Pairwise
+from boostopt.boosting.mlpboost import MLPBoost
 from boostopt.boosting.moves import Move, Update, alone
 from boostopt.boosting.newton import Newton
 from boostopt.boosting.problem import Problem
@@ -74,8 +77,23 @@ class Projection(Update):
         return replace(end, stuck=stuck if keeps else f"{stuck}; it is the first one, and is not left out")
 
 
-def make(problem: Problem, backend: str | Backend, idle: float = math.inf) -> Update:
-    """Return the update that a problem names; of a totally corrective one idle hypotheses leave the program."""
+CLASSES: Mapping[str, type[Update]] = {
+    "step": Step,
+    "line_search": LineSearch,
+    "pairwise": Pairwise,
+    "blended_pairwise": BlendedPairwise,
+}
+"""The corrective steps by name, those of `STEPS`."""
+
+STEP_OF_MLPBOOST = "line_search"
+"""The corrective step beside the weights of LPBoost, where none is named."""
+
+
+def make(problem: Problem, backend: str | Backend, idle: float = math.inf, corrective: str | None = None) -> Update:
+    """Return the update that a problem names.
+
+    Of a totally corrective one idle hypotheses leave the program; `corrective` is the step of MLPBoost.
+    """
     if problem.update == "reweighting":
         page = instance("a page that reweights", problem.page, Booster, "a Booster", "Derive it from Booster.")
         return page.reweighting(problem)
@@ -83,12 +101,9 @@ def make(problem: Problem, backend: str | Backend, idle: float = math.inf) -> Up
         return Total(problem, backend, idle)
     if problem.update == "program":
         return PairProgram(problem, backend)
-    simple: dict[str, type[Update]] = {
-        "newton": Newton,
-        "step": Step,
-        "line_search": LineSearch,
-        "projection": Projection,
-    }
+    if problem.update == "mlpboost":
+        return MLPBoost(problem, backend, CLASSES[corrective or STEP_OF_MLPBOOST](problem))
+    simple: dict[str, type[Update]] = {"newton": Newton, **CLASSES, "projection": Projection}
     if problem.edges.edge_bound is not None:
         if problem.update == "newton":
             raise OptionError(

@@ -105,7 +105,7 @@ class State:
     start
         Where the next solve may begin.
     backend
-        What gave the last answer, "" where none was asked.
+        What gave the weights, "" where they are of no program.
     stuck
         Why no further update is possible, "" while there is.
     repeated

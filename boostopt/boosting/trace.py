@@ -46,7 +46,7 @@ class Row:
     oracle_seconds, update_seconds, seconds
         Time of the oracle, of the update, and since the start.
     backend
-        What solved the program, "" where none did.
+        What solved the program that gave the weights, "" where none did.
     smallest_primal
         The smallest F(d) + largest edge of the hypotheses collected and the newest so far, of the d's that the oracle
         was asked with: min P^q(d^(q-1)) in the papers; nan where the program is not the largest edge with F.

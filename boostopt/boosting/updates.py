@@ -76,33 +76,40 @@ class Step(Weighing):
     """The step whose gain theory bounds: alpha = clip(x . d / (eta max |x|^2), 0, 1), x = u - Uw."""
 
     def weight(self, move: Move) -> float:
-        return corrective_weight(self.problem.F, move, move.state.d)
+        return corrective_weight(self.problem.F, move.u - move.state.m, move.state.d)
 
 
-def corrective_weight(F: Regularizer, move: Move, d: Float[Array, " N"]) -> float:
-    """Return the weight of the newest hypothesis after a corrective step, d being d(w)."""
-    x = move.u - move.state.m
+def corrective_weight(F: Regularizer, x: Float[Array, " N"], d: Float[Array, " N"], most: float = 1.0) -> float:
+    """Return the weight, `most` at the most, that a corrective step moves where it changes margins by x, d being d(w).
+
+    With x = u - Uw it is the weight of the newest hypothesis.
+    """
     largest = float(np.abs(x).max())
     if largest == 0.0:
         return 0.0
     # Divided twice: the square of a tiny number is 0.
-    return float(np.clip(F.strong_convexity * float(x @ d) / largest / largest, 0.0, 1.0))
+    return float(np.clip(F.strong_convexity * float(x @ d) / largest / largest, 0.0, most))
 
 
 class LineSearch(Weighing):
     """The largest D between the mixture and the newest hypothesis: the root of its derivative x . d(w)."""
 
     def weight(self, move: Move) -> float:
-        x, m = move.u - move.state.m, move.state.m
+        return best_weight(self.problem, move, move.u - move.state.m)
 
-        def slope(alpha: float) -> float:
-            return float(x @ self.problem.at(m + alpha * x).d)
 
-        # D is concave along x, and up to the corrective step it rises.
-        low = corrective_weight(self.problem.F, move, move.state.d)
-        if low == 0.0 or low == 1.0 or slope(low) <= 0.0:
-            return low
-        return 1.0 if slope(1.0) >= 0.0 else root_beyond(slope, low, 1.0)
+def best_weight(problem: Problem, move: Move, x: Float[Array, " N"], most: float = 1.0) -> float:
+    """Return the weight in [0, most] at which D is largest, where margins change by x with each unit of it."""
+    m = move.state.m
+
+    def slope(alpha: float) -> float:
+        return float(x @ problem.at(m + alpha * x).d)
+
+    # D is concave along x, and up to the corrective step it rises.
+    low = corrective_weight(problem.F, x, move.state.d, most)
+    if low == 0.0 or low == most or slope(low) <= 0.0:
+        return low
+    return most if slope(most) >= 0.0 else root_beyond(slope, low, most)
 
 
 class PairProgram(Mixing):

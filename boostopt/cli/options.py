@@ -129,7 +129,10 @@ Accuracy = Annotated[
 ]
 Update = Annotated[
     str | None,
-    typer.Option(help="How weights move: total, newton, step, line_search or program; the formulation's own."),
+    typer.Option(
+        help="How weights move: total, newton, step, line_search, pairwise, blended_pairwise, program or mlpboost; the "
+        "formulation's own."
+    ),
 ]
 Solver = Annotated[str, typer.Option("--backend", help=BACKEND_HELP)]
 ColumnsPerRound = Annotated[

@@ -68,8 +68,9 @@ class Formulation(ABC, Generic[P]):
     largest soft margin over the hypotheses, "scaled" divided by their sum."""
     update: ClassVar[str] = "total"
     """The move of boosting when a hypothesis has come: "total" solves the program over all hypotheses; "step",
-    "line_search" and "program" mix the newest one in, or raise its weight where edges are bounded; "projection" adds a
-    step of it; "reweighting" sets d by a rule of the page's own, which states no program."""
+    "line_search" and "program" mix the newest one in, or raise its weight where edges are bounded; "pairwise" and
+    "blended_pairwise" move weight from one hypothesis to another; "mlpboost" takes such a step or LPBoost's weights;
+    "projection" adds a step of it; "reweighting" sets d by a rule of the page's own, which states no program."""
     smoothed_as: ClassVar[str] = ""
     """Name of the formulation with F smoothed for epsilon, through whose programs Newton steps go where F is not smooth
     itself; its parameters have the same names."""

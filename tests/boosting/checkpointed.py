@@ -18,6 +18,7 @@ from asked import Asked
 
 from boostopt import boost
 from boostopt.boosting.boosters import adaboost_reg, brownboost, madaboost, smoothboost
+from boostopt.boosting.problem import STEPS
 from boostopt.boosting.run import Run
 from boostopt.boosting.stabilization import Stabilization
 from boostopt.boosting.trace import COLUMNS, Row
@@ -65,7 +66,7 @@ def oracle_of(rng: np.random.Generator, N: int, t: int) -> Callable[[], Oracle]:
 
 def formulation_of(rng: np.random.Generator, nu: float) -> tuple[str, dict[str, Any], tuple[str, ...]]:
     """Return a formulation, its parameters, and the updates that it may have."""
-    mixing, capped = ("step", "line_search", "program"), {"nu": nu}
+    mixing, capped = (*STEPS, "program", "mlpboost"), {"nu": nu}
     return [
         ("lpboost", capped, ()),
         ("lpboost", {**capped, "two_sided": True}, ()),

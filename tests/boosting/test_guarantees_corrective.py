@@ -42,10 +42,18 @@ LOOSE = Schedule(share=1.0, shift=10.0, loosest=0.5, finest=0.3)
 UPDATES: dict[str, tuple[str, dict[str, Any]]] = {
     "step": ("corrective_erlpboost", {"update": "step"}),
     "line search": ("corrective_erlpboost", {"update": "line_search"}),
+    "pairwise": ("corrective_erlpboost", {"update": "pairwise"}),
+    "blended pairwise": ("corrective_erlpboost", {"update": "blended_pairwise"}),
     "program": ("corrective_erlpboost", {"update": "program"}),
+    "mlpboost": ("erlpboost", {"update": "mlpboost"}),
+    "mlpboost, step": ("erlpboost", {"update": "mlpboost", "corrective": "step"}),
+    "mlpboost, pairwise": ("erlpboost", {"update": "mlpboost", "corrective": "pairwise"}),
+    "mlpboost, reckless": ("erlpboost", {"update": "mlpboost", "corrective": "step", "backend": Reckless()}),
     "binary step": ("corrective_binary_erlpboost", {"update": "step"}),
     "binary line search": ("corrective_binary_erlpboost", {"update": "line_search"}),
+    "binary pairwise": ("corrective_binary_erlpboost", {"update": "pairwise"}),
     "binary program": ("corrective_binary_erlpboost", {"update": "program"}),
+    "binary mlpboost": ("binary_erlpboost", {"update": "mlpboost"}),
     "total, loose": ("erlpboost", {"schedule": LOOSE}),
     "total, reckless": ("erlpboost", {"backend": Reckless()}),
     "unnormalized total, reckless": ("unnormalized_erlpboost", {"backend": Reckless()}),
@@ -197,7 +205,9 @@ def stopped(run: Run, epsilon: float) -> None:
 STALLED = stalled_criterion()
 
 
-@pytest.mark.parametrize("how", ["step", "line search", "program", "binary step", "total, loose", "total, reckless"])
+@pytest.mark.parametrize(
+    "how", ["step", "line search", "pairwise", "program", "mlpboost", "binary step", "total, loose", "total, reckless"]
+)
 def test_the_stalled_criterion_is_met_where_the_oracle_is_asked_with_d_of_w(how: str) -> None:
     """8171 rounds were legal where solvers return what is accurate to epsilon / 4; d(w) is exact for any w."""
     name, options = UPDATES[how]

@@ -15,6 +15,7 @@ from boostopt import Run, boost, verify
 from boostopt.authoring import POSITIVE, LogarithmicLoss, parameter, prototype
 from boostopt.boosting import looks
 from boostopt.boosting.looked import LookedRun
+from boostopt.boosting.problem import CORRECTIVE
 from boostopt.errors import OptionError
 from boostopt.oracles import BinnedStumps, Query
 
@@ -139,7 +140,7 @@ def test_a_finer_accuracy_is_for_steps() -> None:
     assert not isinstance(boost("log_loss", binned(0), eta=10.0, epsilon=1e-6 * 300), LookedRun)
 
 
-@pytest.mark.parametrize("update", ["newton", "step", "line_search", "program"])
+@pytest.mark.parametrize("update", CORRECTIVE)
 def test_the_updates_of_strongly_convex_programs_are_its_own_too(update: str) -> None:
     X, y, _ = examples(0, 100)
     run = boost("log_loss", Asked(X, y), eta=4.0, epsilon=0.2, update=update)

@@ -363,6 +363,7 @@ def test_verifying_leaves_an_oracle_as_it_was() -> None:
         ("erlpboost", {"nu": 4}),
         ("softboost", {"nu": 4, "epsilon": 0.05}),
         ("corrective_erlpboost", {"nu": 4, "update": "line_search"}),
+        ("erlpboost", {"nu": 4, "update": "mlpboost"}),
         ("adaboost", {}),
     ],
 )

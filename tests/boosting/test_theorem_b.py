@@ -11,6 +11,7 @@ from random_classes import EPSILON, ORACLES, ROUNDING, Reckless, assert_bounds, 
 
 from boostopt import OptionError, boost
 from boostopt.authoring import BoundedEdges, EdgeFunction, FixedEdges, TiedEdges
+from boostopt.boosting.problem import CORRECTIVE, RAISING
 from boostopt.boosting.run import Run
 from boostopt.formulations.softboost import SoftBoost
 from boostopt.oracles import GivenMargins
@@ -101,11 +102,12 @@ def test_a_bound_below_every_edge_ends_the_run_at_once() -> None:
 def test_a_mixture_of_weights_without_a_sum_is_refused(name: str) -> None:
     oracle = GivenMargins(np.random.default_rng(0).uniform(-1, 1, (12, 8)))
     given: dict[str, Any] = {} if name == "totalboost" else {"nu": 3.0}
-    with pytest.raises(OptionError, match=rf'mixture so far.*; {name} bounds the edges.*Take update="step", "line'):
-        boost(name, oracle, update="program", **given)
+    for update in set(CORRECTIVE) - set(RAISING):
+        with pytest.raises(OptionError, match=rf'mixture so far.*; {name} bounds the edges.*Take update="step", "line'):
+            boost(name, oracle, update=update, **given)
 
 
-@pytest.mark.parametrize("update", ["step", "line_search", "program"])
+@pytest.mark.parametrize("update", sorted({*CORRECTIVE} - {"newton"}))
 @pytest.mark.parametrize("G", [FixedEdges(0.1), TiedEdges()])
 def test_edges_without_a_bound_or_a_maximum_have_no_corrective_update(update: str, G: EdgeFunction) -> None:
     class Fixed(SoftBoost):
