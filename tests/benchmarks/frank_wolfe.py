@@ -1,11 +1,11 @@
 """MLPBoost and the corrective steps beside LPBoost and ERLPBoost: rounds to a class gap of epsilon, and theory's bound.
 
 Decision stumps of both directions, epsilon = 0.01, nu = 0.1 N and, where labels are so noisy that the best soft margin
-at 0.1 N is next to 0, also 0.5 N; and the instance on which LPBoost collects N / 2 hypotheses, with nu = 1. Every update is
-named, so that none is by looks. german and a9a come from ../shared/data, beside the repository; where they are not
-there they are left out, and that is said. A run ends after so many seconds of the clock; the rounds are then those that
-it has made, with the gap that it has reached. Seconds are of the processor, one thread: read them as orders of
-magnitude. Rounds are equal everywhere but for LPBoost, whose weights are the solver's.
+at 0.1 N is next to 0, also 0.5 N; and the instance on which LPBoost collects N / 2 hypotheses, with nu = 1. Every
+update is named, so that none is by looks. german and a9a come from ../shared/data, beside the repository; where they
+are not there they are left out, and that is said. A run ends after so many seconds of the clock; the rounds are then
+those that it has made, with the gap that it has reached. Seconds are of the processor, one thread: read them as orders
+of magnitude. Rounds are equal everywhere but for LPBoost, whose weights are the solver's.
 """
 
 from __future__ import annotations
