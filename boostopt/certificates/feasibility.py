@@ -130,7 +130,9 @@ class _Search:
         """By how much each inequality is to be satisfied: rounding errors of its value at d."""
         # Weights that need not sum to 1 may be far smaller than the largest ones that are allowed.
         mass = self.F.mass if self.F.on_simplex else float(np.abs(d).sum())
-        return np.where(self.equation, 0.0, SPARE * mass * self.rounding)
+        # Beside equations twice as much: the exactly feasible point has other edges than the one at hand.
+        spare = SPARE * (2.0 if self.equation.any() else 1.0)
+        return np.where(self.equation, 0.0, spare * mass * self.rounding)
 
     def _excess(self, d: Float[Array, " N"]) -> Float[Array, " k"]:
         """By how much each condition is exceeded, negative from below, 0 where it holds."""
@@ -246,7 +248,19 @@ class _Search:
             return np.inf
         # No margin exceeds 1: no edge moves by more than all weights together.
         moves = np.full(self.U.t, float(share @ room))
+        if not self._hold_after(d, moves):
+            return np.inf
         return self.F.rise(d, share) + self.G.increase(self.U.edges(d), moves)
+
+    def _hold_after(self, d: Float[Array, " N"], moves: Float[Array, " t"]) -> bool:
+        """Whether the inequalities hold at d by more than rounding and moves of the edges could spoil."""
+        beside = ~self.equation & ~self.by_face & (np.isfinite(self.high) | np.isfinite(self.low))
+        if not beside.any():
+            return True
+        image = self.allowed.image(self.U.edges(d))
+        moved = moves if self.A is None else np.abs(self.A) @ moves
+        spoilt = moved + float(np.abs(d).sum()) * self.rounding
+        return bool(((image + spoilt <= self.high) & (image - spoilt >= self.low))[beside].all())
 
     def _tells(self, d: Float[Array, " N"], k: int) -> bool:
         """Whether an equation distinguishes points of F's domain by more than rounding: not where there is one only."""
