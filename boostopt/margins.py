@@ -194,9 +194,17 @@ class Margins:
 
     def column(self, q: int) -> Float[Array, " N"]:
         """Return column q as float64."""
-        column = self._storage[:, [q]]
-        dense = column.toarray() if scipy.sparse.issparse(column) else column
-        return dense[:, 0].astype(np.float64)
+        if isinstance(self._storage, np.ndarray):
+            return self._storage[:, q].astype(np.float64)
+        columns, dense = self._columns, np.zeros(self.N)
+        held = slice(columns.indptr[q], columns.indptr[q + 1])
+        dense[columns.indices[held]] = columns.data[held]
+        return dense
+
+    @cached_property
+    def _columns(self) -> Any:
+        """A sparse storage by columns: of one by rows a column is found by looking at every entry."""
+        return self._storage.tocsc()
 
     def to_array(self) -> Float[Array, "N t"]:
         """Return U as a dense float64 array: memory 8 N t bytes, shared with the storage where that is dense float."""

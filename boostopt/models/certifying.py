@@ -159,7 +159,7 @@ def certify_svc(
     of_model = 0.5 * factored.rho * float(own @ own) + float(largest @ factored.row_sums) * float(np.abs(own).max())
     words = f"{svc.C:g} x hinge + 0.5 ||f||^2, kernel {svc.kernel if isinstance(svc.kernel, str) else 'of a function'}"
     asked = Asked(tol, backend, time_limit)
-    return _certified(program, w, words, asked, d=np.abs(own), error=error, of_model=of_model)
+    return _certified(program, w, words, asked, error=error, of_model=of_model)
 
 
 def _certified(
@@ -168,7 +168,6 @@ def _certified(
     words: str,
     asked: Asked,
     *,
-    d: Float[Array, " N"] | None = None,
     error: float = 0.0,
     of_model: float = 0.0,
 ) -> ModelCertificate:
@@ -176,9 +175,9 @@ def _certified(
 
     `error` and `of_model` are what a kernel that is known approximately may change of the optimum and of the model.
     """
-    own = program.certify(d, w)
     solution = solve(program, asked.backend, asked.tol, asked.time_limit).raise_if_failed()
     best = solution.certificate
+    own = program.certify(best.d, w)  # of weights alone the bounds of edges would cost a search for a d
     return ModelCertificate(
         objective=words,
         attained=-own.lower + of_model,
