@@ -16,7 +16,7 @@ OLDEST_TESTS := $(addprefix tests/, \
   cli/test_fit_command.py \
   comparison/test_printing.py comparison/test_tables.py data/test_answers.py edges/test_described_edges.py \
   errata/test_errata_dynamics.py exporting/test_programs_exported.py formulas/test_formula_twins.py \
-  formulations/test_lpboost.py instances/test_drawn.py minorants/test_trees.py oracles/test_rbf.py oracles/test_stumps.py pictures/test_margins_drawn.py programs/test_formulation.py \
+  formulations/test_lpboost.py instances/test_drawn.py minorants/test_trees.py models/test_certify_model.py oracles/test_rbf.py oracles/test_stumps.py pictures/test_margins_drawn.py programs/test_formulation.py \
   regularizers/test_described.py reporting/test_report_pages.py rows/test_coding.py solving/test_solving.py \
   typesetting/test_typesetting.py verification/test_exact.py)
 

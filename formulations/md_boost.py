@@ -6,7 +6,7 @@ Primal   min_{d, gamma}   gamma + ((sum c - 1) / (2 D)) sum_n (d_n - c_n / sum c
 Dual     max_w            mean(m) - (D/2) var(m)
          s.t.  m = U w : d,   sum w = 1 : gamma,   w >= 0
 
-KKT      d_n = (c_n / sum c) (1 - D (sum c / (sum c - 1)) (m_n - mean(m))),   beta = -mean(m),   w_q (gamma - e_q) = 0
+KKT      d_n = c_n / sum c - D c_n (m_n - mean(m)) / (sum c - 1),   beta = -mean(m),   w_q (gamma - e_q) = 0
 
 Multipliers are named after the colon; e = Uᵀd. Mean and variance are those of the copies of the examples,
 mean(m) = sum_n c_n m_n / sum c and var(m) = sum_n c_n (m_n - mean(m))^2 / (sum c - 1), with the full covariance: every

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
@@ -30,8 +31,18 @@ logistic: Any = LogisticRegression
 sgd: Any = SGDClassifier
 machine: Any = SVC
 linear: Any = LinearSVC
+NAMED = tuple(map(int, version("scikit-learn").split(".")[:2])) < (1, 8)
+"""Whether the penalty of a logistic regression has a name, and l1_ratio counts for the elastic net alone."""
 adaboost: Any = AdaBoostClassifier
 """Their stubs say of some parameters that they are texts alone."""
+
+
+def mixed(ratio: float, **options: Any) -> Any:
+    """A logistic regression with a share of the 1-norm in its penalty."""
+    if not NAMED:
+        return logistic(l1_ratio=ratio, **options)
+    return logistic(penalty="l1" if ratio == 1 else "elasticnet", l1_ratio=None if ratio == 1 else ratio, **options)
+
 
 LOSSES: dict[str, Any] = {
     "logistic": lambda m: np.logaddexp(0, -m),
@@ -52,8 +63,8 @@ MODELS: dict[str, tuple[Any, str, float, float, float, float | None]] = {
         1.0,
         5.0,
     ),
-    "liblinear, 1-norm": (logistic(l1_ratio=1, solver="liblinear"), "logistic", 1.0, 1.0, 0.0, 1.0),
-    "saga": (logistic(l1_ratio=0.5, solver="saga", max_iter=5000), "logistic", 1.0, 0.5, 0.5, None),
+    "liblinear, 1-norm": (mixed(1, solver="liblinear"), "logistic", 1.0, 1.0, 0.0, 1.0),
+    "saga": (mixed(0.5, solver="saga", max_iter=5000), "logistic", 1.0, 0.5, 0.5, None),
     "squared hinge": (linear(random_state=0), "squared_hinge", 1.0, 0.0, 1.0, 1.0),
     "hinge": (linear(loss="hinge", C=0.1, random_state=0), "hinge", 0.1, 0.0, 1.0, 1.0),
     "sparse": (linear(penalty="l1", dual=False, random_state=0), "squared_hinge", 1.0, 1.0, 0.0, 1.0),
