@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from scipy.special import rel_entr
@@ -22,6 +22,8 @@ from boostopt.regularizers.capped_softmax import capped_softmax, logarithm
 from boostopt.regularizers.entropy import Entropy
 from boostopt.regularizers.statements import Statement, with_caps
 from boostopt.shapes import Array, Float
+
+E = TypeVar("E", bound="RelativeEntropy")
 
 
 @dataclass(frozen=True)
@@ -45,7 +47,7 @@ class RelativeEntropy(Entropy):
     kind: ClassVar[str] = "relative entropy"
 
     @classmethod
-    def capped(cls, c: Float[Array, " N"], nu: float, eta: float, d0: Float[Array, " N"]) -> Self:
+    def capped(cls: type[E], c: Float[Array, " N"], nu: float, eta: float, d0: Float[Array, " N"]) -> E:
         """Return the relative entropy to d0 on C_nu, without the examples to which d0 gives no weight."""
         return cls(CappedSimplex(np.where(d0 > 0, c, 0.0), nu), eta, d0)
 
