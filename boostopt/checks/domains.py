@@ -33,7 +33,7 @@ def domain(probe: RegularizerProbe) -> Measurements:
         d = probe.project(q)
         yield Measured(probe.outside(d), FEASIBLE, "project(q) violates the domain", {"q": q, "project(q)": d})
         if F.on_simplex and d.shape == (F.N,):
-            miss = max(abs(float(d.sum()) - 1.0), -float(d.min()))
+            miss = max(abs(float(d.sum()) - 1.0), 0.0 if F.signed else -float(d.min()))
             yield Measured(miss, FEASIBLE, "project(q) is no distribution", {"q": q, "project(q)": d})
     for d in probe.weights:
         moved = np.abs(probe.project(d) - d).max()

@@ -102,6 +102,9 @@ class Regularizer(ABC):
     on_simplex: ClassVar[bool] = True
     """Whether the weights sum to 1 by F's domain."""
 
+    signed: ClassVar[bool] = False
+    """Whether weights may be negative."""
+
     kind: ClassVar[str] = ""
     """Name of the class in certificate files, "" where they cannot hold one. A subclass is another function: it names a
     kind of its own, or none."""

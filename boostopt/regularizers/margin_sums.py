@@ -55,6 +55,7 @@ class MarginVariance(Separable):
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear", "quadratic"})
     kind: ClassVar[str] = "margin variance"
+    signed: ClassVar[bool] = True
     measure: ClassVar[str] = "value of the program"
 
     def __post_init__(self) -> None:
