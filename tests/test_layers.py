@@ -131,6 +131,9 @@ def test_templates_use_only_what_users_are_told_of(path: Path) -> None:
 SETS = {"standard.py"}
 """Files that are lists of programs: the names of formulations are their data."""
 
+OF_OTHERS = {"models/linear.py": {"log_loss"}}
+"""Names of formulations that mean something of another library's: a loss of scikit-learn's SGDClassifier."""
+
 
 @pytest.mark.thorough
 def test_nothing_in_the_package_names_a_formulation() -> None:
@@ -141,7 +144,8 @@ def test_nothing_in_the_package_names_a_formulation() -> None:
         tree = ast.parse(path.read_text())
         docstrings = {ast.get_docstring(node, clean=False) for node in ast.walk(tree) if isinstance(node, DOCUMENTED)}
         names = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant)} - docstrings
-        assert not names & pages, path
+        others = OF_OTHERS.get(path.relative_to(ROOT / "boostopt").as_posix(), set())
+        assert names & pages <= others, path
 
 
 DOCUMENTED = ast.Module | ast.ClassDef | ast.FunctionDef

@@ -22,7 +22,7 @@ from boostopt.models.columns import is_colboost, is_lightgbm, of_lightgbm
 from boostopt.oracles.examples import multiplicities
 from boostopt.oracles.features import checked_features
 from boostopt.oracles.fitted import name_of
-from boostopt.programs.catalogue import get_formulation
+from boostopt.programs.catalogue import get_formulation, soft_margin_formulation
 from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float, Int8
 from boostopt.solving.solving import solve
@@ -210,7 +210,7 @@ def _of_ensemble(
         margins, w = members.margins(X, signs, rows), members.weights
     total = float(c.sum())
     count = max(SHARE * total, 1.0) if nu is None else number("nu", nu)
-    program = get_formulation("lpboost").bind(margins, c=c, nu=count)
+    program = get_formulation(soft_margin_formulation()).bind(margins, c=c, nu=count)
     words = f"minus the mean of the {count:g} smallest margins over {margins.t} members"
     return _certified(program, w, words, asked)
 

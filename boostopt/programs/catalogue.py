@@ -30,6 +30,11 @@ def default_formulation() -> str:
     return importlib.import_module(FOLDER).DEFAULT
 
 
+def soft_margin_formulation() -> str:
+    """Return the name of the formulation whose value is the soft margin and nothing else."""
+    return importlib.import_module(FOLDER).SOFT_MARGIN
+
+
 def get_formulation(which: object, further: Mapping[str, Formulation[Any]] | None = None) -> Formulation[Any]:
     """Return a formulation.
 

@@ -98,8 +98,10 @@ def _agrees(program: Program, groups: Merged) -> bool:
         return False
     most = np.minimum(groups.together(own.upper), 1.0) if own.on_simplex else groups.together(own.upper)
     least = groups.together(own.lower)
-    fits = (groups.split(smaller.upper) <= own.upper * (1.0 + AGREEMENT)) & (groups.split(smaller.lower) >= own.lower)
-    if not (fits.all() and np.allclose(least, smaller.lower) and (smaller.upper >= most * (1.0 - AGREEMENT)).all()):
+    above, below = groups.split(smaller.upper) - own.upper, own.lower - groups.split(smaller.lower)
+    fits = (above <= AGREEMENT * np.abs(own.upper)) & (below <= AGREEMENT * np.abs(own.lower))
+    reaches = smaller.upper >= most - AGREEMENT * np.abs(most)
+    if not (fits.all() and np.allclose(least, smaller.lower) and reaches.all()):
         return False
     moves = smaller.upper > smaller.lower
     for part in (0.25, 0.75):
