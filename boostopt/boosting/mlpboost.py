@@ -20,8 +20,15 @@ from boostopt.errors import needed
 from boostopt.solving.solving import solve
 
 
+WEIGHED = "weighed"
+"""Name, in a state's memory, of the number of hypotheses over which the last linear program was solved."""
+
+
 class MLPBoost(Update):
     """The better of a corrective step and of the weights with the largest soft margin.
+
+    The linear program is solved where a hypothesis has come. Over the same ones it would give the weights that have
+    been looked at, and D has not fallen since.
 
     A state's `backend` is that of the linear program where its weights were kept, and "" where the step was.
     """
@@ -32,9 +39,12 @@ class MLPBoost(Update):
         self._goal: Goal = needed(problem.goal, "a soft margin")
 
     def __call__(self, move: Move) -> State:
-        stepped, weighed = self.step(move), self.weighed(move)
-        kept = weighed if weighed.value > stepped.value else replace(stepped, backend="")
-        return replace(kept, start=weighed.start)
+        stepped, t = replace(self.step(move), backend=""), float(move.collected.t)
+        if move.state.memory.get(WEIGHED) == t:
+            return stepped
+        weighed = self.weighed(move)
+        kept = weighed if weighed.value > stepped.value else stepped
+        return replace(kept, start=weighed.start, memory={**kept.memory, WEIGHED: t})
 
     def weighed(self, move: Move) -> State:
         """Return the state at the weights with the largest soft margin over the hypotheses collected."""
