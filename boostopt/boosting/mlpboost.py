@@ -19,7 +19,6 @@ from boostopt.boosting.state import State
 from boostopt.errors import needed
 from boostopt.solving.solving import solve
 
-
 WEIGHED = "weighed"
 """Name, in a state's memory, of the number of hypotheses over which the last linear program was solved."""
 

@@ -111,9 +111,7 @@ def line(case: Case, oracle: Oracle, way: str, most: int, epsilon: float) -> str
     """Boost once and return the row of the table."""
     name, options = WAYS[way]
     began = time.process_time()
-    run: Run = boost(
-        name, oracle, nu=case.count(oracle.N), epsilon=epsilon, history=False, max_rounds=most, **options
-    )
+    run: Run = boost(name, oracle, nu=case.count(oracle.N), epsilon=epsilon, history=False, max_rounds=most, **options)
     seconds = time.process_time() - began
     by_program, held = sum(backend != "" for backend in run.trace["backend"]), int((run.w > 0.0).sum())
     ended = run.class_certificate.gap <= epsilon
