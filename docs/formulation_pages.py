@@ -17,7 +17,9 @@ from markup import escaped, fenced, table, write_folder
 
 import boostopt
 from boostopt import Formulation, Program
-from boostopt.authoring import CONES, Examples
+from boostopt.authoring import CONES, AbsoluteEdge, Examples, MaximumEdge, Regularizer
+from boostopt.boosting.pages import page_of
+from boostopt.boosting.problem import set_anew
 from boostopt.programs.parameters import Parameter
 from boostopt.typesetting import PageText, markdown_page, parse_page
 
@@ -27,10 +29,53 @@ FORMULATIONS = "boostopt.formulations"
 N, EPSILON, NU = 1000, 0.1, 100.0
 """The numbers at which the bounds are quoted."""
 
+EXAMPLES = Examples(np.ones(N), np.full(N, 1 / N))
+
 VALUES = (2.0, 1.0, 0.5, 0.0)
 """What a parameter without a default is set to: the first that its domain contains."""
 
 COUNTED = {1: "one column", 2: "two columns"}
+
+FAMILIES = {
+    "The largest soft margin": "The weights of all hypotheses are found at once. The value is a soft margin, less what "
+    "the regularizer costs.",
+    "Bounded edges": "The edges are bounded, or fixed, and the regularizer is minimized. Such a program can be "
+    "infeasible, which has a proof of its own.",
+    "A loss with a penalty": "The value is that of a loss of the margins with a penalty or a constraint of the "
+    "weights, not a soft margin. [Losses and penalties](../losses_and_penalties.md) has all pairs of them.",
+    "One update": "One hypothesis joins, or two sets of weights are mixed. A program of one or two columns says with "
+    "which weight.",
+}
+"""The families, in the order of the page, and what is common to each."""
+
+WHICH = table(
+    ["you want", "take"],
+    [
+        ["the largest soft margin, certified, in few rounds", "[`erlpboost`](erlpboost.md)"],
+        ["the same with sparse weights, by a linear program", "[`lpboost`](lpboost.md)"],
+        ["the hard margin", "[`lpboost`](lpboost.md) with `nu=1`"],
+        [
+            "cheap rounds",
+            '[`corrective_erlpboost`](corrective_erlpboost.md), or `update="mlpboost"` of '
+            "[`boost`](../boosting.md#mlpboost)",
+        ],
+        ["a target of the soft margin, and an answer whether it can be met", "[`softboost`](softboost.md)"],
+        [
+            "AdaBoost as a program",
+            "[`adaboost`](adaboost.md) for its steps, [`adaboost_cg`](adaboost_cg.md) for its loss over all hypotheses",
+        ],
+        [
+            "logistic regression or a support vector machine over hypotheses",
+            "[`logitboost_cg`](logitboost_cg.md), [`cg_boost`](cg_boost.md), or any "
+            "[loss with a penalty](../losses_and_penalties.md)",
+        ],
+        [
+            "weights of the examples in a ball of a norm, or at its price",
+            "[`norm_ball`](norm_ball.md), [`norm_penalty`](norm_penalty.md)",
+        ],
+    ],
+)
+"""Where to begin."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -59,29 +104,42 @@ def write_formulation_pages(folder: Path) -> None:
 
 
 def _overview(pages: list[Page]) -> str:
-    rows = [
-        [
-            f"[{escaped(page.text.title)}]({page.name}.md)",
-            f"`{page.name}`",
-            escaped(page.text.summary),
-            ", ".join(CONES[cone] for cone in sorted(_bound(page).cones, key=list(CONES).index)),
-        ]
-        for page in sorted(pages, key=lambda page: page.text.title.lower())
+    contents = fenced("toctree", hidden="", body="\n" + "\n".join(f"{page.name}" for page in pages))
+    ordered = sorted(pages, key=lambda page: page.text.title.lower())
+    parts = [
+        "# Formulations",
+        f"The {len(pages)} programs that come with boostopt, each a pair of the [template](../template.md). "
+        "The pages are made from the files of `formulations/`: what they say is what runs. The last column "
+        "of each table is what a solver must take with every parameter at its default.",
+        "## Which one?",
+        WHICH,
     ]
-    contents = fenced("toctree", hidden="", body="\n" + "\n".join(row[0].partition("](")[2][:-1] for row in rows))
-    return (
-        "\n\n".join(
-            [
-                "# Formulations",
-                f"The {len(pages)} programs that come with boostopt, each a pair of the [template](../template.md). "
-                "The pages are made from the files of `formulations/`: what they say is what runs. The last column "
-                "is what a solver must take with every parameter at its default.",
-                table(["program", "name", "what it finds", "needs"], rows),
-                contents,
-            ]
-        )
-        + "\n"
-    )
+    for family, about in FAMILIES.items():
+        rows = [_row(page) for page in ordered if family_of(page) == family]
+        parts += [f"## {family}", about, table(["program", "name", "what it finds", "needs"], rows)]
+    return "\n\n".join([*parts, contents]) + "\n"
+
+
+def _row(page: Page) -> list[str]:
+    """Return the line of a program in the table of its family."""
+    cones = [CONES[cone] for cone in _in_order(_bound(page))]
+    return [
+        f"[{escaped(page.text.title)}]({page.name}.md)",
+        f"`{page.name}`",
+        escaped(page.text.summary),
+        ", ".join(cones),
+    ]
+
+
+def family_of(page: Page) -> str:
+    """Return the family of a formulation; what it is follows from its program."""
+    program = _bound(page)
+    if page.formulation.columns is not None:
+        return "One update"
+    if not program.regularizer.on_simplex or program.regularizer.measure != Regularizer.measure:
+        return "A loss with a penalty"
+    largest = isinstance(program.edge_function, MaximumEdge | AbsoluteEdge)
+    return "The largest soft margin" if largest else "Bounded edges"
 
 
 def _page(page: Page, folder: Path) -> str:
@@ -89,6 +147,8 @@ def _page(page: Page, folder: Path) -> str:
     stated, sources, said = markdown_page(page.text, meanings).rstrip().partition("## Sources")
     parts = [
         stated + sources + cited(said),
+        "## Use",
+        use(page),
         "## Parameters",
         _parameters(page),
         "## Solvers",
@@ -114,6 +174,30 @@ def _parameters(page: Page) -> str:
     ]
     words = " ".join(filter(None, about))
     return f"{table(['parameter', 'meaning', 'domain', 'default'], rows)}\n\n{words}" if rows else f"None. {words}"
+
+
+def use(page: Page) -> str:
+    """Show how the program is bound and solved, and how it is boosted, with numbers for what must be given."""
+    columns = "" if page.formulation.columns is None else f"[:, :{page.formulation.columns}]"
+    bound = ", ".join([f"U{columns}", *_written(_given(page.formulation))])
+    lines = [
+        f'program = boostopt.get_formulation("{page.name}").bind({bound})',
+        "print(program.solve().certificate)",
+    ]
+    booster = page_of(page.name)
+    if booster.columns in (None, 1):
+        open_to_users = {
+            name: value for name, value in _given(booster).items() if name not in set_anew(booster, EPSILON)
+        }
+        keywords = ", ".join([f'"{page.name}"', "DecisionStumps(X, y)", *_written(open_to_users), "max_rounds=50"])
+        lines += [f"run = boostopt.boost({keywords})", "print(run.certificate)"]
+    return "\n".join(["```python", *lines, "```"])
+
+
+def _written(given: dict[str, Any]) -> list[str]:
+    """Return values as keywords."""
+    shown = {name: "np.zeros(N)" if isinstance(value, np.ndarray) else f"{value:g}" for name, value in given.items()}
+    return [f"{name}={value}" for name, value in shown.items()]
 
 
 def _default(parameter: Parameter) -> str:
@@ -175,20 +259,23 @@ def _rounds(page: Page) -> str:
 
 def _bound(page: Page, **values: float) -> Program:
     """Return the page bound to N examples, every parameter without a default at some value of its domain."""
-    formulation = page.formulation
-    U = np.zeros((N, formulation.columns or 3))
+    U = np.zeros((N, page.formulation.columns or 3))
+    return page.formulation.bind(U, **{**_given(page.formulation), **values})
+
+
+def _given(formulation: Formulation[Any]) -> dict[str, Any]:
+    """Return values of the parameters that must be given, and those at which bounds are quoted."""
     given: dict[str, Any] = {
         name: value for name, value in (("nu", NU), ("epsilon", EPSILON)) if name in formulation.parameters
     }
-    examples = Examples(np.ones(N), np.full(N, 1 / N))
-    for one in page.parameters:
+    for one in formulation.parameters.values():
         if one.required and one.name not in given:
             given[one.name] = (
                 np.zeros(N)
                 if one.domain.kind == "per example"
-                else next(value for value in VALUES if one.domain.contains(value, examples))
+                else next(value for value in VALUES if one.domain.contains(value, EXAMPLES))
             )
-    return formulation.bind(U, **{**given, **values})
+    return given
 
 
 def _code(page: Page, folder: Path) -> Iterator[str]:
