@@ -80,6 +80,17 @@ def members_of(ensemble: Any, values: str | None = None, weights: npt.ArrayLike 
     return replace(make(ensemble, values, labels), names=getattr(ensemble, "feature_names_in_", None))
 
 
+def is_ensemble(model: Any) -> bool:
+    """Return whether `members_of` has something to say of the kind of a model, fitted or not."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.pipeline import Pipeline
+
+    if isinstance(model, Pipeline):
+        return is_ensemble(model[-1])
+    own = isinstance(model, Run | list | tuple | HistGradientBoostingClassifier) or hasattr(type(model), "run_")
+    return own or _known(model) is not None
+
+
 Maker = Callable[[Any, str | None, Array], Members]
 
 
@@ -92,6 +103,15 @@ def _maker(ensemble: Any) -> Maker:
             "the members of an ensemble must be there to be asked one by one, with bounds of their values; "
             "HistGradientBoostingClassifier has neither in public. Fit a GradientBoostingClassifier."
         )
+    if make := _known(ensemble):
+        return make
+    raise ProblemError(f"expected a fitted ensemble: {KNOWN}; got {shown(ensemble)}. Put single classifiers in a list.")
+
+
+def _known(ensemble: Any) -> Maker | None:
+    """Return what takes an ensemble of its kind apart, None for what is no ensemble."""
+    from sklearn import ensemble as kinds
+
     averages = kinds.RandomForestClassifier, kinds.ExtraTreesClassifier, kinds.BaggingClassifier
     makers: Sequence[tuple[type[Any] | tuple[type[Any], ...], Maker]] = (
         (kinds.AdaBoostClassifier, _of_adaboost),
@@ -99,10 +119,7 @@ def _maker(ensemble: Any) -> Maker:
         (averages, _of_average),
         (kinds.VotingClassifier, _of_voting),
     )
-    for kind, make in makers:
-        if isinstance(ensemble, kind):
-            return make
-    raise ProblemError(f"expected a fitted ensemble: {KNOWN}; got {shown(ensemble)}. Put single classifiers in a list.")
+    return next((make for kind, make in makers if isinstance(ensemble, kind)), None)
 
 
 def _labels(classifier: Any) -> Array:

@@ -13,7 +13,7 @@ import scipy.sparse
 from boostopt.arguments import number
 from boostopt.arrays import as_array
 from boostopt.backends.base import Backend
-from boostopt.classifiers.kinds import members_of
+from boostopt.classifiers.kinds import KNOWN, is_ensemble, members_of
 from boostopt.errors import OptionError, ProblemError, shown
 from boostopt.margins import Margins
 from boostopt.models import kernels, linear
@@ -24,6 +24,7 @@ from boostopt.oracles.features import checked_features
 from boostopt.oracles.fitted import name_of
 from boostopt.programs.catalogue import get_formulation, soft_margin_formulation
 from boostopt.programs.program import Program
+from boostopt.regularizers.loss import Loss
 from boostopt.shapes import Array, Float, Int8
 from boostopt.solving.solving import solve
 
@@ -92,9 +93,10 @@ def certify_model(
         _no_nu(nu, model)
         return certify_svc(model, X, y, sample_weight, tol=tol, backend=backend, time_limit=time_limit)
     if not linear.is_linear(model):
+        _check_kind(model)
         return _of_ensemble(model, X, y, sample_weight, nu, Asked(tol, backend, time_limit))
     _no_nu(nu, model)
-    signs, c, rows = _examples(model, y, sample_weight)
+    signs, c, rows = _examples(model, X, y, sample_weight)
     features = _rows_of(checked_features(X), rows, len(signs))
     objective = linear.objective_of(model, len(signs))
     program, w = linear.program_of(model, objective, features, signs[rows], c)
@@ -139,19 +141,28 @@ def certify_svc(
     ----------
     Cortes and Vapnik 1995.
     """
-    signs, c, rows = _examples(svc, y, sample_weight)
-    if not hasattr(svc, "dual_coef_"):
+    from sklearn.svm import SVC
+
+    if not isinstance(svc, SVC):
         raise ProblemError(f"expected a fitted SVC; got {name_of(svc)}. Pass other models to certify_model.")
+    signs, c, rows = _examples(svc, X, y, sample_weight)
     features = checked_features(X)
-    if features.shape[0] != len(signs):
-        raise ProblemError(f"X must have the {len(signs)} rows of y; got {features.shape[0]}. Pass the training set.")
-    K = kernels.kernel_matrix(svc, features)[np.ix_(rows, rows)]
+    if features.shape != svc.shape_fit_:
+        raise ProblemError(
+            f"X must be the training set, of shape {svc.shape_fit_}; got shape {features.shape}. Pass what the model "
+            "was fitted to, examples of weight 0 included."
+        )
+    if svc.kernel == "precomputed" and len(rows) < len(signs):
+        raise ProblemError(
+            "with a precomputed kernel all examples must have a weight above 0; "
+            f"{len(signs) - len(rows)} have 0, and scikit-learn's decision function takes other columns of the kernel "
+            "there than the fit did. Fit without them."
+        )
+    K = kernels.kernel_matrix(svc, features)
+    own = _coefficients(svc, features, K, signs, rows)
+    K = K[np.ix_(rows, rows)]
     factored = kernels.pivoted_cholesky(K)
     program, S = kernels.program_of(factored, signs[rows], c, float(svc.C))
-    coefficients = np.zeros(len(signs))
-    dual = svc.dual_coef_
-    coefficients[svc.support_] = np.ravel(dual.toarray() if scipy.sparse.issparse(dual) else dual)
-    own = coefficients[rows]
     w = np.append(float(np.ravel(svc.intercept_)[0]), S * (factored.Phi.T @ own))
     largest = svc.C * c
     # Of the quadratic at the optimum, and of the quadratic and of the values of the decision function at the model.
@@ -162,6 +173,34 @@ def certify_svc(
     return _certified(program, w, words, asked, error=error, of_model=of_model)
 
 
+AGREEMENT = 1e-6
+"""Share of the largest that a decision function can be, within which that of the coefficients must be the model's."""
+
+
+def _coefficients(
+    svc: Any, X: Any, K: Float[Array, "N N"], signs: Int8[Array, " N"], rows: Any
+) -> Float[Array, " rows"]:
+    """Return the dual coefficients of the examples that count, shape (rows,), held against the model's own values.
+
+    libsvm leaves examples of weight 0 out and numbers the support vectors among the others.
+    """
+    dual = svc.dual_coef_
+    of_support = np.ravel(dual.toarray() if scipy.sparse.issparse(dual) else dual).astype(np.float64)
+    coefficients = np.zeros(len(rows))
+    if len(svc.support_) and int(svc.support_.max()) < len(rows):
+        coefficients[svc.support_] = of_support
+    b = float(np.ravel(svc.intercept_)[0])
+    values = K[:, rows] @ coefficients + b
+    size = float(np.abs(K).max(initial=0.0)) * float(np.abs(of_support).sum()) + abs(b)
+    fits = np.abs(values - svc.decision_function(X)) <= AGREEMENT * size
+    if not fits.all() or (coefficients * signs[rows] < 0.0).any():
+        raise ProblemError(
+            f"X, y and sample_weight must be those that {name_of(svc)} was fitted to; its decision function is another "
+            "one there. Pass the training set in the order of the fit."
+        )
+    return coefficients
+
+
 def _certified(
     program: Program,
     w: Float[Array, " t"],
@@ -170,22 +209,54 @@ def _certified(
     *,
     error: float = 0.0,
     of_model: float = 0.0,
+    least: float = 0.0,
 ) -> ModelCertificate:
     """Return what is proved of weights in a program whose value is minus the objective.
 
-    `error` and `of_model` are what a kernel that is known approximately may change of the optimum and of the model.
+    `error` and `of_model` are what a kernel that is known approximately may change of the optimum and of the model;
+    `least` is what no weights come below, 0 for a sum of losses and a penalty.
     """
     solution = solve(program, asked.backend, asked.tol, asked.time_limit).raise_if_failed()
     best = solution.certificate
     own = program.certify(best.d, w)  # of weights alone the bounds of edges would cost a search for a d
     return ModelCertificate(
         objective=words,
-        attained=-own.lower + of_model,
-        lower=-min(best.upper, own.upper) - error,
+        attained=-own.lower + _beyond(program, w) + of_model,
+        lower=max(-min(best.upper, own.upper) - error, least),
         upper=-max(best.lower, own.lower) + error,
         program=program,
         solution=solution,
         error=2.0 * error,
+    )
+
+
+def _beyond(program: Program, w: Float[Array, " t"]) -> float:
+    """Return a number not below what the loss at the margins of w exceeds the program's by, rounding included.
+
+    A loss without a steepest slope is linear in a program beyond one that no optimum reaches; the model may be there.
+    """
+    F = program.regularizer
+    if not isinstance(F, Loss):
+        return 0.0
+    m = program.margins.margins(w)
+    rounding = (len(w) + 4) * float(np.finfo(np.float64).eps)
+    return float(F.beyond(-m + rounding * float(np.abs(w).sum())).sum()) * (1.0 + (len(m) + 8) * rounding)
+
+
+def _check_kind(model: Any) -> None:
+    """Refuse what is neither a linear model nor a support vector machine nor an ensemble, with what to do."""
+    from sklearn.pipeline import Pipeline
+
+    if is_lightgbm(model) or is_colboost(model) or is_ensemble(model):
+        return
+    if isinstance(model, Pipeline):
+        raise ProblemError(
+            f"expected a model, not a pipeline; got one that ends in {name_of(model[-1])}. Pass model[-1] with "
+            "model[:-1].transform(X)."
+        )
+    raise ProblemError(
+        "expected a fitted LogisticRegression, LinearSVC, SGDClassifier or SVC, LightGBM's or colboost's classifier, or "
+        f"an ensemble: {KNOWN}; got {shown(model)}. Write what it minimizes with boostopt.combine and certify that."
     )
 
 
@@ -199,20 +270,21 @@ def _of_ensemble(
 ) -> ModelCertificate:
     """Return how far the soft margin of an ensemble is from the best of its members."""
     if is_lightgbm(model):
-        signs, c, rows = _examples(model, y, sample_weight)
+        signs, c, rows = _examples(model, X, y, sample_weight)
         values, w = of_lightgbm(model, X, signs)
         margins = Margins(values[rows])
     else:
         members = members_of(list(model.learners), weights=model.weights) if is_colboost(model) else members_of(model)
         members = members.labelled(y)
         signs = members.coded(y)
-        rows, c = multiplicities(sample_weight, len(signs))
+        _check_both(signs)
+        rows, c = multiplicities(sample_weight, len(signs), "sample_weight")
         margins, w = members.margins(X, signs, rows), members.weights
     total = float(c.sum())
     count = max(SHARE * total, 1.0) if nu is None else number("nu", nu)
     program = get_formulation(soft_margin_formulation()).bind(margins, c=c, nu=count)
     words = f"minus the mean of the {count:g} smallest margins over {margins.t} members"
-    return _certified(program, w, words, asked)
+    return _certified(program, w, words, asked, least=-1.0)
 
 
 def _no_nu(nu: float | None, model: Any) -> None:
@@ -220,8 +292,27 @@ def _no_nu(nu: float | None, model: Any) -> None:
         raise OptionError(f"nu must belong to an ensemble; got {shown(nu)} for {name_of(model)}. Leave it out.")
 
 
+def _check_both(signs: Int8[Array, " N"]) -> None:
+    """Refuse labels of no or of one class."""
+    if len(signs) == 0 or abs(int(signs.sum(dtype=np.int64))) == len(signs):
+        raise ProblemError(
+            f"y must hold examples of both classes; got {len(signs)} of {'one' if len(signs) else 'none'}. Pass the "
+            "training set."
+        )
+
+
+def _check_names(model: Any, X: Any) -> None:
+    """Refuse a frame whose columns are others, or in another order, than those of the fit."""
+    fitted, given = getattr(model, "feature_names_in_", None), getattr(X, "columns", None)
+    if fitted is not None and given is not None and list(fitted) != list(given):
+        raise ProblemError(
+            f"X must have the columns that {name_of(model)} was fitted to, {shown(list(fitted))}, in that order; got "
+            f"{shown(list(given))}. Pass X[model.feature_names_in_]."
+        )
+
+
 def _examples(
-    model: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None
+    model: Any, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None
 ) -> tuple[Int8[Array, " N"], Float[Array, " rows"], Any]:
     """Return labels as -1 and 1 for all rows, the multiplicities of those that count, and which these are."""
     classes = getattr(model, "classes_", None)
@@ -241,7 +332,9 @@ def _examples(
             "training set."
         )
     positive = labels == classes[1]
-    rows, c = multiplicities(sample_weight, len(labels))
+    _check_both(np.where(positive, 1, -1).astype(np.int8))
+    _check_names(model, X)
+    rows, c = multiplicities(sample_weight, len(labels), "sample_weight")
     of_class = getattr(model, "class_weight", None)
     if of_class is not None:
         from sklearn.utils.class_weight import compute_class_weight

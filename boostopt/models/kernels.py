@@ -112,8 +112,21 @@ def kernel_matrix(svc: Any, X: Any) -> Float[Array, "N N"]:
     Raises
     ------
     ProblemError
-        There are too many examples to hold it, or the kernel is a sigmoid, which is none.
+        There are too many examples to hold it; the kernel is a sigmoid, which is none; a function of one's own fails,
+        or returns no matrix of N x N finite numbers.
     """
+    K = _entries(svc, X)
+    if K.shape != (X.shape[0], X.shape[0]) or not np.isfinite(K).all():
+        raise ProblemError(
+            f"the kernel of {name_of(svc)} must be a matrix of {X.shape[0]} x {X.shape[0]} finite numbers over the "
+            f"training set; got shape {K.shape}{'' if K.size == 0 or np.isfinite(K).all() else ', not all finite'}. "
+            "Pass the training set, or mend the kernel."
+        )
+    return K
+
+
+def _entries(svc: Any, X: Any) -> Float[Array, "..."]:
+    """Return the kernel of all pairs of rows, as it comes."""
     from sklearn.metrics.pairwise import pairwise_kernels
 
     N = X.shape[0]
@@ -127,7 +140,13 @@ def kernel_matrix(svc: Any, X: Any) -> Float[Array, "N N"]:
     if svc.kernel == "linear":
         return pairwise_kernels(X, metric="linear")
     if callable(svc.kernel):
-        return np.asarray(svc.kernel(X, X), dtype=np.float64)
+        try:
+            return np.asarray(svc.kernel(X, X), dtype=np.float64)
+        except Exception as failure:
+            raise ProblemError(
+                f"the kernel of {name_of(svc)} must take the training set; it raises {type(failure).__name__}: "
+                f"{failure}. Pass X as it was fitted, dense or sparse."
+            ) from failure
     if svc.kernel not in ("rbf", "poly"):
         raise ProblemError(
             f"the kernel of {name_of(svc)} must be linear, rbf, poly, precomputed or a function; got {svc.kernel!r}. "

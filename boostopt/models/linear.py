@@ -52,8 +52,8 @@ class Penalized:
 
 
 def is_linear(model: Any) -> bool:
-    """Whether a model is a linear one, of a kind that is known or with coefficients."""
-    return isinstance(model, tuple(_readers())) or hasattr(model, "coef_")
+    """Whether a model is a linear one of a kind that is known."""
+    return isinstance(model, tuple(_readers()))
 
 
 def objective_of(model: Any, N: int) -> Penalized:
@@ -62,15 +62,10 @@ def objective_of(model: Any, N: int) -> Penalized:
     Raises
     ------
     ProblemError
-        The model is of another kind, or has a loss or a penalty that is no part of `combine`.
+        The model has a loss or a penalty that is no part of `combine`.
     """
-    for kind, read in _readers().items():
-        if isinstance(model, kind):
-            return read(model, N)
-    raise ProblemError(
-        "expected a fitted LogisticRegression, LinearSVC, SGDClassifier, SVC or an ensemble; got "
-        f"{name_of(model)}. Write what it minimizes with boostopt.combine and certify that."
-    )
+    read = next(read for kind, read in _readers().items() if isinstance(model, kind))
+    return read(model, N)
 
 
 def _readers() -> Mapping[type[Any], Callable[[Any, int], Penalized]]:
@@ -84,17 +79,26 @@ def _readers() -> Mapping[type[Any], Callable[[Any, int], Penalized]]:
 
 
 def _of_logistic(model: Any, N: int) -> Penalized:
+    # Where both were chosen by cross-validation they are one for each class.
+    C, mixed = (
+        float(np.ravel(getattr(model, f"{name}_", getattr(model, name, None)))[0] or 0.0) for name in ("C", "l1_ratio")
+    )
     penalty = getattr(model, "penalty", "deprecated")
-    ratio = {"l1": 1.0, "l2": 0.0}.get(penalty, float(getattr(model, "l1_ratio", 0.0) or 0.0))
-    if penalty in (None, "none") or not np.isfinite(model.C):
+    ratio = {"l1": 1.0, "l2": 0.0}.get(penalty, mixed)
+    if penalty in (None, "none") or not np.isfinite(C):
         raise ProblemError(
             f"{name_of(model)} must have a penalty; got none. Without one the optimum need not exist: pass a finite C."
         )
     scaling = model.intercept_scaling if model.solver == "liblinear" and model.fit_intercept else None
-    return Penalized("logistic", float(model.C), ratio, 1.0 - ratio, scaling)
+    return Penalized("logistic", C, ratio, 1.0 - ratio, scaling)
 
 
 def _of_linear_svc(model: Any, N: int) -> Penalized:
+    if model.multi_class != "ovr":
+        raise ProblemError(
+            f'the multi_class of {name_of(model)} must be "ovr"; got {model.multi_class!r}, whose loss is none of the '
+            "margins. Choose the other."
+        )
     scaling = model.intercept_scaling if model.fit_intercept else None
     is_1 = model.penalty == "l1"
     return Penalized(model.loss, float(model.C), float(is_1), float(not is_1), scaling)
@@ -124,14 +128,13 @@ def program_of(
     model: Any, objective: Penalized, X: Any, y: Int8[Array, " N"], c: Float[Array, " N"]
 ) -> tuple[Program, Float[Array, " t"]]:
     """Return the program of a linear model over features, dense or CSR, and the model's weights in it."""
-    coefficients = np.asarray(model.coef_, dtype=np.float64).ravel()
+    stated = model.coef_.toarray() if scipy.sparse.issparse(model.coef_) else model.coef_
+    coefficients = np.asarray(stated, dtype=np.float64).ravel()
     if X.shape[1] != len(coefficients):
         raise ProblemError(
             f"X must have the {len(coefficients)} features that the model was fitted to; got {X.shape[1]}. "
             "Pass the training set."
         )
-    if hasattr(model, "sparsify") and scipy.sparse.issparse(model.coef_):
-        coefficients = model.coef_.toarray().ravel().astype(np.float64)
     b = float(np.ravel(model.intercept_)[0]) if model.fit_intercept else 0.0
     largest = float(np.abs(X).max()) if X.shape[1] else 0.0
     S = max(largest, objective.scaling or 0.0) or 1.0

@@ -104,7 +104,9 @@ def features_and_signs(X: Any, y: npt.ArrayLike) -> tuple[Any, Int8[Array, " N"]
     return features, labels
 
 
-def multiplicities(c: npt.ArrayLike | None, N: int) -> tuple[Int[Array, " rows"], Float[Array, " rows"]]:
+def multiplicities(
+    c: npt.ArrayLike | None, N: int, called: str = "the multiplicities c"
+) -> tuple[Int[Array, " rows"], Float[Array, " rows"]]:
     """Return which of N examples count, and their multiplicities.
 
     Parameters
@@ -113,6 +115,8 @@ def multiplicities(c: npt.ArrayLike | None, N: int) -> tuple[Int[Array, " rows"]
         Multiplicities, shape (N,), non-negative; None for 1 throughout.
     N
         Number of examples given.
+    called
+        What errors call them.
 
     Raises
     ------
@@ -127,14 +131,14 @@ def multiplicities(c: npt.ArrayLike | None, N: int) -> tuple[Int[Array, " rows"]
         counts = array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as failure:
         raise ProblemError(
-            f"the multiplicities c must be {N} numbers: {str(failure).rstrip('.')}; got {shown(c)}. Pass one for each "
+            f"{called} must be {N} numbers: {str(failure).rstrip('.')}; got {shown(c)}. Pass one for each "
             "row."
         ) from failure
     with np.errstate(over="ignore"):  # refused here
         total = counts.sum()
     if counts.shape != (N,) or not (counts >= 0).all() or not 0 < total < np.inf:
         raise ProblemError(
-            f"the multiplicities c must be {N} finite numbers of at least 0, not all 0; got shape {counts.shape}, "
+            f"{called} must be {N} finite numbers of at least 0, not all 0; got shape {counts.shape}, "
             f"smallest {counts.min(initial=np.inf):.6g}, sum {total:.6g}. Pass how often each row counts."
         )
     rows = np.flatnonzero(counts > 0)

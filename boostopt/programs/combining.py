@@ -388,7 +388,8 @@ class Combination(Formulation[Any]):
         fields = {**self.of_margins.parameters, **self.of_weights.parameters}
         kinds = [(name, Any, made) for name, made in fields.items()]
         # Set on the object: what a page's class says of all its objects, a pair says of this one.
-        self.Parameters = dataclasses.make_dataclass("Parameters", kinds, frozen=True, kw_only=True)  # pyright: ignore[reportAttributeAccessIssue]
+        own = {"__reduce__": lambda p: (_record, (self.name, {name: getattr(p, name) for name in fields}))}
+        self.Parameters = dataclasses.make_dataclass("Parameters", kinds, frozen=True, kw_only=True, namespace=own)  # pyright: ignore[reportAttributeAccessIssue]
         end = f"{JOIN}{INTERCEPT}" if intercept else ""
         self.name = f"{loss}{JOIN}{SIGNED if signed else ''}{penalty}{end}"  # pyright: ignore[reportAttributeAccessIssue]
         free = f"{', weights free in sign' if signed else ''}{', an intercept' if intercept else ''}"
@@ -500,6 +501,11 @@ def combined(name: str) -> Formulation[Any]:
         raise unknown_name("penalty", rest, PENALTIES)
     penalty = penalty.strip("_")
     return combine(loss.strip("_"), penalty.removeprefix(SIGNED), penalty.startswith(SIGNED), bool(joined))
+
+
+def _record(name: str, values: Mapping[str, Any]) -> Any:
+    """Return a pair's record of parameters: pickle makes it so."""
+    return combined(name).Parameters(**values)
 
 
 def names_combination(name: str) -> bool:

@@ -68,6 +68,13 @@ class Loss(Separable):
     def value_bound(self) -> float:
         return float(np.maximum(self.values(self.upper), 0.0).sum())
 
+    def beyond(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return by how much the loss at the margins -y exceeds the conjugate, which the end of the box makes linear.
+
+        That is 0 where the loss has a steepest slope of its own, and at every optimum.
+        """
+        return np.zeros(self.N)
+
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
         if d is None:
             return self.maximizers(np.zeros(self.N))

@@ -97,6 +97,12 @@ class QuadraticHinge(Loss):
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         return np.clip((1.0 + y) * self.priced / self.mu, 0.0, self.upper)
 
+    def beyond(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        if self.B is not None:
+            return super().beyond(y)
+        psi = np.maximum(1.0 + y - self.mu * (self.upper / self.priced), 0.0)
+        return self.priced * (psi * psi) / (2.0 * self.mu)
+
     def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
         x = self.maximizers(y)
         psi, zeta = self._box_multipliers(y)
@@ -154,6 +160,11 @@ class Exponential(Loss):
     def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         beyond = np.maximum(y - self.end, 0.0)
         return self.priced * np.exp(np.minimum(y, self.end)) * (1.0 + beyond)
+
+    def beyond(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
+        further = np.maximum(y - self.end, 0.0)
+        with np.errstate(over="ignore"):  # a loss that is no float is infinite
+            return self.upper * np.maximum(np.expm1(further) - further, 0.0)
 
     def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
         # From the logarithm of the maximizer: the maximizer itself may underflow where the weight does not.

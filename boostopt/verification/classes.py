@@ -140,7 +140,7 @@ def verified(document: Document, oracle: Any, U: Any, formulation: Any) -> Verif
     d, A = document.arrays.get("d"), Floats()
     F = regularizer(document, A)
     point = None if d is None else _feasible(A, F, d)
-    answer = _asked(oracle, document.c / document.c.sum() if d is None else np.maximum(d, 0.0))
+    answer = _asked(oracle, document.c / document.c.sum() if d is None else _weights(F, d))
     margins = matrix(_columns(document, oracle, answer)) if U is None else matrix(U)
     alone = {name: array for name, array in document.arrays.items() if name != "d"}
     bounds = recompute(dataclasses.replace(document, arrays=alone), margins, A)
@@ -163,9 +163,14 @@ def _feasible(A: Floats, F: StatedRegularizer, d: Float[Array, " N"]) -> Vector:
     return fail("that d lies in the ball of its norm cannot be told") if point is None else point
 
 
+def _weights(F: StatedRegularizer, d: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return the weights that the oracle is asked with: none is negative unless F allows any sign."""
+    return d if F.box.free else np.maximum(d, 0.0)
+
+
 def _end_above(A: Floats, F: StatedRegularizer, point: Vector, d: Float[Array, " N"], largest: float) -> float:
     """Return what no weights over a class can exceed, whose largest edge is known under d, near a feasible point."""
-    moved = point - A.vector(np.maximum(d, 0.0))
+    moved = point - A.vector(_weights(F, d))
     value = F.value(A, point) + A.total(A.size(moved))
     return math.nextafter(float(A.high(value)) + largest, math.inf)
 
