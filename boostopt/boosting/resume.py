@@ -48,8 +48,8 @@ def initial_record(problem: Problem, oracle: Oracle, options: BoostOptions, hand
     keep = options.history if options.history is not None else problem.update == "total" or short
     d = problem.F.project(None)
     m = np.zeros(N)
-    # Off the simplex margins add up: a program may be worth less than -1.
-    least = -1.0 if problem.F.on_simplex else -math.inf
+    # Off the simplex, and with weights of both signs, a program may be worth less than -1.
+    least = -1.0 if problem.F.on_simplex and not problem.F.signed else -math.inf
     # What an algorithm takes for granted is no bound: no rule may stop by it.
     start = State(0, np.zeros(0), m, d, least, -1.0, _known(_oracles(oracle, options), problem))
     if problem.two_sided:

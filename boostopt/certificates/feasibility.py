@@ -82,11 +82,13 @@ class _Search:
         )
         self.target = np.zeros(len(bounds)) if F.on_simplex else allowed.high[self.equation]
         self.by_face = np.zeros(len(self.low), dtype=bool)
+        # Of weights that are negative an edge is no mean of its terms.
+        self.means = F.on_simplex and not F.signed
         self.looked_at = np.zeros(len(self.low), dtype=bool)
 
     def run(self, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
         # Of terms of one sign no mean is 0, though each product may underflow.
-        if self.F.on_simplex and ((self.terms > 0.0).all(axis=0) | (self.terms < 0.0).all(axis=0)).any():
+        if self.means and ((self.terms > 0.0).all(axis=0) | (self.terms < 0.0).all(axis=0)).any():
             return d, np.inf
         if not self.F.on_simplex:
             # Scaling costs every weight what one edge exceeds: the last roundings are moved or trimmed away instead.
@@ -97,7 +99,7 @@ class _Search:
         if not self.F.on_simplex:
             d = self._trimmed(d)
             return self._search(self._shrunk(d, self.allowed.high, self._spare(d)))
-        on_face = self._on_faces(d)
+        on_face = self._on_faces(d) if self.means else d
         return (met, cost) if np.array_equal(on_face, d) else self._search(on_face)
 
     def _search(self, d: Float[Array, " N"]) -> tuple[Float[Array, " N"], float]:
@@ -143,7 +145,7 @@ class _Search:
 
     def _always_holding(self, failing: np.ndarray) -> np.ndarray:
         """Mark the inequalities that no distribution violates, though a sum of rounded terms seems to; return them."""
-        for k in np.flatnonzero(failing & ~self.equation & ~self.looked_at) if self.F.on_simplex else ():
+        for k in np.flatnonzero(failing & ~self.equation & ~self.looked_at) if self.means else ():
             self.looked_at[k] = True
             terms = self._terms(int(k))
             if terms.max() <= self.allowed.high[k] and terms.min() >= self.allowed.low[k]:

@@ -22,8 +22,9 @@ class ModelCertificate:
     ----------
     objective
         What the model minimizes, in words.
-    attained
-        A number not below what the model attains.
+    attained, attained_at_least
+        Numbers not below and not above what the model attains; inf and finite where its coefficients are so large that
+        no number above is known.
     lower, upper
         The interval of the optimum.
     program
@@ -36,6 +37,7 @@ class ModelCertificate:
 
     objective: str
     attained: float
+    attained_at_least: float
     lower: float
     upper: float
     program: Program
@@ -45,7 +47,7 @@ class ModelCertificate:
     @cached_property
     def excess(self) -> tuple[float, float]:
         """The interval of what the model attains above the optimum, both ends at least 0."""
-        return max(self.attained - self.upper, 0.0), max(self.attained - self.lower, 0.0)
+        return max(self.attained_at_least - self.upper, 0.0), max(self.attained - self.lower, 0.0)
 
     @property
     def gap(self) -> float:

@@ -14,6 +14,7 @@ from boostopt.arguments import number
 from boostopt.arrays import as_array
 from boostopt.backends.base import Backend
 from boostopt.classifiers.kinds import KNOWN, is_ensemble, members_of
+from boostopt.edges.base import LARGEST_WEIGHT
 from boostopt.errors import OptionError, ProblemError, shown
 from boostopt.margins import Margins
 from boostopt.models import kernels, linear
@@ -158,10 +159,9 @@ def certify_svc(
             f"{len(signs) - len(rows)} have 0, and scikit-learn's decision function takes other columns of the kernel "
             "there than the fit did. Fit without them."
         )
-    K = kernels.kernel_matrix(svc, features)
-    own = _coefficients(svc, features, K, signs, rows)
-    K = K[np.ix_(rows, rows)]
-    factored = kernels.pivoted_cholesky(K)
+    kernel = kernels.kernel_matrix(svc, features)
+    own = _coefficients(svc, features, kernel.K, signs, rows)
+    factored = kernels.pivoted_cholesky(kernel.K[np.ix_(rows, rows)], kernel.rounding[rows])
     program, S = kernels.program_of(factored, signs[rows], c, float(svc.C))
     w = np.append(float(np.ravel(svc.intercept_)[0]), S * (factored.Phi.T @ own))
     largest = svc.C * c
@@ -196,7 +196,8 @@ def _coefficients(
     if not fits.all() or (coefficients * signs[rows] < 0.0).any():
         raise ProblemError(
             f"X, y and sample_weight must be those that {name_of(svc)} was fitted to; its decision function is another "
-            "one there. Pass the training set in the order of the fit."
+            "one there. Pass the training set in the order of the fit; where features are far from 0 beside their "
+            "spread, centre them before the fit."
         )
     return coefficients
 
@@ -216,12 +217,17 @@ def _certified(
     `error` and `of_model` are what a kernel that is known approximately may change of the optimum and of the model;
     `least` is what no weights come below, 0 for a sum of losses and a penalty.
     """
+    if not np.isfinite(w).all():
+        raise ProblemError("the coefficients of a model must be finite numbers; some are not. Fit it anew.")
     solution = solve(program, asked.backend, asked.tol, asked.time_limit).raise_if_failed()
     best = solution.certificate
     own = program.certify(best.d, w)  # of weights alone the bounds of edges would cost a search for a d
+    low, high = _beyond(program, w)
+    computable = float(np.abs(w).max(initial=0.0)) <= LARGEST_WEIGHT  # larger ones are certified scaled down
     return ModelCertificate(
         objective=words,
-        attained=-own.lower + _beyond(program, w) + of_model,
+        attained=-own.lower + high + of_model if computable else math.inf,
+        attained_at_least=-own.lower - 2.0 * own.slack + low - of_model if computable else least,
         lower=max(-min(best.upper, own.upper) - error, least),
         upper=-max(best.lower, own.lower) + error,
         program=program,
@@ -230,17 +236,19 @@ def _certified(
     )
 
 
-def _beyond(program: Program, w: Float[Array, " t"]) -> float:
-    """Return a number not below what the loss at the margins of w exceeds the program's by, rounding included.
+def _beyond(program: Program, w: Float[Array, " t"]) -> tuple[float, float]:
+    """Return two numbers between which the loss at the margins of w exceeds the program's, rounding included.
 
     A loss without a steepest slope is linear in a program beyond one that no optimum reaches; the model may be there.
     """
     F = program.regularizer
     if not isinstance(F, Loss):
-        return 0.0
+        return 0.0, 0.0
     m = program.margins.margins(w)
-    rounding = (len(w) + 4) * float(np.finfo(np.float64).eps)
-    return float(F.beyond(-m + rounding * float(np.abs(w).sum())).sum()) * (1.0 + (len(m) + 8) * rounding)
+    unit = (len(w) + len(m) + 12) * float(np.finfo(np.float64).eps)
+    of_margins = unit * float(np.abs(w).sum())
+    low, high = (float(F.beyond(-m + sign * of_margins).sum()) for sign in (-1.0, 1.0))
+    return low * (1.0 - unit), high * (1.0 + unit)
 
 
 def _check_kind(model: Any) -> None:
@@ -255,8 +263,8 @@ def _check_kind(model: Any) -> None:
             "model[:-1].transform(X)."
         )
     raise ProblemError(
-        "expected a fitted LogisticRegression, LinearSVC, SGDClassifier or SVC, LightGBM's or colboost's classifier, or "
-        f"an ensemble: {KNOWN}; got {shown(model)}. Write what it minimizes with boostopt.combine and certify that."
+        "expected a fitted LogisticRegression, LinearSVC, SGDClassifier or SVC, LightGBM's or colboost's classifier, "
+        f"or an ensemble: {KNOWN}; got {shown(model)}. Write what it minimizes with boostopt.combine and certify that."
     )
 
 

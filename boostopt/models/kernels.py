@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse
+import scipy.spatial
 
 from boostopt.errors import ProblemError
 from boostopt.margins import Margins
@@ -56,13 +57,33 @@ class Factored:
         return float(self.row_sums.max())
 
 
-def pivoted_cholesky(K: Float[Array, "N N"], tol: float = FACTOR_TOL) -> Factored:
+@dataclass(frozen=True, eq=False)
+class Kernel:
+    """A kernel over a training set, computed.
+
+    Attributes
+    ----------
+    K
+        Shape (N, N).
+    rounding
+        By how much each entry of a row may miss the true one, shape (N,).
+    """
+
+    K: Float[Array, "N N"]
+    rounding: Float[Array, " N"]
+
+
+def pivoted_cholesky(
+    K: Float[Array, "N N"], rounded: Float[Array, " N"] | float = 0.0, tol: float = FACTOR_TOL
+) -> Factored:
     """Return K = Phi Phi' + R with the pivot of largest remaining diagonal first, until that is tol of the trace.
 
     Parameters
     ----------
     K
         Symmetric and positive semidefinite, shape (N, N).
+    rounded
+        By how much each entry of a row may miss the true one: it counts as part of R.
     tol
         Share of the trace that may be left, positive.
 
@@ -91,23 +112,27 @@ def pivoted_cholesky(K: Float[Array, "N N"], tol: float = FACTOR_TOL) -> Factore
         r += 1
     Phi = np.ascontiguousarray(columns[:, :r])
     rounding = (r + 4) * float(np.finfo(np.float64).eps) * float(K.diagonal().max(initial=0.0))
-    largest, sums = 0.0, list[Array]()
+    largest, sums, of_columns = 0.0, list[Array](), np.zeros(N)
     for k in range(0, N, BLOCK):
         missed = np.abs(K[k : k + BLOCK] - Phi[k : k + BLOCK] @ Phi.T)
         largest = max(largest, float(missed.max()))
         sums.append(missed.sum(axis=1))
+        of_columns += missed.sum(axis=0)
     # Of a positive semidefinite matrix no entry exceeds the largest of the diagonal.
     if largest > float(left.max(initial=0.0)) + ROUNDED * float(np.abs(K).max(initial=0.0)):
         raise ProblemError(
             f"the kernel must be positive semidefinite; what is left beside its factor has an entry of {largest:.3g}. "
             "Its support vector machine is no convex program."
         )
-    row_sums = np.concatenate(sums) * (1.0 + 1e-12) + N * rounding
+    # A matrix that was given may be symmetric but for rounding: neither rows nor columns exceed the larger sums.
+    row_sums = np.maximum(np.concatenate(sums), of_columns) * (1.0 + 1e-12) + N * (rounding + rounded)
     return Factored(Phi, row_sums)
 
 
-def kernel_matrix(svc: Any, X: Any) -> Float[Array, "N N"]:
-    """Return the kernel of a fitted SVC over its training set, shape (N, N).
+def kernel_matrix(svc: Any, X: Any) -> Kernel:
+    """Return the kernel of a fitted SVC over its training set.
+
+    Squared distances are sums of squared differences: |x|^2 - 2 x'z + |z|^2 cancels where features are far from 0.
 
     Raises
     ------
@@ -115,47 +140,57 @@ def kernel_matrix(svc: Any, X: Any) -> Float[Array, "N N"]:
         There are too many examples to hold it; the kernel is a sigmoid, which is none; a function of one's own fails,
         or returns no matrix of N x N finite numbers.
     """
-    K = _entries(svc, X)
-    if K.shape != (X.shape[0], X.shape[0]) or not np.isfinite(K).all():
-        raise ProblemError(
-            f"the kernel of {name_of(svc)} must be a matrix of {X.shape[0]} x {X.shape[0]} finite numbers over the "
-            f"training set; got shape {K.shape}{'' if K.size == 0 or np.isfinite(K).all() else ', not all finite'}. "
-            "Pass the training set, or mend the kernel."
-        )
-    return K
-
-
-def _entries(svc: Any, X: Any) -> Float[Array, "..."]:
-    """Return the kernel of all pairs of rows, as it comes."""
-    from sklearn.metrics.pairwise import pairwise_kernels
-
     N = X.shape[0]
     if N > LARGEST:
         raise ProblemError(
             f"a kernel is held as a matrix of N x N numbers, for N up to {LARGEST}; got {N}. Pass fewer examples, or a "
             "linear model."
         )
+    with np.errstate(over="ignore", invalid="ignore"):  # refused here
+        K, rounding = _entries(svc, X)
+    finite = bool(np.isfinite(K).all() and np.isfinite(rounding).all())
+    if K.shape != (N, N) or not finite:
+        raise ProblemError(
+            f"the kernel of {name_of(svc)} must be a matrix of {N} x {N} finite numbers over the training set; got "
+            f"shape {K.shape}{'' if finite else ', not all finite'}. Pass the training set, scale it, or mend the "
+            "kernel."
+        )
+    return Kernel(K, rounding)
+
+
+def _entries(svc: Any, X: Any) -> tuple[Float[Array, ...], Float[Array, " N"]]:
+    """Return the kernel of all pairs of rows as it comes, and by how much the entries of each row may be rounded."""
+    N, features = X.shape
+    exact = np.zeros(N)  # what is given is the kernel
     if svc.kernel == "precomputed":
-        return np.asarray(X, dtype=np.float64)
-    if svc.kernel == "linear":
-        return pairwise_kernels(X, metric="linear")
+        return np.asarray(X, dtype=np.float64), exact
     if callable(svc.kernel):
         try:
-            return np.asarray(svc.kernel(X, X), dtype=np.float64)
+            return np.asarray(svc.kernel(X, X), dtype=np.float64), exact
         except Exception as failure:
             raise ProblemError(
                 f"the kernel of {name_of(svc)} must take the training set; it raises {type(failure).__name__}: "
                 f"{failure}. Pass X as it was fitted, dense or sparse."
             ) from failure
-    if svc.kernel not in ("rbf", "poly"):
+    unit = (features + 8) * float(np.finfo(np.float64).eps)
+    if svc.kernel == "rbf":
+        dense = X.toarray() if scipy.sparse.issparse(X) else X
+        K = np.exp(-_gamma(svc, X) * scipy.spatial.distance.cdist(dense, dense, "sqeuclidean"))
+        return K, np.full(N, unit)  # x exp(-x) is below 1
+    if svc.kernel not in ("linear", "poly"):
         raise ProblemError(
             f"the kernel of {name_of(svc)} must be linear, rbf, poly, precomputed or a function; got {svc.kernel!r}. "
             "A sigmoid is not positive semidefinite."
         )
-    options: dict[str, Any] = {"gamma": _gamma(svc, X)}
-    if svc.kernel == "poly":
-        options |= {"degree": svc.degree, "coef0": svc.coef0}
-    return pairwise_kernels(X, metric=svc.kernel, **options)
+    products = X @ X.T
+    products = products.toarray() if scipy.sparse.issparse(products) else products
+    squares = X.multiply(X).sum(axis=1) if scipy.sparse.issparse(X) else (X * X).sum(axis=1)
+    lengths = np.sqrt(np.asarray(squares, dtype=np.float64).ravel())
+    sizes = lengths * float(lengths.max(initial=0.0))
+    if svc.kernel == "linear":
+        return products, unit * sizes
+    gamma, degree, coef0 = _gamma(svc, X), svc.degree, float(svc.coef0)
+    return (gamma * products + coef0) ** degree, degree * unit * (gamma * sizes + abs(coef0)) ** degree
 
 
 def _gamma(svc: Any, X: Any) -> float:

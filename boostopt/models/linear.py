@@ -21,6 +21,9 @@ from boostopt.programs.combining import combine
 from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float, Int8
 
+SMALLEST, LARGEST = 1e-45, 1e45
+"""What the largest feature may be: prices are over its square."""
+
 
 @dataclass(frozen=True)
 class Penalized:
@@ -138,6 +141,11 @@ def program_of(
     b = float(np.ravel(model.intercept_)[0]) if model.fit_intercept else 0.0
     largest = float(np.abs(X).max()) if X.shape[1] else 0.0
     S = max(largest, objective.scaling or 0.0) or 1.0
+    if not SMALLEST <= S <= LARGEST:
+        raise ProblemError(
+            f"the largest feature must lie in [{SMALLEST:g}, {LARGEST:g}], or squares leave the floats; got {S:.3g}. "
+            "Scale the features."
+        )
     free = model.fit_intercept and objective.scaling is None
     columns: list[Any] = [_rows_times(X, y / S)]
     w = S * coefficients

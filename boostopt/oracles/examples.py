@@ -131,8 +131,7 @@ def multiplicities(
         counts = array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as failure:
         raise ProblemError(
-            f"{called} must be {N} numbers: {str(failure).rstrip('.')}; got {shown(c)}. Pass one for each "
-            "row."
+            f"{called} must be {N} numbers: {str(failure).rstrip('.')}; got {shown(c)}. Pass one for each row."
         ) from failure
     with np.errstate(over="ignore"):  # refused here
         total = counts.sum()

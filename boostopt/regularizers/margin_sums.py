@@ -16,6 +16,7 @@ Sources: Shen and Li 2010b for the variance; Akkerman, Ferry, Artigues, Hebrard,
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -59,7 +60,7 @@ class MarginVariance(Separable):
     measure: ClassVar[str] = "value of the program"
 
     def __post_init__(self) -> None:
-        if not self.total > 1.0:
+        if not self.freedom > 0.0:
             raise ProblemError(
                 f"for a variance of the margins the multiplicities must sum to more than 1; got {self.total:.6g}. "
                 "Take two examples at least."
@@ -78,6 +79,11 @@ class MarginVariance(Separable):
         return float(self.c.sum())
 
     @cached_property
+    def freedom(self) -> float:
+        """Their sum less 1, rounded once: what the squares are divided by."""
+        return math.fsum([*self.c.tolist(), -1.0])
+
+    @cached_property
     def share(self) -> Float[Array, " N"]:
         """Equal shares a, shape (N,), at which F is 0 and smallest."""
         return self.c / self.total
@@ -85,7 +91,7 @@ class MarginVariance(Separable):
     @cached_property
     def yields(self) -> Float[Array, " N"]:
         """How far each weight moves with its margin, c / s, shape (N,)."""
-        return self.c * (self.D / (self.total - 1.0))
+        return self.c * (self.D / self.freedom)
 
     @cached_property
     def lower(self) -> Float[Array, " N"]:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -102,7 +108,7 @@ class MarginVariance(Separable):
     @property
     def strong_convexity(self) -> float:
         """S / sum c: a sum's square is at most sum c times that of the squares by c."""
-        return (self.total - 1.0) / (self.total * self.D)
+        return self.freedom / (self.total * self.D)
 
     @property
     def value_bound(self) -> float:

@@ -141,8 +141,8 @@ def recompute(document: Document, U: Any, A: Numbers) -> ProvedBounds:
 def _edge_formula(document: Document, U: Any, A: Numbers, F: StatedRegularizer) -> Edge:
     """Return the edge function of a formula; Rejected where edges may leave [-1, 1], on which it counts."""
     blocks = (dense(U, slice(start, start + BLOCK)) for start in range(0, document.N, BLOCK))
-    if not (F.box.on_simplex and all(bool((np.abs(block) <= 1.0).all()) for block in blocks)):
-        fail("a formula of the edges needs weights that sum to 1 and margins in [-1, 1]")
+    if not (F.box.on_simplex and not F.box.free and all(bool((np.abs(block) <= 1.0).all()) for block in blocks)):
+        fail("a formula of the edges needs weights of one sign that sum to 1, and margins in [-1, 1]")
     return StatedFormula.of(document.G["text"], document.G["parameters"], "e").edge(A, document.t)
 
 
@@ -259,6 +259,8 @@ def _excess(A: Numbers, document: Document, U: Any, F: StatedRegularizer, G: Edg
         fail("a program whose edges are not bounded is feasible")
     elif G.weights == "positive" and not (w >= 0).all():
         fail("a proof of infeasibility must have non-negative weights where edges are bounded from above")
+    if F.box.free:
+        fail("of weights that are in no box infeasibility is not proved")
     beta = A.number(document.beta if F.box.on_simplex else 0.0)
     y = -A.margins(U, weights) - beta
     lower, upper = F.box.lower, F.box.upper

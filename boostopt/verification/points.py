@@ -207,6 +207,8 @@ def held(
     over = ~(highest <= gamma)
     if not over.any():
         return d, e
+    if box.free:
+        return None
     if box.on_simplex:
         held = A.high(d) > ZERO
         # Of weights that sum to 1 no edge exceeds the largest entry that has weight.
