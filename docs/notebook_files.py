@@ -12,6 +12,7 @@ import argparse
 import base64
 import hashlib
 import io
+import os
 import re
 import sys
 import tempfile
@@ -75,6 +76,7 @@ def run(notebook: nbformat.NotebookNode, folder: Path) -> None:
     CellExecutionError, CellTimeoutError
         A cell failed, or took longer than it may.
     """
+    os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
     head = deepcopy(notebook.metadata)
     client = NotebookClient(
         notebook,
