@@ -50,7 +50,7 @@ def main() -> None:
         run(sys.executable, "-m", "build", "--outdir", str(built), ".", PIP_DISABLE_PIP_VERSION_CHECK="1")
         (sdist,), (wheel,) = built.glob("*.tar.gz"), built.glob("*.whl")
         with tarfile.open(sdist) as packed:
-            assert not any("notebooks" in name for name in packed.getnames()), packed.getnames()
+            assert not any("/notebooks/" in name for name in packed.getnames()), packed.getnames()
         names = zipfile.ZipFile(wheel).namelist()
         assert {"boostopt/py.typed", "boostopt/__init__.pyi"} <= set(names)
         assert all(f"boostopt/formulations/{page}.py" in names for page in pages), names
