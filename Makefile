@@ -25,7 +25,7 @@ OLDEST_TESTS := $(addprefix tests/, \
 SOLVERS := build/solvers
 SOLVERS_TOOLS := beartype|hypothesis|jaxtyping|pytest|pytest-xdist
 
-.PHONY: demo test test-all oldest solvers lint types bench bench-quick ida evidence evidence-quick atlas wheel docs clean
+.PHONY: demo test test-all oldest solvers lint types bench bench-quick ida evidence evidence-quick atlas wheel docs docs-quick notebooks lab clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/boostopt compare lpboost $(DEMO)
@@ -82,6 +82,18 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -q -E --fail-on-warning --keep-going -c docs -d build/doctrees . build/docs
 	@echo "docs: build/docs/index.html"
 
+docs-quick: $(VENV)/.docs
+	$(BIN)/python -m sphinx -q --fail-on-warning --keep-going -c docs -d build/doctrees-quick \
+	  -D nb_execution_mode=off -D exclude_patterns='notebooks/*.md,**/.ipynb_checkpoints' . build/docs-quick
+	@echo "docs, notebooks as they are: build/docs-quick/docs/index.html"
+
+# NOTEBOOK=quickstart makes one of them, TEXT=yes takes over text alone and runs nothing.
+notebooks: $(VENV)/.docs
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python docs/notebook_files.py $(if $(TEXT),--text) $(NOTEBOOK)
+
+lab: $(VENV)/.lab
+	$(BIN)/jupyter lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks
+
 clean:
 	rm -rf $(VENV) build dist boostopt.egg-info docs/evidence/*.md docs/evidence/*.svg docs/formulations docs/notebooks docs/reference
 
@@ -117,4 +129,8 @@ $(VENV)/.dev: $(VENV)/.runtime
 
 $(VENV)/.docs: $(VENV)/.runtime
 	$(PIP) --editable '.[docs]'
+	@touch $@
+
+$(VENV)/.lab: $(VENV)/.docs
+	$(PIP) --editable '.[lab]'
 	@touch $@

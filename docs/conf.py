@@ -12,6 +12,9 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+from docutils import nodes  # noqa: E402
+from notebook_files import SECONDS_A_CELL  # noqa: E402
+from sphinx import addnodes  # noqa: E402
 from sphinx.ext.napoleon import Config, NumpyDocstring  # noqa: E402
 
 import boostopt  # noqa: E402
@@ -23,6 +26,8 @@ release = version = boostopt.__version__
 
 root_doc = "docs/index"
 include_patterns = ["docs/**", "notebooks/**"]
+# Each notebook is two files. Its source is read here, and run; `make docs-quick` reads the other one, with outputs.
+exclude_patterns = ["notebooks/*.ipynb", "**/.ipynb_checkpoints"]
 extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinxcontrib.bibtex"]
 myst_enable_extensions = ["amsmath", "dollarmath"]
 myst_heading_anchors = 3
@@ -33,7 +38,7 @@ bibtex_default_style = "plain"
 os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
 nb_execution_mode = "force"
 nb_execution_raise_on_error = True
-nb_execution_timeout = 300  # seconds a cell: a few on an idle machine, many times that on a busy one
+nb_execution_timeout = SECONDS_A_CELL
 nb_kernel_rgx_aliases = {".*": "python3"}
 nb_merge_streams = True
 nb_render_markdown_format = "myst"  # outputs may hold tables and formulas
@@ -53,7 +58,7 @@ nitpick_ignore_regex = [
     (
         "py:class",
         r"boostopt\.(programs\.\w+\.(P|Page)|margins\.Rows|rows\.\w+\.\w+|classifiers\.reweighting_there\.\w+|"
-        r"arrays\.Collection|comparison\.\w+\.(Run|Score|Mean|Settings))",
+        r"arrays\.Collection|regularizers\.relative_entropy\.E|comparison\.\w+\.(Run|Score|Mean|Settings))",
     ),
 ]
 
@@ -106,6 +111,19 @@ def end_with_the_last_line(app: Any, page: str, source: list[str]) -> None:
     source[0] = source[0].replace("\n\n```\n", "\n```\n")
 
 
+def offer_the_file(app: Any, page: nodes.document) -> None:
+    """Say under the title of a notebook where its file is, before Sphinx collects the files that pages offer."""
+    folder, _, name = app.env.docname.rpartition("/")
+    if folder != "notebooks":
+        return
+    file = f"{name}.ipynb"
+    offered = addnodes.download_reference("", "", nodes.literal("", file), reftarget=f"/{folder}/{file}", refdoc=page)
+    title = next(page.findall(nodes.title))
+    title.parent.insert(
+        title.parent.index(title) + 1, nodes.paragraph("", "", nodes.Text("To open in Jupyter: "), offered)
+    )
+
+
 def write_entrance(app: Any, failure: Exception | None) -> None:
     """Send whoever opens the folder to the first page."""
     if failure is None:
@@ -117,5 +135,6 @@ def setup(app: Any) -> None:
     """Connect what is done here beside the extensions."""
     app.connect("builder-inited", write_pages)
     app.connect("source-read", end_with_the_last_line)
+    app.connect("doctree-read", offer_the_file, priority=100)
     app.connect("autodoc-process-docstring", read_docstring)
     app.connect("build-finished", write_entrance)

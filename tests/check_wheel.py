@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import venv
 import zipfile
@@ -47,14 +48,16 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         built, site = Path(scratch, "dist"), Path(scratch, "site")
         run(sys.executable, "-m", "build", "--outdir", str(built), ".", PIP_DISABLE_PIP_VERSION_CHECK="1")
-        (wheel,) = built.glob("*.whl")
+        (sdist,), (wheel,) = built.glob("*.tar.gz"), built.glob("*.whl")
+        with tarfile.open(sdist) as packed:
+            assert not any("/notebooks/" in name for name in packed.getnames()), packed.getnames()
         names = zipfile.ZipFile(wheel).namelist()
         assert {"boostopt/py.typed", "boostopt/__init__.pyi"} <= set(names)
         assert all(f"boostopt/formulations/{page}.py" in names for page in pages), names
         files = {path.relative_to(ROOT).as_posix() for path in (ROOT / "boostopt").rglob("*.*") if path.is_file()}
         parts = {file for file in files if "/formulations/" not in file and "__pycache__" not in file}
         assert parts <= set(names), parts - set(names)
-        assert not any(name.startswith(("tests/", "formulations/")) for name in names), names
+        assert not any(name.startswith(("tests/", "formulations/", "notebooks/")) for name in names), names
         run(sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", str(site), str(wheel))
         run(sys.executable, "-c", OPEN_ALL, str(site), ",".join(pages), cwd=Path(scratch), PYTHONPATH=str(site))
         check_beside(Path(scratch))

@@ -1,10 +1,12 @@
-"""The notebooks are tests that the documentation runs; here only that they claim what they are there to claim."""
+"""The notebooks are tests that the documentation runs; here that they claim what they are to claim, and their files."""
 
 from __future__ import annotations
 
 import ast
+import json
 import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,16 +16,48 @@ FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.md"))
 VERIFIED = FOLDER / "duality_and_kkt.md"
 
-FRONT_MATTER = re.compile(r"---\nfile_format: mystnb\nkernelspec:\n(?:  .+\n)*?  name: python3\n---\n")
-CELL = re.compile(r"^```\{code-cell\} ipython3\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+FRONT_MATTER = re.compile(
+    r"---\nfile_format: mystnb\njupytext:\n  cell_metadata_filter: tags,-all\nkernelspec:\n"
+    r"(?:  .+\n)*?  name: python3\n---\n"
+)
+CELL = re.compile(
+    r"^```\{code-cell\} ipython3\n(?::tags: \[(?P<tags>[^]\n]*)\]\n\n)?(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE
+)
+MARKUP_OF_SPHINX = re.compile(r"^(?:```|:::)\{|\{[a-z:]+\}`|\]\((?!\.\./|#)[^)]*\.md\b", re.MULTILINE)
+"""Directives, roles, and links to the source of another notebook: Jupyter opens its file."""
 
-CLAIMING = {"exhibit", "verify", "zero"}
+PLACE = re.compile(r"(?<![\w.:/<-])/(?:home|root|tmp|usr|opt|work|Users|var)/|\b0x[0-9a-f]{6,}|[A-Z]:\\\\")
+LARGEST = 600_000
+"""Bytes that the file of a notebook may have: those who read repositories show larger ones late or never."""
+
+CLAIMING = {"exhibit", "kkt", "verify", "zero"}
 """Functions of the notebooks that assert."""
 
 
 def cells(notebook: Path) -> list[ast.Module]:
     """The code cells, parsed: a cell that is no Python fails here."""
-    return [ast.parse(source) for source in CELL.findall(notebook.read_text(encoding="utf-8"))]
+    return [ast.parse(found["code"]) for found in CELL.finditer(notebook.read_text(encoding="utf-8"))]
+
+
+def cells_of_source(notebook: Path) -> list[tuple[str, str, list[str]]]:
+    """Kind, text and tags of each cell, as the Markdown has them; `+++` parts two texts."""
+    body, at, found = FRONT_MATTER.sub("", notebook.read_text(encoding="utf-8"), count=1), 0, []
+    for cell in [*CELL.finditer(body), None]:
+        text = body[at : cell.start() if cell else None]
+        parts = (part.strip() for part in re.split(r"^\+\+\+$", text, flags=re.MULTILINE))
+        found += [("markdown", part, []) for part in parts if part]
+        if cell:
+            at = cell.end()
+            found.append(("code", cell["code"].strip(), cell["tags"].split(", ") if cell["tags"] else []))
+    return found
+
+
+def file_of(notebook: Path) -> dict[str, Any]:
+    return json.loads(notebook.with_suffix(".ipynb").read_text(encoding="utf-8"))
+
+
+def outputs(notebook: Path) -> list[dict[str, Any]]:
+    return [output for cell in file_of(notebook)["cells"] for output in cell.get("outputs", [])]
 
 
 def asserts(cell: ast.Module) -> bool:
@@ -90,6 +124,47 @@ def test_the_figures_of_softboost_have_their_numbers_and_algorithms() -> None:
 
 def test_a_cell_has_minutes_on_a_busy_machine() -> None:
     """A cell takes seconds on an idle one: a short limit fails the documentation where others work beside it."""
-    text = (FOLDER.parent / "docs" / "conf.py").read_text(encoding="utf-8")
-    found = re.search(r"^nb_execution_timeout = (\d+)", text, re.MULTILINE)
+    docs = FOLDER.parent / "docs"
+    assert "\nnb_execution_timeout = SECONDS_A_CELL\n" in (docs / "conf.py").read_text(encoding="utf-8")
+    command = (docs / "notebook_files.py").read_text(encoding="utf-8")
+    found = re.search(r"^SECONDS_A_CELL = (\d+)", command, re.MULTILINE)
     assert found is not None and int(found[1]) >= 300
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_file_is_in_step_with_its_source(notebook: Path) -> None:
+    """If it is not: `make notebooks`, with TEXT=yes where only text or tags have changed."""
+    cells = file_of(notebook)["cells"]
+    there = [(cell["cell_type"], "".join(cell["source"]).strip(), cell["metadata"].get("tags", [])) for cell in cells]
+    assert there == cells_of_source(notebook)
+    folded = [cell["metadata"].get("jupyter") == {"source_hidden": True} for cell in cells]
+    assert folded == ["hide-input" in tags for _, _, tags in there]
+    assert len({cell["id"] for cell in cells}) == len(cells)
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_file_was_run_from_first_to_last_without_an_error(notebook: Path) -> None:
+    run = [cell["execution_count"] for cell in file_of(notebook)["cells"] if cell["cell_type"] == "code"]
+    assert run == list(range(1, len(run) + 1))
+    assert outputs(notebook) and all(output["output_type"] != "error" for output in outputs(notebook))
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_a_file_is_small_and_tells_nothing_of_the_machine(notebook: Path) -> None:
+    assert notebook.with_suffix(".ipynb").stat().st_size < LARGEST
+    assert file_of(notebook)["metadata"]["language_info"] == {"name": "python"}
+    assert all("execution" not in cell["metadata"] for cell in file_of(notebook)["cells"])
+    for output in outputs(notebook):
+        shown = {kind: text for kind, text in output.get("data", {}).items() if not kind.startswith("image/")}
+        said = json.dumps([output.get("text", []), shown])
+        assert not PLACE.search(said), said
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_text_is_markdown_that_jupyter_shows(notebook: Path) -> None:
+    texts = [text for kind, text, _ in cells_of_source(notebook) if kind == "markdown"]
+    assert texts and not any(MARKUP_OF_SPHINX.search(text) for text in texts)
+
+
+def test_there_is_no_file_without_a_source() -> None:
+    assert {path.stem for path in FOLDER.glob("*.ipynb")} == {path.stem for path in NOTEBOOKS}
