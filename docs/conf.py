@@ -28,7 +28,7 @@ root_doc = "docs/index"
 include_patterns = ["docs/**", "notebooks/**"]
 # Each notebook is two files. Its source is read here, and run; `make docs-quick` reads the other one, with outputs.
 exclude_patterns = ["notebooks/*.ipynb", "**/.ipynb_checkpoints"]
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinxcontrib.bibtex"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.mathjax", "sphinx_copybutton", "sphinxcontrib.bibtex"]
 myst_enable_extensions = ["amsmath", "dollarmath"]
 myst_heading_anchors = 3
 bibtex_bibfiles = ["references.bib"]
@@ -69,6 +69,10 @@ mathjax = distribution("sphinx-mathjax-offline").locate_file("sphinx-mathjax-off
 html_static_path = [str(mathjax), "wide.css"]
 html_css_files = ["wide.css"]
 mathjax_path = "tex-svg-full.js"
+
+# What is copied from an example is what was typed, without its answers.
+copybutton_prompt_text = r">>> |\.\.\. "
+copybutton_prompt_is_regexp = True
 
 SECTIONS = Config(napoleon_use_ivar=True, napoleon_use_rtype=False, napoleon_attr_annotations=False)
 RETURNS = re.compile(r"^Returns\n-+\n((?:\S.*\n?)+)", re.MULTILINE)

@@ -1,10 +1,15 @@
-"""The page that lists the notebooks."""
+"""The gallery of the notebooks: by reader, each with its first picture and its first sentence."""
 
 from __future__ import annotations
 
+import base64
+import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
-from markup import fenced, table, write_folder
+from markup import write_folder
 
 ABOUT = (
     "They are run from their source each time these pages are built, and what they claim is asserted in their cells: a "
@@ -18,12 +23,61 @@ of regularizers. The weights on the triangle, the margins and the certified inte
 of a second of the processor. It comes with `pip install ".[interactive]"` and runs as a script too,
 `python notebooks/interactive/explore.py --regularizer "Hellinger's distance" --nu 0.6`: so it is tested."""
 
+READERS = {
+    "For everybody": ("quickstart",),
+    "For the comparer": ("one_formulation_many_solvers",),
+    "For the verifier": ("duality_and_kkt", "iteration_bounds", "brittle_lpboost", "dynamics_of_adaboost"),
+    "For the prototyper": ("prototype_a_regularizer", "gallery_of_regularizers"),
+    "For the practitioner": ("soft_margins", "an_ensemble_reweighted"),
+    "The papers' pictures": ("softboost_figures", "pictures_of_the_dissertation"),
+}
+"""The notebooks, in the order in which each reader wants them."""
+
+ENDINGS = {"image/png": ".png", "image/svg+xml": ".svg"}
+
 
 def write_notebook_list(folder: Path, notebooks: Path) -> None:
-    """Write the list of the notebooks that are there."""
-    names = sorted(path.stem for path in notebooks.glob("*.md"))
-    rows = [(f"[](/notebooks/{name}.md)", f"{{download}}`{name}.ipynb </notebooks/{name}.ipynb>`") for name in names]
-    files = table(("notebook", "file"), rows)
-    contents = fenced("toctree", body="\n" + "\n".join(f"/notebooks/{name}" for name in names), hidden="")
-    about = f"{ABOUT}\n\n{files}" if names else "There is none yet."
-    write_folder(folder, {"index": f"# Notebooks\n\n{about}\n\n{INTERACTIVE}\n\n{contents}\n"})
+    """Write the gallery of the notebooks that are there, and their first pictures beside it."""
+    named = [name for names in READERS.values() for name in names]
+    there = sorted(path.stem for path in notebooks.glob("*.md"))
+    if sorted(named) != there:
+        raise ValueError(f"READERS must name each notebook once; it names {sorted(named)}, and there are {there}")
+    folder.mkdir(parents=True, exist_ok=True)
+    parts = ["# Notebooks", ABOUT]
+    for reader, names in READERS.items():
+        cards = "\n".join(_card(notebooks / f"{name}.ipynb", folder) for name in names)
+        parts += [f"## {reader}", f"`````{{container}} gallery\n{cards}\n`````"]
+    contents = "\n".join(f"/notebooks/{name}" for name in named)
+    parts += ["## One with sliders", INTERACTIVE, f"```{{toctree}}\n:hidden:\n\n{contents}\n```"]
+    write_folder(folder, {"index": "\n\n".join(parts) + "\n"})
+
+
+def _card(path: Path, folder: Path) -> str:
+    """Return the card of a notebook, whose picture is put into the folder."""
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    title, sentence = _introduced("".join(cells[0]["source"]))
+    shown = [f"**[{title}](/notebooks/{path.stem}.md)**", sentence]
+    for kind, data in _pictures(cells):
+        picture = folder / f"{path.stem}{ENDINGS[kind]}"
+        picture.write_bytes(base64.b64decode(data) if kind == "image/png" else data.encode())
+        shown.insert(0, f"[![A picture of the notebook: {title}]({picture.name})](/notebooks/{path.stem}.md)")
+        break
+    shown.append(f"{{download}}`{path.name} </notebooks/{path.name}>`")
+    return "````{container} card\n" + "\n\n".join(shown) + "\n````"
+
+
+def _introduced(text: str) -> tuple[str, str]:
+    """Return the title of a notebook and the first sentence after it, without links."""
+    title, _, rest = text.strip().removeprefix("# ").partition("\n")
+    first = " ".join(rest.strip().split("\n\n")[0].split())
+    plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", first)
+    return title.strip(), re.split(r"(?<=[.:])\s", plain)[0]
+
+
+def _pictures(cells: list[Any]) -> Iterator[tuple[str, str]]:
+    """Yield the pictures among the outputs, each with its kind."""
+    for cell in cells:
+        for output in cell.get("outputs", ()):
+            for kind in ENDINGS:
+                if kind in (data := output.get("data", {})):
+                    yield kind, "".join(data[kind])

@@ -12,6 +12,7 @@ import dataclasses
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from boostopt.arguments import flag
@@ -385,11 +386,8 @@ class Combination(Formulation[Any]):
     def __init__(self, loss: str, penalty: str, signed: bool, intercept: bool) -> None:
         self.of_margins, self.of_weights = LOSSES[loss], PENALTIES[penalty]
         self.signed, self.intercept = signed, intercept
-        fields = {**self.of_margins.parameters, **self.of_weights.parameters}
-        kinds = [(name, Any, made) for name, made in fields.items()]
         # Set on the object: what a page's class says of all its objects, a pair says of this one.
-        own = {"__reduce__": lambda p: (_record, (self.name, {name: getattr(p, name) for name in fields}))}
-        self.Parameters = dataclasses.make_dataclass("Parameters", kinds, frozen=True, kw_only=True, namespace=own)  # pyright: ignore[reportAttributeAccessIssue]
+        self.Parameters = _parameters(loss, penalty)  # pyright: ignore[reportAttributeAccessIssue]
         end = f"{JOIN}{INTERCEPT}" if intercept else ""
         self.name = f"{loss}{JOIN}{SIGNED if signed else ''}{penalty}{end}"  # pyright: ignore[reportAttributeAccessIssue]
         free = f"{', weights free in sign' if signed else ''}{', an intercept' if intercept else ''}"
@@ -503,9 +501,18 @@ def combined(name: str) -> Formulation[Any]:
     return combine(loss.strip("_"), penalty.removeprefix(SIGNED), penalty.startswith(SIGNED), bool(joined))
 
 
-def _record(name: str, values: Mapping[str, Any]) -> Any:
-    """Return a pair's record of parameters: pickle makes it so."""
-    return combined(name).Parameters(**values)
+@cache
+def _parameters(loss: str, penalty: str) -> type[Any]:
+    """Return the class of the records of parameters of a loss and a penalty."""
+    fields = {**LOSSES[loss].parameters, **PENALTIES[penalty].parameters}
+    kinds = [(name, Any, made) for name, made in fields.items()]
+    own = {"__reduce__": lambda p: (_record, (loss, penalty, {name: getattr(p, name) for name in fields}))}
+    return dataclasses.make_dataclass("Parameters", kinds, frozen=True, kw_only=True, namespace=own)
+
+
+def _record(loss: str, penalty: str, values: Mapping[str, Any]) -> Any:
+    """Return a record of parameters: pickle makes it so."""
+    return _parameters(loss, penalty)(**values)
 
 
 def names_combination(name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -232,3 +233,21 @@ def test_at_extremes_nothing_overflows() -> None:
         certificate = get_formulation(name).bind(U, **numbers).solve(tol=1e-6).certificate
         assert np.isfinite([certificate.lower, certificate.upper]).all(), name
         assert certificate.scaled_gap <= 1e-5, name
+
+
+@pytest.mark.parametrize("beyond", [1e-2, 1e-6, 1e-10, 1e-14])
+def test_a_variance_over_hardly_more_than_one_copy(beyond: float) -> None:
+    c = np.array([0.5, 0.3, 0.2 + beyond])
+    program = get_formulation("md_boost").bind(np.array([[1.0], [-1.0], [0.0]]), c=c, D=1.0)
+    exact = [Fraction(float(x)) for x in c]
+    total = sum(exact)
+    mean = (exact[0] - exact[1]) / total
+    squares = exact[0] * (1 - mean) ** 2 + exact[1] * (1 + mean) ** 2 + exact[2] * mean**2
+    optimum = mean - squares / (2 * (total - 1))
+    found = program.certify(program.certify(None, [1.0]).d, [1.0])
+    assert Fraction(found.lower) <= optimum <= Fraction(found.upper)
+
+
+def test_copies_that_are_one_but_for_rounding_have_no_variance() -> None:
+    with pytest.raises(ProblemError, match="must sum to more than 1"):
+        get_formulation("md_boost").bind(np.eye(10)[:, :2], c=np.full(10, 0.1) * (1 - 1e-16), D=1.0)

@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import pickle
 import warnings
+from fractions import Fraction
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.optimize
 import scipy.sparse
 from sklearn.datasets import load_breast_cancer
 from sklearn.ensemble import AdaBoostClassifier
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.linear_model import LogisticRegression, RidgeClassifier, SGDClassifier
+from sklearn.linear_model import LogisticRegression, LogisticRegressionCV, RidgeClassifier, SGDClassifier
 from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.svm import SVC, LinearSVC
+from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from boostopt import ModelCertificate, OptionError, ProblemError, certify_model, certify_svc
-from boostopt.models.kernels import pivoted_cholesky
+from boostopt.models.kernels import kernel_matrix, pivoted_cholesky
 
 LOADED: Any = load_breast_cancer(return_X_y=True)
 RAW, Y = LOADED
@@ -204,7 +208,7 @@ def test_the_factor_and_what_it_misses(seed: int) -> None:
     A = rng.normal(size=(60, int(rng.integers(3, 60))))
     K = A @ A.T
     for tol in (1e-13, 1e-2):
-        factored = pivoted_cholesky(K, tol)
+        factored = pivoted_cholesky(K, tol=tol)
         left = K - factored.Phi @ factored.Phi.T
         assert (np.abs(left).sum(axis=1) <= factored.row_sums).all()
         assert float(np.abs(np.linalg.eigvalsh(left)).max()) <= factored.rho
@@ -265,3 +269,160 @@ def test_another_training_set_is_refused() -> None:
         certify_model(model, X, y, nu=3)
     with pytest.raises(ProblemError, match="balanced class weights beside sample weights"):
         certify_model(logistic(class_weight="balanced").fit(X, y), X, y, np.ones(200))
+
+
+def attained_by_hand(svc: Any, data: np.ndarray, c: np.ndarray) -> float:
+    """What a support vector machine attains, from its support vectors alone."""
+    dual = svc.dual_coef_.ravel()
+    f = svc.decision_function(data)
+    quadratic = float(dual @ (svc.decision_function(svc.support_vectors_) - svc.intercept_[0]))
+    return 0.5 * quadratic + svc.C * float(c @ np.maximum(0, 1 - SIGNS * f))
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear"])
+def test_examples_of_weight_0_are_left_out_as_libsvm_leaves_them_out(kernel: str) -> None:
+    c = np.random.default_rng(0).uniform(0.1, 3, len(y))
+    c[:40] = 0
+    svc = machine(kernel=kernel).fit(X, y, c)
+    found = certify_svc(svc, X, y, c)
+    assert found.attained == pytest.approx(attained_by_hand(svc, X, c), rel=1e-7)
+    assert found.lower <= found.attained <= found.lower * 1.001
+    K = X @ X.T
+    with pytest.raises(ProblemError, match="all examples must have a weight above 0; 40 have 0"):
+        certify_svc(machine(kernel="precomputed").fit(K, y, c), K, y, c)
+
+
+@pytest.mark.parametrize("far", [1.0, 10.0])
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning", "ignore::FutureWarning")
+def test_a_model_far_from_its_optimum_attains_what_its_loss_says(far: float) -> None:
+    models = (linear(random_state=0), sgd(loss="squared_hinge", random_state=0, penalty="elasticnet"))
+    for model in models:
+        model.fit(X, y)
+        model.coef_ = -far * model.coef_
+        m = SIGNS * model.decision_function(X)
+        found = certify_model(model, X, y)
+        of_loss = found.program.parameters.C * float((np.maximum(0, 1 - m) ** 2).sum())
+        v = model.coef_.ravel()
+        b2 = float(model.intercept_[0]) ** 2
+        penalty = 0.5 * (float(v @ v) + b2) if isinstance(model, LinearSVC) else elastic_by_hand(model)
+        assert found.attained == pytest.approx(of_loss + penalty, rel=1e-9)
+        assert found.attained_at_least <= of_loss + penalty <= found.attained
+
+
+def elastic_by_hand(model: Any) -> float:
+    """The penalty of SGDClassifier, from its documentation."""
+    v = model.coef_.ravel()
+    return model.alpha * (model.l1_ratio * float(np.abs(v).sum()) + 0.5 * (1 - model.l1_ratio) * float(v @ v))
+
+
+def test_coefficients_that_cannot_be_computed_with_are_said() -> None:
+    model = logistic().fit(X, y)
+    model.coef_ = model.coef_ * 1e18
+    found = certify_model(model, X, y)
+    assert found.attained == np.inf and found.excess[0] == 0.0
+    model.coef_ = model.coef_ * np.nan
+    with pytest.raises(ProblemError, match="must be finite numbers"):
+        certify_model(model, X, y)
+    with pytest.raises(ProblemError, match=r"the largest feature must lie in \[1e-45, 1e\+45\]"):
+        certify_model(logistic().fit(X, y), X * 1e150, y)
+
+
+def test_the_rounding_of_a_kernel_far_from_0_counts() -> None:
+    rng = np.random.default_rng(0)
+    near = rng.integers(0, 4096, (12, 2)) / 1024.0
+    labels = np.arange(12) % 2
+    svc = machine(gamma=1.0, tol=1e-9).fit(near, labels)
+    c = certify_svc(svc, near, labels)
+    for off in (1e3, 1e4):  # exact: the kernel stays the same
+        d = certify_svc(svc.fit(near + off, labels), near + off, labels)
+        assert d.lower <= c.upper and c.lower <= d.upper
+    with pytest.raises(ProblemError, match="centre them before the fit"):
+        certify_svc(svc.fit(near, labels), near + 1e6, labels)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "linear"])
+def test_the_kernel_is_known_as_well_as_is_said(kernel: str) -> None:
+    rng = np.random.default_rng(1)
+    A = rng.normal(size=(8, 3)) + 30.0
+    svc = machine(kernel=kernel, gamma=0.3, coef0=1.0).fit(A, np.arange(8) % 2)
+    found = kernel_matrix(svc, A)
+    exact = [[Fraction(float(x)) for x in row] for row in A]
+    for i in range(8):
+        for j in range(8):
+            square = sum((a - b) ** 2 for a, b in zip(exact[i], exact[j], strict=True))
+            product = sum(a * b for a, b in zip(exact[i], exact[j], strict=True))
+            gamma = Fraction(0.3)
+            true = {
+                "rbf": float(np.exp(-0.3 * float(square))),
+                "linear": float(product),
+                "poly": float((gamma * product + 1) ** 3),
+            }[kernel]
+            assert abs(found.K[i, j] - true) <= found.rounding[i] + np.spacing(true)
+
+
+def test_another_training_set_of_a_support_vector_machine_is_refused() -> None:
+    svc = machine().fit(X, y)
+    order = np.random.default_rng(1).permutation(len(y))
+    for data, labels in ((X[order], y[order]), (X, 1 - y)):
+        with pytest.raises(ProblemError, match="its decision function is another one there"):
+            certify_svc(svc, data, labels)
+    with pytest.raises(ProblemError, match=r"of shape \(200, 8\); got shape \(100, 8\)"):
+        certify_svc(svc, X[:100], y[:100])
+    with pytest.raises(ProblemError, match="y must hold examples of both classes; got 200 of one"):
+        certify_svc(svc, X, np.ones(200, dtype=int))
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    with pytest.raises(ProblemError, match="in that order"):
+        certify_model(logistic().fit(frame, y), frame[frame.columns[::-1]], y)
+
+
+def not_finite(A: Any, B: Any) -> Any:
+    return A @ B.T * np.nan
+
+
+def of_another_shape(A: Any, B: Any) -> Any:
+    return (A @ B.T)[:3]
+
+
+def that_fails(A: Any, B: Any) -> Any:
+    raise RuntimeError("no")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "why"),
+    [
+        (not_finite, "not all finite"),
+        (of_another_shape, r"got shape \(3, 200\)"),
+        (that_fails, "raises RuntimeError: no"),
+    ],
+)
+def test_a_kernel_function_that_gives_no_kernel_is_refused(kernel: Any, why: str) -> None:
+    svc = machine(kernel=lambda A, B: A @ B.T).fit(X, y)
+    svc.kernel = kernel
+    with pytest.raises(ProblemError, match=why):
+        certify_svc(svc, X, y)
+
+
+@pytest.mark.filterwarnings("ignore::FutureWarning")
+def test_what_is_no_such_model_is_told_what_to_do() -> None:
+    inside = make_pipeline(StandardScaler(), logistic()).fit(X, y)
+    with pytest.raises(ProblemError, match=r"Pass model\[-1\] with model\[:-1\].transform\(X\)"):
+        certify_model(inside, X, y)
+    assert certify_model(inside[-1], inside[:-1].transform(X), y).relative_gap < 1e-3
+    with pytest.raises(ProblemError, match="expected a fitted SVC; got NuSVC"):
+        certify_svc(NuSVC(nu=0.2).fit(X, y), X, y)
+    with pytest.raises(ProblemError, match='multi_class of LinearSVC must be "ovr"'):
+        certify_model(linear(multi_class="crammer_singer").fit(X, y), X, y)
+    with pytest.raises(ProblemError, match="sample_weight must be 200 finite numbers"):
+        certify_model(logistic().fit(X, y), X, y, -np.ones(200))
+    chosen: Any = LogisticRegressionCV(Cs=3, cv=3).fit(X, y)
+    assert certify_model(chosen, X, y).relative_gap < 1e-3
+    sparse = sgd(random_state=0).fit(X, y)
+    dense = certify_model(sparse, X, y)
+    assert certify_model(sparse.sparsify(), X, y).attained == dense.attained
+
+
+def test_a_certificate_is_pickled_with_its_program() -> None:
+    found = certify_model(logistic().fit(X, y), X, y)
+    again = pickle.loads(pickle.dumps(found))
+    assert (again.attained, again.lower, again.upper) == (found.attained, found.lower, found.upper)
+    assert again.program.parameters == found.program.parameters

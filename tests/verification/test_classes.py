@@ -43,6 +43,17 @@ def test_a_class_is_verified_by_asking_its_oracle_once(name: str, tmp_path: Path
     assert certificate.lower - lower < 1e-10 and upper - certificate.upper < 1e-10
 
 
+def test_a_class_is_verified_with_weights_of_both_signs(tmp_path: Path) -> None:
+    path = tmp_path / "class.json"
+    oracle = DecisionStumps(*data())
+    made = boost("md_boost", oracle, D=10.0, epsilon=0.1)
+    assert made.class_certificate.d is not None and made.class_certificate.d.min() < 0.0
+    save_class(made, oracle, path)
+    verification = verify(path, DecisionStumps(*data()))
+    assert verification, verification
+    assert verification.claimed[1] - made.class_certificate.upper < 1e-10
+
+
 def changed(tmp_path: Path, change: Any) -> Any:
     path = tmp_path / "class.json"
     save_class(run("erlpboost"), DecisionStumps(*data()), path)
