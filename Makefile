@@ -25,7 +25,10 @@ OLDEST_TESTS := $(addprefix tests/, \
 SOLVERS := build/solvers
 SOLVERS_TOOLS := beartype|hypothesis|jaxtyping|pytest|pytest-xdist
 
-.PHONY: demo test test-all oldest solvers lint types bench bench-quick ida evidence evidence-quick atlas wheel docs docs-quick notebooks lab clean
+# What builds, checks and installs a release, in an environment of its own.
+DIST := build/dist
+
+.PHONY: demo test test-all oldest solvers lint types bench bench-quick ida evidence evidence-quick atlas wheel dist docs docs-quick notebooks lab clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/boostopt compare lpboost $(DEMO)
@@ -55,6 +58,7 @@ lint: $(VENV)/.dev
 
 types: $(VENV)/.dev
 	$(BIN)/pyright
+	$(BIN)/python tests/check_types.py
 
 bench: $(VENV)/.dev
 	$(BIN)/python tests/benchmarks/run.py --json build/bench.json
@@ -77,6 +81,9 @@ atlas: $(SOLVERS)/.made
 
 wheel: $(VENV)/.dev
 	$(BIN)/python tests/check_wheel.py
+
+dist: $(DIST)/.made
+	$(DIST)/bin/python tests/check_dist.py
 
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -q -E --fail-on-warning --keep-going -c docs -d build/doctrees . build/docs
@@ -117,6 +124,11 @@ $(SOLVERS)/.made: pyproject.toml constraints.txt
 	$(PYTHON) -m venv --clear $(SOLVERS)
 	$(SOLVERS)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt \
 	  --editable '.[solvers]' $$(grep -E '^($(SOLVERS_TOOLS))==' constraints.txt)
+	@touch $@
+
+$(DIST)/.made: constraints.txt
+	$(PYTHON) -m venv --clear $(DIST)
+	$(DIST)/bin/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt build twine pipx uv
 	@touch $@
 
 $(VENV)/.runtime: $(VENV)/.python pyproject.toml constraints.txt

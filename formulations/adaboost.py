@@ -32,6 +32,7 @@ w_(t-1) u^(t-1) for w_t u^t) and 6.4; Rudin, Daubechies, Schapire 2004.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from boostopt.authoring import FLAG, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
@@ -51,10 +52,14 @@ class AdaBoost(EntropyProjection):
 
     name = "adaboost"
     title = "AdaBoost"
-    sources = ("Freund and Schapire 1997", "Kivinen and Warmuth 1999", "Glocer 2009, sections 6.1, 6.4")
+    sources: ClassVar[tuple[str, ...]] = (
+        "Freund and Schapire 1997",
+        "Kivinen and Warmuth 1999",
+        "Glocer 2009, sections 6.1, 6.4",
+    )
     Parameters = Parameters
-    columns = 1
-    added = ("keep_faultless",)
+    columns: ClassVar[int | None] = 1
+    added: ClassVar[tuple[str, ...]] = ("keep_faultless",)
 
     def target(self, p: Parameters) -> float:
         return 0.0

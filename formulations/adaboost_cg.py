@@ -22,7 +22,7 @@ AdaBoost-CG. c are multiplicities; the source has c = 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -54,7 +54,7 @@ class AdaBoostCG(Formulation[Parameters]):
 
     name = "adaboost_cg"
     title = "AdaBoost-CG"
-    sources = (
+    sources: ClassVar[tuple[str, ...]] = (
         "Shen and Li 2010, IEEE Transactions on Pattern Analysis and Machine Intelligence 32 (12), arXiv 0901.3590",
     )
     Parameters = Parameters

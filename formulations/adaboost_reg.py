@@ -35,7 +35,7 @@ Sources: Raetsch, Onoda, Mueller 2001, (12)-(19), figure 10.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -71,10 +71,10 @@ class AdaBoostREG(Formulation[Parameters]):
 
     name = "adaboost_reg"
     title = "AdaBoost_REG"
-    sources = ("Raetsch, Onoda, Mueller 2001, (12)-(19), figure 10",)
+    sources: ClassVar[tuple[str, ...]] = ("Raetsch, Onoda, Mueller 2001, (12)-(19), figure 10",)
     Parameters = Parameters
     takes_reference = True
-    columns = 1
+    columns: ClassVar[int | None] = 1
     final_weights = "scaled"
 
     def regularizer(self, p: Parameters, examples: Examples) -> Tilted:

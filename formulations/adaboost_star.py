@@ -26,6 +26,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from boostopt.authoring import EDGE, POSITIVE, Examples, Progress, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
@@ -44,9 +45,9 @@ class AdaBoostStar(EntropyProjection):
 
     name = "adaboost_star"
     title = "AdaBoost*"
-    sources = ("Raetsch and Warmuth 2005", "Rudin, Daubechies, Schapire 2004")
+    sources: ClassVar[tuple[str, ...]] = ("Raetsch and Warmuth 2005", "Rudin, Daubechies, Schapire 2004")
     Parameters = Parameters
-    columns = 1
+    columns: ClassVar[int | None] = 1
 
     def next_parameters(self, progress: Progress) -> Mapping[str, float]:
         return {"smallest_edge": progress.smallest_edge}

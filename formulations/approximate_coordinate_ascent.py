@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from boostopt.authoring import Domain, Progress, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
@@ -46,9 +47,9 @@ class ApproximateCoordinateAscent(EntropyProjection):
 
     name = "approximate_coordinate_ascent"
     title = "Approximate coordinate ascent"
-    sources = ("Rudin, Daubechies, Schapire 2004, (3)",)
+    sources: ClassVar[tuple[str, ...]] = ("Rudin, Daubechies, Schapire 2004, (3)",)
     Parameters = Parameters
-    columns = 1
+    columns: ClassVar[int | None] = 1
 
     def next_parameters(self, progress: Progress) -> Mapping[str, float]:
         return {"smooth_margin": progress.smooth_margin}

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from boostopt.authoring import EDGE, Progress, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
@@ -40,9 +41,9 @@ class ArcGV(EntropyProjection):
 
     name = "arc_gv"
     title = "arc-gv"
-    sources = ("Breiman 1999", "Rudin, Daubechies, Schapire 2004")
+    sources: ClassVar[tuple[str, ...]] = ("Breiman 1999", "Rudin, Daubechies, Schapire 2004")
     Parameters = Parameters
-    columns = 1
+    columns: ClassVar[int | None] = 1
 
     def next_parameters(self, progress: Progress) -> Mapping[str, float]:
         return {"minimum_margin": progress.minimum_margin}

@@ -27,6 +27,7 @@ Sources: Raetsch, Onoda, Mueller 2001, figure 1, (1)-(6).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 from boostopt.authoring import FLAG, FRACTION, Domain, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
@@ -50,10 +51,10 @@ class ATA(EntropyProjection):
 
     name = "ata"
     title = "ATA"
-    sources = ("Raetsch, Onoda, Mueller 2001, figure 1, (1)-(6)",)
+    sources: ClassVar[tuple[str, ...]] = ("Raetsch, Onoda, Mueller 2001, figure 1, (1)-(6)",)
     Parameters = Parameters
-    columns = 1
-    added = ("Delta", "keep_faultless")
+    columns: ClassVar[int | None] = 1
+    added: ClassVar[tuple[str, ...]] = ("Delta", "keep_faultless")
 
     def target(self, p: Parameters) -> float:
         return 1.0 - 2.0 * p.phi

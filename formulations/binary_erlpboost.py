@@ -25,7 +25,7 @@ and uniform d0. Two-sided as on ERLPBoost's page.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.special import log_expit
@@ -40,7 +40,7 @@ class BinaryERLPBoost(ERLPBoost):
 
     name = "binary_erlpboost"
     title = "Binary ERLPBoost"
-    sources = ("Glocer 2009, (3.25), (3.26), (3.27), algorithm 3.3, theorem 3.21",)
+    sources: ClassVar[tuple[str, ...]] = ("Glocer 2009, (3.25), (3.26), (3.27), algorithm 3.3, theorem 3.21",)
 
     def regularizer(self, p: Parameters, examples: Examples) -> BinaryEntropy:
         return BinaryEntropy.capped(examples.c, p.nu, p.eta, examples.d0)

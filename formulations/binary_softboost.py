@@ -23,7 +23,7 @@ Sources: Glocer 2009, (3.1) with the entropy of (3.25). c are multiplicities.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from boostopt.authoring import Array, BinaryEntropy, Examples, Float, maximize, minimize
 from boostopt.formulations.binary_erlpboost import binary_entropy, fixed_at_end, sum_log_mean_exp
@@ -35,7 +35,7 @@ class BinarySoftBoost(SoftBoost):
 
     name = "binary_softboost"
     title = "Binary SoftBoost"
-    sources = ("Glocer 2009, (3.1) with the entropy of (3.25)",)
+    sources: ClassVar[tuple[str, ...]] = ("Glocer 2009, (3.1) with the entropy of (3.25)",)
 
     def regularizer(self, p: Parameters, examples: Examples) -> BinaryEntropy:
         return BinaryEntropy.capped(examples.c, p.nu, 1.0, examples.d0)

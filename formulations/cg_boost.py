@@ -24,7 +24,7 @@ Sources: Bi, Zhang, Bennett 2004. c are multiplicities.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from boostopt.authoring import Array, ElasticEdges, Examples, Float, Formulation, Hinge, maximize, minimize
 from boostopt.formulations.qp_reg_adaboost import Parameters
@@ -35,7 +35,7 @@ class CGBoost(Formulation[Parameters]):
 
     name = "cg_boost"
     title = "CG-Boost"
-    sources = ("Bi, Zhang, Bennett 2004",)
+    sources: ClassVar[tuple[str, ...]] = ("Bi, Zhang, Bennett 2004",)
     Parameters = Parameters
 
     def regularizer(self, p: Parameters, examples: Examples) -> Hinge:

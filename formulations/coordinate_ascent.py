@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 from boostopt.authoring import EDGE, Progress, parameter
 from boostopt.formulations.entropy_projection import EntropyProjection
@@ -48,9 +49,9 @@ class CoordinateAscent(EntropyProjection):
 
     name = "coordinate_ascent"
     title = "Coordinate ascent"
-    sources = ("Rudin, Daubechies, Schapire 2004",)
+    sources: ClassVar[tuple[str, ...]] = ("Rudin, Daubechies, Schapire 2004",)
     Parameters = Parameters
-    columns = 1
+    columns: ClassVar[int | None] = 1
 
     def next_parameters(self, progress: Progress) -> Mapping[str, float]:
         return {"next_smooth_margin": progress.next_smooth_margin if progress.smooth_margin > 0 else 0.0}

@@ -23,7 +23,7 @@ Sources: Glocer 2009, algorithm 4.3, (4.12), (4.13). c are multiplicities; the s
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from boostopt.authoring import Array, BinaryEntropy, Examples, Float, maximize, minimize
 from boostopt.formulations.binary_erlpboost import binary_entropy, fixed_at_end, sum_log_mean_exp
@@ -35,7 +35,7 @@ class CorrectiveBinaryERLPBoost(CorrectiveERLPBoost):
 
     name = "corrective_binary_erlpboost"
     title = "Corrective Binary ERLPBoost"
-    sources = ("Glocer 2009, algorithm 4.3, (4.12), (4.13)",)
+    sources: ClassVar[tuple[str, ...]] = ("Glocer 2009, algorithm 4.3, (4.12), (4.13)",)
 
     def regularizer(self, p: Parameters, examples: Examples) -> BinaryEntropy:
         return BinaryEntropy.capped(examples.c, p.nu, p.eta, examples.d0)

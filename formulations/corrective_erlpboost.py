@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from boostopt.authoring import (
     CANONICAL,
@@ -71,11 +71,14 @@ class CorrectiveERLPBoost(Formulation[Parameters]):
 
     name = "corrective_erlpboost"
     title = "Corrective ERLPBoost"
-    sources = ("Glocer 2009, algorithm 4.1, (4.6), (4.7)", "Shalev-Shwartz and Singer 2008, figure 1")
+    sources: ClassVar[tuple[str, ...]] = (
+        "Glocer 2009, algorithm 4.1, (4.6), (4.7)",
+        "Shalev-Shwartz and Singer 2008, figure 1",
+    )
     Parameters = Parameters
     takes_reference = True
-    columns = 2
-    stopping_rules = ("direct", "regularized")
+    columns: ClassVar[int | None] = 2
+    stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "regularized")
     final_weights = "program"
     update = "step"
 

@@ -64,7 +64,7 @@ class EntropyProjection(Formulation[Any]):
 
     name = "entropy_projection"
     title = "Entropy projection"
-    sources = ("Kivinen and Warmuth 1999", "Glocer 2009, section 6.4")
+    sources: ClassVar[tuple[str, ...]] = ("Kivinen and Warmuth 1999", "Glocer 2009, section 6.4")
     Parameters: ClassVar[type[Any]] = Parameters
     takes_reference = True
     final_weights = "scaled"

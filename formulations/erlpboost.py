@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -68,10 +68,13 @@ class ERLPBoost(Formulation[Parameters]):
 
     name = "erlpboost"
     title = "ERLPBoost"
-    sources = ("Warmuth, Glocer, Vishwanathan 2008", "Glocer 2009, (3.6), (3.10), (3.11), theorem 3.10")
+    sources: ClassVar[tuple[str, ...]] = (
+        "Warmuth, Glocer, Vishwanathan 2008",
+        "Glocer 2009, (3.6), (3.10), (3.11), theorem 3.10",
+    )
     Parameters = Parameters
     takes_reference = True
-    stopping_rules = ("direct", "regularized")
+    stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "regularized")
     final_weights = "program"
 
     def canonical(self, p: Parameters, examples: Examples) -> Parameters:

@@ -25,7 +25,7 @@ Sources: Raetsch, Onoda, Mueller 2001, (22), note 8. c are multiplicities; the s
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from boostopt.authoring import (
     POSITIVE,
@@ -53,7 +53,7 @@ class L1AdaBoost(Formulation[Parameters]):
 
     name = "l1_adaboost"
     title = "l1 program"
-    sources = ("Raetsch, Onoda, Mueller 2001, (22), note 8",)
+    sources: ClassVar[tuple[str, ...]] = ("Raetsch, Onoda, Mueller 2001, (22), note 8",)
     Parameters = Parameters
 
     def regularizer(self, p: Parameters, examples: Examples) -> Hinge:

@@ -21,7 +21,7 @@ Sources: Shalev-Shwartz and Singer 2008, section 6. c are multiplicities; the so
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -55,7 +55,7 @@ class LogLoss(Formulation[Parameters]):
 
     name = "log_loss"
     title = "Logarithmic loss"
-    sources = ("Shalev-Shwartz and Singer 2008, section 6",)
+    sources: ClassVar[tuple[str, ...]] = ("Shalev-Shwartz and Singer 2008, section 6",)
     Parameters = Parameters
 
     def regularizer(self, p: Parameters, examples: Examples) -> LogarithmicLoss:

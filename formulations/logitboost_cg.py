@@ -21,7 +21,7 @@ LogitBoost-CG. c are multiplicities; the source has c = 1.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from boostopt.authoring import Array, BallEdges, Examples, Float, Formulation, Logistic, maximize, minimize
 from boostopt.formulations.adaboost_cg import Parameters
@@ -32,7 +32,7 @@ class LogitBoostCG(Formulation[Parameters]):
 
     name = "logitboost_cg"
     title = "LogitBoost-CG"
-    sources = (
+    sources: ClassVar[tuple[str, ...]] = (
         "Shen and Li 2010, IEEE Transactions on Pattern Analysis and Machine Intelligence 32 (12), arXiv 0901.3590",
     )
     Parameters = Parameters

@@ -19,7 +19,7 @@ Sources: Grove and Schuurmans 1998; Raetsch, Onoda, Mueller 2001, (20), (21).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from boostopt.authoring import (
     FLAG,
@@ -52,9 +52,9 @@ class LPAdaBoost(Formulation[Parameters]):
 
     name = "lp_adaboost"
     title = "LP-AdaBoost"
-    sources = ("Raetsch, Onoda, Mueller 2001, (20), (21)",)
+    sources: ClassVar[tuple[str, ...]] = ("Raetsch, Onoda, Mueller 2001, (20), (21)",)
     Parameters = Parameters
-    stopping_rules = ("direct",)
+    stopping_rules: ClassVar[tuple[str, ...]] = ("direct",)
 
     def regularizer(self, p: Parameters, examples: Examples) -> Cap:
         return simplex(examples.c)

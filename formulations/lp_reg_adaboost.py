@@ -23,7 +23,7 @@ Sources: Raetsch, Onoda, Mueller 2001, section 4.2, figure 12. c are multiplicit
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from boostopt.authoring import (
     COUNT,
@@ -63,9 +63,9 @@ class LPRegAdaBoost(Formulation[Parameters]):
 
     name = "lp_reg_adaboost"
     title = "LP_REG-AdaBoost"
-    sources = ("Raetsch, Onoda, Mueller 2001, section 4.2, figure 12",)
+    sources: ClassVar[tuple[str, ...]] = ("Raetsch, Onoda, Mueller 2001, section 4.2, figure 12",)
     Parameters = Parameters
-    stopping_rules = ("direct",)
+    stopping_rules: ClassVar[tuple[str, ...]] = ("direct",)
 
     def regularizer(self, p: Parameters, examples: Examples) -> Cap:
         return Cap(CappedSimplex(examples.c, 1.0 / p.C))

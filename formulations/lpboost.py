@@ -27,7 +27,7 @@ the max); Warmuth, Glocer, Raetsch 2007, (1), (2); two-sided: Shalev-Shwartz and
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from boostopt.authoring import (
     COUNT,
@@ -61,13 +61,13 @@ class LPBoost(Formulation[Parameters]):
 
     name = "lpboost"
     title = "LPBoost"
-    sources = (
+    sources: ClassVar[tuple[str, ...]] = (
         "Glocer 2009, (2.1)-(2.3), algorithm 2.1",
         "Warmuth, Glocer, Raetsch 2007, (1), (2)",
         "Shalev-Shwartz and Singer 2008, (2), (3)",
     )
     Parameters = Parameters
-    stopping_rules = ("direct", "optimum")
+    stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "optimum")
     final_weights = "program"
     smoothed_as = "erlpboost"
 

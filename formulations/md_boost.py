@@ -29,7 +29,7 @@ has c = 1.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from boostopt.authoring import (
     POSITIVE,
@@ -60,7 +60,9 @@ class MDBoost(Formulation[Parameters]):
 
     name = "md_boost"
     title = "MDBoost"
-    sources = ("Shen and Li 2010b, IEEE Transactions on Neural Networks 21 (4), (7) to (13)",)
+    sources: ClassVar[tuple[str, ...]] = (
+        "Shen and Li 2010b, IEEE Transactions on Neural Networks 21 (4), (7) to (13)",
+    )
     Parameters = Parameters
 
     def regularizer(self, p: Parameters, examples: Examples) -> MarginVariance:

@@ -26,7 +26,7 @@ Sources: Akkerman, Ferry, Artigues, Hebrard, Vidal 2025, NM-Boost. c are multipl
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from boostopt.authoring import (
     EDGE,
@@ -57,7 +57,7 @@ class NMBoost(Formulation[Parameters]):
 
     name = "nm_boost"
     title = "NM-Boost"
-    sources = ("Akkerman, Ferry, Artigues, Hebrard, Vidal 2025, NM-Boost",)
+    sources: ClassVar[tuple[str, ...]] = ("Akkerman, Ferry, Artigues, Hebrard, Vidal 2025, NM-Boost",)
     Parameters = Parameters
 
     def regularizer(self, p: Parameters, examples: Examples) -> Shortfall:

@@ -36,7 +36,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 
@@ -81,10 +81,10 @@ class NormBallBoost(Formulation[Parameters]):
 
     name = "norm_ball"
     title = "Norm ball"
-    sources = ("Shalev-Shwartz and Singer 2008, example 1, theorems 7 and 9, figure 1",)
+    sources: ClassVar[tuple[str, ...]] = ("Shalev-Shwartz and Singer 2008, example 1, theorems 7 and 9, figure 1",)
     Parameters = Parameters
     takes_reference = True
-    stopping_rules = ("direct",)
+    stopping_rules: ClassVar[tuple[str, ...]] = ("direct",)
     final_weights = "program"
 
     def iteration_bound(self, p: Parameters, examples: Examples) -> float:

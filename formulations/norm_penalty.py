@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from boostopt.authoring import (
     EXPONENT,
@@ -67,10 +67,10 @@ class NormPenaltyBoost(Formulation[Parameters]):
 
     name = "norm_penalty"
     title = "Norm penalty"
-    sources = ("Shalev-Shwartz and Singer 2008, example 2, theorems 7 and 9, figure 1",)
+    sources: ClassVar[tuple[str, ...]] = ("Shalev-Shwartz and Singer 2008, example 2, theorems 7 and 9, figure 1",)
     Parameters = Parameters
     takes_reference = True
-    stopping_rules = ("direct",)
+    stopping_rules: ClassVar[tuple[str, ...]] = ("direct",)
     final_weights = "program"
 
     def iteration_bound(self, p: Parameters, examples: Examples) -> float:

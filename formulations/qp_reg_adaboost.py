@@ -20,7 +20,7 @@ Sources: Raetsch, Onoda, Mueller 2001, figure 14. c are multiplicities; the sour
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from boostopt.authoring import (
     POSITIVE,
@@ -49,7 +49,7 @@ class QPRegAdaBoost(Formulation[Parameters]):
 
     name = "qp_reg_adaboost"
     title = "QP_REG-AdaBoost"
-    sources = ("Raetsch, Onoda, Mueller 2001, figure 14",)
+    sources: ClassVar[tuple[str, ...]] = ("Raetsch, Onoda, Mueller 2001, figure 14",)
     Parameters = Parameters
 
     def regularizer(self, p: Parameters, examples: Examples) -> Hinge:

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 from boostopt.authoring import (
     CANONICAL,
@@ -63,9 +63,9 @@ class QRLPBoost(Formulation[Parameters]):
 
     name = "qrlp_boost"
     title = "QRLP-Boost"
-    sources = ("Akkerman, Ferry, Artigues, Hebrard, Vidal 2025, QRLP-Boost",)
+    sources: ClassVar[tuple[str, ...]] = ("Akkerman, Ferry, Artigues, Hebrard, Vidal 2025, QRLP-Boost",)
     Parameters = Parameters
-    stopping_rules = ("direct", "regularized")
+    stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "regularized")
     final_weights = "program"
 
     def canonical(self, p: Parameters, examples: Examples) -> Parameters:

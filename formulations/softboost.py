@@ -39,7 +39,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from boostopt.authoring import (
     COUNT,
@@ -74,13 +74,13 @@ class SoftBoost(Formulation[Parameters]):
 
     name = "softboost"
     title = "SoftBoost"
-    sources = (
+    sources: ClassVar[tuple[str, ...]] = (
         "Warmuth, Glocer, Raetsch 2007, algorithm 2, theorem 2",
         "Glocer 2009, (3.1), algorithm 3.1, theorem 3.2",
     )
     Parameters = Parameters
     takes_reference = True
-    stopping_rules = ("direct", "infeasible")
+    stopping_rules: ClassVar[tuple[str, ...]] = ("direct", "infeasible")
     final_weights = "scaled"
 
     def iteration_bound(self, p: Parameters, examples: Examples) -> float:

@@ -19,7 +19,7 @@ Sources: Cortes and Vapnik 1995. c are multiplicities.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from boostopt.authoring import Array, Examples, Float, SquaredEdges, maximize, minimize
 from boostopt.formulations.qp_reg_adaboost import Parameters, QPRegAdaBoost
@@ -30,7 +30,7 @@ class SVM(QPRegAdaBoost):
 
     name = "svm"
     title = "Support vector machine"
-    sources = ("Cortes and Vapnik 1995",)
+    sources: ClassVar[tuple[str, ...]] = ("Cortes and Vapnik 1995",)
 
     def edge_function(self, p: Parameters) -> SquaredEdges:
         return SquaredEdges()

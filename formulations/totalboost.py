@@ -58,11 +58,11 @@ class TotalBoost(Formulation[Parameters]):
 
     name = "totalboost"
     title = "TotalBoost"
-    sources = ("Warmuth, Liao, Raetsch 2006", "Glocer 2009, (3.1) with nu = 1, section 6.4")
+    sources: ClassVar[tuple[str, ...]] = ("Warmuth, Liao, Raetsch 2006", "Glocer 2009, (3.1) with nu = 1, section 6.4")
     Parameters = Parameters
     takes_reference = True
-    stopping_rules = SoftBoost.stopping_rules
-    final_weights = SoftBoost.final_weights
+    stopping_rules: ClassVar[tuple[str, ...]] = SoftBoost.stopping_rules
+    final_weights: ClassVar[str] = SoftBoost.final_weights
 
     softboost: ClassVar[SoftBoost] = SoftBoost()
 

@@ -22,7 +22,7 @@ ERLPBoost's page.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -36,7 +36,7 @@ class UnnormalizedERLPBoost(ERLPBoost):
 
     name = "unnormalized_erlpboost"
     title = "Unnormalized ERLPBoost"
-    sources = ("Glocer 2009, (3.18), (3.19), (3.20)",)
+    sources: ClassVar[tuple[str, ...]] = ("Glocer 2009, (3.18), (3.19), (3.20)",)
 
     def regularizer(self, p: Parameters, examples: Examples) -> RelativeEntropy:
         return UnnormalizedRelativeEntropy.capped(examples.c, p.nu, p.eta, examples.d0)

@@ -24,6 +24,9 @@ class Best:
         The gap wanted: at first what the task wants.
     """
 
+    gap: float
+    goal: float
+
     def __init__(self, task: Task) -> None:
         self.d: Float[Array, " N"] | None = None
         self.w: Float[Array, " t"] | None = None

@@ -63,6 +63,10 @@ class Looks:
         What is told of all of them.
     """
 
+    problem: Problem
+    rows: Rows
+    aim: Aim
+
     def __init__(self, problem: Problem, rows: Rows, aim: Aim) -> None:
         self.problem, self.rows, self.aim = problem, rows, aim.among(rows.total)
 

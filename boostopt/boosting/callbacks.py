@@ -46,7 +46,7 @@ class TestExamples:
     _values: list[Float[Array, " n"]] = field(default_factory=list[Any])
 
     def __post_init__(self) -> None:
-        self.features = Features(self.X)
+        self.features: Features = Features(self.X)
         self._w, self._sum = np.zeros(0), np.zeros(len(self.y))
 
     def decision(self, record: Record) -> Float[Array, " n"]:

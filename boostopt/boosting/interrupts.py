@@ -15,7 +15,7 @@ class Interrupts:
     """
 
     def __init__(self) -> None:
-        self.wanted = False
+        self.wanted: bool = False
         self._before: Any = None
 
     def __enter__(self) -> Interrupts:

@@ -81,10 +81,14 @@ class LookedRun(Run):
         What of it is not as long as the rows.
     """
 
+    final_weights: str
+    loaded: bool
+    stored_looks: StoredLooks
+
     def __init__(self, stored: StoredLooks, oracle: RowsOracle, rows: Rows | None, keeps: bool = True) -> None:
         reached = stored.reached
         W = needed(reached.ends.W, "weights")
-        self.w = np.concatenate([W, np.zeros(len(reached.splits) - len(W), W.dtype)]) / ONE
+        self.w: Any = np.concatenate([W, np.zeros(len(reached.splits) - len(W), W.dtype)]) / ONE
         self.final_weights, self.loaded = stored.problem.page.final_weights, rows is None
         self.looks: Sequence[Glance] = tuple(reached.glances)
         self._trace = trace_of(reached.glances, stored.oracle.N)

@@ -111,6 +111,16 @@ class Looking:
         The weights at each look at all rows.
     """
 
+    problem: Problem
+    rows: Rows
+    aim: Aim
+    reflexive: bool
+    show: Callable[[Glance], None]
+    store: Callable[[Reached], None] | None
+    most: int | None
+    columns: int
+    level: int
+
     def __init__(
         self,
         problem: Problem,
@@ -124,15 +134,15 @@ class Looking:
         reached: Reached | None = None,
     ) -> None:
         self.problem, self.rows, self.aim, self.reflexive = problem, rows, aim, reflexive
-        self.epsilon = problem.epsilon / aim.scale
+        self.epsilon: float = problem.epsilon / aim.scale
         self.show, self.store = show, store
         self.most, self.columns = options.max_rounds, at_least(options.columns_per_round, COLUMNS)
         self.deadline = deadline
-        self.splits = list[Split]() if reached is None else list(reached.splits)
-        self.glances = list[Glance]() if reached is None else list(reached.glances)
-        self.kept = list[Float[Array, " _"]]() if reached is None else list(reached.kept)
-        self.ends = Ends() if reached is None else reached.ends
-        self.reason = ""
+        self.splits: list[Split] = list[Split]() if reached is None else list(reached.splits)
+        self.glances: list[Glance] = list[Glance]() if reached is None else list(reached.glances)
+        self.kept: list[Float[Array, " _"]] = list[Float[Array, " _"]]() if reached is None else list(reached.kept)
+        self.ends: Ends = Ends() if reached is None else reached.ends
+        self.reason: str = ""
         self.level, self._begun = problem.levels, reached
         self._stand = Stand(self.weights, self.level) if reached is None else reached.stand
         self._gamma, self._stage, self._spread = self._stand.gamma, self._stand.stage, self._stand.spread

@@ -32,6 +32,9 @@ class MLPBoost(Update):
     A state's `backend` is that of the linear program where its weights were kept, and "" where the step was.
     """
 
+    backend: str | Backend
+    step: Update
+
     def __init__(self, problem: Problem, backend: str | Backend, step: Update) -> None:
         super().__init__(problem)
         self.backend, self.step = backend, step

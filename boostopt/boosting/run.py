@@ -50,6 +50,10 @@ class Run:
         Whether it was read from a file.
     """
 
+    w: Any
+    final_weights: str
+    loaded: bool
+
     def __init__(self, record: Record, w: Float[Array, " t"], final_weights: str, loaded: bool = False) -> None:
         self._record, self.w, self.final_weights, self.loaded = record, w, final_weights, loaded
 

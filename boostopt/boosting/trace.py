@@ -100,6 +100,8 @@ SHOWN = ("round", "hypotheses", "edge", "upper", "soft_margin", "gap", "active",
 class Trace(Sequence[Row]):
     """The rounds of a run as a table: `trace["gap"]` is a column, `trace[3]` the fourth round."""
 
+    nus: tuple[float, ...]
+
     def __init__(self, rows: Iterable[Row], nus: Sequence[float] = ()) -> None:
         self._rows, self.nus = list(rows), tuple(nus)
 

@@ -136,6 +136,9 @@ class PairProgram(Mixing):
 class Total(Update):
     """The program over all hypotheses, solved anew from where the last one ended."""
 
+    backend: str | Backend
+    idle: float
+
     def __init__(self, problem: Problem, backend: str | Backend, idle: float = math.inf) -> None:
         super().__init__(problem)
         self.backend, self.idle = backend, idle

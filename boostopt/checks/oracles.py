@@ -277,7 +277,7 @@ ORACLE_CHECKS: dict[str, Callable[[_Probe], Measurements]] = {
 }
 """The checks by name, in the order of a report."""
 
-ASKED = {
+ASKED: dict[str, tuple[str, ...]] = {
     "examples": ("__init__", "N", "c", "y"),
     "columns": ("margins_of", "best", "__call__"),
     "edge": ("best",),

@@ -27,6 +27,9 @@ SOLVES = 5
 class Probe:
     """An F or a G of n arguments with the points at which it is asked, drawn once."""
 
+    n: int
+    solves: int
+
     def __init__(self, piece: Regularizer | EdgeFunction, n: int, random_state: int, solves: int) -> None:
         self.piece: Any = piece
         self.n, self.solves = n, solves
@@ -150,6 +153,8 @@ class RegularizerProbe(Probe):
 
 class EdgeProbe(Probe):
     """An edge function with the points at which it is asked."""
+
+    t: int
 
     def __init__(self, G: EdgeFunction, t: int, random_state: int, solves: int) -> None:
         super().__init__(G, t, random_state, solves)

@@ -49,6 +49,10 @@ NO_DUAL = "no dual is printed, and none can be derived"
 class PageProbe:
     """A page with one of its instances: its problems are built and solved once."""
 
+    page: Formulation[Any]
+    instance: Instance
+    seed: int
+
     def __init__(self, page: Formulation[Any], instance: Instance, seed: int) -> None:
         self.page, self.instance, self.seed = page, instance, seed
 

@@ -35,12 +35,15 @@ class WithConstants(RowsOracle):
         Non-negative.
     """
 
+    reflexive: bool
+    guarantee: float | None
+
     mixed = True
 
     def __init__(self, oracle: Oracle, features: int, close: float) -> None:
         self._oracle, self._features, self._close, self._asked = oracle, features, close, 0
         self.reflexive, self.guarantee = oracle.reflexive, oracle.guarantee
-        self.only_looks = isinstance(oracle, RowsOracle) and oracle.only_looks
+        self.only_looks: bool = isinstance(oracle, RowsOracle) and oracle.only_looks
 
     @property
     def N(self) -> int:

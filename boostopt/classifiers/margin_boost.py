@@ -168,7 +168,7 @@ class MarginBoostClassifier(BoostedClassifier):
             f = self._values(features)
         own = labels[:, np.newaxis] == self.classes_
         signs = np.where(own.any(axis=1, keepdims=True), np.where(own, 1.0, -1.0), np.nan)  # nan: of no class
-        self.margins_ = (signs[:, -1] if f.ndim == 1 else signs) * f
+        self.margins_: Any = (signs[:, -1] if f.ndim == 1 else signs) * f
         plan.warn_of_ends(self.runs_)
         return self
 
@@ -176,18 +176,19 @@ class MarginBoostClassifier(BoostedClassifier):
         made = fitted(plan, {name: getattr(self, name) for name in LEFT_OUT}, X, y, sample_weight)
         for name in ("margins_", "feature_names_in_"):  # of an earlier fit
             vars(self).pop(name, None)
-        self.n_features_in_ = made.features
+        self.n_features_in_: int = made.features
         if made.names is not None:
-            self.feature_names_in_ = made.names
+            self.feature_names_in_: npt.NDArray[Any] = made.names
         self._take(made.runs, made.classes)
         plan.warn_of_ends(self.runs_)
         return self
 
     def _take(self, runs: tuple[Run, ...], classes: npt.NDArray[Any]) -> None:
         """Take what runs have found."""
-        self.runs_, self.classes_ = runs, classes
+        self.runs_: tuple[Run, ...] = runs
+        self.classes_: npt.NDArray[Any] = classes
         self._scorers = tuple(map(Scorer.of, runs))
-        self.n_iter_ = max(run.rounds for run in runs)
+        self.n_iter_: int = max(run.rounds for run in runs)
 
     def class_of(self, X: Any, y: Any, sample_weight: Any = None, label: Any = None) -> Oracle:
         """Return the class of hypotheses that a fit to these examples asks; nothing is fitted.

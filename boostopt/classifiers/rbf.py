@@ -14,6 +14,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from boostopt.arguments import positive
 from boostopt.classifiers.examples import counted
 from boostopt.oracles.rbf.fitting import PAPERS, RBFSettings, fit_rbf
+from boostopt.oracles.rbf.network import RBFNetwork
 from boostopt.shapes import Array, Float
 
 
@@ -79,12 +80,13 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
         labels: Any
         features, labels = validate_data(self, X, y, dtype=np.float64)
         examples = counted(features, labels, sample_weight)
-        self.classes_, codes = examples.classes, examples.codes
+        self.classes_: npt.NDArray[Any] = examples.classes
+        codes = examples.codes
         # Two classes need one output: the other would be its negation.
         own = codes == 1 if len(self.classes_) == 2 else codes[:, np.newaxis] == np.arange(len(self.classes_))
         targets = np.where(own, 1.0, -1.0)
         seed = None if self.random_state is None else int(check_random_state(self.random_state).randint(2**31 - 1))
-        self.network_ = fit_rbf(examples.X, targets, examples.c, settings, seed)
+        self.network_: RBFNetwork = fit_rbf(examples.X, targets, examples.c, settings, seed)
         return self
 
     def decision_function(self, X: Any) -> Float[Array, " n *classes"]:

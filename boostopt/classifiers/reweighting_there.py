@@ -110,6 +110,8 @@ class DistributedMembers(Elsewhere):
         Whether their negations belong to the class.
     """
 
+    reflexive: bool
+
     def __init__(self, rows: Rows, balance: int, t: int, reflexive: bool) -> None:
         self._placed(rows, balance)
         self._t, self.reflexive = t, reflexive

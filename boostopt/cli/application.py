@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import os
 import re
 import sys
 import warnings
@@ -21,7 +22,14 @@ from boostopt.errors import BoostoptError, listed
 from boostopt.streams import printable
 
 PIPE_WIDTH = 160
-"""Columns of a table where the output is not a terminal."""
+"""Columns of a table where the output is no terminal and COLUMNS does not say how many."""
+
+EXAMPLE_WIDTH = 76
+"""Columns of a line of an example, which stands two to the right and may end in a sign that it goes on."""
+
+PIECES = r"""(?:[^\s'"]|'[^']*'|"[^"]*")+"""
+WORD = re.compile(rf"--?[a-z-]+ (?!-){PIECES}|{PIECES}")
+"""A word of a command, quotes whole, or an option with its value."""
 
 HELP = """Boosting algorithms as convex programs: solve them by any solver, certify every answer.
 
@@ -36,17 +44,33 @@ UNWRAPPED = "\b\n"
 
 
 class Commands(TyperGroup):
-    """The commands, with the example of each in one line: it is there to be copied."""
+    """The commands: each with its whole first sentence in the list, and with an example that is there to be copied."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command by its name."""
         command: Any = super().get_command(ctx, cmd_name)
         if command is not None and command.help:
-            command.help = command.help.replace("\n\nExample:", f"\n\n{UNWRAPPED}Example:")
+            command.short_help = " ".join(command.help.partition("\n\n")[0].split())
+            text, mark, example = command.help.partition("\n\nExample: ")
+            command.help = f"{text}\n\n{UNWRAPPED}{folded(f'Example: {example}')}" if mark else text
         return command
 
 
-app = typer.Typer(
+def folded(commands: str) -> str:
+    """Return commands as lines that a shell takes as they are: each begins a line, a long one goes on in the next."""
+    lines = [""]
+    for word in WORD.findall(commands):
+        if lines[-1].endswith(";"):
+            lines.append(word)
+        elif lines[-1] and len(lines[-1]) + len(word) >= EXAMPLE_WIDTH:
+            lines[-1] += " \\"
+            lines.append(f"    {word}")
+        else:
+            lines[-1] += f" {word}" if lines[-1] else word
+    return "\n".join(lines)
+
+
+app: typer.Typer = typer.Typer(
     cls=Commands,
     add_completion=False,
     no_args_is_help=True,
@@ -101,9 +125,9 @@ def warn_of_unread(source: str, names: Iterable[str]) -> None:
 
 
 def output() -> Console:
-    """The standard output; wide where it is not a terminal, so that a table in a file is whole."""
-    terminal = sys.stdout is not None and sys.stdout.isatty()
-    return Console(highlight=False, width=None if terminal else PIPE_WIDTH)
+    """The standard output; wide where it is no terminal, so that a table in a file is whole, unless COLUMNS is set."""
+    told = "COLUMNS" in os.environ or (sys.stdout is not None and sys.stdout.isatty())
+    return Console(highlight=False, width=None if told else PIPE_WIDTH)
 
 
 def command(name: str, group: typer.Typer = app) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:

@@ -63,7 +63,7 @@ def compare_command(
     ] = None,
     time_limit: Annotated[float, typer.Option(**NUMBER, help="Seconds for each solve.")] = DEFAULT_TIME_LIMIT,
     forms: Annotated[
-        str | None, typer.Option(help="Forms to pin CVXPY's solvers to: primal,density-rated,dual-rated,ladder,...")
+        str | None, typer.Option(help="Forms to pin CVXPY's solvers to, with commas between: primal, dual, ladder, ...")
     ] = None,
     isolate: Annotated[bool, typer.Option("--isolate", help="Run solvers in a child process that may die.")] = False,
     threads: Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Threads that each solve may have.")] = None,

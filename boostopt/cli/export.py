@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from boostopt.cli.application import command
+from boostopt.cli.application import command, folded
 from boostopt.cli.options import DATA_HELP, DEFAULT_TIME_LIMIT, NUMBER
 from boostopt.cli.reading import read_formulation
 from boostopt.cli.records import ColumnOptions, ExportParameters, FileOptions
@@ -82,7 +82,7 @@ def export_command(
         typer.echo(json_text(document))
     else:
         typer.echo(f"{out}: {program.headline}")
-        typer.echo(f"to certify an answer: {command}" if command else "to certify an answer: program.certify(d, w)")
+        typer.echo(f"to certify an answer:\n{folded(command or 'program.certify(d, w)')}")
 
 
 def _refuse(given: Mapping[str, object], needs: str, advice: str) -> None:

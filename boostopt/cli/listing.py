@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+import textwrap
+from collections.abc import Iterator, Mapping
 from typing import Annotated, Any
 
 import typer
-from rich.console import Group, RenderableType
-from rich.measure import Measurement
-from rich.padding import Padding
 from rich.text import Text
 
 from boostopt.backends import get_backend, list_backends
 from boostopt.backends.base import Backend, Capability
 from boostopt.boosting.pages import PAGES
-from boostopt.cli.application import PIPE_WIDTH, command, output
+from boostopt.cli.application import command, output
 from boostopt.cli.reading import read_names
 from boostopt.comparison.records import json_text
-from boostopt.comparison.tables import MARKS, signature, support_table
+from boostopt.comparison.tables import MARKS, signature
 from boostopt.errors import OptionError
 from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.combining import JOIN, LOSSES, PENALTIES, SIGNED
 from boostopt.programs.formulation import Formulation
+
+BELOW = "    "
+"""Before what stands below a name and belongs to it."""
 
 
 @command("list")
@@ -30,7 +32,7 @@ def list_command(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a table in Markdown.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the formulations, which backend can take which, and the boosters that state no program.
+    """List the formulations in a sentence each, what solves them, and the boosters that state no program.
 
     Example: boostopt list --backends interior,highs,cvxpy:clarabel --markdown
     """
@@ -45,10 +47,9 @@ def list_command(
     elif markdown:
         typer.echo(_markdown(support, named))
     else:
-        out, table = output(), support_table(pages, support, named)
-        fits = Measurement.get(out, out.options.update(max_width=PIPE_WIDTH), table).maximum <= out.width
-        out.print(table if fits else _support_lines(pages, support, named))
-        out.print(_further())
+        out = output()
+        for line in _lines(pages, support, named, out.width):
+            out.print(line, soft_wrap=True)
 
 
 def _document(
@@ -82,13 +83,66 @@ def _stated(page: Formulation[Any]) -> dict[str, Any]:
     }
 
 
-def _further() -> RenderableType:
-    """Return what else has a name, for people: losses with penalties, and the boosters with their parameters."""
-    lines = [f"{name}: {signature(page)}" for name, page in PAGES.items()]
-    pairs = f"A loss and a penalty with {JOIN} between, such as hinge{JOIN}l1 or logistic{JOIN}signed_elastic_net:"
-    names = [f"losses: {', '.join(LOSSES)}", f"penalties: {', '.join(PENALTIES)}; {SIGNED}... for weights free in sign"]
-    words = ["", pairs, *names, "", "Boosters that state no program, for `boostopt boost` and `boostopt fit`:", *lines]
-    return Text("\n".join(words))
+def _lines(
+    pages: list[Formulation[Any]],
+    support: Mapping[str, Mapping[str, Capability]],
+    backends: list[Backend],
+    width: int,
+) -> Iterator[Text]:
+    """Yield what the list says to people, in so many columns, every word whole."""
+
+    def filled(words: str, indent: str = "") -> Text:
+        lines = textwrap.wrap(
+            words,
+            width,
+            initial_indent=indent,
+            subsequent_indent=indent,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        return Text("\n".join(lines))
+
+    def stated(name: str, page: Formulation[Any]) -> Iterator[Text]:
+        title = filled(f"{name}  {signature(page)}")
+        title.stylize("bold", 0, len(name))
+        yield title
+        yield filled(sentence(page), BELOW)
+
+    yield filled(f"Formulations with their parameters. {MARKS}")
+    yield Text()
+    for page in pages:
+        yield from stated(page.name, page)
+    yield Text()
+    yield filled(
+        f"A loss and a penalty with {JOIN} between, such as hinge{JOIN}l1 or logistic{JOIN}signed_elastic_net:"
+    )
+    yield filled(f"losses: {', '.join(LOSSES)}", BELOW)
+    yield filled(f"penalties: {', '.join(PENALTIES)}; {SIGNED}... for weights free in sign", BELOW)
+    yield Text()
+    yield filled("Boosters that state no program, for `boostopt boost` and `boostopt fit`:")
+    yield Text()
+    for name, page in PAGES.items():
+        yield from stated(name, page)
+    yield Text()
+    yield filled(f"Backends: {', '.join(f'{b.name} {b.version}' for b in backends)}.")
+    # Formulations that the same backends take, and others do not for the same reasons, stand together.
+    alike: dict[tuple[Capability, ...], list[str]] = {}
+    for name, able in support.items():
+        alike.setdefault(tuple(able[b.name] for b in backends), []).append(name)
+    for row, names in alike.items():
+        able = [b.name for b, capability in zip(backends, row, strict=True) if capability]
+        yield Text()
+        yield filled(", ".join(names))
+        yield filled(f"solved by {', '.join(able) or 'none of them'}", BELOW)
+        for reason in dict.fromkeys(capability.reason for capability in row if not capability):
+            yield filled(f"{reason}.", BELOW)
+
+
+def sentence(page: Formulation[Any]) -> str:
+    """Return what a page is in a sentence: how its file begins, after the title."""
+    about = (inspect.getdoc(inspect.getmodule(type(page))) or "").partition("\n")[0]
+    words = about.partition(": ")[2] or about
+    return words[:1].upper() + words[1:]
 
 
 def _markdown(support: Mapping[str, Mapping[str, Capability]], backends: list[Backend]) -> str:
@@ -99,18 +153,3 @@ def _markdown(support: Mapping[str, Mapping[str, Capability]], backends: list[Ba
     header = ["formulation", *(f"`{b.name}`" for b in backends)]
     lines = [header, ["---"] + [":-:"] * len(backends), *([", ".join(names), *row] for row, names in rows.items())]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _support_lines(
-    pages: list[Formulation[Any]], support: Mapping[str, Mapping[str, Capability]], backends: list[Backend]
-) -> RenderableType:
-    """Return what the table of formulations against backends says, for a terminal that is too narrow for it."""
-    lines: list[RenderableType] = [Text(f"Backends: {', '.join(f'{b.name} {b.version}' for b in backends)}"), Text()]
-    for page in pages:
-        able = [name for name, capability in support[page.name].items() if capability]
-        names = signature(page)
-        lines.append(Text(page.name, "bold"))
-        lines += [Padding(Text(f"parameters {names}"), (0, 0, 0, 4), expand=False)] if names else []
-        lines.append(Padding(Text(f"solved by {', '.join(able) or 'none installed'}"), (0, 0, 0, 4), expand=False))
-    reasons = dict.fromkeys(able.reason for row in support.values() for able in row.values() if not able)
-    return Group(*lines, Text(), Text(MARKS), *(Text(f"{reason}.") for reason in reasons))

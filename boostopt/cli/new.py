@@ -14,7 +14,7 @@ import typer
 from boostopt.backends import AUTO, list_backends
 from boostopt.boosting.pages import PAGES
 from boostopt.classifiers.bases import BASES
-from boostopt.cli.application import Commands, app, command
+from boostopt.cli.application import Commands, app, command, folded
 from boostopt.cli.classes import TREE
 from boostopt.errors import DataError, OptionError, unknown_name
 from boostopt.files import replace_file
@@ -42,7 +42,7 @@ TRY = {
 Name = Annotated[str, typer.Argument(help="What it is called: a name in Python, my_entropy.")]
 Folder = Annotated[str, typer.Option("--to", help="Folder that the file is written into.")]
 
-new = typer.Typer(
+new: typer.Typer = typer.Typer(
     cls=Commands,
     no_args_is_help=True,
     rich_markup_mode=None,
@@ -105,7 +105,7 @@ def _write(kind: str, template: str, name: str, folder: str) -> None:
     _check_module(name)
     replace_file(path, lambda file: file.write(text.replace(NAME, name).replace(CLASS, class_name).encode()))
     typer.echo(f"written: {path}")
-    for line in (f"boostopt check {path}", f"pytest {path}", TRY[kind].format(file=path)):
+    for line in (f"boostopt check {path}", f"pytest {path}", *folded(TRY[kind].format(file=path)).split("\n")):
         typer.echo(f"  {line}")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -12,7 +14,10 @@ from rich.text import Text
 
 from boostopt.boosting.pages import page_of
 from boostopt.boosting.paths import RegularizationPath, path
+from boostopt.boosting.problem import Problem
+from boostopt.boosting.progress_line import words
 from boostopt.boosting.run import Run
+from boostopt.boosting.trace import Row
 from boostopt.cli.application import command, output
 from boostopt.cli.options import Accuracy, Data, FormulationName, Picture, Seed, Set
 from boostopt.cli.reading import read_counts, read_numbers, total_count
@@ -30,6 +35,7 @@ from boostopt.comparison.records import json_text
 from boostopt.comparison.tables import fitting, halved
 from boostopt.data.tables import written_table
 from boostopt.errors import OptionError
+from boostopt.live import Words, live_line
 from boostopt.streams import stdout_to_stderr
 from boostopt.text import counted, interval
 
@@ -81,17 +87,20 @@ def path_command(
         further = ParameterOptions(epsilon=epsilon, set=set).read(page, total)
         values = _values(counts, etas, {name: value for name, value in further.items() if value is not None})
         first = {name: value[0] if isinstance(value, list) else value for name, value in values.items()}
-        how.problem(page, oracle, d0, first)
-        result = path(
-            page,
-            oracle,
-            **values,
-            each=partial(_said, "nu" if isinstance(values["nu"], list) else "eta"),
-            d0=d0,
-            backend=how.backend,
-            update=how.update,
-            options=how.record(),
-        )
+        problem = how.problem(page, oracle, d0, first)
+        along = "nu" if isinstance(values["nu"], list) else "eta"
+        with live_line(page.name) as show:
+            line = None if show is None else _Line(along, len(values[along]), problem, show)
+            result = path(
+                page,
+                oracle,
+                **values,
+                each=partial(_said, along) if line is None else line.ends,
+                d0=d0,
+                backend=how.backend,
+                update=how.update,
+                options=how.record() if line is None else replace(how.record(), progress=line),
+            )
     asked = len((counts if result.parameter == "nu" else etas) or [])
     stopped = len(result) < asked or any(map(interrupted, result.runs))
     try:
@@ -126,10 +135,30 @@ def _values(nu: list[float] | None, eta: list[float] | None, further: dict[str, 
     return {**further, "eta": eta, "nu": None if nu is None else nu[0]}
 
 
+@dataclass
+class _Line:
+    """Progress of a path in one line of a terminal: at which value it is, and how that run is getting on."""
+
+    parameter: str
+    total: int
+    problem: Problem
+    show: Callable[[Words], None]
+    done: int = 0
+
+    def __call__(self, row: Row) -> None:
+        title = f"{self.parameter} {self.done + 1} of {self.total}"
+        of_program, measure = self.problem.goal is None, self.problem.of_class[0].measure
+        self.show(lambda width: words(title, row, width, of_program, measure))
+
+    def ends(self, value: float, run: Run) -> None:
+        """Go on to the next value: what came of this one stands in the table."""
+        self.done += 1
+
+
 def _said(name: str, value: float, run: Run) -> None:
     """Say what came of a value."""
-    words = f"{counted(run.rounds, 'round')}, {counted(int(np.count_nonzero(run.w)), 'hypothesis', 'hypotheses')}"
-    typer.echo(f"{name} = {value:g}: {words}, {run.reason}", err=True)
+    rounds, weighted = counted(run.rounds, "round"), int(np.count_nonzero(run.w))
+    typer.echo(f"{name} = {value:g}: {rounds}, {counted(weighted, 'hypothesis', 'hypotheses')}, {run.reason}", err=True)
 
 
 def _print(result: RegularizationPath, total: float, json: bool, csv: bool) -> None:

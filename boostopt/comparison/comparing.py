@@ -14,7 +14,7 @@ from boostopt.comparison.machine import boostopt_version, machine, machine_in_wo
 from boostopt.comparison.opening import open_backends
 from boostopt.comparison.options import compare_options
 from boostopt.comparison.origin import Origin
-from boostopt.comparison.progress import called, of_backend
+from boostopt.comparison.progress import called, of_backend, of_backends
 from boostopt.comparison.records import facts, json_text, plain, table_of_records
 from boostopt.comparison.rows import Row
 from boostopt.comparison.wording import clashes, proved, together, width
@@ -205,15 +205,16 @@ def compare(
     profile = profile_of(tol)
     gap, time_limit = gap_of(tol, profile), seconds("time_limit", time_limit)
     how = compare_options(keywords)
-    say, made = called(progress, of_backend), how.origin or Origin.here()
+    tell, made = called(progress, of_backend), how.origin or Origin.here()
     named = open_backends(backends, how.forms, how.isolate, options, how.threads)
     opened = [row.asked_by(profile) for row in named]
     rows = list[Row]()
     try:
-        for backend in opened:
-            say(backend.name, None)
-            rows.append(backend.run(program, gap, time_limit))
-            say(backend.name, rows[-1])
+        with of_backends(tell, len(opened)) as say:
+            for backend in opened:
+                say(backend.name, None)
+                rows.append(backend.run(program, gap, time_limit))
+                say(backend.name, rows[-1])
     finally:
         if how.isolate or time_limit is not None:
             close()

@@ -38,8 +38,8 @@ def _instance(kind: type[T], words: str) -> Callable[[Any, str], T]:
 
 mapping: Callable[[Any, str], dict[str, Any]] = _instance(dict, "an object with names")
 listed: Callable[[Any, str], list[Any]] = _instance(list, "a list")
-text = _instance(str, "a text")
-flag = _instance(bool, "true or false")
+text: Callable[[Any, str], str] = _instance(str, "a text")
+flag: Callable[[Any, str], bool] = _instance(bool, "true or false")
 
 
 def finite(value: Any, what: str) -> float:

@@ -13,6 +13,7 @@ from boostopt.backends.profiles import asked_by_name
 from boostopt.comparison.rows import Row
 from boostopt.comparison.wording import width
 from boostopt.live import Paced, Words, fitted, live_line, say
+from boostopt.text import counted
 
 
 def called(progress: object, otherwise: Callable[..., None]) -> Callable[..., Any]:
@@ -25,12 +26,48 @@ def called(progress: object, otherwise: Callable[..., None]) -> Callable[..., An
 
 def of_backend(backend: str, row: Row | None) -> None:
     """Say what is running and what came of it; the reasons stand in the result."""
-    if row is None:
-        say(f"{backend} ...")
-    elif not row.ran:
-        say(f"{backend}: not run")
-    else:
-        say(f"{backend}: {row.verdict}, gap {width(row)}, {row.seconds:.2f} s")
+    say(f"{backend} ..." if row is None else came_of(backend, row))
+
+
+def came_of(backend: str, row: Row) -> str:
+    """Return what came of a solve in a few words."""
+    if not row.ran:
+        return f"{backend}: not run"
+    return f"{backend}: {row.verdict}, gap {width(row)}, {row.seconds:.2f} s"
+
+
+@dataclass
+class Solvers:
+    """Progress of a comparison in one line of a terminal: which solver runs, and what came of the one before."""
+
+    total: int
+    show: Callable[[Words], None]
+    done: int = 0
+    last: str = ""
+
+    def __call__(self, backend: str, row: Row | None) -> None:
+        if row is None:
+            self.show(lambda width: self.words(backend, width))
+        else:
+            self.done, self.last = self.done + 1, came_of(backend, row)
+
+    def words(self, backend: str, width: int | None = None) -> str:
+        """Return what runs in a line; without what is needed least where so many columns do not hold it."""
+        parts = {"solver": f"solver {self.done + 1} of {self.total}", "backend": backend}
+        if self.last:
+            parts["last"] = self.last
+        return fitted(parts, ("last", "solver"), width)
+
+
+@contextmanager
+def of_backends(tell: Callable[..., Any], total: int) -> Generator[Callable[..., Any]]:
+    """Yield what is called for so many backends: on a terminal one line takes the place of `of_backend`'s."""
+    if tell is not of_backend:
+        yield tell
+        return
+    # Without a thread of its own: nothing may run beside a solve whose time is taken.
+    with live_line(counted(total, "solver"), still=True) as show:
+        yield of_backend if show is None else Solvers(total, show)
 
 
 @dataclass

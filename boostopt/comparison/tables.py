@@ -1,20 +1,19 @@
-"""Tables for people: a comparison, a certificate, formulations against backends."""
+"""Tables for people: a comparison, a certificate."""
 
 from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from rich.console import Console, ConsoleOptions, Group, RenderableType
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from boostopt.backends.base import Backend, Capability
 from boostopt.backends.profiles import asked_by_name
 from boostopt.certificates.certificate import Certificate
 from boostopt.comparison.rows import AUTO, Row
@@ -133,32 +132,6 @@ def certificate_table(program: Program, certificate: Certificate, tol: float) ->
     table.add_row("examples to blame", _blamed(certificate.example_gaps))
     table.add_row("hypotheses to blame", _blamed(certificate.hypothesis_gaps))
     return table
-
-
-def support_table(
-    formulations: Iterable[Formulation[Any]], support: Mapping[str, Mapping[str, Capability]], backends: list[Backend]
-) -> RenderableType:
-    """Return formulations against backends, which have letters: yes, or the number of the reason below why not."""
-    table = Table(title="formulations x backends", title_justify="default", title_style="bold", padding=(0, 0))
-    table.add_column("formulation", no_wrap=True)
-    table.add_column("parameters", no_wrap=True)
-    letters = [chr(ord("A") + k) if k < 26 else str(k) for k in range(len(backends))]
-    for letter in letters:
-        table.add_column(Text(letter), justify="center", min_width=4)
-    reasons = list[str]()
-    for formulation in formulations:
-        cells = list[RenderableType]()
-        for backend in backends:
-            able = support[formulation.name][backend.name]
-            if not able and able.reason not in reasons:
-                reasons.append(able.reason)
-            cells.append(Text("yes", "green") if able else Text(f"({reasons.index(able.reason) + 1})", "red"))
-        table.add_row(Text(formulation.name), Text(signature(formulation)), *cells)
-    legend = [Text(f"{letter}  {b.name} {b.version}") for letter, b in zip(letters, backends, strict=True)]
-    marks = Text("yes: the backend takes the formulation. (1), ...: it does not, for the reason below.")
-    return Group(
-        table, Text(MARKS), marks, *legend, Text(), *(Text(f"({k + 1}) {reason}") for k, reason in enumerate(reasons))
-    )
 
 
 def _cells(rows: Sequence[Row], row: Row, halves: bool) -> list[RenderableType]:

@@ -107,7 +107,7 @@ class Parquet:
             about = self._asked(path, self._parquet.read_metadata)
             header = _header(about.schema.to_arrow_schema())
             if path == files[0]:
-                self.header = header
+                self.header: list[str] = header
             elif set(header) != set(self.header):
                 other = sorted(set(header) ^ set(self.header))[0]
                 raise DataError(

@@ -89,6 +89,10 @@ class BinnedStumps(RowsOracle):
         The file of the codes cannot be written.
     """
 
+    complete: bool
+    coded: Coded
+    reflexive: bool
+
     def __init__(
         self,
         X: Any,
@@ -224,6 +228,8 @@ class DistributedStumps(Elsewhere, BinnedStumps):
         Dask is not installed, or a file of codes is asked for.
     """
 
+    complete: bool
+
     def _take(self, X: Any, y: Any, c: Any, path: Path | None) -> None:
         if path is not None:
             raise OptionError(
@@ -243,5 +249,5 @@ class DistributedStumps(Elsewhere, BinnedStumps):
         self._placed(placing.rows(partial(coded_part, self._dtype), self._cuts, coded), placing.balance)
 
     @property
-    def coded(self) -> Coded:
+    def coded(self) -> Coded:  # pyright: ignore[reportIncompatibleVariableOverride]
         raise self._refused("all codes")

@@ -38,6 +38,11 @@ class Given:
         How many rows stand before these, where they are a part: messages count from there.
     """
 
+    before: int
+    c: Any
+    y: Any
+    features: int
+
     def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None, before: int = 0) -> None:
         self._X, self.before = _matrix(X), before
         labels = signs(y)

@@ -59,7 +59,7 @@ class DecisionStumps(OracleOfExamples, RowsOracle):
     """
 
     def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None, reflexive: bool = True) -> None:
-        self.reflexive = flag("reflexive", reflexive)
+        self.reflexive: bool = flag("reflexive", reflexive)
         self._examples = labelled(X, y, c)
         self._features: int = self._examples.X.shape[1]
         self._sorted = presorted(self._examples.X)

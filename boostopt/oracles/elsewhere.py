@@ -110,6 +110,9 @@ class Placing:
         Dask is not installed.
     """
 
+    blocks: Any
+    counted: list[Census]
+
     def __init__(self, X: Any, y: Any, c: Any, **how: Any) -> None:
         try:
             from boostopt.rows.on_dask import Blocks

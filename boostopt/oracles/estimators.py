@@ -25,6 +25,8 @@ DRAWS = 20
 class FittingOracle(OracleOfExamples):
     """The common part of oracles that fit a classifier in each call; `_fitted` is what they differ in."""
 
+    reflexive: bool
+
     def __init__(
         self, estimator: Any, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None, values: str, reflexive: bool, seed: int
     ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from operator import index
@@ -28,7 +29,7 @@ CHOICES = ("best", "weakest", "random", "largest_increase")
 """Choices of GivenMargins, besides an order."""
 
 
-AN_EDGE = (
+AN_EDGE: tuple[str, Callable[[float], bool], str] = (
     "an edge, a number in [-1, 1]",
     lambda edge: -1.0 <= edge <= 1.0,
     "Pass an edge that every answer reaches.",
@@ -133,6 +134,9 @@ class GivenMargins(Oracle):
     OptionError
         An unknown choice, a column number that does not exist, a guarantee that is missing or outside [-1, 1].
     """
+
+    reflexive: bool
+    guarantee: float | None
 
     def __init__(
         self,

@@ -89,11 +89,11 @@ class KernelColumns(OracleOfExamples):
     ) -> None:
         # Not str and float: classifiers hand on what they were given, and it is looked at here.
         gamma, degree, coef0 = _read(kernel, gamma, degree, coef0)
-        self.reflexive = flag("reflexive", reflexive)
+        self.reflexive: bool = flag("reflexive", reflexive)
         self._examples = examples = labelled(X, y, c)
         if gamma is None and kernel in ("polynomial", "rbf"):
             gamma = _default_gamma(examples.X, examples.c)
-        self.kernel = _kernel(kernel, gamma, degree, coef0)
+        self.kernel: Kernel = _kernel(kernel, gamma, degree, coef0)
         self._first, self._group = _distinct(examples.X)
         self._points = examples.X if len(self._first) == examples.N else examples.X[self._first]
         with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below

@@ -12,6 +12,8 @@ from boostopt.rows.kernels import Split
 class Left(Elsewhere):
     """What is left of an oracle of rows on a cluster where a run is told elsewhere: the class in words, and sizes."""
 
+    reflexive: bool
+
     def __init__(self, words: str, N: int, total: float, majority: int, reflexive: bool) -> None:
         self._words, self._N, self._total, self._majority, self.reflexive = words, N, total, majority, reflexive
 

@@ -109,7 +109,7 @@ class RawFeatures(OracleOfExamples):
     """
 
     def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None, reflexive: bool = True) -> None:
-        self.reflexive = flag("reflexive", reflexive)
+        self.reflexive: bool = flag("reflexive", reflexive)
         if is_collection(X):
             if type(self) is RawFeatures:
                 self.__class__ = DistributedFeatures  # as Path("") is a PosixPath

@@ -151,7 +151,7 @@ class RBFNetworks(OracleOfExamples):
         record = optional(instance, "settings", settings, RBFSettings, *expected)
         self._settings = replace(record or RBFSettings(), **keywords)
         self._seed, self._calls = seed("random_state", random_state), 0
-        self.reflexive = flag("reflexive", reflexive)
+        self.reflexive: bool = flag("reflexive", reflexive)
         self._examples = labelled(X, y, c)
         self._X = dense(self._examples.X)
 

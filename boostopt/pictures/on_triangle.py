@@ -41,7 +41,7 @@ LEVELS = 9
 HIGHEST = 0.9
 """Quantile of the values at which the levels end: barriers rise beyond all of them."""
 
-SHADES = LinearSegmentedColormap.from_list("F", ["#c9c9c9", "#f7f7f7"])
+SHADES: LinearSegmentedColormap = LinearSegmentedColormap.from_list("F", ["#c9c9c9", "#f7f7f7"])
 """Greys that lines upon them are told from."""
 
 

@@ -31,7 +31,7 @@ FAINT_GREY = "#b0b0b0"
 COARSEST, FINEST = 2, 4000
 """Of the resolution: the finest takes 16 million values of f."""
 
-SHADES = LinearSegmentedColormap.from_list("f", ["#f0a271", "#ffffff", "#7db7e0"])
+SHADES: LinearSegmentedColormap = LinearSegmentedColormap.from_list("f", ["#f0a271", "#ffffff", "#7db7e0"])
 """From the palette's red to its blue through white, light enough for markers upon it."""
 
 

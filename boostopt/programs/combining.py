@@ -383,6 +383,11 @@ PENALTIES: Mapping[str, WeightPenalty] = {
 class Combination(Formulation[Any]):
     """F the conjugate of a loss, G that of a penalty; the problems are the derived ones."""
 
+    of_margins: MarginLoss
+    of_weights: WeightPenalty
+    signed: bool
+    intercept: bool
+
     def __init__(self, loss: str, penalty: str, signed: bool, intercept: bool) -> None:
         self.of_margins, self.of_weights = LOSSES[loss], PENALTIES[penalty]
         self.signed, self.intercept = signed, intercept

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.special import wrightomega
 
@@ -18,12 +20,15 @@ class Curve:
     exp(k x_n) stands for the multiplier of x_n <= 0, it is x_n = min(a_n - theta, 0).
     """
 
+    k: float
+    eta: float
+
     def __init__(self, entropy: RelativeEntropy, c: Float[Array, " N"], p: float, z: Float[Array, " N"]) -> None:
         self.k, self.eta, self.N = p - 1.0, entropy.eta, entropy.N
-        self.live = entropy.domain.c > 0
-        self.c = c[self.live]
+        self.live: Any = entropy.domain.c > 0
+        self.c: Any = c[self.live]
         a = entropy.log_d0[self.live] - np.log(self.c) + entropy.eta * (z[self.live] - z[self.live].max())
-        self.a = a - a.max()
+        self.a: Any = a - a.max()
 
     def at(self, level: float) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
         """Return d and s = mu c^(1-p) d^(p-1) for level = max a - theta; both norms move one way with it."""

@@ -51,6 +51,8 @@ class RowsOnDask(Rows):
         The thresholds; codes of no row.
     """
 
+    shards: list[Future]
+
     def __init__(self, client: Client, parts: Sequence[Future], sizes: Sequence[int], total: int, coded: Coded) -> None:
         super().__init__(coded.features, coded.starts, len(coded.thresholds))
         self._client, self._sizes, self._total = client, list(sizes), total
@@ -142,8 +144,11 @@ class Blocks:
         Number of features.
     """
 
+    blocks: list[tuple[Any, Any, Any]]
+    features: int
+
     def __init__(self, X: Any, y: Any, c: Any, name: str = "X", labelled: bool = True, framed: bool = False) -> None:
-        self.client = _client()
+        self.client: Client = _client()
         if isinstance(X, da.Array):
             self.blocks, self.features = _of_array(name, X, y, c, labelled)
         else:

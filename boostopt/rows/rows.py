@@ -40,12 +40,19 @@ class Rows(ABC):
         Whether the last feature is the one that lies above its threshold throughout.
     """
 
+    features: Any
+    starts: Any
+    thresholds: int
+    constants: bool
+
     def __init__(
         self, features: Int[Array, " varying"], starts: Int[Array, " varying"], thresholds: int, constants: bool = False
     ) -> None:
         self.features, self.starts, self.thresholds, self.constants = features, starts, thresholds, constants
         ends = np.append(starts[1:], thresholds)
-        self.sizes = {int(j): int(end - start) + 1 for j, start, end in zip(features, starts, ends, strict=True)}
+        self.sizes: dict[int, int] = {
+            int(j): int(end - start) + 1 for j, start, end in zip(features, starts, ends, strict=True)
+        }
 
     @staticmethod
     def of(coded: Coded, y: Int8[Array, " N"], c: Float[Array, " N"], parts: int = 1) -> RowsHere:
@@ -151,7 +158,7 @@ class RowsHere(Rows):
         constants: bool = False,
     ) -> None:
         super().__init__(features, starts, thresholds, constants)
-        self.parts = tuple(parts)
+        self.parts: tuple[Part, ...] = tuple(parts)
 
     @property
     def n(self) -> int:

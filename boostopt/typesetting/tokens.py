@@ -117,8 +117,8 @@ class Reader:
 
     def __init__(self, expression: str) -> None:
         self.expression = expression
-        self.tokens = tokenize(expression)
-        self.k = 0
+        self.tokens: list[Token] = tokenize(expression)
+        self.k: int = 0
         self.closers: list[tuple[str, ...]] = [()]
 
     def wrong(self, expected: str) -> OptionError:

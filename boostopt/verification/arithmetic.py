@@ -155,7 +155,11 @@ class Ball:
         lost = EPS * np.abs(quotient) * np.abs(other.mid) / np.where(away, distance, 1.0)
         return Ball.rounded(quotient, np.where(away, rad + lost, np.inf))
 
-    __radd__, __rmul__ = __add__, __mul__
+    def __radd__(self, other: Any) -> Ball:
+        return self + other
+
+    def __rmul__(self, other: Any) -> Ball:
+        return self * other
 
     def __rsub__(self, other: Any) -> Ball:
         return _ball(other) - self

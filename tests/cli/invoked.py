@@ -56,7 +56,7 @@ def write_csv(path: Path, header: str, rows: Any) -> Path:
 
 def examples_of_help(command: str) -> list[list[str]]:
     """Return the commands of the line "Example:" in the help of a command, word by word."""
-    text = " ".join(run(command, "--help").stdout.split())
+    text = " ".join(run(command, "--help").stdout.replace("\\\n", "").split())
     line = re.search(r"Example: (.*?) (?:Arguments|Options):", text)
     assert line is not None, text
     return [part.split()[1:] for part in line.group(1).split(";")]

@@ -21,7 +21,18 @@ from commands import refused, run
 from problems import REFERENCE_D0, REFERENCE_ETA, REFERENCE_NU, REFERENCE_U, reference_lpboost
 
 import boostopt.cli
-from boostopt import Comparison, Program, compare, get_backend, get_formulation, list_backends, load_dataset
+from boostopt import (
+    Comparison,
+    Program,
+    compare,
+    get_backend,
+    get_formulation,
+    list_backends,
+    list_formulations,
+    load_dataset,
+)
+from boostopt.boosting.pages import PAGES
+from boostopt.cli.listing import sentence
 from boostopt.streams import printable, stdout_to_stderr
 from boostopt.text import interval
 
@@ -500,13 +511,13 @@ def test_a_call_that_cannot_be_read_exits_with_2(arguments: list[str], expected:
 
 
 @pytest.mark.parametrize("command", ["compare", "boost", "path", "certify", "verify", "export", "fit", "predict"])
-def test_the_help_names_the_data_sets_and_keeps_its_example_in_one_line(command: str) -> None:
+def test_the_help_names_the_data_sets_and_its_example_is_that_of_the_page(command: str) -> None:
     text = run(command, "--help").stdout
     assert "breast_cancer, digits, iris, wine, or a file" in " ".join(text.split())
-    (line,) = [line for line in text.splitlines() if "Example:" in line]
+    (example,) = re.findall(r"Example: (.*?)\n\n", text.replace("\\\n", ""), re.DOTALL)
     page = Path(__file__).parents[2] / "docs" / "commands.md"
     shown = [" ".join(line.split()) for line in page.read_text(encoding="utf-8").replace("\\\n", "").splitlines()]
-    assert line.strip().removeprefix("Example: ") in shown
+    assert " ".join(example.split()) in shown
 
 
 def test_the_help_points_to_the_examples_and_explains_nu_and_the_backend() -> None:
@@ -670,20 +681,29 @@ def test_a_tolerance_out_of_range_is_an_error_for_certify_too(tmp_path: Path, da
 # list
 
 
-def test_list_shows_who_takes_what_and_why_not() -> None:
+def test_list_says_of_each_formulation_what_it_is_who_takes_it_and_why_others_do_not() -> None:
     result = run("list")
     assert result.exit_code == 0
-    assert all(name in result.stdout for name in ["lpboost", "erlpboost", *list_backends()])
-    highs = list_backends().index("cvxpy:highs")
-    clarabel = list_backends().index("cvxpy:clarabel")
-    for name, expected in (("erlpboost", ("no", "yes")), ("lpboost", ("yes", "yes"))):
-        (line,) = [line for line in result.stdout.splitlines() if line.startswith(f"│{name} ")]
-        cells = [cell.strip() for cell in line.strip("│").split("│")][2:]
-        assert ("yes" if cells[highs] == "yes" else "no", cells[clarabel]) == expected
-    reason = "HIGHS does not take exponential cones, which the program needs"
-    (number,) = re.findall(rf"^\((\d+)\) {reason}$", result.stdout, re.MULTILINE)
-    (line,) = [line for line in result.stdout.splitlines() if line.startswith("│erlpboost ")]
-    assert line.strip("│").split("│")[2:][highs].strip() == f"({number})"
+    lines = result.stdout.splitlines()
+    at = lines.index("lpboost  nu, [epsilon], [two_sided]")
+    assert lines[at + 1] == "    The largest soft margin of a convex combination of hypotheses."
+    for name in ("erlpboost", "lpboost"):
+        (block,) = [
+            block
+            for block in result.stdout.split("\n\n")
+            if name in re.findall(r"\w+", block.partition("    solved by ")[0]) and "    solved by " in block
+        ]
+        words = " ".join(block.split())
+        able = [backend for backend in list_backends() if get_backend(backend).takes(_smallest(name))]
+        assert f" solved by {', '.join(able)} " in words
+        assert ("HIGHS does not take exponential cones, which the program needs." in words) == (name == "erlpboost")
+
+
+def test_a_sentence_stands_for_every_formulation_and_booster() -> None:
+    pages = [*map(get_formulation, list_formulations()), *PAGES.values()]
+    sentences = [sentence(page) for page in pages]
+    assert all(re.fullmatch(r"[A-Z].*[a-z0-9]\.", words) for words in sentences), sentences
+    assert len(set(sentences)) == len(pages)
 
 
 class Terminal(io.StringIO):
@@ -709,8 +729,8 @@ def test_on_a_narrow_terminal_the_list_keeps_every_word_whole(monkeypatch: pytes
     assert not any("…" in line or "│" in line for line in lines)
     words = " ".join(" ".join(lines).split())
     solvers = ", ".join(name for name in list_backends() if get_backend(name).takes(_smallest("erlpboost")))
-    assert f" erlpboost parameters nu, [epsilon], [eta], [two_sided] solved by {solvers} " in words
-    assert f" adaboost parameters [keep_faultless] solved by {solvers} " in words
+    assert " erlpboost nu, [epsilon], [eta], [two_sided] LPBoost with a relative entropy, so that " in words
+    assert f" unnormalized_erlpboost solved by {solvers} " in words
     assert "HIGHS does not take exponential cones, which the program needs." in words
 
 

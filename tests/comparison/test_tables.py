@@ -15,10 +15,9 @@ from hypothesis import strategies as st
 from problems import Fake, attempt, reference_erlpboost, reference_lpboost
 from rich.console import Console, RenderableType
 
-from boostopt import Certificate, Comparison, Solution, Verdict, compare, get_backend, get_formulation, solve
-from boostopt.backends.base import Backend, Capability
+from boostopt import Certificate, Comparison, Solution, Verdict, compare, solve
 from boostopt.comparison.rows import Row, answered_row
-from boostopt.comparison.tables import BLAMED, STYLES, certificate_table, support_table
+from boostopt.comparison.tables import BLAMED, STYLES, certificate_table
 from boostopt.solving.explanation import PROOFS
 from boostopt.text import interval
 
@@ -341,49 +340,8 @@ def test_brackets_in_the_name_of_a_condition_are_shown() -> None:
     assert cells(text, "violates d in [0, 1] [/x] [b] by")[1] == "5.00e-01"
 
 
-# Formulations against backends
-
-
-def test_support_is_yes_or_a_number_that_stands_for_a_reason() -> None:
-    pages = [get_formulation("erlpboost"), get_formulation("lpboost")]
-    backends: list[Backend] = [Fake("both"), Fake("linear"), Fake("also linear"), Fake("neither")]
-    yes, no_cone, nothing = Capability(True), Capability(False, "no cone"), Capability(False, "nothing")
-    support = {
-        "erlpboost": {"both": yes, "linear": no_cone, "also linear": no_cone, "neither": nothing},
-        "lpboost": {"both": yes, "linear": yes, "also linear": yes, "neither": nothing},
-    }
-    text = shown(support_table(pages, support, backends))
-    assert cells(text, "erlpboost")[2:] == ["yes", "(1)", "(1)", "(2)"]
-    assert cells(text, "lpboost")[2:] == ["yes", "yes", "yes", "(2)"]
-    assert text.splitlines()[-7:] == [
-        *(f"{letter}  {b.name} {b.version}" for letter, b in zip("ABCD", backends, strict=True)),
-        *("", "(1) no cone", "(2) nothing"),
-    ]
-
-
-def test_parameters_that_may_be_left_out_stand_in_brackets() -> None:
-    page, backend = get_formulation("erlpboost"), get_backend("cvxpy:clarabel")
-    text = shown(support_table([page], {page.name: {backend.name: Capability(True)}}, [backend]))
-    assert cells(text, "erlpboost")[1] == "nu, [epsilon], [eta], [two_sided]"
-    assert "clarabel" in text and backend.version in text
-
-
-def test_marks_are_explained_below() -> None:
-    page, backend = get_formulation("erlpboost"), get_backend("cvxpy:clarabel")
-    text = shown(support_table([page], {page.name: {backend.name: Capability(True)}}, [backend]))
-    assert "[ ]: a parameter that may be left out.\nyes: the backend takes the formulation. (1), ...:" in text
-
-
 def test_a_title_is_not_padded() -> None:
     assert not shown(certificate_table(reference_lpboost(), certificate(), 1e-6)).splitlines()[0].endswith(" ")
-    assert shown(support_table([], {}, [])).splitlines()[0].rstrip() == "formulations x backends"
-
-
-def test_brackets_in_the_name_of_a_backend_are_shown() -> None:
-    page, backend = get_formulation("lpboost"), Fake("mine[fast]", numbered="1[/x]")
-    text = shown(support_table([page], {page.name: {backend.name: Capability(False, "not [now]")}}, [backend]))
-    assert "mine[fast]" in text and "1[/x]" in text
-    assert "(1) not [now]" in text
 
 
 def test_no_answer_is_no_interval_in_a_table() -> None:

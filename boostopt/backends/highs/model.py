@@ -62,6 +62,9 @@ class RunReport:
 class Model(ABC):
     """A linear program in HiGHS. It is changed in place; `version` counts how often."""
 
+    lp: LinearProgram
+    version: int
+
     space: ClassVar[str]
     appended_as_columns: ClassVar[bool]
 
@@ -74,9 +77,9 @@ class Model(ABC):
         self._without_optimum = (ends.kInfeasible, ends.kUnbounded, ends.kUnboundedOrInfeasible)
         self.set(output_flag=False, log_to_console=False)
         self.lp, self.version = lp, 0
-        self.order = np.arange(lp.rows)  # the row of the epigraph that stands at each place of the model
-        self.shift = lp.shifts(self.order)
-        self.sent = self.numbers()
+        self.order: Any = np.arange(lp.rows)  # the row of the epigraph that stands at each place of the model
+        self.shift: Any = lp.shifts(self.order)
+        self.sent: Sent = self.numbers()
         self._begin()
         self._append(self.order, 0)
 

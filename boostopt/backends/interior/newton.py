@@ -122,14 +122,23 @@ class Residuals:
 class System:
     """The Newton system at a point, factored once and solved for several right-hand sides."""
 
+    problem: InteriorProblem
+    point: Point
+    residuals: Residuals
+    per_below: Array
+    per_above: Array
+    from_below: Array
+    from_above: Array
+    k: int
+
     def __init__(self, problem: InteriorProblem, point: Point, d: Float[Array, " n"], residuals: Residuals) -> None:
         self.problem, self.point, self.residuals = problem, point, residuals
         self.per_below, self.per_above = 1.0 / point.below, 1.0 / point.above
         self.from_below, self.from_above = point.zeta * self.per_below, point.psi * self.per_above
-        self.theta = 1.0 / (problem.curvatures(d) + self.from_below + self.from_above)
+        self.theta: Array = 1.0 / (problem.curvatures(d) + self.from_below + self.from_above)
         rows, k = problem.rows, len(point.v)
         self.k, size = k, k + int(problem.f.on_simplex)
-        self.inverse_v = np.divide(1.0, point.v, out=np.zeros(k), where=problem.inequality)
+        self.inverse_v: Array = np.divide(1.0, point.v, out=np.zeros(k), where=problem.inequality)
         matrix = np.zeros((size, size))
         matrix[:k, :k] = problem.gram(self.theta)
         matrix[range(k), range(k)] += point.s * self.inverse_v
@@ -140,14 +149,14 @@ class System:
             matrix[k, k] = self.theta.sum()
         diagonal = matrix.diagonal()
         # An equation of zeros has no entry at all.
-        self.scale = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, diagonal.max(initial=1.0)))
+        self.scale: Array = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, diagonal.max(initial=1.0)))
         matrix *= self.scale[:, np.newaxis] * self.scale
-        self.factor = _factor(matrix)
-        self.border = np.zeros((size, 0 if problem.squares else len(point.x)))
+        self.factor: Any = _factor(matrix)
+        self.border: Array = np.zeros((size, 0 if problem.squares else len(point.x)))
         if not problem.squares:
             self.border[:k] = -rows.B
-        self.bordered = self._solve(self.border)
-        self.inner = np.linalg.inv(self.border.T @ self.bordered)  # a row for each variable, mostly one or none
+        self.bordered: Array = self._solve(self.border)
+        self.inner: Array = np.linalg.inv(self.border.T @ self.bordered)  # a row for each variable, mostly one or none
 
     def _solve(self, right: Array) -> Array:
         if not right.size:

@@ -47,7 +47,7 @@ DEATH_SIGNAL = 1
 PEAK_MEMORY = "peak_memory"
 """Among the statistics of an attempt: the bytes by which the process came to exceed what it held before."""
 
-serves = False
+serves: bool = False
 """Whether this is such a process: what runs in it needs no other one."""
 
 

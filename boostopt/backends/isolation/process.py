@@ -65,7 +65,7 @@ class Process:
 
     def __init__(self) -> None:
         self.served: set[str] = set()
-        self.owed = 0
+        self.owed: int = 0
         self.late: float | None = None
         self._owner = os.getpid()
         self._holds: weakref.ref[Program] | None = None

@@ -55,11 +55,14 @@ class Dual(ABC):
 class WithPsi(Dual):
     """(1/eta) ln sum d0 exp(-eta (m + psi)) + <caps, psi> over psi >= 0 [Glocer 2009, (3.11)]."""
 
+    first: Any
+    low: Any
+
     form = "dual in w, psi"
 
     def __init__(self, F: RelativeEntropy) -> None:
         self._F, self.first, self.low = F, np.zeros(F.N), np.zeros(F.N)
-        self.y_scale = np.full(F.N, 1.0 / F.eta)
+        self.y_scale: Any = np.full(F.N, 1.0 / F.eta)
 
     def at(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
         exponents = self._F.log_d0 - self._F.eta * (m + y)
@@ -70,6 +73,10 @@ class WithPsi(Dual):
 
 class WithBeta(Dual):
     """beta + sum f_n*(-m_n - beta) over beta [Glocer 2009, (3.26) and, with psi eliminated, (3.19)]."""
+
+    first: Any
+    low: Any
+    y_scale: Any
 
     form = "dual in w, beta"
 
@@ -90,6 +97,11 @@ class Eliminated(Dual):
     F divided by `steps`, and `center` for the next stage the point at which F* was taken. At the optimum the stages
     change nothing: d, w and gamma are those of F.
     """
+
+    steps: float
+    first: Any
+    low: Any
+    y_scale: Any
 
     form = "dual in w"
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from scipy.optimize import brentq
@@ -73,7 +73,7 @@ class AdaBoostREG(Booster):
 
     name = "AdaBoost_REG"
     title = "AdaBoost_REG"
-    sources = ("Raetsch, Onoda, Mueller 2001, (12)-(19), figure 10",)
+    sources: ClassVar[tuple[str, ...]] = ("Raetsch, Onoda, Mueller 2001, (12)-(19), figure 10",)
     Parameters = Parameters
 
     def reweighting(self, problem: Problem) -> Reweighting:

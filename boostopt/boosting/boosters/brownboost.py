@@ -80,7 +80,7 @@ class BrownBoost(Booster):
 
     name = "BrownBoost"
     title = "BrownBoost"
-    sources = ("Freund 2001",)
+    sources: ClassVar[tuple[str, ...]] = ("Freund 2001",)
     ends: ClassVar[tuple[str, ...]] = (UP,)
     Parameters = Parameters
 

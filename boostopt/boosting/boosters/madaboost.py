@@ -57,7 +57,7 @@ class MadaBoost(Booster):
 
     name = "MadaBoost"
     title = "MadaBoost"
-    sources = ("Domingo and Watanabe 2000",)
+    sources: ClassVar[tuple[str, ...]] = ("Domingo and Watanabe 2000",)
     ends: ClassVar[tuple[str, ...]] = (ALONE, BELOW)
     Parameters = Parameters
 

@@ -64,7 +64,7 @@ class SmoothBoost(Booster):
 
     name = "SmoothBoost"
     title = "SmoothBoost"
-    sources = ("Servedio 2003",)
+    sources: ClassVar[tuple[str, ...]] = ("Servedio 2003",)
     ends: ClassVar[tuple[str, ...]] = (FEWER,)
     Parameters = Parameters
 

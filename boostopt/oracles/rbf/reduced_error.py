@@ -91,7 +91,7 @@ class ReducedError:
         lambda_: float,
     ) -> None:
         # All is divided by N = sum s: so E / N has the weights s / N and the factor lambda / N² of |w|² / 2.
-        self.total = float(weights.sum())
+        self.total: float = float(weights.sum())
         self._ridge = lambda_ / self.total / self.total
         self._roots = np.sqrt(weights / self.total)
         self._targets = self._roots[:, np.newaxis] * y

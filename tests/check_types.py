@@ -1,0 +1,35 @@
+"""Hold how much of what boostopt exports has a type that every checker reads alike: `pyright --verifytypes`.
+
+Left are classes whose base has no types there (scikit-learn's, matplotlib's, typer's) with what mentions them, what one
+pair of a loss and a penalty sets on itself, and the files that `boostopt new` copies, written as users write.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+LEAST = 0.995
+
+
+def main() -> None:
+    pyright = str(Path(sys.executable).with_name("pyright"))
+    words = [pyright, "--pythonpath", sys.executable, "--verifytypes", "boostopt", "--ignoreexternal", "--outputjson"]
+    with tempfile.TemporaryDirectory() as scratch:  # away from pyproject.toml, as a user's checker is
+        environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+        done = subprocess.run(words, cwd=scratch, env=environment, capture_output=True, text=True)
+    told = json.loads(done.stdout)["typeCompleteness"]
+    counts, score = told["exportedSymbolCounts"], told["completenessScore"]
+    print(f"types: {score:.2%} of {sum(counts.values())} names; {counts}")
+    if score < LEAST:
+        gaps = [f"{symbol['name']}: {symbol['diagnostics']}" for symbol in told["symbols"] if symbol.get("diagnostics")]
+        sys.exit("\n".join([f"{score:.2%} is less than {LEAST:.1%}. Annotate what is new among these:", *gaps]))
+
+
+if __name__ == "__main__":
+    main()

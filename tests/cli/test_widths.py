@@ -1,0 +1,136 @@
+"""On 80 columns, and on 120, no line of the command line is wider, no word is broken, and a command can be copied."""
+
+from __future__ import annotations
+
+import io
+import re
+import shlex
+from contextlib import redirect_stderr
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from invoked import write_examples
+from problems import reference_lpboost, right
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import boostopt.cli
+from boostopt import compare
+from boostopt.cli.application import EXAMPLE_WIDTH, folded
+from boostopt.comparison.progress import Solvers
+
+COMMANDS: list[str] = sorted(cast(Any, get_command(boostopt.cli.app)).commands)
+HELPS = [
+    [],
+    *([name] for name in COMMANDS),
+    *(["new", kind] for kind in ("regularizer", "formulation", "oracle", "backend")),
+]
+
+
+def lines(width: int, *arguments: object) -> list[str]:
+    """Run a command whose output is no terminal, and return its lines."""
+    runner = CliRunner(env={"COLUMNS": str(width), "FORCE_COLOR": None, "TTY_COMPATIBLE": None})
+    result = runner.invoke(boostopt.cli.app, [str(argument) for argument in arguments], catch_exceptions=False)
+    assert result.exit_code in (0, 1), result.stderr
+    return result.stdout.splitlines()
+
+
+def test_every_command_is_looked_at() -> None:
+    assert {"boost", "compare", "fit", "list", "path", "predict"} < set(COMMANDS)
+
+
+@pytest.mark.parametrize("words", HELPS, ids=lambda words: " ".join(words) or "boostopt")
+def test_help_fits_and_breaks_no_word(words: list[str]) -> None:
+    shown = lines(80, *words, "--help")
+    assert max(map(len, shown)) <= 80
+    assert not [line for line in shown if re.search(r"[a-z]-$", line)]
+    # A sentence that was cut off would end so; a list of examples ends with a comma before it.
+    assert not [line for line in shown if re.search(r"(?<!,)(?<!, )\.\.\.$", line) and "[ARGS]" not in line]
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_tables_fit(tmp_path: Path, width: int) -> None:
+    data = write_examples(tmp_path / "data.npz")
+    how = ("--data", data, "--nu", "0.3", "--epsilon", "0.3")
+    for words in (
+        ("list", "--backends", "interior,highs"),
+        ("compare", "lpboost", "--data", data, "--nu", "0.3", "--columns", 5, "--backends", "interior,highs"),
+        ("compare", "lpboost", "--data", data, "--nu", "0.3", "--columns", 5, "--backends", "highs", "--repeats", 1),
+        ("boost", "erlpboost", *how),
+        ("path", "erlpboost", "--data", data, "--nu", "0.3,0.6", "--epsilon", "0.3"),
+        ("fit", "--out", tmp_path / f"{width}.npz", *how),
+        ("export", "lpboost", "--data", data, "--nu", "0.3", "--out", tmp_path / f"{width}.mps"),
+        ("check", "lpboost", "--verbose"),
+    ):
+        shown = lines(width, *words)
+        # The path of a file is as long as it is.
+        assert max(len(line) for line in shown if str(tmp_path) not in line) <= width, words
+        assert not any("…" in line for line in shown), words
+        # A column of one letter has three with the blanks beside it.
+        borders = [line for line in shown if line.startswith(("┏", "┌"))]
+        assert min((len(part) for line in borders for part in re.findall("[━─]+", line)), default=4) > 3, words
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "boostopt list",
+        "boostopt compare erlpboost --data breast_cancer --nu 0.1 --eta 1000 --backends interior,cvxpy:scs --json",
+        "boostopt certify lpboost ANSWER --data 'a file; of mine, long enough.npz' --set nu=5.7 --set eta=1000.0",
+    ],
+)
+def test_a_folded_command_is_the_same_command(command: str) -> None:
+    shown = folded(command)
+    assert shlex.split(shown.replace("\\\n", "")) == shlex.split(command)
+    assert all(len(line) <= EXAMPLE_WIDTH + 2 for line in shown.splitlines())
+    assert not re.search(r"--\w+ \\\n", shown)
+
+
+def test_commands_after_each_other_begin_a_line_each() -> None:
+    assert (
+        folded("boostopt fit --out m.npz; boostopt predict m.npz")
+        == "boostopt fit --out m.npz;\nboostopt predict m.npz"
+    )
+
+
+# Progress of one comparison
+
+
+class Terminal(io.StringIO):
+    """A stream that calls itself a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def said(stream: io.StringIO, monkeypatch: pytest.MonkeyPatch, **environment: str) -> str:
+    """What a comparison of two solvers writes."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in {"TERM": "xterm", "COLUMNS": "80", **environment}.items():
+        monkeypatch.setenv(name, value)
+    program = reference_lpboost()
+    with redirect_stderr(stream):
+        compare(program, [right("a"), right("b")], 1e-4, progress=True)
+    return stream.getvalue()
+
+
+def test_on_a_terminal_solvers_follow_each_other_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = said(Terminal(), monkeypatch)
+    shown: Any = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written)
+    assert "solver 1 of 2, a" in shown and "solver 2 of 2, b, a: bounded, gap " in shown
+    assert "..." not in shown and shown.count("\n") <= 1
+
+
+def test_elsewhere_a_line_says_what_runs_and_one_what_came(monkeypatch: pytest.MonkeyPatch) -> None:
+    written = said(io.StringIO(), monkeypatch).splitlines()
+    assert [line.partition(":")[0] for line in written] == ["a ...", "a", "b ...", "b"]
+
+
+def test_a_narrow_line_leaves_out_what_came_of_the_last_one_first() -> None:
+    line = Solvers(5, print, 1, "cvxpy:clarabel: bounded, gap 1.0e-10, 0.11 s")
+    full = "solver 2 of 5, highs, cvxpy:clarabel: bounded, gap 1.0e-10, 0.11 s"
+    assert [line.words("highs", width) for width in (None, len(full), 60, 10)] == [
+        *(full, full, "solver 2 of 5, highs", "highs")
+    ]
