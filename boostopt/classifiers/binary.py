@@ -26,6 +26,7 @@ from boostopt.boosting.stabilization import COLUMNS, MEASURED
 from boostopt.classifiers.bases import check_stored, oracle_of
 from boostopt.classifiers.examples import merged
 from boostopt.classifiers.intercept import WithConstants
+from boostopt.classifiers.margin_warnings import Advice, Judged, warn_of_margins
 from boostopt.errors import OptionError, ProblemError, shown, unknown_name
 from boostopt.oracles import Oracle
 from boostopt.oracles.weights import EPSILON
@@ -181,8 +182,8 @@ class Plan:
         oracle, parameters = self.class_and_parameters(X, y, c, file is not None)
         return self._boosted(oracle, parameters, before, file, label)
 
-    def run_on_cluster(self, X: Any, y: Any, c: Any, file: Any, label: Any) -> Run:
-        """Boost rows that are on a cluster.
+    def run_on_cluster(self, X: Any, y: Any, c: Any, file: Any, label: Any) -> tuple[Run, float]:
+        """Boost rows that are on a cluster; return the run, and the share of the second class in the weights.
 
         Parameters
         ----------
@@ -194,7 +195,8 @@ class Plan:
         oracle = oracle_of(self.base, self.base_options, bool(self.reflexive), self.seed, X, y, c)
         if self.intercept:
             oracle = WithConstants(oracle, int(X.shape[1]), float(self.epsilon))
-        return self._boosted(oracle, self._parameters(oracle.total), None, file, label)
+        share = (oracle.total + oracle.balance) / (2.0 * oracle.total)
+        return self._boosted(oracle, self._parameters(oracle.total), None, file, label), share
 
     def _boosted(self, oracle: Oracle, parameters: dict[str, Any], before: Run | None, file: Any, label: Any) -> Run:
         shown_rows: Any = partial(self.verbose, label) if callable(self.verbose) else bool(self.verbose)
@@ -261,6 +263,64 @@ class Plan:
                 ConvergenceWarning,
                 stacklevel=3,
             )
+
+    def warn_of_margins(
+        self,
+        runs: Sequence[Run],
+        classes: Sequence[Any],
+        shares: Sequence[float],
+        zeros: Sequence[float] | None = None,
+        predicted: Sequence[Any] = (),
+    ) -> None:
+        """Say where the classifier is not proved to be better than chance, or nu lets a class be given up.
+
+        Parameters
+        ----------
+        runs
+            The run of two classes, or of each class against the rest.
+        classes, shares
+            The labels, and the share of each in the weights.
+        zeros
+            The share of the examples with f(x) = 0 of each run; None where it is not known.
+        predicted
+            The labels that are predicted for the examples, each once; () where they are not known.
+        """
+        several = len(runs) > 1
+        told = [(classes[k], shares[k]) for k in (range(len(classes)) if several else [1])]
+        judged = [
+            self._judged(run, repr(label), share, f"not {label!r}" if several else repr(classes[0]), several, zero)
+            for run, (label, share), zero in zip(runs, told, zeros or [math.nan] * len(runs), strict=True)
+        ]
+        total = runs[0].problem.examples.total
+        count = _whole(self.nu)
+        advice = Advice(
+            said=lambda nu: f"nu = {self.nu if count else float(self.nu)}",
+            at_most=lambda nu: (
+                str(max(math.floor(nu * total), 1)) if count else f"{math.floor(1000.0 * nu) / 1000.0:g}"
+            ),
+            finer=f"lower epsilon = {self.epsilon:g}, which narrows the interval",
+            others="take another base, whose hypotheses tell more"
+            if "nu" in self.page.parameters
+            else f"set other parameters of {self.page.name}, or take another base, whose hypotheses tell more",
+            balanced='let both classes weigh alike by class_weight="balanced"',
+        )
+        always = repr(predicted[0]) if len(predicted) == 1 else ""
+        warn_of_margins(judged, runs[0].oracle, always, advice, stacklevel=3)
+
+    def _judged(self, run: Run, label: str, share: float, rest: str, several: bool, zeros: float) -> Judged:
+        """Return what is known of a run."""
+        problem = run.problem
+        goal = None if problem.adds else problem.goal  # what adds steps goes on as these say, whatever the soft margin
+        nu = goal.nu if goal is not None and "nu" in self.page.parameters else None
+        return Judged(
+            label=label if several else "",
+            common=rest if share <= 0.5 else label,
+            share=min(share, 1.0 - share),
+            nu=None if nu is None else nu / problem.examples.total,
+            bounds=None if goal is None else (run.class_certificate.lower, run.class_certificate.upper),
+            chance=0.0 if goal is None else goal.least,
+            zeros=zeros,
+        )
 
     def _is_wide(self, run: Run) -> bool:
         """Whether the class is bounded and the gap larger than was asked for; projections have ends of their own."""

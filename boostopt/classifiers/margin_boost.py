@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from boostopt.arrays import is_collection
+from boostopt.boosting.classifier import ZERO
 from boostopt.boosting.pages import page_of
 from boostopt.boosting.run import Run
 from boostopt.classifiers.binary import Plan
@@ -147,6 +148,9 @@ class MarginBoostClassifier(BoostedClassifier):
         ConvergenceWarning
             The limit on rounds or on time was reached before a stopping rule held, or no further hypothesis helped
             before the gap came below epsilon.
+        MarginWarning
+            The soft margin is not proved to be above that of f = 0; or f = 0 on most examples; or nu is more than twice
+            the share of the smaller of two classes, so that one answer to everything has a soft margin above 0.
 
         Raises
         ------
@@ -170,6 +174,11 @@ class MarginBoostClassifier(BoostedClassifier):
         signs = np.where(own.any(axis=1, keepdims=True), np.where(own, 1.0, -1.0), np.nan)  # nan: of no class
         self.margins_ = (signs[:, -1] if f.ndim == 1 else signs) * f
         plan.warn_of_ends(self.runs_)
+        shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
+        zeros = np.atleast_1d(np.average(np.abs(f) <= ZERO, axis=0, weights=sample_weight))
+        plan.warn_of_margins(
+            self.runs_, self.classes_.tolist(), shares.tolist(), zeros.tolist(), np.unique(self._labels(f)).tolist()
+        )
         return self
 
     def _fit_on_cluster(self, plan: Plan, X: Any, y: Any, sample_weight: Any) -> MarginBoostClassifier:
@@ -181,6 +190,7 @@ class MarginBoostClassifier(BoostedClassifier):
             self.feature_names_in_ = made.names
         self._take(made.runs, made.classes)
         plan.warn_of_ends(self.runs_)
+        plan.warn_of_margins(self.runs_, self.classes_.tolist(), made.shares)
         return self
 
     def _take(self, runs: tuple[Run, ...], classes: npt.NDArray[Any]) -> None:

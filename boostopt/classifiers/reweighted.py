@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,6 +15,7 @@ from boostopt.arrays import is_collection
 from boostopt.boosting.classifier import AT_ZERO, AtZero, combined, decided
 from boostopt.boosting.soft_margin import ClassCertificate, Goal
 from boostopt.certificates.certificate import Certificate
+from boostopt.classifiers.margin_warnings import Judged
 from boostopt.classifiers.members import Members
 from boostopt.classifiers.thinning import Thinning
 from boostopt.margins import Margins
@@ -111,8 +113,19 @@ class WeightedMembers:
             at_zero is none of the three.
         """
         at_zero = choice("at_zero", at_zero, AT_ZERO)
-        labels = np.array([-1, 1], np.int8) if self.ensemble.labels is None else self.ensemble.labels
-        return self._each_block(X, partial(_labels, self.ensemble, self.w, at_zero, self.majority), labels)
+        like = np.array([-1, 1], np.int8) if self.ensemble.labels is None else self.ensemble.labels
+        return self._each_block(X, partial(_labels, self.ensemble, self.w, at_zero, self.majority), like)
+
+    @property
+    def labels(self) -> list[Any]:
+        """The negative label and the positive one, as the examples had them; -1 and 1 where the members know none."""
+        return [-1, 1] if self.ensemble.labels is None else self.ensemble.labels.tolist()
+
+    def judged(self, positive: float, nu: float | None, chance: float = 0.0, zeros: float = math.nan) -> Judged:
+        """Return what is known of the weights, for warnings: see `Judged`; `positive` is the share of the class 1."""
+        common = self.labels[int(positive > 0.5)]
+        bounds = self.soft_margin, self.soft_margin_certificate.upper
+        return Judged("", repr(common), min(positive, 1.0 - positive), nu, bounds, chance, zeros)
 
     def _each_block(self, X: Any, task: Callable[[Any], Array], like: Array) -> Any:
         """Return what a task says of X; of a collection lazily."""

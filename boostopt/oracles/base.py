@@ -169,9 +169,14 @@ class Oracle(ABC):
         return float(self.c.sum())
 
     @property
+    def balance(self) -> float:
+        """Number of examples of class 1 less those of class -1, with multiplicity; 0 where nothing is known."""
+        return 0.0 if self.y is None else float(self.c @ self.y)
+
+    @property
     def majority(self) -> int:
         """The class of more examples, 1 where both have as many or nothing is known."""
-        return 1 if self.y is None or float(self.c @ self.y) >= 0.0 else -1
+        return 1 if self.balance >= 0.0 else -1
 
     @abstractmethod
     def best(self, query: Query) -> Answer:
