@@ -17,7 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from boostopt.arguments import LARGEST, is_number
 from boostopt.backends.base import Backend
 from boostopt.boosting.boosts import boost
-from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, TIME
+from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, NO_BETTER, TIME
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem, set_anew
 from boostopt.boosting.run import Run
@@ -25,6 +25,7 @@ from boostopt.boosting.serving import looked_at, preferred
 from boostopt.boosting.stabilization import COLUMNS, MEASURED
 from boostopt.classifiers.bases import check_stored, oracle_of
 from boostopt.classifiers.examples import merged
+from boostopt.classifiers.held_out import HeldOut
 from boostopt.classifiers.intercept import WithConstants
 from boostopt.classifiers.margin_warnings import Advice, Judged, warn_of_margins
 from boostopt.errors import OptionError, ProblemError, shown, unknown_name
@@ -81,12 +82,16 @@ class Plan:
     time_limit: Any
     n_jobs: Any
     checkpoint: Any
+    early_stopping: Any
+    validation_fraction: Any
+    n_iter_no_change: Any
     verbose: Any
     seed: int | None
 
     def __post_init__(self) -> None:
         nu, rounds, seconds, jobs = self.nu, self.max_iter, self.time_limit, self.n_jobs
         file, verbose = self.checkpoint, self.verbose
+        fraction, patience = self.validation_fraction, self.n_iter_no_change
         expected = (
             (
                 "nu",
@@ -108,6 +113,13 @@ class Plan:
                 "a positive number of seconds, or None",
             ),
             ("n_jobs", jobs is None or (_whole(jobs) and jobs != 0), "a whole number other than 0, or None"),
+            ("early_stopping", isinstance(self.early_stopping, bool | np.bool_), "True or False"),
+            (
+                "validation_fraction",
+                fraction is None or (_real(fraction) and (fraction >= 1 if _whole(fraction) else 0 < fraction < 1)),
+                "a float in (0, 1), a share of the examples, or a whole number of them, or None",
+            ),
+            ("n_iter_no_change", _whole(patience) and patience >= 1, "a whole number of at least 1"),
             ("checkpoint", file is None or (isinstance(file, str | PathLike) and file != ""), "a path, or None"),
             (
                 "verbose",
@@ -164,7 +176,14 @@ class Plan:
         return oracle, parameters
 
     def run(
-        self, X: Any, y: Bool[Array, " N"], c: Float[Array, " N"], before: Run | None, file: Any, label: Any = None
+        self,
+        X: Any,
+        y: Bool[Array, " N"],
+        c: Float[Array, " N"],
+        before: Run | None,
+        file: Any,
+        label: Any = None,
+        held: HeldOut | None = None,
     ) -> Run:
         """Boost.
 
@@ -178,9 +197,11 @@ class Plan:
             Where the run is stored while it goes on, or None.
         label
             The label of the second class, for who is shown the rounds.
+        held
+            Examples to stop by, or None.
         """
         oracle, parameters = self.class_and_parameters(X, y, c, file is not None)
-        return self._boosted(oracle, parameters, before, file, label)
+        return self._boosted(oracle, parameters, before, file, label, held)
 
     def run_on_cluster(self, X: Any, y: Any, c: Any, file: Any, label: Any) -> tuple[Run, float]:
         """Boost rows that are on a cluster; return the run, and the share of the second class in the weights.
@@ -198,7 +219,15 @@ class Plan:
         share = (oracle.total + oracle.balance) / (2.0 * oracle.total)
         return self._boosted(oracle, self._parameters(oracle.total), None, file, label), share
 
-    def _boosted(self, oracle: Oracle, parameters: dict[str, Any], before: Run | None, file: Any, label: Any) -> Run:
+    def _boosted(
+        self,
+        oracle: Oracle,
+        parameters: dict[str, Any],
+        before: Run | None,
+        file: Any,
+        label: Any,
+        held: HeldOut | None = None,
+    ) -> Run:
         shown_rows: Any = partial(self.verbose, label) if callable(self.verbose) else bool(self.verbose)
         options = BoostOptions(
             max_rounds=None if self.max_iter is None else int(self.max_iter),
@@ -207,6 +236,8 @@ class Plan:
             progress=shown_rows,
             checkpoint=file,
             start=None if before is None else _same(before, oracle),
+            test=None if held is None else held.against_rest(label),
+            patience=None if held is None else int(self.n_iter_no_change),
         )
         epsilon = float(self.epsilon)
         looks = preferred(self.page, oracle, epsilon, self.backend)
@@ -325,7 +356,7 @@ class Plan:
     def _is_wide(self, run: Run) -> bool:
         """Whether the class is bounded and the gap larger than was asked for; projections have ends of their own."""
         problem = run.problem
-        if problem.goal is None or problem.adds:
+        if problem.goal is None or problem.adds or run.end == NO_BETTER:
             return False
         return bool(self.epsilon + ROUNDED < run.class_certificate.gap < math.inf)
 

@@ -15,7 +15,7 @@ from boostopt.classifiers.binary import Plan
 from boostopt.classifiers.classes import files_of
 from boostopt.errors import OptionError, ProblemError, shown
 
-LEFT_OUT: dict[str, Any] = {"class_weight": None, "warm_start": False, "backend": "auto"}
+LEFT_OUT: dict[str, Any] = {"class_weight": None, "warm_start": False, "backend": "auto", "early_stopping": False}
 """Parameters of the classifier that rows on a cluster do not know, with what they must be."""
 
 

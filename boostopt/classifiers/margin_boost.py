@@ -21,6 +21,7 @@ from boostopt.classifiers.binary import Plan
 from boostopt.classifiers.classes import runs_of, told_apart
 from boostopt.classifiers.clusters import LEFT_OUT, fitted
 from boostopt.classifiers.examples import counted
+from boostopt.classifiers.held_out import HeldOut, parted
 from boostopt.classifiers.predicting import BoostedClassifier
 from boostopt.classifiers.saving import load, save
 from boostopt.classifiers.scorers import Scorer
@@ -82,6 +83,14 @@ class MarginBoostClassifier(BoostedClassifier):
     checkpoint
         A file that a run is stored in while it goes on, and from which the next fit goes on if it is there; of more
         than two classes one each, with the number of the class behind the name. None for none.
+    early_stopping
+        Whether boosting stops where it no longer gains anything on examples that are held out. Rounds are then steps of
+        few hypotheses, never looks; of more than two classes each run stops by itself.
+    validation_fraction
+        What is held out: a float in (0, 1) is a share of the examples, a whole number a count, with as many of each
+        class as there are in all; None to stop by the examples that are learned from. Each counts once.
+    n_iter_no_change
+        Rounds without a smaller error on these after which boosting stops.
     parameters
         Further parameters of the formulation by name, such as {"C": 0.1}.
     base_options
@@ -102,6 +111,9 @@ class MarginBoostClassifier(BoostedClassifier):
         the class and -1 for the rest; nan where an example of weight 0 is of no class.
     n_iter_
         Rounds of the longest run; 0 where a further fit with `warm_start` needed none.
+    validation_score_
+        With `early_stopping` the share of the examples to stop by that is right after each round, shape (rounds,); of
+        more than two classes a list of such, one for each against the rest.
     n_features_in_
         Number of features.
     feature_names_in_
@@ -124,6 +136,9 @@ class MarginBoostClassifier(BoostedClassifier):
     warm_start: Any = False
     n_jobs: Any = None
     checkpoint: Any = None
+    early_stopping: Any = False
+    validation_fraction: Any = 0.1
+    n_iter_no_change: Any = 10
     parameters: Any = None
     base_options: Any = None
     intercept: Any = True
@@ -166,10 +181,15 @@ class MarginBoostClassifier(BoostedClassifier):
         labels: Any
         features, labels = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
         features = checked_features(features)
+        learnt, held = self._learnt(plan, features, labels, sample_weight)
         with one_thread():
-            examples = counted(features, labels, sample_weight).weighted(self.class_weight)
-            self._take(runs_of(plan, examples, self._before(examples.classes)), examples.classes)
+            examples = counted(*learnt).weighted(self.class_weight)
+            self._take(runs_of(plan, examples, self._before(examples.classes), held), examples.classes)
             f = self._values(features)
+        vars(self).pop("validation_score_", None)
+        if held is not None:
+            scores = [1.0 - run.trace["test_error"] for run in self.runs_]
+            self.validation_score_ = scores[0] if len(scores) == 1 else scores
         own = labels[:, np.newaxis] == self.classes_
         signs = np.where(own.any(axis=1, keepdims=True), np.where(own, 1.0, -1.0), np.nan)  # nan: of no class
         self.margins_ = (signs[:, -1] if f.ndim == 1 else signs) * f
@@ -193,6 +213,15 @@ class MarginBoostClassifier(BoostedClassifier):
         plan.warn_of_margins(self.runs_, self.classes_.tolist(), made.shares)
         return self
 
+    def _learnt(
+        self, plan: Plan, features: Any, labels: Any, sample_weight: Any
+    ) -> tuple[tuple[Any, Any, Any], HeldOut | None]:
+        """Return the examples to learn from, with their weights, and those to stop by, or None."""
+        if not plan.early_stopping:
+            return (features, labels, sample_weight), None
+        *learnt, held = parted(features, labels, sample_weight, plan.validation_fraction, plan.seed)
+        return (learnt[0], learnt[1], learnt[2]), held
+
     def _take(self, runs: tuple[Run, ...], classes: npt.NDArray[Any]) -> None:
         """Take what runs have found."""
         self.runs_, self.classes_ = runs, classes
@@ -203,7 +232,8 @@ class MarginBoostClassifier(BoostedClassifier):
         """Return the class of hypotheses that a fit to these examples asks; nothing is fitted.
 
         It is what `boostopt.verify` takes for a certificate of `save_certificate`: a classifier with the same base,
-        base_options, reflexive, intercept and class_weight will do.
+        base_options, reflexive, intercept and class_weight will do; with `early_stopping` also the same random_state, a
+        number or None, and validation_fraction.
 
         Parameters
         ----------
@@ -223,9 +253,11 @@ class MarginBoostClassifier(BoostedClassifier):
         labels: Any
         how: Any = {"dtype": np.float64, "accept_sparse": "csr"}
         features, labels = check_X_y(X, y, **how)
-        examples = counted(checked_features(features), labels, sample_weight).weighted(self.class_weight)
+        plan = self._plan()
+        learnt, _ = self._learnt(plan, checked_features(features), labels, sample_weight)
+        examples = counted(*learnt).weighted(self.class_weight)
         second = examples.codes == told_apart(examples.classes, label)
-        return self._plan().class_and_parameters(examples.X, second, examples.c)[0]
+        return plan.class_and_parameters(examples.X, second, examples.c)[0]
 
     def save_certificate(
         self, path: str | PathLike[str], X: Any, y: Any, sample_weight: Any = None, label: Any = None

@@ -7,8 +7,8 @@ margin -1 on the share p and 1 elsewhere. For nu >= p the mean of the nu smalles
 positive for nu > 2 p: an answer that tells nothing apart then has a soft margin, and may well be the best one. It is
 the same bound above which a nu-SVM has no solution. Of more than two classes the largest f decides, and to be given up
 against the rest costs accuracy for nu > p already: on held-out digits (p = 0.097) it is 0.94 for nu = 0.1, 0.92 for
-0.15, 0.82 for 0.2, 0.47 for 0.3. Where the smaller class is wrong or at 0 as a whole, the soft margin is at most 1 - p / nu:
-weights with more are not warned of.
+0.15, 0.82 for 0.2, 0.47 for 0.3. Where the smaller class is wrong or at 0 as a whole, the soft margin is at most
+1 - p / nu: weights with more are not warned of.
 
 References: Crisp, Burges, "A geometric interpretation of nu-SVM classifiers", 1999, for nu <= 2 min(N+, N-) / N.
 """
