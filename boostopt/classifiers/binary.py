@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 from boostopt.arguments import LARGEST, is_number
 from boostopt.backends.base import Backend
 from boostopt.boosting.boosts import boost
+from boostopt.boosting.columns import AUTO
 from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, NO_BETTER, TIME
 from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.problem import Problem, set_anew
@@ -95,8 +96,9 @@ class Plan:
         expected = (
             (
                 "nu",
-                _real(nu) and (nu >= 1 if _whole(nu) else 0 < nu <= 1),
-                "a float in (0, 1], a share of the sum of the weights, or a whole number of examples, at least 1",
+                self.chooses or (_real(nu) and (nu >= 1 if _whole(nu) else 0 < nu <= 1)),
+                "a float in (0, 1], a share of the sum of the weights, or a whole number of examples, at least 1, or "
+                f'"{AUTO}"',
             ),
             ("epsilon", _real(self.epsilon) and 0 < self.epsilon < math.inf, "a positive number"),
             ("eta", self.eta is None or _real(self.eta), "a positive number, or None for the value that theory gives"),
@@ -130,6 +132,11 @@ class Plan:
         for name, holds, words in expected:
             if not holds:
                 raise OptionError(f"{name} must be {words}; got {shown(getattr(self, name))}. Pass such a value.")
+        if self.chooses and "nu" not in self.page.parameters:
+            raise OptionError(
+                f"nu='{AUTO}' chooses the nu of a formulation; {self.page.name} has none. Search its own "
+                "parameters, by GridSearchCV."
+            )
         if rounds is None and seconds is None and self.page.update == "projection":
             raise OptionError(
                 f"{self.page.name} needs a limit, for no rule need ever hold; got max_iter=None and time_limit=None. "
@@ -141,6 +148,11 @@ class Plan:
             if name not in self.page.parameters:
                 raise unknown_name(f"parameter of {self.page.name}", name, set(self.page.parameters) - set(OWN))
         self._check_required()
+
+    @property
+    def chooses(self) -> bool:
+        """Whether nu is to be chosen."""
+        return isinstance(self.nu, str) and self.nu == AUTO
 
     def _check_required(self) -> None:
         """Raise ProblemError for a parameter that the formulation needs and that neither it nor the classifier sets."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from numbers import Integral
 from os import PathLike
 from typing import Any
@@ -15,12 +15,14 @@ from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from boostopt.arrays import is_collection
 from boostopt.boosting.classifier import ZERO
+from boostopt.boosting.columns import AUTO
 from boostopt.boosting.pages import page_of
 from boostopt.boosting.run import Run
 from boostopt.classifiers.binary import Plan
+from boostopt.classifiers.choosing_nu import nu_path
 from boostopt.classifiers.classes import runs_of, told_apart
 from boostopt.classifiers.clusters import LEFT_OUT, fitted
-from boostopt.classifiers.examples import counted
+from boostopt.classifiers.examples import Counted, counted
 from boostopt.classifiers.held_out import HeldOut, parted
 from boostopt.classifiers.predicting import BoostedClassifier
 from boostopt.classifiers.saving import load, save
@@ -48,8 +50,9 @@ class MarginBoostClassifier(BoostedClassifier):
         states no program, as `boost` has it: "smoothboost", ...
     nu
         How many examples must at least share the weight: the soft margin is the mean of the nu smallest margins. A
-        float in (0, 1] is a share of the sum of the weights, a whole number a count, from 1 to that sum. Of no meaning
-        for formulations without this parameter.
+        float in (0, 1] is a share of the sum of the weights, a whole number a count, from 1 to that sum. "auto" chooses
+        a share by cross-validation, along a path of nu up to the largest that gives no class up: time_limit then is of
+        each fit. Of no meaning for formulations without this parameter.
     epsilon
         The accuracy of the soft margin at which boosting stops, positive.
     eta
@@ -114,6 +117,11 @@ class MarginBoostClassifier(BoostedClassifier):
     validation_score_
         With `early_stopping` the share of the examples to stop by that is right after each round, shape (rounds,); of
         more than two classes a list of such, one for each against the rest.
+    nu_
+        What nu was.
+    nus_, nu_scores_
+        With nu="auto" the values that were tried, shape (k,), and the share of the weight of held-out examples that was
+        predicted right at each, shape (k,).
     n_features_in_
         Number of features.
     feature_names_in_
@@ -184,6 +192,7 @@ class MarginBoostClassifier(BoostedClassifier):
         learnt, held = self._learnt(plan, features, labels, sample_weight)
         with one_thread():
             examples = counted(*learnt).weighted(self.class_weight)
+            plan = self._chosen(plan, examples)
             self._take(runs_of(plan, examples, self._before(examples.classes), held), examples.classes)
             f = self._values(features)
         vars(self).pop("validation_score_", None)
@@ -201,9 +210,23 @@ class MarginBoostClassifier(BoostedClassifier):
         )
         return self
 
+    def _chosen(self, plan: Plan, examples: Counted) -> Plan:
+        """Return the parameters with a nu that is a number."""
+        for name in ("nus_", "nu_scores_"):  # of an earlier fit
+            vars(self).pop(name, None)
+        if plan.chooses:
+            tried = nu_path(plan, examples)
+            self.nus_, self.nu_scores_ = tried.nus, tried.scores
+            plan = replace(plan, nu=tried.best)
+        self.nu_ = plan.nu
+        return plan
+
     def _fit_on_cluster(self, plan: Plan, X: Any, y: Any, sample_weight: Any) -> MarginBoostClassifier:
+        if plan.chooses:
+            raise OptionError(f"nu='{AUTO}' deals rows in memory out into folds; got rows on a cluster. Set a number.")
+        self.nu_ = plan.nu
         made = fitted(plan, {name: getattr(self, name) for name in LEFT_OUT}, X, y, sample_weight)
-        for name in ("margins_", "feature_names_in_"):  # of an earlier fit
+        for name in ("margins_", "feature_names_in_", "nus_", "nu_scores_", "validation_score_"):  # of an earlier fit
             vars(self).pop(name, None)
         self.n_features_in_ = made.features
         if made.names is not None:
@@ -254,6 +277,8 @@ class MarginBoostClassifier(BoostedClassifier):
         how: Any = {"dtype": np.float64, "accept_sparse": "csr"}
         features, labels = check_X_y(X, y, **how)
         plan = self._plan()
+        # The class is the same for all shares; only for less than one example c is scaled.
+        plan = replace(plan, nu=getattr(self, "nu_", 1.0)) if plan.chooses else plan
         learnt, _ = self._learnt(plan, checked_features(features), labels, sample_weight)
         examples = counted(*learnt).weighted(self.class_weight)
         second = examples.codes == told_apart(examples.classes, label)
