@@ -86,6 +86,7 @@ class Plan:
     early_stopping: Any
     validation_fraction: Any
     n_iter_no_change: Any
+    probability: Any
     verbose: Any
     seed: int | None
 
@@ -116,6 +117,7 @@ class Plan:
             ),
             ("n_jobs", jobs is None or (_whole(jobs) and jobs != 0), "a whole number other than 0, or None"),
             ("early_stopping", isinstance(self.early_stopping, bool | np.bool_), "True or False"),
+            ("probability", isinstance(self.probability, bool | np.bool_), "True or False"),
             (
                 "validation_fraction",
                 fraction is None or (_real(fraction) and (fraction >= 1 if _whole(fraction) else 0 < fraction < 1)),

@@ -15,7 +15,13 @@ from boostopt.classifiers.binary import Plan
 from boostopt.classifiers.classes import files_of
 from boostopt.errors import OptionError, ProblemError, shown
 
-LEFT_OUT: dict[str, Any] = {"class_weight": None, "warm_start": False, "backend": "auto", "early_stopping": False}
+LEFT_OUT: dict[str, Any] = {
+    "class_weight": None,
+    "warm_start": False,
+    "backend": "auto",
+    "early_stopping": False,
+    "probability": False,
+}
 """Parameters of the classifier that rows on a cluster do not know, with what they must be."""
 
 

@@ -25,6 +25,7 @@ from boostopt.classifiers.clusters import LEFT_OUT, fitted
 from boostopt.classifiers.examples import Counted, counted
 from boostopt.classifiers.held_out import HeldOut, parted
 from boostopt.classifiers.predicting import BoostedClassifier
+from boostopt.classifiers.probabilities import WithProbabilities, calibrated
 from boostopt.classifiers.saving import load, save
 from boostopt.classifiers.scorers import Scorer
 from boostopt.errors import OptionError, shown
@@ -37,7 +38,7 @@ FORMULATION = default_formulation()
 
 
 @dataclass(eq=False, repr=False)
-class MarginBoostClassifier(BoostedClassifier):
+class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
     """Boost a class of hypotheses to a large soft margin, and prove how large it could be.
 
     f(x) = sum_q w_q h_q(x) / sum |w|, in [-1, 1], is positive for the second of two classes. Of more than two classes
@@ -100,6 +101,9 @@ class MarginBoostClassifier(BoostedClassifier):
         Further arguments of the oracle of the base by name, such as {"kernel": "rbf", "gamma": 0.5}.
     intercept
         Whether the constant hypotheses belong to the class as well. A function as base has said that itself.
+    probability
+        Whether there is `predict_proba`: a sigmoid of f that scikit-learn fits to the held-out parts of five folds
+        (`CalibratedClassifierCV`), for which the classifier is fitted six times more.
     verbose
         The `progress` of `boost`: see `boostopt.estimators`.
 
@@ -112,6 +116,8 @@ class MarginBoostClassifier(BoostedClassifier):
     margins_
         y f(x) on the training examples in the order given, shape (N,) or (N, classes) with y = 1 for the examples of
         the class and -1 for the rest; nan where an example of weight 0 is of no class.
+    calibrated_
+        With `probability` the `CalibratedClassifierCV` behind `predict_proba`.
     n_iter_
         Rounds of the longest run; 0 where a further fit with `warm_start` needed none.
     validation_score_
@@ -150,6 +156,7 @@ class MarginBoostClassifier(BoostedClassifier):
     parameters: Any = None
     base_options: Any = None
     intercept: Any = True
+    probability: Any = False
     verbose: Any = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MarginBoostClassifier:
@@ -202,6 +209,9 @@ class MarginBoostClassifier(BoostedClassifier):
         own = labels[:, np.newaxis] == self.classes_
         signs = np.where(own.any(axis=1, keepdims=True), np.where(own, 1.0, -1.0), np.nan)  # nan: of no class
         self.margins_ = (signs[:, -1] if f.ndim == 1 else signs) * f
+        vars(self).pop("calibrated_", None)
+        if plan.probability:
+            self.calibrated_ = calibrated(self, features, labels, sample_weight)
         plan.warn_of_ends(self.runs_)
         shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
         zeros = np.atleast_1d(np.average(np.abs(f) <= ZERO, axis=0, weights=sample_weight))
@@ -226,7 +236,14 @@ class MarginBoostClassifier(BoostedClassifier):
             raise OptionError(f"nu='{AUTO}' deals rows in memory out into folds; got rows on a cluster. Set a number.")
         self.nu_ = plan.nu
         made = fitted(plan, {name: getattr(self, name) for name in LEFT_OUT}, X, y, sample_weight)
-        for name in ("margins_", "feature_names_in_", "nus_", "nu_scores_", "validation_score_"):  # of an earlier fit
+        for name in (
+            "margins_",
+            "feature_names_in_",
+            "nus_",
+            "nu_scores_",
+            "validation_score_",
+            "calibrated_",
+        ):  # of an earlier fit
             vars(self).pop(name, None)
         self.n_features_in_ = made.features
         if made.names is not None:
