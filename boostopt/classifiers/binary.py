@@ -20,6 +20,7 @@ from boostopt.boosting.boosts import boost
 from boostopt.boosting.columns import AUTO
 from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, NO_BETTER, TIME
 from boostopt.boosting.options import BoostOptions
+from boostopt.boosting.pages import run_by_name
 from boostopt.boosting.problem import Problem, set_anew
 from boostopt.boosting.run import Run
 from boostopt.boosting.serving import looked_at, preferred
@@ -149,6 +150,10 @@ class Plan:
                 raise OptionError(f"{name} is a parameter of the classifier; got it in parameters. Set {name} itself.")
             if name not in self.page.parameters:
                 raise unknown_name(f"parameter of {self.page.name}", name, set(self.page.parameters) - set(OWN))
+        if self.page.columns is not None and (advice := run_by_name(self.page)):
+            raise OptionError(
+                f"{self.page.name} states one update, not a program over all hypotheses.{advice} Set formulation to it."
+            )
         self._check_required()
 
     @property

@@ -264,8 +264,8 @@ class Reweighted(WeightedMembers):
         features = {h.features for h in self.members if isinstance(h, Stump | Feature | KernelColumn)}
         if not self.ensemble.own or len(features) != 1:
             raise OptionError(
-                "a model file holds hypotheses as plain numbers, stumps, features or kernel columns; got members such as "
-                f"{self.members[0]}. Keep this object by pickle, for yourself."
+                "a model file holds hypotheses as plain numbers, stumps, features or kernel columns; got members "
+                f"such as {self.members[0]}. Keep this object by pickle, for yourself."
             )
         model = MarginBoostClassifier(nu=0.1 if self.nu is None else min(self.nu / self.goal.examples.total, 1.0))
         model.classes_, model.n_features_in_, model.n_iter_ = np.array(self.labels), features.pop(), 0

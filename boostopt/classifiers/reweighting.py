@@ -13,6 +13,7 @@ from boostopt.arrays import Collection, as_array, is_collection
 from boostopt.backends.base import Backend
 from boostopt.boosting.classifier import ZERO, decided
 from boostopt.boosting.options import check_keywords
+from boostopt.boosting.pages import run_by_name
 from boostopt.boosting.soft_margin import Goal
 from boostopt.certificates.certificate import Certificate
 from boostopt.classifiers.kinds import members_of
@@ -184,7 +185,8 @@ def reweight(
     if page.columns is not None:
         raise OptionError(
             f"re-weighting needs a program over all hypotheses; {page.name} states one update, of "
-            f"{page.columns} column{'s' if page.columns > 1 else ''}. Choose another formulation."
+            f"{page.columns} column{'s' if page.columns > 1 else ''}."
+            f"{run_by_name(page) or ' Choose another formulation.'}"
         )
     own = {name: keywords.pop(name) for name in OPTIONS if name in keywords}
     check_keywords("reweight", keywords, REWEIGHT, page)

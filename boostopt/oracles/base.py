@@ -8,7 +8,7 @@ that no edge of its class exceeds, the whole class is bounded by it, and not onl
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -41,6 +41,10 @@ class Hypothesis(ABC):
     @abstractmethod
     def __str__(self) -> str:
         """Return the hypothesis in words, e.g. "feature 3 > 0.5"."""
+
+    def in_words(self, names: Sequence[str]) -> str:
+        """Return the hypothesis in words, its features by their names where it looks at few, e.g. "age > 40.5"."""
+        return str(self)
 
     @abstractmethod
     def __hash__(self) -> int: ...
@@ -202,6 +206,9 @@ class Oracle(ABC):
     @abstractmethod
     def __str__(self) -> str:
         """Return the class in words, e.g. "decision stumps on 30 features, both directions"."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self}; N = {self.N})"
 
     @property
     @abstractmethod
