@@ -36,6 +36,7 @@ from .ensembles import Reweighted as Reweighted
 from .ensembles import reweight as reweight
 from .errors import BoostoptError as BoostoptError
 from .errors import DataError as DataError
+from .errors import MarginWarning as MarginWarning
 from .errors import OptionError as OptionError
 from .errors import ProblemError as ProblemError
 from .errors import SolverFailed as SolverFailed

@@ -1,4 +1,4 @@
-"""The errors that boostopt raises. Each message says what was expected, what came and what to do."""
+"""The errors that boostopt raises, and its warning. Each message says what was expected, what came and what to do."""
 
 from __future__ import annotations
 
@@ -36,6 +36,10 @@ class SolverNotFound(BoostoptError, LookupError):
 
 class SolverFailed(BoostoptError, RuntimeError):
     """The solver stopped without an answer; only `Solution.raise_if_failed` raises this."""
+
+
+class MarginWarning(UserWarning):
+    """The soft margin that is proved is no better than chance, or nu lets one class be given up as a whole."""
 
 
 MOST_NEAR = 3

@@ -27,7 +27,7 @@ def _outward(value: float, direction: int) -> str:
         exponent = int(digits.partition("e")[2])
         digits = f"{value + direction * 10.0 ** (exponent - 9):.9e}"
     number = float(digits)
-    return f"{number:.9e}" if number != 0 and not 1e-4 <= abs(number) < 1e6 else f"{number:.10g}"
+    return f"{number:.9e}" if number != 0 and not 1e-4 <= abs(number) < 1e6 else f"{number + 0.0:.10g}"  # not -0
 
 
 def parameters_in_words(parameters: Any) -> str:

@@ -8,6 +8,14 @@ import pytest
 from speeds import SEEDS
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let warnings of small margins pass: what is fitted roughly, or to noise, is no better than chance.
+
+    Tests of the warning ask for it. In pyproject.toml its name would load boostopt before types are checked.
+    """
+    config.addinivalue_line("filterwarnings", "ignore::boostopt.errors.MarginWarning")
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark further seeds of a test as thorough."""

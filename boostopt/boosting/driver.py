@@ -62,6 +62,9 @@ LEAST_SHARE, LEAST_SECONDS, MOST_SECONDS = 0.05, 0.1, 1.0
 INTERRUPTED, LIMIT, TIME = "interrupted by the user", "the limit on rounds", "the time limit"
 """Why a run ends after Ctrl-C, after the rounds that it was allowed, and after the seconds."""
 
+NO_BETTER = "no smaller test error"
+"""Why a run ends whose patience is over."""
+
 CONVERGED = "converged: the oracle returns hypotheses that are known, and the program no longer rises"
 """Why a run ends that no further round would change."""
 
@@ -123,7 +126,7 @@ class Loop:
                     state, answer, seconds = self._asked(record)
                     view = View(self.problem, state, record.guarantee)
                     # There is no run without a hypothesis: the first round is always made.
-                    if len(state.w) and (reason := self._rule(view) or self._end(view, interrupts.wanted)):
+                    if len(state.w) and (reason := self._rule(view) or self._end(view, record, interrupts.wanted)):
                         break
                     t, began = record.collected.t, time.perf_counter()
                     record = self._moved(view, record, answer)
@@ -302,7 +305,7 @@ class Loop:
             f"{smallest:.6g}"
         )
 
-    def _end(self, view: View, interrupted: bool) -> str:
+    def _end(self, view: View, record: Record, interrupted: bool) -> str:
         """Return why a run ends without a rule, "" if it does not."""
         state = view.state
         if state.stuck:
@@ -314,7 +317,19 @@ class Loop:
         if self.deadline.passed:
             return TIME
         most = self.options.max_rounds
-        return LIMIT if most is not None and state.round >= most else ""
+        if most is not None and state.round >= most:
+            return LIMIT
+        return self._no_better(record)
+
+    def _no_better(self, record: Record) -> str:
+        """Return that the test error has not become smaller for as long as was to be waited, "" if it has."""
+        patience = self.options.patience
+        if patience is None or len(record.trace) <= patience:
+            return ""
+        errors: Float[Array, " rounds"] = record.trace["test_error"]
+        if errors[-patience:].min() < errors[:-patience].min():
+            return ""
+        return f"{NO_BETTER}; the smallest is {errors.min():.4g}, and {patience} rounds have had none below it"
 
     def _gain(self, state: State, collected: Collected) -> Callable[[Float[Array, " N"]], float]:
         """Return what says by how much the optimum of the program rises if a hypothesis with given margins joins."""

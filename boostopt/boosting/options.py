@@ -66,6 +66,8 @@ class BoostOptions:
         Values of nu (counts) at which the trace shows the soft margin as well.
     test
         (X, y) to test on in every round.
+    patience
+        Rounds without a smaller test error after which the run ends; None to go on whatever it is. It needs `test`.
     at_zero
         What is predicted where f(x) = 0, in the test error of the trace: see `Run.predict`.
     checkpoint
@@ -93,6 +95,7 @@ class BoostOptions:
     history: bool | None = None
     nus: Sequence[float] = ()
     test: tuple[Any, npt.ArrayLike] | None = None
+    patience: int | None = None
     at_zero: AtZero = "majority"
     checkpoint: str | PathLike[str] | None = None
     checkpoint_rounds: int = 20
@@ -115,6 +118,7 @@ class BoostOptions:
             "start": optional(instance, "start", self.start, Run, "a run, what boost returns", "Pass the run itself."),
             "history": optional(flag, "history", self.history),
             "nus": numbers("nus", self.nus, "positive counts of examples", lambda nu: 0.0 < nu < math.inf),
+            "patience": optional(whole, "patience", self.patience, 1, "None, or a whole number"),
             "at_zero": choice("at_zero", self.at_zero, AT_ZERO),
             "checkpoint": optional(file_path, "checkpoint", self.checkpoint),
             "checkpoint_rounds": whole("checkpoint_rounds", self.checkpoint_rounds, 1),
@@ -123,6 +127,11 @@ class BoostOptions:
         }
         for name, value in read.items():
             object.__setattr__(self, name, value)
+        if self.patience is not None and self.test is None:
+            raise OptionError(
+                f"patience counts rounds without a smaller test error; got patience={self.patience} and no test. Pass "
+                "test=(X, y), examples to test on."
+            )
 
 
 OPTIONS = tuple(field.name for field in fields(BoostOptions))

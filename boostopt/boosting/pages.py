@@ -20,3 +20,10 @@ def page_of(which: object) -> Formulation[Any]:
         The name is unknown, or the file is not there or does not define exactly one formulation.
     """
     return get_formulation(which, PAGES)
+
+
+def run_by_name(page: Formulation[Any]) -> str:
+    """Return how the algorithm of a page that states one update is run, "" where boosting knows none of its name."""
+    if page.name not in PAGES:
+        return ""
+    return f' As an algorithm it is known by its name: boost("{page.name}", oracle, ...).'

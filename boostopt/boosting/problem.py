@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from boostopt.arguments import choice, names, positive
+from boostopt.boosting.pages import run_by_name
 from boostopt.boosting.soft_margin import EPS, Goal, rounding_of
 from boostopt.edges.base import EdgeFunction
 from boostopt.edges.maximum import MaximumEdge
@@ -100,7 +101,7 @@ class Problem:
         if page.columns is not None and page.update == "total":
             raise OptionError(
                 f"{page.name} states one update, not a program over all hypotheses: boosting does not know how to go "
-                "on with it. Choose another formulation."
+                f"on with it.{run_by_name(page) or ' Choose another formulation.'}"
             )
         if np.ndim(c) != 1 or np.size(c) == 0:
             raise ProblemError(

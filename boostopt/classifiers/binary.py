@@ -17,15 +17,19 @@ from sklearn.exceptions import ConvergenceWarning
 from boostopt.arguments import LARGEST, is_number
 from boostopt.backends.base import Backend
 from boostopt.boosting.boosts import boost
-from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, TIME
+from boostopt.boosting.columns import AUTO
+from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, NO_BETTER, TIME
 from boostopt.boosting.options import BoostOptions
+from boostopt.boosting.pages import run_by_name
 from boostopt.boosting.problem import Problem, set_anew
 from boostopt.boosting.run import Run
 from boostopt.boosting.serving import looked_at, preferred
 from boostopt.boosting.stabilization import COLUMNS, MEASURED
 from boostopt.classifiers.bases import check_stored, oracle_of
 from boostopt.classifiers.examples import merged
+from boostopt.classifiers.held_out import HeldOut
 from boostopt.classifiers.intercept import WithConstants
+from boostopt.classifiers.margin_warnings import Advice, Judged, warn_of_margins
 from boostopt.errors import OptionError, ProblemError, shown, unknown_name
 from boostopt.oracles import Oracle
 from boostopt.oracles.weights import EPSILON
@@ -80,17 +84,23 @@ class Plan:
     time_limit: Any
     n_jobs: Any
     checkpoint: Any
+    early_stopping: Any
+    validation_fraction: Any
+    n_iter_no_change: Any
+    probability: Any
     verbose: Any
     seed: int | None
 
     def __post_init__(self) -> None:
         nu, rounds, seconds, jobs = self.nu, self.max_iter, self.time_limit, self.n_jobs
         file, verbose = self.checkpoint, self.verbose
+        fraction, patience = self.validation_fraction, self.n_iter_no_change
         expected = (
             (
                 "nu",
-                _real(nu) and (nu >= 1 if _whole(nu) else 0 < nu <= 1),
-                "a float in (0, 1], a share of the sum of the weights, or a whole number of examples, at least 1",
+                self.chooses or (_real(nu) and (nu >= 1 if _whole(nu) else 0 < nu <= 1)),
+                "a float in (0, 1], a share of the sum of the weights, or a whole number of examples, at least 1, or "
+                f'"{AUTO}"',
             ),
             ("epsilon", _real(self.epsilon) and 0 < self.epsilon < math.inf, "a positive number"),
             ("eta", self.eta is None or _real(self.eta), "a positive number, or None for the value that theory gives"),
@@ -107,6 +117,14 @@ class Plan:
                 "a positive number of seconds, or None",
             ),
             ("n_jobs", jobs is None or (_whole(jobs) and jobs != 0), "a whole number other than 0, or None"),
+            ("early_stopping", isinstance(self.early_stopping, bool | np.bool_), "True or False"),
+            ("probability", isinstance(self.probability, bool | np.bool_), "True or False"),
+            (
+                "validation_fraction",
+                fraction is None or (_real(fraction) and (fraction >= 1 if _whole(fraction) else 0 < fraction < 1)),
+                "a float in (0, 1), a share of the examples, or a whole number of them, or None",
+            ),
+            ("n_iter_no_change", _whole(patience) and patience >= 1, "a whole number of at least 1"),
             ("checkpoint", file is None or (isinstance(file, str | PathLike) and file != ""), "a path, or None"),
             (
                 "verbose",
@@ -117,6 +135,11 @@ class Plan:
         for name, holds, words in expected:
             if not holds:
                 raise OptionError(f"{name} must be {words}; got {shown(getattr(self, name))}. Pass such a value.")
+        if self.chooses and "nu" not in self.page.parameters:
+            raise OptionError(
+                f"nu='{AUTO}' chooses the nu of a formulation; {self.page.name} has none. Search its own "
+                "parameters, by GridSearchCV."
+            )
         if rounds is None and seconds is None and self.page.update == "projection":
             raise OptionError(
                 f"{self.page.name} needs a limit, for no rule need ever hold; got max_iter=None and time_limit=None. "
@@ -127,7 +150,16 @@ class Plan:
                 raise OptionError(f"{name} is a parameter of the classifier; got it in parameters. Set {name} itself.")
             if name not in self.page.parameters:
                 raise unknown_name(f"parameter of {self.page.name}", name, set(self.page.parameters) - set(OWN))
+        if self.page.columns is not None and (advice := run_by_name(self.page)):
+            raise OptionError(
+                f"{self.page.name} states one update, not a program over all hypotheses.{advice} Set formulation to it."
+            )
         self._check_required()
+
+    @property
+    def chooses(self) -> bool:
+        """Whether nu is to be chosen."""
+        return isinstance(self.nu, str) and self.nu == AUTO
 
     def _check_required(self) -> None:
         """Raise ProblemError for a parameter that the formulation needs and that neither it nor the classifier sets."""
@@ -163,7 +195,14 @@ class Plan:
         return oracle, parameters
 
     def run(
-        self, X: Any, y: Bool[Array, " N"], c: Float[Array, " N"], before: Run | None, file: Any, label: Any = None
+        self,
+        X: Any,
+        y: Bool[Array, " N"],
+        c: Float[Array, " N"],
+        before: Run | None,
+        file: Any,
+        label: Any = None,
+        held: HeldOut | None = None,
     ) -> Run:
         """Boost.
 
@@ -177,12 +216,14 @@ class Plan:
             Where the run is stored while it goes on, or None.
         label
             The label of the second class, for who is shown the rounds.
+        held
+            Examples to stop by, or None.
         """
         oracle, parameters = self.class_and_parameters(X, y, c, file is not None)
-        return self._boosted(oracle, parameters, before, file, label)
+        return self._boosted(oracle, parameters, before, file, label, held)
 
-    def run_on_cluster(self, X: Any, y: Any, c: Any, file: Any, label: Any) -> Run:
-        """Boost rows that are on a cluster.
+    def run_on_cluster(self, X: Any, y: Any, c: Any, file: Any, label: Any) -> tuple[Run, float]:
+        """Boost rows that are on a cluster; return the run, and the share of the second class in the weights.
 
         Parameters
         ----------
@@ -194,9 +235,18 @@ class Plan:
         oracle = oracle_of(self.base, self.base_options, bool(self.reflexive), self.seed, X, y, c)
         if self.intercept:
             oracle = WithConstants(oracle, int(X.shape[1]), float(self.epsilon))
-        return self._boosted(oracle, self._parameters(oracle.total), None, file, label)
+        share = (oracle.total + oracle.balance) / (2.0 * oracle.total)
+        return self._boosted(oracle, self._parameters(oracle.total), None, file, label), share
 
-    def _boosted(self, oracle: Oracle, parameters: dict[str, Any], before: Run | None, file: Any, label: Any) -> Run:
+    def _boosted(
+        self,
+        oracle: Oracle,
+        parameters: dict[str, Any],
+        before: Run | None,
+        file: Any,
+        label: Any,
+        held: HeldOut | None = None,
+    ) -> Run:
         shown_rows: Any = partial(self.verbose, label) if callable(self.verbose) else bool(self.verbose)
         options = BoostOptions(
             max_rounds=None if self.max_iter is None else int(self.max_iter),
@@ -205,6 +255,8 @@ class Plan:
             progress=shown_rows,
             checkpoint=file,
             start=None if before is None else _same(before, oracle),
+            test=None if held is None else held.against_rest(label),
+            patience=None if held is None else int(self.n_iter_no_change),
         )
         epsilon = float(self.epsilon)
         looks = preferred(self.page, oracle, epsilon, self.backend)
@@ -262,10 +314,68 @@ class Plan:
                 stacklevel=3,
             )
 
+    def warn_of_margins(
+        self,
+        runs: Sequence[Run],
+        classes: Sequence[Any],
+        shares: Sequence[float],
+        zeros: Sequence[float] | None = None,
+        predicted: Sequence[Any] = (),
+    ) -> None:
+        """Say where the classifier is not proved to be better than chance, or nu lets a class be given up.
+
+        Parameters
+        ----------
+        runs
+            The run of two classes, or of each class against the rest.
+        classes, shares
+            The labels, and the share of each in the weights.
+        zeros
+            The share of the examples with f(x) = 0 of each run; None where it is not known.
+        predicted
+            The labels that are predicted for the examples, each once; () where they are not known.
+        """
+        several = len(runs) > 1
+        told = [(classes[k], shares[k]) for k in (range(len(classes)) if several else [1])]
+        judged = [
+            self._judged(run, repr(label), share, f"not {label!r}" if several else repr(classes[0]), several, zero)
+            for run, (label, share), zero in zip(runs, told, zeros or [math.nan] * len(runs), strict=True)
+        ]
+        total = runs[0].problem.examples.total
+        count = _whole(self.nu)
+        advice = Advice(
+            said=lambda nu: f"nu = {self.nu if count else float(self.nu)}",
+            at_most=lambda nu: (
+                str(max(math.floor(nu * total), 1)) if count else f"{math.floor(1000.0 * nu) / 1000.0:g}"
+            ),
+            finer=f"lower epsilon = {self.epsilon:g}, which narrows the interval",
+            others="take another base, whose hypotheses tell more"
+            if "nu" in self.page.parameters
+            else f"set other parameters of {self.page.name}, or take another base, whose hypotheses tell more",
+            balanced='let both classes weigh alike by class_weight="balanced"',
+        )
+        always = repr(predicted[0]) if len(predicted) == 1 else ""
+        warn_of_margins(judged, runs[0].oracle, always, advice, stacklevel=3)
+
+    def _judged(self, run: Run, label: str, share: float, rest: str, several: bool, zeros: float) -> Judged:
+        """Return what is known of a run."""
+        problem = run.problem
+        goal = None if problem.adds else problem.goal  # what adds steps goes on as these say, whatever the soft margin
+        nu = goal.nu if goal is not None and "nu" in self.page.parameters else None
+        return Judged(
+            label=label if several else "",
+            common=rest if share <= 0.5 else label,
+            share=min(share, 1.0 - share),
+            nu=None if nu is None else nu / problem.examples.total,
+            bounds=None if goal is None else (run.class_certificate.lower, run.class_certificate.upper),
+            chance=0.0 if goal is None else goal.least,
+            zeros=zeros,
+        )
+
     def _is_wide(self, run: Run) -> bool:
         """Whether the class is bounded and the gap larger than was asked for; projections have ends of their own."""
         problem = run.problem
-        if problem.goal is None or problem.adds:
+        if problem.goal is None or problem.adds or run.end == NO_BETTER:
             return False
         return bool(self.epsilon + ROUNDED < run.class_certificate.gap < math.inf)
 

@@ -15,7 +15,13 @@ from boostopt.classifiers.binary import Plan
 from boostopt.classifiers.classes import files_of
 from boostopt.errors import OptionError, ProblemError, shown
 
-LEFT_OUT: dict[str, Any] = {"class_weight": None, "warm_start": False, "backend": "auto"}
+LEFT_OUT: dict[str, Any] = {
+    "class_weight": None,
+    "warm_start": False,
+    "backend": "auto",
+    "early_stopping": False,
+    "probability": False,
+}
 """Parameters of the classifier that rows on a cluster do not know, with what they must be."""
 
 
@@ -29,6 +35,8 @@ class Fitted:
         The run of two classes, or of each class against the rest.
     classes
         The labels, ascending, shape (classes,).
+    shares
+        The share of each class in the weights, of them all.
     features
         Number of features.
     names
@@ -37,6 +45,7 @@ class Fitted:
 
     runs: tuple[Run, ...]
     classes: npt.NDArray[Any]
+    shares: tuple[float, ...]
     features: int
     names: npt.NDArray[Any] | None
 
@@ -77,11 +86,13 @@ def fitted(plan: Plan, given: dict[str, Any], X: Any, y: Any, c: Any) -> Fitted:
             f"the examples must have at least two classes; got {len(classes)} class. There is nothing to tell apart."
         )
     told = classes[1:] if len(classes) == 2 else classes
-    runs: Sequence[Run] = [
+    made: Sequence[tuple[Run, float]] = [
         plan.run_on_cluster(features, signs_of(y, label), c, file, label)
         for label, file in zip(told, files_of(plan.checkpoint, len(told)), strict=True)
     ]
-    return Fitted(tuple(runs), classes, int(features.shape[1]), names)
+    shares = tuple(share for _, share in made)
+    shares = (1.0 - shares[0], *shares) if len(shares) == 1 else shares
+    return Fitted(tuple(run for run, _ in made), classes, shares, int(features.shape[1]), names)
 
 
 def predicted(model: Any, method: str, X: Any, columns: npt.NDArray[Any] | None, like: npt.NDArray[Any]) -> Any:

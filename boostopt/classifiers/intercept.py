@@ -62,8 +62,8 @@ class WithConstants(RowsOracle):
         return self._oracle.total
 
     @property
-    def majority(self) -> int:
-        return self._oracle.majority
+    def balance(self) -> float:
+        return self._oracle.balance
 
     @property
     def digest(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from numbers import Integral
 from os import PathLike
 from typing import Any
@@ -14,13 +14,18 @@ from sklearn.utils import check_random_state, get_tags
 from sklearn.utils.validation import check_is_fitted, check_X_y, validate_data
 
 from boostopt.arrays import is_collection
+from boostopt.boosting.classifier import ZERO
+from boostopt.boosting.columns import AUTO
 from boostopt.boosting.pages import page_of
 from boostopt.boosting.run import Run
 from boostopt.classifiers.binary import Plan
+from boostopt.classifiers.choosing_nu import nu_path
 from boostopt.classifiers.classes import runs_of, told_apart
 from boostopt.classifiers.clusters import LEFT_OUT, fitted
-from boostopt.classifiers.examples import counted
+from boostopt.classifiers.examples import Counted, counted
+from boostopt.classifiers.held_out import HeldOut, parted
 from boostopt.classifiers.predicting import BoostedClassifier
+from boostopt.classifiers.probabilities import WithProbabilities, calibrated
 from boostopt.classifiers.saving import load, save
 from boostopt.classifiers.scorers import Scorer
 from boostopt.errors import OptionError, shown
@@ -33,7 +38,7 @@ FORMULATION = default_formulation()
 
 
 @dataclass(eq=False, repr=False)
-class MarginBoostClassifier(BoostedClassifier):
+class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
     """Boost a class of hypotheses to a large soft margin, and prove how large it could be.
 
     f(x) = sum_q w_q h_q(x) / sum |w|, in [-1, 1], is positive for the second of two classes. Of more than two classes
@@ -46,8 +51,9 @@ class MarginBoostClassifier(BoostedClassifier):
         states no program, as `boost` has it: "smoothboost", ...
     nu
         How many examples must at least share the weight: the soft margin is the mean of the nu smallest margins. A
-        float in (0, 1] is a share of the sum of the weights, a whole number a count, from 1 to that sum. Of no meaning
-        for formulations without this parameter.
+        float in (0, 1] is a share of the sum of the weights, a whole number a count, from 1 to that sum. "auto" chooses
+        a share by cross-validation, along a path of nu up to the largest that gives no class up: time_limit then is of
+        each fit. Of no meaning for formulations without this parameter.
     epsilon
         The accuracy of the soft margin at which boosting stops, positive.
     eta
@@ -81,12 +87,23 @@ class MarginBoostClassifier(BoostedClassifier):
     checkpoint
         A file that a run is stored in while it goes on, and from which the next fit goes on if it is there; of more
         than two classes one each, with the number of the class behind the name. None for none.
+    early_stopping
+        Whether boosting stops where it no longer gains anything on examples that are held out. Rounds are then steps of
+        few hypotheses, never looks; of more than two classes each run stops by itself.
+    validation_fraction
+        What is held out: a float in (0, 1) is a share of the examples, a whole number a count, with as many of each
+        class as there are in all; None to stop by the examples that are learned from. Each counts once.
+    n_iter_no_change
+        Rounds without a smaller error on these after which boosting stops.
     parameters
         Further parameters of the formulation by name, such as {"C": 0.1}.
     base_options
         Further arguments of the oracle of the base by name, such as {"kernel": "rbf", "gamma": 0.5}.
     intercept
         Whether the constant hypotheses belong to the class as well. A function as base has said that itself.
+    probability
+        Whether there is `predict_proba`: a sigmoid of f that scikit-learn fits to the held-out parts of five folds
+        (`CalibratedClassifierCV`), for which the classifier is fitted six times more.
     verbose
         The `progress` of `boost`: see `boostopt.estimators`.
 
@@ -99,8 +116,18 @@ class MarginBoostClassifier(BoostedClassifier):
     margins_
         y f(x) on the training examples in the order given, shape (N,) or (N, classes) with y = 1 for the examples of
         the class and -1 for the rest; nan where an example of weight 0 is of no class.
+    calibrated_
+        With `probability` the `CalibratedClassifierCV` behind `predict_proba`.
     n_iter_
         Rounds of the longest run; 0 where a further fit with `warm_start` needed none.
+    validation_score_
+        With `early_stopping` the share of the examples to stop by that is right after each round, shape (rounds,); of
+        more than two classes a list of such, one for each against the rest.
+    nu_
+        What nu was.
+    nus_, nu_scores_
+        With nu="auto" the values that were tried, shape (k,), and the share of the weight of held-out examples that was
+        predicted right at each, shape (k,).
     n_features_in_
         Number of features.
     feature_names_in_
@@ -123,9 +150,13 @@ class MarginBoostClassifier(BoostedClassifier):
     warm_start: Any = False
     n_jobs: Any = None
     checkpoint: Any = None
+    early_stopping: Any = False
+    validation_fraction: Any = 0.1
+    n_iter_no_change: Any = 10
     parameters: Any = None
     base_options: Any = None
     intercept: Any = True
+    probability: Any = False
     verbose: Any = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MarginBoostClassifier:
@@ -147,6 +178,9 @@ class MarginBoostClassifier(BoostedClassifier):
         ConvergenceWarning
             The limit on rounds or on time was reached before a stopping rule held, or no further hypothesis helped
             before the gap came below epsilon.
+        MarginWarning
+            The soft margin is not proved to be above that of f = 0; or f = 0 on most examples; or nu is more than twice
+            the share of the smaller of two classes, so that one answer to everything has a soft margin above 0.
 
         Raises
         ------
@@ -162,26 +196,71 @@ class MarginBoostClassifier(BoostedClassifier):
         labels: Any
         features, labels = validate_data(self, X, y, dtype=np.float64, accept_sparse="csr")
         features = checked_features(features)
+        learnt, held = self._learnt(plan, features, labels, sample_weight)
         with one_thread():
-            examples = counted(features, labels, sample_weight).weighted(self.class_weight)
-            self._take(runs_of(plan, examples, self._before(examples.classes)), examples.classes)
+            examples = counted(*learnt).weighted(self.class_weight)
+            plan = self._chosen(plan, examples)
+            self._take(runs_of(plan, examples, self._before(examples.classes), held), examples.classes)
             f = self._values(features)
+        vars(self).pop("validation_score_", None)
+        if held is not None:
+            scores = [1.0 - run.trace["test_error"] for run in self.runs_]
+            self.validation_score_ = scores[0] if len(scores) == 1 else scores
         own = labels[:, np.newaxis] == self.classes_
         signs = np.where(own.any(axis=1, keepdims=True), np.where(own, 1.0, -1.0), np.nan)  # nan: of no class
         self.margins_: Any = (signs[:, -1] if f.ndim == 1 else signs) * f
+        vars(self).pop("calibrated_", None)
+        if plan.probability:
+            self.calibrated_ = calibrated(self, features, labels, sample_weight)
         plan.warn_of_ends(self.runs_)
+        shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
+        zeros = np.atleast_1d(np.average(np.abs(f) <= ZERO, axis=0, weights=sample_weight))
+        plan.warn_of_margins(
+            self.runs_, self.classes_.tolist(), shares.tolist(), zeros.tolist(), np.unique(self._labels(f)).tolist()
+        )
         return self
 
+    def _chosen(self, plan: Plan, examples: Counted) -> Plan:
+        """Return the parameters with a nu that is a number."""
+        for name in ("nus_", "nu_scores_"):  # of an earlier fit
+            vars(self).pop(name, None)
+        if plan.chooses:
+            tried = nu_path(plan, examples)
+            self.nus_, self.nu_scores_ = tried.nus, tried.scores
+            plan = replace(plan, nu=tried.best)
+        self.nu_ = plan.nu
+        return plan
+
     def _fit_on_cluster(self, plan: Plan, X: Any, y: Any, sample_weight: Any) -> MarginBoostClassifier:
+        if plan.chooses:
+            raise OptionError(f"nu='{AUTO}' deals rows in memory out into folds; got rows on a cluster. Set a number.")
+        self.nu_ = plan.nu
         made = fitted(plan, {name: getattr(self, name) for name in LEFT_OUT}, X, y, sample_weight)
-        for name in ("margins_", "feature_names_in_"):  # of an earlier fit
+        for name in (
+            "margins_",
+            "feature_names_in_",
+            "nus_",
+            "nu_scores_",
+            "validation_score_",
+            "calibrated_",
+        ):  # of an earlier fit
             vars(self).pop(name, None)
         self.n_features_in_: int = made.features
         if made.names is not None:
             self.feature_names_in_: npt.NDArray[Any] = made.names
         self._take(made.runs, made.classes)
         plan.warn_of_ends(self.runs_)
+        plan.warn_of_margins(self.runs_, self.classes_.tolist(), made.shares)
         return self
+
+    def _learnt(
+        self, plan: Plan, features: Any, labels: Any, sample_weight: Any
+    ) -> tuple[tuple[Any, Any, Any], HeldOut | None]:
+        """Return the examples to learn from, with their weights, and those to stop by, or None."""
+        if not plan.early_stopping:
+            return (features, labels, sample_weight), None
+        *learnt, held = parted(features, labels, sample_weight, plan.validation_fraction, plan.seed)
+        return (learnt[0], learnt[1], learnt[2]), held
 
     def _take(self, runs: tuple[Run, ...], classes: npt.NDArray[Any]) -> None:
         """Take what runs have found."""
@@ -194,7 +273,8 @@ class MarginBoostClassifier(BoostedClassifier):
         """Return the class of hypotheses that a fit to these examples asks; nothing is fitted.
 
         It is what `boostopt.verify` takes for a certificate of `save_certificate`: a classifier with the same base,
-        base_options, reflexive, intercept and class_weight will do.
+        base_options, reflexive, intercept and class_weight will do; with `early_stopping` also the same random_state, a
+        number or None, and validation_fraction.
 
         Parameters
         ----------
@@ -214,9 +294,13 @@ class MarginBoostClassifier(BoostedClassifier):
         labels: Any
         how: Any = {"dtype": np.float64, "accept_sparse": "csr"}
         features, labels = check_X_y(X, y, **how)
-        examples = counted(checked_features(features), labels, sample_weight).weighted(self.class_weight)
+        plan = self._plan()
+        # The class is the same for all shares; only for less than one example c is scaled.
+        plan = replace(plan, nu=getattr(self, "nu_", 1.0)) if plan.chooses else plan
+        learnt, _ = self._learnt(plan, checked_features(features), labels, sample_weight)
+        examples = counted(*learnt).weighted(self.class_weight)
         second = examples.codes == told_apart(examples.classes, label)
-        return self._plan().class_and_parameters(examples.X, second, examples.c)[0]
+        return plan.class_and_parameters(examples.X, second, examples.c)[0]
 
     def save_certificate(
         self, path: str | PathLike[str], X: Any, y: Any, sample_weight: Any = None, label: Any = None

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from boostopt.arguments import whole
 from boostopt.arrays import is_collection
 from boostopt.boosting.classifier import decided
 from boostopt.boosting.run import Run
@@ -117,6 +118,28 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         features: Any = vars(self)["n_features_in_"]
         return importances(self._scorers, features)
+
+    def in_words(self, most: int = 10) -> list[str]:
+        """Return the hypotheses with the largest weights in words, each after its weight, features by their names.
+
+        Of more than two classes those of each class, after its label.
+
+        Parameters
+        ----------
+        most
+            How many of each, at least 1.
+        """
+        check_is_fitted(self)
+        most = whole("most", most, 1)
+        features: Any = vars(self)
+        names = features.get("feature_names_in_", [f"feature {j}" for j in range(features["n_features_in_"])])
+        said = list[str]()
+        for label, scorer in zip(self.classes_[-len(self._scorers) :].tolist(), self._scorers, strict=True):
+            w = scorer.w / np.abs(scorer.w).sum()
+            largest = [q for q in np.argsort(-np.abs(w), kind="stable")[:most].tolist() if w[q] != 0.0]
+            whose = f"{label!r}: " if len(self._scorers) > 1 else ""
+            said += [f"{whose}{w[q]:.4f} {scorer.hypotheses[q].in_words(names)}" for q in largest]
+        return said
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "classes_")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,15 @@ from boostopt.arrays import is_collection
 from boostopt.boosting.classifier import AT_ZERO, AtZero, combined, decided
 from boostopt.boosting.soft_margin import ClassCertificate, Goal
 from boostopt.certificates.certificate import Certificate
+from boostopt.classifiers.margin_boost import MarginBoostClassifier
+from boostopt.classifiers.margin_warnings import Judged
 from boostopt.classifiers.members import Members
+from boostopt.classifiers.saving import save
+from boostopt.classifiers.scorers import Scorer
 from boostopt.classifiers.thinning import Thinning
+from boostopt.errors import OptionError
 from boostopt.margins import Margins
+from boostopt.oracles import Feature, KernelColumn, Stump
 from boostopt.oracles.base import Hypothesis
 from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float, Int
@@ -111,8 +119,36 @@ class WeightedMembers:
             at_zero is none of the three.
         """
         at_zero = choice("at_zero", at_zero, AT_ZERO)
-        labels = np.array([-1, 1], np.int8) if self.ensemble.labels is None else self.ensemble.labels
-        return self._each_block(X, partial(_labels, self.ensemble, self.w, at_zero, self.majority), labels)
+        like = np.array([-1, 1], np.int8) if self.ensemble.labels is None else self.ensemble.labels
+        return self._each_block(X, partial(_labels, self.ensemble, self.w, at_zero, self.majority), like)
+
+    @property
+    def labels(self) -> list[Any]:
+        """The negative label and the positive one, as the examples had them; -1 and 1 where the members know none."""
+        return [-1, 1] if self.ensemble.labels is None else self.ensemble.labels.tolist()
+
+    def judged(self, positive: float, nu: float | None, chance: float = 0.0, zeros: float = math.nan) -> Judged:
+        """Return what is known of the weights, for warnings: see `Judged`; `positive` is the share of the class 1."""
+        common = self.labels[int(positive > 0.5)]
+        bounds = self.soft_margin, self.soft_margin_certificate.upper
+        return Judged("", repr(common), min(positive, 1.0 - positive), nu, bounds, chance, zeros)
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of the rows, by weight, whose label is predicted right: scikit-learn's accuracy, in [0, 1].
+
+        Raises
+        ------
+        ProblemError
+            The members refuse X.
+        ValueError
+            y or the weights do not belong to the rows, in scikit-learn's words.
+        """
+        from sklearn.metrics import accuracy_score
+
+        predicted, labels, weights = (
+            each.compute() if is_collection(each) else each for each in (self.predict(X), y, sample_weight)
+        )
+        return float(accuracy_score(labels, predicted, sample_weight=weights))
 
     def _each_block(self, X: Any, task: Callable[[Any], Array], like: Array) -> Any:
         """Return what a task says of X; of a collection lazily."""
@@ -187,6 +223,55 @@ class Reweighted(WeightedMembers):
     def margins(self) -> Float[Array, " N"]:
         """The margins U w of the examples that count, shape (N,)."""
         return self.U.margins(self.w)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write what predicts to a model file of plain numbers, without pickle.
+
+        `MarginBoostClassifier.load` and `boostopt predict` read it: the classifier that they have predicts what this
+        one does, and its `certificate_` is about all the members.
+
+        Parameters
+        ----------
+        path
+            The file.
+
+        Raises
+        ------
+        OptionError
+            The members are fitted estimators, which are no plain numbers: pickle keeps them.
+        DataError
+            The file cannot be written.
+        """
+        save(self._model(), [self._scorer()], path)
+
+    def _scorer(self) -> Scorer:
+        """Return what predicts, as a classifier has it."""
+        best, lower = self.soft_margin_certificate, self.soft_margin
+        proof = ClassCertificate(lower, max(best.upper, lower), best.d, f"{len(self.w)} members of an ensemble")
+        return Scorer(
+            formulation=self.program.formulation.name,
+            oracle=proof.oracle,
+            hypotheses=self.members,
+            w=self.w,
+            majority=self.majority,
+            rounds=0,
+            reason=f"weights {self.weights_are}",
+            certificate=proof,
+        )
+
+    def _model(self) -> MarginBoostClassifier:
+        """Return a classifier without runs."""
+        features = {h.features for h in self.members if isinstance(h, Stump | Feature | KernelColumn)}
+        if not self.ensemble.own or len(features) != 1:
+            raise OptionError(
+                "a model file holds hypotheses as plain numbers, stumps, features or kernel columns; got members "
+                f"such as {self.members[0]}. Keep this object by pickle, for yourself."
+            )
+        model = MarginBoostClassifier(nu=0.1 if self.nu is None else min(self.nu / self.goal.examples.total, 1.0))
+        model.classes_, model.n_features_in_, model.n_iter_ = np.array(self.labels), features.pop(), 0
+        if self.ensemble.names is not None:
+            model.feature_names_in_ = self.ensemble.names
+        return model
 
     def thinned(self, k: Any) -> Reweighted:
         """Return a classifier of at most k of the members; its `loss` is proved, however the members were chosen.

@@ -11,10 +11,13 @@ import numpy.typing as npt
 from boostopt.arguments import choice, flag, instance, optional, tolerance
 from boostopt.arrays import Collection, as_array, is_collection
 from boostopt.backends.base import Backend
+from boostopt.boosting.classifier import ZERO, decided
 from boostopt.boosting.options import check_keywords
+from boostopt.boosting.pages import run_by_name
 from boostopt.boosting.soft_margin import Goal
 from boostopt.certificates.certificate import Certificate
 from boostopt.classifiers.kinds import members_of
+from boostopt.classifiers.margin_warnings import warn_of_members
 from boostopt.classifiers.reweighted import OF_PROGRAM, Reweighted
 from boostopt.classifiers.reweighting_there import DistributedReweighted, reweighted_there
 from boostopt.classifiers.thinning import certified, trimmed
@@ -34,6 +37,9 @@ from boostopt.regularizers.hinge import Hinge
 from boostopt.shapes import Array, Float
 from boostopt.solving.solution import Solution
 from boostopt.solving.solving import solve
+
+NU = "nu"
+"""The parameter by which pages have the count whose smallest margins are to be large."""
 
 TWO_SIDED = "two_sided"
 """The parameter by which pages let weights have either sign."""
@@ -152,6 +158,12 @@ def reweight(
     and `weights_are` says so. Of rows on a cluster it is a plain local object that predicts, with both ends of the
     soft margin, and without what is as long as the rows.
 
+    Warns
+    -----
+    MarginWarning
+        The soft margin of the new weights is not proved to be above that of f = 0; or f = 0 on most examples; or nu is
+        more than twice the share of the smaller class, so that one answer to everything has a soft margin above 0.
+
     Raises
     ------
     ProblemError
@@ -173,7 +185,8 @@ def reweight(
     if page.columns is not None:
         raise OptionError(
             f"re-weighting needs a program over all hypotheses; {page.name} states one update, of "
-            f"{page.columns} column{'s' if page.columns > 1 else ''}. Choose another formulation."
+            f"{page.columns} column{'s' if page.columns > 1 else ''}."
+            f"{run_by_name(page) or ' Choose another formulation.'}"
         )
     own = {name: keywords.pop(name) for name in OPTIONS if name in keywords}
     check_keywords("reweight", keywords, REWEIGHT, page)
@@ -198,7 +211,7 @@ def reweight(
     best = _best(goal, solution, U, tol)
     w, weights_are = _weights(solution, goal, best, U.t)
     w = trimmed(w, tol)
-    return Reweighted(
+    found = Reweighted(
         ensemble=members,
         numbers=np.arange(U.t),
         w=w,
@@ -211,6 +224,23 @@ def reweight(
         soft_margin_certificate=best,
         majority=1 if c @ signs[rows] >= 0 else -1,
     )
+    _warn(found, signs[rows], NU in page.parameters)
+    return found
+
+
+def _warn(found: Reweighted, signs: Array, has_nu: bool) -> None:
+    """Say where the new weights are not proved to be better than chance, or nu lets a class be given up."""
+    goal, m = found.goal, found.margins
+    c, total = goal.examples.c, goal.examples.total
+    predicted = np.unique(decided(m * signs, "majority", found.majority))
+    judged = found.judged(
+        float(c[signs > 0].sum() / total),
+        None if goal.nu is None or not has_nu else goal.nu / total,
+        goal.least,
+        float(c[np.abs(m) <= ZERO].sum() / total),
+    )
+    always = repr(found.labels[int(predicted[0] > 0)]) if len(predicted) == 1 else ""
+    warn_of_members(judged, total, always, stacklevel=3)
 
 
 def _check_there(backend: object, d0: object, how: ReweightOptions) -> None:

@@ -17,6 +17,7 @@ from boostopt.boosting.options import BoostOptions
 from boostopt.boosting.reached import below
 from boostopt.boosting.serving import FINEST, looked_at
 from boostopt.boosting.soft_margin import ClassCertificate
+from boostopt.classifiers.margin_warnings import warn_of_members
 from boostopt.classifiers.members import Members, recoded
 from boostopt.classifiers.reweighted import OF_PROGRAM, WeightedMembers
 from boostopt.errors import OptionError, ProblemError
@@ -180,7 +181,7 @@ def reweighted_there(
     for hypothesis, weight in zip(run.hypotheses, run.w.tolist(), strict=True):
         if isinstance(hypothesis, Given):
             w[hypothesis.q] += hypothesis.sign * weight
-    return DistributedReweighted(
+    weighted = DistributedReweighted(
         ensemble=members,
         numbers=np.arange(members.t),
         w=w,
@@ -192,6 +193,10 @@ def reweighted_there(
         run=run,
         nu=float(aim.nu),
     )
+    total = oracle.total
+    judged = weighted.judged((total + oracle.balance) / (2.0 * total), float(aim.nu) / total)
+    warn_of_members(judged, total, "", stacklevel=4)
+    return weighted
 
 
 def _unserved(page: Formulation[Any], epsilon: float, why: str) -> OptionError:

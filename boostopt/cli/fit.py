@@ -326,7 +326,7 @@ def _record(model: Any, fitted: _Fitted) -> dict[str, Any]:
     record: dict[str, Any] = {
         "formulation": model.runs_[0].problem.page.name,
         "oracle": model.oracle_,
-        "nu": model.nu,
+        "nu": model.nu_,
         "epsilon": model.epsilon,
         "reached": all(map(reached, model.runs_)),
         "examples": sum(fitted.classes.values()),

@@ -171,6 +171,7 @@ NuOfFit = Annotated[
     str,
     typer.Option(
         "--nu",
-        help="0.1 is a share of the weight of the examples, 50 a number of them; 1 is one example, 1.0 all of them.",
+        help="0.1 is a share of the weight of the examples, 50 a number of them; 1 is one example, 1.0 all of them; "
+        "auto chooses by cross-validation.",
     ),
 ]

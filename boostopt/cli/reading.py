@@ -8,6 +8,7 @@ from typing import Any
 import typer
 
 from boostopt.backends.profiles import PROFILES
+from boostopt.boosting.columns import AUTO
 from boostopt.boosting.pages import PAGES
 from boostopt.cli.options import DEFAULT_TOL, asked_for
 from boostopt.comparison.benchmarking import GAPS
@@ -173,10 +174,12 @@ def _read_value(text: str) -> Any:
     return text
 
 
-def read_share(text: str) -> float | int:
-    """Read the nu of a classifier: with a decimal point it is a share, without one a number of examples."""
+def read_share(text: str) -> float | int | str:
+    """Read the nu of a classifier: with a decimal point it is a share, without one a number of examples; or "auto"."""
+    if text.strip() == AUTO:
+        return AUTO
     try:
         value = float(text)
     except ValueError:
-        raise OptionError(f"--nu must be a number; got {text!r}.") from None
+        raise OptionError(f"--nu must be a number, or {AUTO}; got {text!r}.") from None
     return int(value) if "." not in text and value.is_integer() else value

@@ -8,7 +8,7 @@ that no edge of its class exceeds, the whole class is bounded by it, and not onl
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -41,6 +41,10 @@ class Hypothesis(ABC):
     @abstractmethod
     def __str__(self) -> str:
         """Return the hypothesis in words, e.g. "feature 3 > 0.5"."""
+
+    def in_words(self, names: Sequence[str]) -> str:
+        """Return the hypothesis in words, its features by their names where it looks at few, e.g. "age > 40.5"."""
+        return str(self)
 
     @abstractmethod
     def __hash__(self) -> int: ...
@@ -169,9 +173,14 @@ class Oracle(ABC):
         return float(self.c.sum())
 
     @property
+    def balance(self) -> float:
+        """Number of examples of class 1 less those of class -1, with multiplicity; 0 where nothing is known."""
+        return 0.0 if self.y is None else float(self.c @ self.y)
+
+    @property
     def majority(self) -> int:
         """The class of more examples, 1 where both have as many or nothing is known."""
-        return 1 if self.y is None or float(self.c @ self.y) >= 0.0 else -1
+        return 1 if self.balance >= 0.0 else -1
 
     @abstractmethod
     def best(self, query: Query) -> Answer:
@@ -197,6 +206,9 @@ class Oracle(ABC):
     @abstractmethod
     def __str__(self) -> str:
         """Return the class in words, e.g. "decision stumps on 30 features, both directions"."""
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self}; N = {self.N})"
 
     @property
     @abstractmethod

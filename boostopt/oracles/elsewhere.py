@@ -34,8 +34,8 @@ class Elsewhere(RowsOracle):
         return float(self._rows.total)
 
     @property
-    def majority(self) -> int:
-        return 1 if self._balance >= 0 else -1
+    def balance(self) -> float:
+        return float(self._balance)
 
     @property
     def rows(self) -> Rows:

@@ -29,6 +29,10 @@ class Left(Elsewhere):
         return self._total
 
     @property
+    def balance(self) -> NoReturn:
+        raise gone()
+
+    @property
     def majority(self) -> int:
         return self._majority
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import index
 from typing import Any, ClassVar
@@ -66,8 +67,14 @@ class Feature(HypothesisOfFeatures):
             return self.sign * np.clip(values / self.scale, -1.0, 1.0)
 
     def __str__(self) -> str:
+        return self._words(f"feature {self.feature}")
+
+    def in_words(self, names: Sequence[str]) -> str:
+        return self._words(str(names[self.feature]))
+
+    def _words(self, feature: str) -> str:
         scaled = f" / {self.scale:.6g}" if self.scale != 1.0 else ""
-        return f"{'-' if self.sign == -1 else ''}feature {self.feature}{scaled}"
+        return f"{'-' if self.sign == -1 else ''}{feature}{scaled}"
 
     def state(self) -> State:
         return {"feature": self.feature, "scale": self.scale, "sign": self.sign, "features": self.features}

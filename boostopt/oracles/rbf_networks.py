@@ -73,6 +73,9 @@ class RBFHypothesis(HypothesisOfFeatures):
     def __str__(self) -> str:
         return f"RBF network {self.number}, {self.network.K} centres"
 
+    def __repr__(self) -> str:
+        return f"RBFHypothesis({self})"
+
     @property
     def _name(self) -> tuple[str, tuple[int, ...], bytes]:
         return self.values, self.network.centres.shape, b"".join(part.tobytes() for part in self._arrays.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from operator import index
 from typing import ClassVar
@@ -55,9 +56,15 @@ class Stump(HypothesisOfFeatures):
         return np.where(above, float(self.sign), -float(self.sign))
 
     def __str__(self) -> str:
+        return self._words(f"feature {self.feature}")
+
+    def in_words(self, names: Sequence[str]) -> str:
+        return self._words(str(names[self.feature]))
+
+    def _words(self, feature: str) -> str:
         if self.threshold == -math.inf:
             return f"always {self.sign:+d}"
-        return f"feature {self.feature} {'>' if self.sign == 1 else '<='} {self.threshold:.6g}"
+        return f"{feature} {'>' if self.sign == 1 else '<='} {self.threshold:.6g}"
 
     def state(self) -> State:
         return {"feature": self.feature, "threshold": self.threshold, "sign": self.sign, "features": self.features}

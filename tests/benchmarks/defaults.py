@@ -1,0 +1,291 @@
+"""How the defaults of MarginBoostClassifier were chosen, and what they are worth beside other classifiers' defaults.
+
+    python tests/benchmarks/defaults.py --keep build/defaults.json --page docs/classifiers.md
+
+Candidates are nu, epsilon and a limit on the rounds. Of the sets in alphabetical order every second one chooses; the
+others only confirm. The IDA sets have their first published splits (seeded ones where none are published), the others
+stratified draws, the same for all classifiers. Accuracies are means over the splits, on the held-out part. Seconds are
+those of the processor (time.process_time) of one fit, median over the splits, one thread each: the machine may be busy.
+
+Sets from ../shared/data, beside the repository, are left out where they are not there, and that is said.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+import argparse
+import itertools
+import json
+import math
+import statistics
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from benchmarks.ida_data import WHOLE, part_of, rows_of
+from boostopt import load_dataset
+from boostopt.files import replace_file
+
+SHARED = Path(__file__).parents[3] / "shared" / "data"
+NUS, EPSILONS, ROUNDS = (0.05, 0.1, 0.2, 0.3, 0.45), (0.01, 0.03, 0.1), 1000
+FEW_ROUNDS, AT_NU = (10, 20), 0.1
+"""Smaller limits on the rounds, and the nu at which they are tried."""
+
+SPLITS = 3
+A9A_TRAINED, A9A_TESTED = 3000, 5000
+NOISY, FLIPPED = 2000, 0.2
+"""Rows of the set of this name, and the share of their labels that are turned."""
+
+CLOSE = 0.0025
+"""Accuracies are called equal that differ by less: faster candidates are then preferred."""
+
+AUTO = 'nu="auto", epsilon=0.03'
+"""What stands beside the defaults, besides scikit-learn's classifiers."""
+
+BEGIN, END = "<!-- defaults: begin -->", "<!-- defaults: end -->"
+"""What the tables stand between on the page; tests/benchmarks/defaults.py writes them."""
+
+Split = tuple[Any, Any, Any, Any]
+"""Features and labels to learn from, features and labels to test on."""
+
+
+@dataclass(frozen=True, order=True)
+class Candidate:
+    """Parameters of the classifier that may become its defaults."""
+
+    nu: float
+    epsilon: float
+    max_iter: int
+
+    def __str__(self) -> str:
+        return f"nu={self.nu:g}, epsilon={self.epsilon:g}, max_iter={self.max_iter}"
+
+
+@dataclass(frozen=True)
+class Score:
+    """How a classifier did on a set.
+
+    Attributes
+    ----------
+    accuracy
+        Mean over the splits.
+    seconds
+        Median over the splits.
+    """
+
+    accuracy: float
+    seconds: float
+
+
+def candidates() -> list[Candidate]:
+    """Return what is tried."""
+    whole = itertools.product(NUS, EPSILONS, (ROUNDS,))
+    return [Candidate(*each) for each in (*whole, *itertools.product((AT_NU,), EPSILONS, FEW_ROUNDS))]
+
+
+def own(**parameters: Any) -> Any:
+    """Return the classifier with some parameters."""
+    from boostopt.estimators import MarginBoostClassifier
+
+    return MarginBoostClassifier(**parameters)
+
+
+def defaults() -> Candidate:
+    """Return what the classifier has now."""
+    model = own()
+    return Candidate(model.nu, model.epsilon, model.max_iter)
+
+
+def others() -> Mapping[str, Callable[[], Any]]:
+    """Return scikit-learn's classifiers, each with its default settings, and the classifier that chooses nu itself."""
+    from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    return {
+        "HistGradientBoosting": lambda: HistGradientBoostingClassifier(random_state=0),
+        "AdaBoost": lambda: AdaBoostClassifier(random_state=0),
+        AUTO: lambda: own(nu="auto", epsilon=0.03),
+        "logistic regression": lambda: make_pipeline(StandardScaler(), LogisticRegression()),
+    }
+
+
+def sets(splits: int) -> dict[str, list[Split]]:
+    """Return the sets that are there, in alphabetical order, with their splits."""
+    found = dict[str, list[Split]]()
+    ida = SHARED / "ida"
+    if ida.exists():
+        for name in sorted(path.stem for path in ida.glob("*.npz")):
+            rows = max(rows_of(ida, [name], splits), key=lambda row: row.splits)
+            parts = [part_of(ida, (name, rows.kind, k, WHOLE), 1) for k in range(rows.splits)]
+            found[name] = [(part.X, part.y, part.X_test, part.y_test) for part in parts]
+    for name, source in (
+        ("a9a", SHARED / "libsvm" / "a9a.svm.xz"),
+        ("german.numer", SHARED / "libsvm" / "german.numer.svm.xz"),
+    ):
+        if source.exists():
+            data = load_dataset(str(source))
+            sizes = (A9A_TRAINED, A9A_TESTED) if name == "a9a" else (None, 0.3)
+            found[name] = list(drawn(data.X, data.y, splits, *sizes))
+    from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+
+    for name, load in (("breast_cancer (WDBC)", load_breast_cancer), ("digits", load_digits), ("wine", load_wine)):
+        X, y = load(return_X_y=True)
+        found[name] = list(drawn(X, y, splits, None, 0.3))
+    found["noisy"] = list(drawn(*noisy(), splits, None, 0.3))
+    return dict(sorted(found.items()))
+
+
+def noisy() -> tuple[Any, Any]:
+    """Return rows of ten features of which three tell the class, and some labels are turned."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(NOISY, 10))
+    y = X[:, 0] + X[:, 1] + X[:, 2] > 0
+    return X, (y ^ (rng.random(NOISY) < FLIPPED)).astype(int)
+
+
+def drawn(X: Any, y: Any, splits: int, trained: int | None, tested: float) -> Iterator[Split]:
+    """Yield stratified draws."""
+    from sklearn.model_selection import StratifiedShuffleSplit
+
+    rows = X.toarray() if hasattr(X, "toarray") else X
+    draw = StratifiedShuffleSplit(splits, train_size=trained, test_size=tested, random_state=0)
+    for train, test in draw.split(rows, y):
+        yield rows[train], y[train], rows[test], y[test]
+
+
+def score(make: Callable[[], Any], splits: Sequence[Split]) -> Score:
+    """Fit and test on each split."""
+    accuracies, seconds = list[float](), list[float]()
+    for X, y, X_test, y_test in splits:
+        model, began = make(), time.process_time()
+        model.fit(X, y)
+        seconds.append(time.process_time() - began)
+        accuracies.append(float(model.score(X_test, y_test)))
+    return Score(statistics.mean(accuracies), statistics.median(seconds))
+
+
+def halves(names: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return the sets that choose, and those that confirm."""
+    ordered = sorted(names)
+    return ordered[::2], ordered[1::2]
+
+
+def together(scores: Mapping[str, Score], names: Sequence[str]) -> Score:
+    """Return the mean accuracy and the geometric mean of the seconds over some sets."""
+    seconds = [math.log(max(scores[name].seconds, 1e-4)) for name in names]
+    return Score(statistics.mean(scores[name].accuracy for name in names), math.exp(statistics.mean(seconds)))
+
+
+def chosen(found: Mapping[Candidate, Mapping[str, Score]], names: Sequence[str]) -> Candidate:
+    """Return the fastest of the candidates whose mean accuracy on the sets is as good as the best.
+
+    A limit on the rounds that ends most fits is no default, for it would end them with a warning: it is measured alone.
+    """
+    scores = {each: together(scores, names) for each, scores in found.items() if each.max_iter == ROUNDS}
+    best = max(score.accuracy for score in scores.values())
+    close = [candidate for candidate in scores if scores[candidate].accuracy > best - CLOSE]
+    return min(close, key=lambda candidate: (scores[candidate].seconds, candidate))
+
+
+def tables(found: Mapping[Candidate, Mapping[str, Score]], rivals: Mapping[str, Mapping[str, Score]]) -> str:
+    """Return what goes on the page."""
+    now, names = defaults(), sorted(next(iter(found.values())))
+    choosing, confirming = halves(names)
+    columns = {"default": found[now], **rivals}
+    head = ["set", *columns]
+    lines = [f"| {' | '.join(head)} |", "|---" * len(head) + "|"]
+    for name in names:
+        cells = [f"{100 * scores[name].accuracy:.1f}, {scores[name].seconds:.2g} s" for scores in columns.values()]
+        lines.append(f"| {name}{'*' if name in choosing else ''} | {' | '.join(cells)} |")
+    means = [together(scores, names) for scores in columns.values()]
+    lines.append(f"| all | {' | '.join(f'{100 * mean.accuracy:.1f}, {mean.seconds:.2g} s' for mean in means)} |")
+    lines += ["", "| nu | epsilon | max_iter | the sets that choose | the others |", "|---" * 5 + "|"]
+    for candidate in sorted(found):
+        halved = (together(found[candidate], half) for half in (choosing, confirming))
+        cells = [f"{100 * mean.accuracy:.1f}, {mean.seconds:.2g} s" for mean in halved]
+        mark = "**" if candidate == now else ""
+        numbers = [f"{mark}{value:g}{mark}" for value in (candidate.nu, candidate.epsilon, candidate.max_iter)]
+        lines.append(f"| {' | '.join([*numbers, *cells])} |")
+    return "\n".join(lines)
+
+
+def written(page: Path, text: str) -> None:
+    """Put tables on the page."""
+    before, rest = page.read_text(encoding="utf-8").split(BEGIN)
+    after = rest.split(END)[1]
+    replace_file(page, lambda file: file.write(f"{before}{BEGIN}\n\n{text}\n\n{END}{after}".encode()))
+
+
+def left_out() -> str:
+    """Say which sets are not there, "" for none."""
+    missing = [name for name in ("ida", "libsvm") if not (SHARED / name).exists()]
+    return f"Left out, for they are not in ../shared/data: {', '.join(missing)}." if missing else ""
+
+
+Found = dict[str, dict[str, Score]]
+"""How each classifier, by its name, did on each set, by its name."""
+
+
+def measured(data: Mapping[str, Sequence[Split]], keep: Path | None) -> Found:
+    """Measure all classifiers on all sets; what a file holds is not done again, and what is done goes into it."""
+    makers: dict[str, Callable[[], Any]] = {
+        **{str(candidate): (lambda candidate=candidate: own(**vars(candidate))) for candidate in candidates()},
+        **others(),
+    }
+    found: Found = {name: {} for name in makers}
+    if keep is not None and keep.exists():
+        stored = json.loads(keep.read_text(encoding="utf-8"))
+        found |= {name: {each: Score(*score) for each, score in scores.items()} for name, scores in stored.items()}
+    for name, splits in data.items():
+        for maker, make in makers.items():
+            if name not in found[maker]:
+                found[maker][name] = score(make, splits)
+        print(name, file=sys.stderr, flush=True)
+        if keep is not None:
+            stored = {maker: {each: astuple(its) for each, its in scores.items()} for maker, scores in found.items()}
+            text = json.dumps(stored, indent=1).encode()
+            replace_file(keep, lambda file, text=text: file.write(text))
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--keep", type=Path, help="the file of what is measured: the same call goes on with it")
+    parser.add_argument("--page", type=Path, help="the page whose tables are written")
+    parser.add_argument("--splits", type=int, default=SPLITS, help=f"of each set at most (default: {SPLITS})")
+    given = parser.parse_args()
+    if given.page is not None and left_out():
+        sys.exit(f"{left_out()} The page needs all of them.")
+    # What is bad is measured, too: warnings of it are not news here.
+    warnings.simplefilter("ignore")
+    data = sets(given.splits)
+    found = measured(data, given.keep)
+    of_candidates = {candidate: found[str(candidate)] for candidate in candidates()}
+    choosing, confirming = halves(list(data))
+    best, now = chosen(of_candidates, choosing), defaults()
+    print(
+        f"Chosen by {', '.join(choosing)}: {best}; the others alone would choose {chosen(of_candidates, confirming)}."
+    )
+    print(f"The defaults are {now}{'' if now == best else ', which is another one'}.\n")
+    text = tables(of_candidates, {name: found[name] for name in others()})
+    print(text, left_out(), sep="\n\n")
+    if given.page is not None:
+        written(given.page, text)
+
+
+if __name__ == "__main__":
+    main()

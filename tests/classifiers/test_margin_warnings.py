@@ -1,0 +1,136 @@
+"""A practitioner is warned where a classifier is no better than chance, or nu gives a class up: once, with the reason.
+
+The numbers in the messages are those of hand: shares of classes, soft margins of one answer to everything.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from commands import run as invoke
+from sklearn.ensemble import RandomForestClassifier
+
+from boostopt import MarginWarning, reweight
+from boostopt.boosting.classifier import ZERO
+from boostopt.classifiers.margin_warnings import Judged
+from boostopt.estimators import MarginBoostClassifier
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(100, 3)).round(2)
+CLEAR = np.where(X[:, 0] > 0.0, "yes", "no")
+SUM = X.sum(axis=1)
+RARE = np.where(SUM > np.sort(SUM)[-11], "yes", "no")
+"""10 of 100 are "yes"."""
+SQUARE = np.tile([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]], (5, 1))
+EXCLUSIVE = np.tile([0, 1, 1, 0], 5)
+"""No stump, and no sum of stumps, tells the corners of a square apart like this."""
+
+
+def said(X: Any, y: Any, sample_weight: Any = None, **parameters: Any) -> list[str]:
+    """Return the warnings of a fit."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        MarginBoostClassifier(**{"epsilon": 0.05, **parameters}).fit(X, y, sample_weight=sample_weight)
+    assert all(each.filename == __file__ for each in caught)  # the place where fit was called
+    return [str(each.message) for each in caught if each.category is MarginWarning]
+
+
+def test_what_is_told_apart_is_not_warned_of() -> None:
+    for parameters in ({}, {"nu": 10}, {"formulation": "svm", "parameters": {"C": 1.0}}, {"formulation": "adaboost"}):
+        assert said(X, CLEAR, max_iter=50, **parameters) == []
+    assert said(X, RARE, nu=0.19) == [] and said(X, np.digitize(X[:, 0], [-0.4, 0.4]), nu=0.2) == []
+
+
+def test_a_soft_margin_of_zero_is_named_with_its_interval_and_what_to_do() -> None:
+    (words,) = said(SQUARE, EXCLUSIVE, nu=0.3, formulation="lpboost")
+    assert words.startswith("at nu = 0.3 no weights have a soft margin above 0, that of f(x) = 0, which says nothing: ")
+    assert "over decision stumps on 2 features, both directions, and constants lies in [" in words
+    assert "Raise nu, to 1 at most, or take another base, whose hypotheses tell more." in words
+    assert "lower epsilon" not in words and "f(x) = 0 on 100% of the training examples" in words
+    assert words.endswith("Every training example is predicted as 1.")
+
+
+def test_an_interval_that_contains_0_may_be_narrowed() -> None:
+    noise = RNG.permutation(CLEAR)
+    (words,) = said(X, noise, epsilon=0.3)
+    assert words.startswith("at nu = 0.1 the weights are not proved to have a soft margin above 0")
+    assert "lower epsilon = 0.3, which narrows the interval" in words
+    assert f"Raise nu, to {2 * min((noise == 'yes').mean(), (noise == 'no').mean()):g} at most" in words
+    assert said(X, noise, nu=0.5) == []
+
+
+def test_a_nu_that_gives_the_smaller_class_up_is_named_with_what_one_answer_reaches() -> None:
+    (words,) = said(X, RARE, nu=0.4)
+    assert words.startswith("nu = 0.4 is 4 times the share 0.1 of the smaller class in the weights, so that all of it ")
+    assert "the answer 'no' to everything has the soft margin 0.5; the model has 0.59" in words  # 1 - 2 * 0.1 / 0.4
+    assert words.endswith('Set nu to 0.1 or less, or let both classes weigh alike by class_weight="balanced".')
+    assert said(X, RARE, nu=0.4, class_weight="balanced") == []
+    # One feature tells these apart with soft margin 1: nothing is given up.
+    assert said(X, np.where(X[:, 0] > np.sort(X[:, 0])[-11], "yes", "no"), nu=0.4) == []
+    (counted,) = said(X, RARE, nu=40)
+    assert counted.startswith("nu = 40 is 4 times") and "Set nu to 10 or less" in counted
+    (weighted,) = said(X, RARE, np.where(RARE == "yes", 1.0, 2.0), nu=0.2)
+    assert "3.8 times the share 0.0526" in weighted  # 10 / 190
+    (constant,) = said(X, RARE, nu=1.0)
+    assert constant.startswith("Every training example is predicted as 'no'. nu = 1.0 is 10 times")
+
+
+def test_the_soft_margin_of_one_answer_is_the_mean_of_the_smallest_margins() -> None:
+    for share, nu in ((0.1, 0.4), (0.25, 0.3), (0.5, 1.0), (0.1, 0.05)):
+        margins = np.where(np.arange(1000) < 1000 * share, -1.0, 1.0)
+        by_hand = np.sort(margins)[: round(1000 * nu)].mean()
+        assert Judged("", "", share, nu, None).constant == pytest.approx(by_hand)
+
+
+def test_of_several_classes_one_warning_tells_all() -> None:
+    sizes = np.repeat([0, 1, 2, 3], [10, 20, 30, 40])
+    y = sizes[np.argsort(np.argsort(SUM))]
+    (words,) = said(X, y, nu=0.35, epsilon=0.3)
+    assert "3.5 times the share 0.1 of the smaller class in the weights (classes 0, 1, 2 against the rest)" in words
+    assert "the answer not 0 to everything has the soft margin 0.429" in words  # 1 - 2 * 0.1 / 0.35
+    assert words.endswith("Set nu to 0.1 or less.")
+    (noise,) = said(X, RNG.permutation(np.repeat([0, 1, 2, 3, 4], 20)), epsilon=0.5)
+    assert "(classes 0, 1, 2 and 2 more against the rest): the best one of class" in noise
+
+
+def test_what_has_no_soft_margin_is_warned_of_where_it_says_nothing() -> None:
+    (zero,) = said(X, CLEAR, formulation="l1_adaboost", parameters={"C": 1e-6}, epsilon=0.01)
+    assert zero.startswith("f(x) = 0 on 100% of the training examples: hypotheses and their negations cancel, or no w")
+    assert "Every training example is predicted as" in zero and "Set other parameters of " in zero
+    # A booster that adds steps goes on whatever the soft margin is.
+    assert said(SQUARE, EXCLUSIVE + (np.arange(20) == 0), formulation="madaboost", max_iter=3) == []
+
+
+def test_chance_of_a_penalty_is_what_no_weights_are_worth() -> None:
+    """With the penalty r |d| the value of f = 0 is the least penalty, r / sqrt N."""
+    (words,) = said(SQUARE, EXCLUSIVE, formulation="norm_penalty", parameters={"r": 0.5})
+    least = 0.5 / np.sqrt(20)
+    assert f"a soft margin above {least:.3g}, that of f(x) = 0" in words and "at nu" not in words
+
+
+def test_new_weights_of_an_ensemble_are_warned_of_alike() -> None:
+    forest = RandomForestClassifier(10, max_depth=1, random_state=0).fit(X, RARE)
+    with pytest.warns(MarginWarning, match="nu = 40 is 4 times the share 0.1 .* the answer 'no' .* 0.5; the model has"):
+        reweight(forest, X, RARE, "lpboost", nu=40)
+    noise = np.random.default_rng(3).permutation(CLEAR)
+    stumps = RandomForestClassifier(5, max_depth=1, random_state=0).fit(X, CLEAR)
+    with pytest.warns(
+        MarginWarning, match=r"^at nu = 5 no weights have .* over all members lies in .* Raise nu, to"
+    ) as w:
+        found = reweight(stumps, X, noise, "lpboost", nu=5)
+    assert found.soft_margin <= ZERO and [each.filename for each in w] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        reweight(stumps, X, CLEAR, "lpboost", nu=30)
+
+
+def test_the_command_says_it_once(tmp_path: Path) -> None:
+    np.savez(tmp_path / "data.npz", X=X, y=(RARE == "yes").astype(int))
+    data, out = str(tmp_path / "data.npz"), str(tmp_path / "model.npz")
+    done = invoke("fit", "--data", data, "--out", out, "--nu", "0.4", "--epsilon", "0.1")
+    assert done.exit_code == 0 and done.stderr.count("warning: nu = 0.4 is 4 times the share 0.1") == 1
+    assert done.stderr.count("warning") == 1 and "warning" not in done.stdout

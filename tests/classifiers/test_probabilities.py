@@ -1,0 +1,56 @@
+"""Probabilities: there only where they were asked for, and those of scikit-learn's calibration."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.metrics import log_loss
+
+from boostopt.errors import OptionError
+from boostopt.estimators import MarginBoostClassifier
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(120, 3)).round(2)
+y = np.where(X[:, 0] + 0.7 * RNG.normal(size=120) > 0, "yes", "no")
+ROUGH: dict[str, Any] = {"epsilon": 0.2, "nu": 0.3}
+
+
+def test_there_are_none_unless_they_are_asked_for() -> None:
+    model: Any = MarginBoostClassifier(**ROUGH)
+    assert not hasattr(model, "predict_proba") and not hasattr(model.fit(X, y), "predict_log_proba")
+    with pytest.raises(AttributeError, match="has no attribute 'predict_proba'") as failed:
+        model.predict_proba(X)
+    assert "f is a margin and no probability. Fit with probability=True" in str(failed.value.__cause__)
+    assert hasattr(MarginBoostClassifier(probability=True), "predict_proba")  # before the fit, as SVC has it
+    assert not hasattr(model.set_params(probability=True), "predict_proba")
+    with pytest.raises(OptionError, match="probability must be True or False; got 'yes'"):
+        MarginBoostClassifier(probability="yes").fit(X, y)
+
+
+def test_they_are_those_of_scikit_learn_and_leave_the_classifier_as_it_is(tmp_path: Path) -> None:
+    model: Any = MarginBoostClassifier(**ROUGH, probability=True).fit(X, y)
+    plain: Any = MarginBoostClassifier(**ROUGH).fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), plain.decision_function(X))
+    whole: Any = {"cv": 5, "ensemble": False}
+    own: Any = CalibratedClassifierCV(MarginBoostClassifier(**ROUGH), **whole).fit(X, y)
+    probabilities = model.predict_proba(X)
+    np.testing.assert_allclose(probabilities, own.predict_proba(X), rtol=1e-12)
+    np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
+    np.testing.assert_allclose(np.log(probabilities), model.predict_log_proba(X))
+    assert log_loss(y, probabilities) < log_loss(y, np.full((120, 2), 0.5))
+    model.save(tmp_path / "model.npz")
+    loaded = MarginBoostClassifier.load(tmp_path / "model.npz")
+    assert loaded.probability is True and not hasattr(loaded, "predict_proba")
+
+
+@pytest.mark.thorough
+def test_several_classes_have_one_each_and_weights_count() -> None:
+    several = np.digitize(X[:, 0] + 0.3 * RNG.normal(size=120), [-0.6, 0.6])
+    model: Any = MarginBoostClassifier(**ROUGH, probability=True).fit(X, several, sample_weight=np.ones(120))
+    assert model.predict_proba(X).shape == (120, 3)
+    model.fit(X[:60], y[:60])
+    assert model.predict_proba(X).shape == (120, 2)
