@@ -199,12 +199,17 @@ def path(
     """
     check_oracle(oracle)
     each = optional(function, "each", each)
+    page = page_of(formulation)
+    if not {"nu", "eta"} & set(page.parameters):
+        raise OptionError(
+            f"a path goes along values of nu or of eta; {page.name} has neither. Boost at each value by itself, with "
+            "start= the run before."
+        )
     name, values, fixed = _values({"nu": nu, "eta": eta})
     record = read_record("options", options.get("options"))
     for single in ("start", "checkpoint"):
         if single in options or getattr(record, single) is not None:
             raise OptionError(f"{single} is of one run; a path has {len(values)}. Leave it out.")
-    page = page_of(formulation)
     if isinstance(page, Booster):
         raise OptionError(
             f"a path begins each run where its neighbour ended, and {page.name} sets its distribution from all of its "

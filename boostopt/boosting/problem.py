@@ -121,10 +121,10 @@ class Problem:
         F, G = first.regularizer, first.edge_function
         smoothed = update == "newton" and bool(page.smoothed_as)
         if update in CORRECTIVE and F.strong_convexity == 0.0 and not smoothed:
+            smooth = "Give it an entropy (a finite eta), or take" if "eta" in page.parameters else "Take"
             raise OptionError(
                 f"update={update!r} needs a regularizer that is strongly convex, and that of {page.name} with these "
-                "parameters is not: a step of the weights promises nothing. Give it an entropy (a finite eta), or "
-                'take update="total".'
+                f'parameters is not: a step of the weights promises nothing. {smooth} update="total".'
             )
         goal = Goal.of(F, G, first.examples)
         if update in CORRECTIVE:

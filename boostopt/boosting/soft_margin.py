@@ -152,7 +152,7 @@ class ClassCertificate:
     proof: Float[Array, " N"] | Callable[[], Float[Array, " N"]] | None
     oracle: str
     recorded: bool = False
-    what: str = "soft margin"
+    what: str = Regularizer.measure
 
     @cached_property
     def d(self) -> Float[Array, " N"] | None:

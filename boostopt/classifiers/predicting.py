@@ -93,12 +93,12 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
 
     @property
     def certificate_(self) -> ClassCertificate | list[ClassCertificate]:
-        """The distance of the soft margin from the best possible over the class, one for each of several classes."""
+        """The interval of the best soft margin or value over the class, one for each of several classes."""
         check_is_fitted(self)
         certificates = [scorer.certificate for scorer in self._scorers if scorer.certificate is not None]
         if len(certificates) < len(self._scorers):
             raise AttributeError(
-                f"certificate_ is that of a soft margin; {self._scorers[0].formulation} has none. "
+                f"certificate_ is about a whole class, of which {self._scorers[0].formulation} bounds nothing. "
                 "Look at the certificate of a run, over the hypotheses collected."
             )
         return certificates[0] if len(certificates) == 1 else certificates

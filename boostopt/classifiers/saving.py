@@ -29,6 +29,7 @@ from boostopt.files import read_npz, replace_file, write_npz
 from boostopt.oracles import Feature, Fitted, Hypothesis, KernelColumn, RBFHypothesis, Stump
 from boostopt.oracles.left import without_rows
 from boostopt.oracles.saving import restored_hypothesis, to_state
+from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
 from boostopt.sources import is_path
 
@@ -200,6 +201,7 @@ def _described(scorer: Scorer) -> dict[str, Any]:
             "lower": float(certificate.lower),
             "upper": float(certificate.upper),
             "d": WITH_ROWS if elsewhere else certificate.d,
+            **({} if certificate.what == Regularizer.measure else {"what": certificate.what}),
         },
     }
 
@@ -334,18 +336,19 @@ def _features(hypothesis: Hypothesis) -> int | None:
 
 def _certificate(saved: Mapping[str, Any], oracle: str) -> ClassCertificate:
     """Return a certificate as it was recorded; to prove it anew takes the training examples."""
-    lower, upper, d = saved["lower"], saved["upper"], saved["d"]
+    lower, upper, d, what = saved["lower"], saved["upper"], saved["d"], saved.get("what", Regularizer.measure)
     _hold(
         isinstance(lower, float) and isinstance(upper, float) and -math.inf < lower <= upper and lower < math.inf,
         "bounds that are no interval",
     )
+    _hold(isinstance(what, str), "bounds of nothing that has a name")
     if d is None:
         _hold(upper == math.inf, "an upper bound that nothing proves")
-        return ClassCertificate(lower, upper, None, oracle, recorded=True)
+        return ClassCertificate(lower, upper, None, oracle, recorded=True, what=what)
     if isinstance(d, str):
         _hold(d == WITH_ROWS, "an upper bound that nothing proves")
-        return ClassCertificate(lower, upper, without_rows, oracle, recorded=True)
-    return ClassCertificate(lower, upper, _numbers(d, len(d)), oracle, recorded=True)
+        return ClassCertificate(lower, upper, without_rows, oracle, recorded=True, what=what)
+    return ClassCertificate(lower, upper, _numbers(d, len(d)), oracle, recorded=True, what=what)
 
 
 def _numbers(saved: Any, count: int) -> Float[Array, " n"]:

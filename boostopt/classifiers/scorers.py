@@ -57,7 +57,7 @@ class Scorer:
             majority=run.majority,
             rounds=run.rounds,
             reason=run.reason,
-            certificate=None if run.problem.goal is None else run.class_certificate,
+            certificate=run.class_certificate if run.problem.bounds_class else None,
         )
 
     def decision_function(self, X: Any) -> Float[Array, " n"]:

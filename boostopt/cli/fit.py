@@ -320,7 +320,7 @@ def _record(model: Any, fitted: _Fitted) -> dict[str, Any]:
     """Return what was fitted as plain values."""
     classes: list[Any] = model.classes_.tolist()
     certificates: list[Any] = [None] * len(model.runs_)
-    if model.runs_[0].problem.goal is not None:
+    if model.runs_[0].problem.bounds_class:
         certificates = [run.class_certificate for run in model.runs_]
     labelled = classes[1:] if len(classes) == 2 else classes
     record: dict[str, Any] = {
@@ -335,6 +335,7 @@ def _record(model: Any, fitted: _Fitted) -> dict[str, Any]:
         "runs": [
             {
                 "class": label,
+                "what": certificate and certificate.what,
                 "lower": certificate and certificate.lower,
                 "upper": certificate and certificate.upper,
                 "gap": certificate and certificate.gap,
@@ -363,8 +364,8 @@ def _printed(record: dict[str, Any], gaps: list[Text]) -> Printed:
     table.add_row("hypotheses", Text(record["oracle"]))
     for run, gap in zip(record["runs"], gaps, strict=True):
         whose = printable(f" of {run['class']}") if len(gaps) > 1 else ""
-        bounds = "there is none" if run["lower"] is None else interval(run["lower"], run["upper"])
-        table.add_row(Text(f"best soft margin{whose}"), Text(bounds))
+        bounds = "no bound of it is known" if run["lower"] is None else interval(run["lower"], run["upper"])
+        table.add_row(Text(f"best {run['what'] or 'of the class'}{whose}"), Text(bounds))
         table.add_row("gap", gap)
         hypotheses = counted(run["hypotheses"], "hypothesis", "hypotheses")
         table.add_row("boosting", f"{counted(run['rounds'], 'round')}, {hypotheses} with a weight")

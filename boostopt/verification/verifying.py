@@ -138,7 +138,7 @@ def _expected(c: Any, d0: Any) -> dict[str, np.ndarray | None]:
 
 def _computed(document: Document) -> str:
     """Return in words which numbers of the pair are none of the parameters: a page has computed them, in floats."""
-    stated = {1.0, *(value for value in document.parameters.values() if isinstance(value, float))}
+    stated = {0.0, 1.0, 2.0, *(value for value in document.parameters.values() if isinstance(value, float))}
     parts: list[Mapping[str, Any]] = [
         document.F,
         document.F.get("base", {}),
