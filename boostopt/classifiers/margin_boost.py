@@ -214,7 +214,8 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
             self.calibrated_ = calibrated(self, features, labels, sample_weight)
         plan.warn_of_ends(self.runs_)
         shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
-        zeros = np.atleast_1d(np.average(np.abs(f) <= ZERO, axis=0, weights=sample_weight))
+        weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+        zeros = np.atleast_1d(np.average(np.abs(f) <= ZERO, axis=0, weights=weights))
         plan.warn_of_margins(
             self.runs_, self.classes_.tolist(), shares.tolist(), zeros.tolist(), np.unique(self._labels(f)).tolist()
         )
