@@ -58,6 +58,9 @@ ACCURACY = 1e-2
 LONGEST = 600.0
 """Seconds that a solver which can kill its process, and has been seen to hang, gets where there is no time limit."""
 
+ASIDE = 0.1
+"""Share of the way to where F is least that is gone where a solver leaves no step."""
+
 FINEST = 1e-10
 """The tightest tolerance that is asked of a quadratic program."""
 
@@ -224,7 +227,8 @@ class _Steps:
             self.best.keep(raw if solved else None, w)
             if not solved and not self.best.reached:
                 return f"a step has no solution: {status}"
-            self._at = d = self._following(d, raw, w) if solved else d
+            moved = bool(answer.x[: len(d)].any())
+            self._at = d = (self._following(d, raw, w) if moved else self._beside(d)) if solved else d
             stalled = 0 if self.best.gap < (1.0 - PROGRESS) * before else stalled + 1
         return f"gap reached; last step: {status}"
 
@@ -258,6 +262,11 @@ class _Steps:
                 break
             best, value = (point, reached) if reached < value else (best, value)
         return answer if answer is not None and self._merit(answer) < value else best
+
+    def _beside(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
+        """Return a point near d: a solver that leaves no step at one point may have one from another."""
+        F = self.program.regularizer
+        return F.project(d + ASIDE * (F.project(None) - d))
 
     def _answer(self, w: Float[Array, " t"]) -> Float[Array, " N"] | None:
         """Return d(w), None for a w that means nothing."""
