@@ -43,8 +43,8 @@ COLORS = 256
 
 PLACES = {
     re.escape(tempfile.gettempdir()) + r"/ipykernel_\d+/\d+\.py": "<cell>",
-    re.escape(f"{ROOT}/"): "",
     rf"(?:{re.escape(sys.prefix)}|{re.escape(sys.base_prefix)})/(?:lib/python[\d.]+/)?(?:site-packages/)?": "",
+    re.escape(f"{ROOT}/"): "",
     re.escape(f"{Path.home()}/"): "~/",
     r"(?<=\w) at 0x[0-9a-f]+(?=>)": "",
 }

@@ -71,7 +71,7 @@ def _introduced(text: str) -> tuple[str, str]:
     title, _, rest = text.strip().removeprefix("# ").partition("\n")
     first = " ".join(rest.strip().split("\n\n")[0].split())
     plain = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", first)
-    return title.strip(), re.split(r"(?<=[.:])\s", plain)[0]
+    return title.strip(), re.split(r"(?<=[.?!])\s", plain)[0]
 
 
 def _pictures(cells: list[Any]) -> Iterator[tuple[str, str]]:

@@ -83,9 +83,8 @@ def _readers() -> Mapping[type[Any], Callable[[Any, int], Penalized]]:
 
 def _of_logistic(model: Any, N: int) -> Penalized:
     # Where both were chosen by cross-validation they are one for each class.
-    C, mixed = (
-        float(np.ravel(getattr(model, f"{name}_", getattr(model, name, None)))[0] or 0.0) for name in ("C", "l1_ratio")
-    )
+    chosen: list[Any] = [getattr(model, f"{name}_", getattr(model, name, 0.0)) for name in ("C", "l1_ratio")]
+    C, mixed = (float(np.ravel(values)[0] or 0.0) for values in chosen)
     penalty = getattr(model, "penalty", "deprecated")
     ratio = {"l1": 1.0, "l2": 0.0}.get(penalty, mixed)
     if penalty in (None, "none") or not np.isfinite(C):

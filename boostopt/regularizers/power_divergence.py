@@ -221,7 +221,13 @@ class PowerDivergence(Separable):
             return r - 1.0 - log_ratio
         if q == 1.0:
             return xlogy(r, r) - r + 1.0
-        return (np.expm1(q * log_ratio) - q * np.expm1(log_ratio)) / (q * (q - 1.0))
+        # Divided before it is subtracted: a difference of numbers that are near each other would be divided by less.
+        if q < 0.5:
+            return (np.expm1(q * log_ratio) / q - np.expm1(log_ratio)) / (q - 1.0)
+        s = q - 1.0
+        # r (r^s - 1), without 0 times infinity at weight 0.
+        power = r * np.expm1(s * log_ratio) if s > 0.0 else -np.exp(q * log_ratio) * np.expm1(-s * log_ratio)
+        return (power / s - np.expm1(log_ratio)) / q
 
     def _slope(self, log_ratio: Any) -> Any:
         """Return phi'(r) from ln r."""

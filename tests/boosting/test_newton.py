@@ -129,7 +129,7 @@ def test_a_page_that_names_no_smooth_twin_has_no_entropy_to_take() -> None:
         lambda p, examples: Cap(CappedSimplex(examples.c, p.nu)),
         nu=parameter("the least number of examples", COUNT),
     )
-    with pytest.raises(OptionError, match=r'needs a regularizer that is strongly convex.*take update="total"'):
+    with pytest.raises(OptionError, match=r'needs a regularizer that is strongly convex.*[Tt]ake update="total"'):
         boost(page, stumps(0), nu=40, **NEWTON)
 
 

@@ -37,7 +37,7 @@ def few_instances(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(*arguments: object) -> Any:
-    return CliRunner().invoke(app, ["check", *map(str, arguments)], catch_exceptions=False)
+    return CliRunner(env={"COLUMNS": "160"}).invoke(app, ["check", *map(str, arguments)], catch_exceptions=False)
 
 
 def test_a_page_that_passes_exits_with_0() -> None:

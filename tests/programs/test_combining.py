@@ -75,6 +75,7 @@ def test_both_sides_and_a_program_by_hand_agree(name: str) -> None:
 
 
 @pytest.mark.thorough
+@pytest.mark.untyped
 @pytest.mark.parametrize("name", PAIRS)
 def test_both_sides_and_a_program_by_hand_agree_on_many(name: str) -> None:
     for seed in range(1, 20):

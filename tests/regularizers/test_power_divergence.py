@@ -57,9 +57,10 @@ def test_the_order_is_continuous_at_one_and_at_zero() -> None:
     z = np.linspace(-1, 1, 5)
     for q in (0.0, 1.0):
         at = PowerDivergence(DOMAIN, q, ETA).conjugate_at(z)
-        near = PowerDivergence(DOMAIN, q + 1e-9, ETA).conjugate_at(z)
-        assert near.value == pytest.approx(at.value, abs=1e-8)
-        np.testing.assert_allclose(near.d, at.d, atol=1e-8)
+        for beside in (1e-14, -1e-14, 1e-12, -1e-12, 1e-9, -1e-9):
+            near = PowerDivergence(DOMAIN, q + beside, ETA).conjugate_at(z)
+            assert near.value == pytest.approx(at.value, abs=1e-13 + 10.0 * abs(beside))
+            np.testing.assert_allclose(near.d, at.d, atol=1e-13 + 10.0 * abs(beside))
 
 
 def test_orders_above_one_end_in_exact_zeros_and_others_do_not() -> None:
