@@ -1,7 +1,7 @@
 """Readers of what a caller passes: a number, a flag, a name or names, a path, an object of a kind.
 
-A reader returns the value as plain Python has it: a NumPy number, also an array without dimensions, becomes a float or
-an int. What is no such thing raises one error, in one form: what was expected, what came, what to do.
+A reader returns a plain Python value: a NumPy number, or an array without dimensions, becomes a float or an int. Any
+other value raises an error, always in the same form: what was expected, what came, what to do.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LARGEST = 2**63 - 1
 
 
 def refused(name: str, expected: str, value: object, advice: str, error: Raised = OptionError) -> BoostoptError:
-    """Return the error for a value that is not what was expected, or does not "lie" where it should."""
+    """Return the error for a value that is not as expected, or does not "lie" in the expected range."""
     return error(f"{name} must {'' if expected.startswith('lie ') else 'be '}{expected}; got {shown(value)}. {advice}")
 
 
@@ -47,7 +47,7 @@ def number(
     advice: str = PASS,
     error: Raised = OptionError,
 ) -> float:
-    """Return a real number of which something holds, as a float."""
+    """Return a real number that satisfies a condition, as a float."""
     plain: Any = _plain(value)
     if is_number(plain):
         try:
@@ -84,7 +84,7 @@ def whole(
 
 
 def tolerance(name: str, value: object) -> float:
-    """Return the scaled gap that is wanted of a solve."""
+    """Return the scaled gap that a solve must reach."""
     advice = "It is the gap over max(1, |lower|, |upper|): pass one such as 1e-8."
     return number(name, value, "lie in (0, 1)", lambda gap: 0.0 < gap < 1.0, advice)
 
@@ -94,7 +94,7 @@ def seconds(name: str, value: object) -> float | None:
     expected = "a positive number of seconds or None"
     if value is None:
         return None
-    return number(name, value, expected, lambda x: x > 0.0, "Pass how many seconds there are.")
+    return number(name, value, expected, lambda x: x > 0.0, "Pass a number of seconds, such as 60.")
 
 
 def seed(name: str, value: object) -> int:
@@ -149,7 +149,7 @@ def numbers(
     holds: Callable[[float], bool] = math.isfinite,
     advice: str = "Pass a list of such numbers.",
 ) -> tuple[float, ...]:
-    """Return numbers of which something holds; one number is a list of one."""
+    """Return numbers that satisfy a condition; one number is a list of one."""
     entries = [value] if is_number(value) else _listed(value)
     if entries is None:
         raise refused(name, expected, value, advice)

@@ -39,7 +39,7 @@ class SolverFailed(BoostoptError, RuntimeError):
 
 
 class MarginWarning(UserWarning):
-    """The soft margin that is proved is no better than chance, or nu lets one class be given up as a whole."""
+    """The proved soft margin is no better than chance, or nu allows the model to give up a whole class."""
 
 
 MOST_NEAR = 3
@@ -60,12 +60,12 @@ LONGEST = 100
 
 
 def needed(value: T | None, what: str) -> T:
-    """Return what boostopt itself has seen to, as what it is.
+    """Return a value that boostopt itself must have set.
 
     Raises
     ------
     ProblemError
-        It is not there.
+        The value is None.
     """
     if value is None:
         raise ProblemError(f"expected {what}; got none. That is a fault of boostopt: please report what was called.")
@@ -73,13 +73,13 @@ def needed(value: T | None, what: str) -> T:
 
 
 def about(error: E, function: Callable[..., Any]) -> E:
-    """Return an error, said to be about the answer of a function."""
+    """Return the error, marked as one about the answer of a function."""
     error.about = function
     return error
 
 
 def shown(value: object) -> str:
-    """Return a value as a message has it: what does not fit a line by its kind, and by its shape if it has one."""
+    """Return a value as a message shows it: a value too long for a line by its type, an array by its shape."""
     kind, shape = type(value).__name__, getattr(value, "shape", None)
     if isinstance(shape, tuple) and shape:
         return f"{kind} of shape {shape}"
@@ -96,7 +96,7 @@ def unknown_name(kind: str, name: object, known: Iterable[str]) -> OptionError:
 
 
 def nearest(name: object, known: Iterable[str]) -> str:
-    """Return the question whether a known name was meant, "" where none is near; case does not count."""
+    """Return the question whether a similar known name was meant, "" if none is similar; case does not count."""
     names, wanted = list(known), name.casefold() if isinstance(name, str) else ""
     folded = {each.casefold() for each in names}
     # Names that are alike, or else those that contain it: `clarabel` is a part of `cvxpy:clarabel`.
@@ -109,11 +109,11 @@ def nearest(name: object, known: Iterable[str]) -> str:
 
 
 def listed(names: Iterable[str]) -> str:
-    """Return names with commas between; one that has a comma or a space itself stands in quotes."""
+    """Return names separated by commas; a name that contains a comma or a space is in quotes."""
     return ", ".join(repr(name) if not name or re.search(r"[\s,]", name) else name for name in names)
 
 
 def listed_briefly(names: Sequence[str]) -> str:
-    """Return names with commas between, and how many more there are than can be read."""
+    """Return the first names separated by commas, and the number of the others."""
     more = f" and {len(names) - MOST_LISTED:,} more" if len(names) > MOST_LISTED else ""
     return listed(names[:MOST_LISTED]) + more

@@ -99,7 +99,7 @@ def _kind(base: Any) -> type[Any]:
         return getattr(oracles, BASES[base])
     if isinstance(base, type) or not (hasattr(base, "fit") and hasattr(base, "get_params")):
         raise OptionError(
-            f"base must be one of {', '.join(BASES)}, a classifier that is not fitted, such as "
+            f"base must be one of {', '.join(BASES)}, an unfitted classifier, such as "
             "DecisionTreeClassifier(max_depth=2), or a function of (X, y, c) that returns an oracle; got "
             f"{shown(base)}. Pass one of them."
         )
@@ -118,8 +118,8 @@ def _own(
     """Return the oracle that a function of the user's makes."""
     if options:
         raise OptionError(
-            f"base_options are those of boostopt's oracles; got {', '.join(options)} beside a function. "
-            "Bind them to it: functools.partial."
+            f"base_options are options of boostopt's own oracles; got {', '.join(options)} with a function as base. "
+            "Bind them to the function with functools.partial."
         )
     try:
         inspect.signature(made).bind(X, y, c)
@@ -142,5 +142,5 @@ def check_stored(oracle: Oracle) -> None:
     if isinstance(oracle, FittingOracle):
         raise OptionError(
             f"checkpoint needs hypotheses that can be stored without pickle; {oracle} is fitted by a foreign class. "
-            "Leave out checkpoint, or take another base."
+            "Leave out checkpoint, or use another base."
         )

@@ -83,7 +83,7 @@ def fitted(plan: Plan, given: dict[str, Any], X: Any, y: Any, c: Any) -> Fitted:
     check_classification_targets(classes)
     if len(classes) < 2:
         raise ProblemError(
-            f"the examples must have at least two classes; got {len(classes)} class. There is nothing to tell apart."
+            f"the examples must have at least two classes; got {len(classes)} class. Add examples of another class."
         )
     told = classes[1:] if len(classes) == 2 else classes
     made: Sequence[tuple[Run, float]] = [

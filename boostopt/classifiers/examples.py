@@ -92,12 +92,12 @@ def _checked_weights(sample_weight: Any, N: int) -> Float[Array, " N"]:
     if len(positive) and not (positive.min() >= SMALLEST and positive.max() <= LARGEST):
         raise ProblemError(
             f"sample_weight must be 0 or lie in [{SMALLEST:g}, {LARGEST:g}]; got weights from {positive.min():.6g} to "
-            f"{positive.max():.6g}. Scale them: a share nu does not change with their scale."
+            f"{positive.max():.6g}. Scale them; a share nu does not depend on their scale."
         )
     if weights.shape != (N,) or (weights < 0).any() or not (weights > 0).any():
         raise ProblemError(
             f"sample_weight must be {N} weights of at least 0, not all zero; got shape {weights.shape}, smallest "
-            f"{weights.min():.6g}, largest {weights.max():.6g}. Pass how often each example counts."
+            f"{weights.min():.6g}, largest {weights.max():.6g}. Pass the number of copies of each example."
         )
     return weights
 
@@ -114,7 +114,7 @@ def _classes_of(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int[Array, 
     if len(classes) < 2:
         raise ProblemError(
             f"the examples that count must have at least two classes; got {len(classes)} class. "
-            "There is nothing to tell apart."
+            "Add examples of another class."
         )
     return classes, codes
 
@@ -200,7 +200,7 @@ def _of_mapping(factors: Mapping[Any, Any], classes: npt.NDArray[Any]) -> Float[
             got = repr(value) if math.isnan(number) else f"{number:.6g}"
             raise ProblemError(
                 f"class_weight must give each class a positive number in [{SMALLEST:g}, {LARGEST:g}]; got {got} for "
-                f"{label!r}. To have no examples of a class leave them out of X and y."
+                f"{label!r}. To leave out a class, remove its examples from X and y."
             )
     left_out, strange = (
         [label for label in labels if label not in factors],
@@ -208,8 +208,8 @@ def _of_mapping(factors: Mapping[Any, Any], classes: npt.NDArray[Any]) -> Float[
     )
     if left_out and strange:
         raise ProblemError(
-            f"class_weight must be by the labels in y, {', '.join(map(repr, labels))}; got {strange[0]!r}, and none "
-            f"for {left_out[0]!r}. Write the labels as y has them."
+            f"class_weight must have the labels in y as keys, {', '.join(map(repr, labels))}; got {strange[0]!r}, and "
+            f"no weight for {left_out[0]!r}. Write the labels as in y."
         )
     return np.array([float(factors.get(label, 1.0)) for label in labels])
 
@@ -227,6 +227,6 @@ def _multiplied(c: Float[Array, " N"], factors: Float[Array, " N"]) -> Float[Arr
     if not (least >= SMALLEST and most <= LARGEST and most <= FURTHEST * least):
         raise ProblemError(
             f"sample_weight times class_weight must lie in [{SMALLEST:g}, {LARGEST:g}], the largest at most "
-            f"{FURTHEST:g} times the smallest; got {least:.6g} to {most:.6g}. Bring them nearer to each other."
+            f"{FURTHEST:g} times the smallest; got {least:.6g} to {most:.6g}. Use weights of more similar size."
         )
     return product

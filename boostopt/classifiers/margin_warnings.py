@@ -182,7 +182,7 @@ def _unproved(judged: Sequence[Judged], over: str, advice: Advice) -> list[str]:
         advice.others,
     ]
     return [
-        f"{at}{what} a soft margin above {abs(worst.chance):.3g}, that of f(x) = 0, which says nothing{where}: "
+        f"{at}{what} a soft margin above {abs(worst.chance):.3g}, that of the useless f(x) = 0{where}: "
         f"the best one{whose} over {over} lies in {interval(lower, upper)}. {_either(steps)}."
     ]
 
@@ -208,12 +208,12 @@ def _too_large(judged: Sequence[Judged], advice: Advice) -> list[str]:
         return []
     least = min(found, key=lambda j: j.share)
     nu = math.nan if least.nu is None else least.nu
-    own = "" if least.bounds is None else f"; the model has {least.bounds[0]:.3g}, which does not rule it out"
+    own = "" if least.bounds is None else f"; the model has {least.bounds[0]:.3g}, which does not rule this out"
     balance = advice.balanced if len(judged) == 1 else ""
     return [
         f"{advice.said(nu)} is {nu / least.share:.2g} times the share {least.share:.3g} of the smaller class in the "
-        f"weights{_where(judged, found)}, so that all of it may be given up: the answer {least.common} to everything "
-        f"has the soft margin {least.constant:.3g}{own}. "
+        f"weights{_where(judged, found)}, so the model may give up the whole class: the constant prediction "
+        f"{least.common} has the soft margin {least.constant:.3g}{own}. "
         f"{_either([f'set nu to {advice.at_most(least.share)} or less', balance])}."
     ]
 

@@ -98,8 +98,8 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         certificates = [scorer.certificate for scorer in self._scorers if scorer.certificate is not None]
         if len(certificates) < len(self._scorers):
             raise AttributeError(
-                f"certificate_ is about a whole class, of which {self._scorers[0].formulation} bounds nothing. "
-                "Look at the certificate of a run, over the hypotheses collected."
+                f"certificate_ is about a whole class of hypotheses, and {self._scorers[0].formulation} has no "
+                "bound on a class. Use the certificate of a run, which is about the collected hypotheses."
             )
         return certificates[0] if len(certificates) == 1 else certificates
 

@@ -57,9 +57,9 @@ NOT_KEPT: Mapping[str, Any] = {
 """Parameters of the machine on which a classifier was fitted, and what they are after it is loaded."""
 
 WITHOUT_FUNCTION = (
-    "{what} cannot be written as plain numbers and read again, and a model file holds nothing else. Fit a base of "
-    'boostopt\'s own, "stump", "binned", "feature", "kernel" or "rbf"; or pickle the classifier for yourself, and '
-    "load no pickle of others."
+    "{what} cannot be written as plain numbers and read again, and a model file holds nothing else. Use one of "
+    'boostopt\'s own bases, "stump", "binned", "feature", "kernel" or "rbf". Or pickle the classifier for yourself, '
+    "but never load a pickle from others."
 )
 
 WITH_ROWS = "with the rows"

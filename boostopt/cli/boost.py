@@ -56,7 +56,8 @@ def boost_command(
     how: RunOptions,
     cluster: Cluster = None,
     checkpoint: Annotated[
-        str | None, typer.Option(help="File to store the run in while it goes on, and to go on from if it is there.")
+        str | None,
+        typer.Option(help="File that stores the run at intervals, and from which it continues if the file exists."),
     ] = None,
     out: Annotated[str | None, typer.Option(help="Save the run into this file, for Run.load.")] = None,
     certificate: Annotated[
@@ -67,9 +68,9 @@ def boost_command(
 ) -> int:
     """Boost: grow a program hypothesis by hypothesis until its soft margin is near the best of the whole class.
 
-    Exit status 0: the gap over the class is at most epsilon; where no bound of the class is known, a stopping rule
-    holds; algorithms that nothing need stop made the rounds asked for. 1: the run ended before. 130: Ctrl-C, once: the
-    round is finished, and what there is printed and saved.
+    Exit status 0: the gap over the class is at most epsilon. If no bound of the class is known, a stopping rule holds;
+    algorithms without a stopping rule made all their rounds. 1: the run ended before. 130: one Ctrl-C; the command
+    finished the round, and printed and saved the run.
 
     Example: boostopt boost erlpboost --data breast_cancer --nu 0.1 --epsilon 0.1
     """

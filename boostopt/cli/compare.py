@@ -40,15 +40,15 @@ from boostopt.streams import stdout_to_stderr
 def compare_command(
     formulation: Annotated[
         str,
-        typer.Argument(help="Name (see `boostopt list`) or path of a page; several with commas between, or all."),
+        typer.Argument(help="Name (see `boostopt list`) or path of a page; several separated by commas, or all."),
     ],
     *,
-    data: Annotated[str | None, typer.Option(help=f"{DATA_HELP} Several with commas between.")] = None,
+    data: Annotated[str | None, typer.Option(help=f"{DATA_HELP} Several separated by commas.")] = None,
     all_of: Annotated[str | None, typer.Option("--all", help="Instead of --data: a folder of data files.")] = None,
     files: FileOptions,
     parameters: ParameterOptions,
     draw: ColumnOptions,
-    backends: Annotated[str | None, typer.Option(help="Names with commas between; all installed if left out.")] = None,
+    backends: Annotated[str | None, typer.Option(help="Names separated by commas; all installed if left out.")] = None,
     tol: Annotated[
         Any,
         typer.Option(
@@ -63,7 +63,7 @@ def compare_command(
     ] = None,
     time_limit: Annotated[float, typer.Option(**NUMBER, help="Seconds for each solve.")] = DEFAULT_TIME_LIMIT,
     forms: Annotated[
-        str | None, typer.Option(help="Forms to pin CVXPY's solvers to, with commas between: primal, dual, ladder, ...")
+        str | None, typer.Option(help="Forms to pin CVXPY's solvers to, separated by commas: primal, dual, ladder, ...")
     ] = None,
     isolate: Annotated[bool, typer.Option("--isolate", help="Run solvers in a child process that may die.")] = False,
     threads: Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Threads that each solve may have.")] = None,
@@ -73,7 +73,7 @@ def compare_command(
     profiles: Annotated[
         str | None,
         typer.Option(
-            help="Gaps to reach, each in a solve of its own, with commas between, or all; or profiles: default,high."
+            help="Gaps to reach, each in a solve of its own, separated by commas, or all; or profiles: default,high."
         ),
     ] = None,
     resume: Annotated[str | None, typer.Option(help="File that keeps finished solves; go on from it.")] = None,

@@ -75,7 +75,7 @@ def fit_command(
     weights: Weights = None,
     drop: Drop = None,
     formulation: Annotated[
-        str | None, typer.Option(help="What is boosted; that of MarginBoostClassifier if left out.")
+        str | None, typer.Option(help="Formulation to boost; the default is that of MarginBoostClassifier.")
     ] = None,
     nu: NuOfFit = "0.1",
     epsilon: Accuracy = None,
@@ -91,17 +91,17 @@ def fit_command(
     option: Annotated[
         list[str] | None, typer.Option(help="An option of that class, as name=value: kernel=rbf, gamma=0.5, K=10, ...")
     ] = None,
-    max_iter: Annotated[int, typer.Option(**WHOLE_NUMBER, help="Rounds at most.")] = DEFAULT_ITERATIONS,
+    max_iter: Annotated[int, typer.Option(**WHOLE_NUMBER, help="Largest number of rounds.")] = DEFAULT_ITERATIONS,
     time_limit: Annotated[
-        float | None, typer.Option(**NUMBER, help="Seconds of boosting at most, over all classes.")
+        float | None, typer.Option(**NUMBER, help="Time limit of boosting in seconds, over all classes.")
     ] = None,
     backend: Annotated[str, typer.Option(help=BACKEND_HELP)] = "auto",
-    random_state: Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Seed of hypotheses that are drawn.")] = None,
+    random_state: Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Seed of random hypotheses.")] = None,
     class_weight: Annotated[
         str | None, typer.Option(help="balanced, or numbers by class that multiply the weights: no=1,yes=5.")
     ] = None,
     checkpoint: Annotated[
-        str | None, typer.Option(help="File to store the fit in while it goes on, and to go on from.")
+        str | None, typer.Option(help="File that stores the fit at intervals, and from which it continues.")
     ] = None,
     certificate: Annotated[
         str | None,
@@ -228,8 +228,8 @@ def _check_base(base: str) -> None:
         return
     if base in FITTED:
         raise OptionError(
-            f"a model file holds hypotheses as plain numbers: {', '.join(BASES_IN_FILES)}; got {base!r}, which are "
-            "classifiers that scikit-learn fits and that are kept by pickle alone. Take another base, boost trees by "
+            f"a model file holds hypotheses as plain numbers: {', '.join(BASES_IN_FILES)}; got {base!r}, classifiers "
+            "of scikit-learn that only pickle can store. Use another base, boost trees by "
             "`boostopt boost --oracle tree`, or pass a tree in Python: "
             "MarginBoostClassifier(base=DecisionTreeClassifier(max_depth=3))."
         )
@@ -249,7 +249,7 @@ def _check_certificate(certificate: str | None, table: Table, class_weight: str 
     classes = len(np.unique(np.asarray(table.labels)))
     if certificate is not None and (classes > 2 or class_weight is not None):
         raise OptionError(
-            f"--certificate is the proof of one run, of examples with the weights of the data; got {classes} classes"
+            f"--certificate proves one run, for two classes and the weights of the data; got {classes} classes"
             f"{' and --class-weight' if class_weight is not None else ''}. In Python, "
             "model.save_certificate(path, X, y, label=LABEL) takes any."
         )
@@ -307,12 +307,12 @@ def _class_weight(text: str | None, labels: npt.NDArray[Any] | None) -> Any:
         except ValueError:
             number = None
         if number is None:
-            raise OptionError(f"--class-weight takes balanced, or class=number with commas between; got {text!r}.")
+            raise OptionError(f"--class-weight takes balanced, or class=number separated by commas; got {text!r}.")
         if name not in classes:
             raise unknown_name("class", name, classes)
         weights[classes[name]] = number
     if not weights:
-        raise OptionError(f"--class-weight takes balanced, or class=number with commas between; got {text!r}.")
+        raise OptionError(f"--class-weight takes balanced, or class=number separated by commas; got {text!r}.")
     return weights
 
 

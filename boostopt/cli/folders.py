@@ -49,7 +49,7 @@ class Folder:
 def named_formulations(
     names: str, parameters: ParameterOptions
 ) -> tuple[list[Formulation[Any]], list[tuple[str, str]]]:
-    """Return formulations by their names with commas between, or all, and of all those that need more parameters.
+    """Return formulations by their names separated by commas, or all, and of all those that need more parameters.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def named_formulations(
     else:
         pages, skipped = [read_formulation(name) for name in wanted], []
     if not pages or len(set(wanted)) < len(wanted):
-        raise OptionError(f"expected formulations, each once, with commas between, or all; got {names!r}.")
+        raise OptionError(f"expected formulations, each once, separated by commas, or all; got {names!r}.")
     having = {name for page in pages for name in page.parameters}
     for name in [*(n for n, value in parameters.named.items() if value is not None), *map(_name, parameters.set or ())]:
         if name not in having:
@@ -128,7 +128,7 @@ def programs_of_data(
         One cannot be read, or there is no program.
     """
     if not data or len(set(data)) < len(data):
-        raise OptionError(f"expected data sets, each once, with commas between; got {','.join(data)!r}.")
+        raise OptionError(f"expected data sets, each once, separated by commas; got {','.join(data)!r}.")
     programs: dict[str, Program] = {}
     skipped: list[tuple[str, str]] = []
     for name in data:
@@ -172,7 +172,7 @@ def _inside(folder: Path) -> tuple[list[Path], list[tuple[str, str]]]:
     if folders:
         more = f" and {len(folders) - NAMED} more" if len(folders) > NAMED else ""
         named = ", ".join(path.name for path in folders[:NAMED]) + more
-        others.append((named, "Folders in a folder are not read; pass each by --all in a call of its own."))
+        others.append((named, "Folders in a folder are not read; run the command with --all once for each."))
     for path in inside:
         if path not in files and path not in folders:
             link = path.is_symlink()

@@ -28,7 +28,7 @@ BELOW = "    "
 
 @command("list")
 def list_command(
-    backends: Annotated[str | None, typer.Option(help="Names with commas between; all installed if left out.")] = None,
+    backends: Annotated[str | None, typer.Option(help="Names separated by commas; all installed if left out.")] = None,
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a table in Markdown.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:

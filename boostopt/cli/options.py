@@ -83,7 +83,7 @@ Weights = Annotated[
 Drop = Annotated[
     list[str] | None,
     typer.Option(
-        help="Columns of a CSV or parquet file that are no features: id,date; may be repeated, for names with commas."
+        help="Columns of a CSV or parquet file that are not features: id,date. Repeat it for names with commas."
     ),
 ]
 Nu = Annotated[
@@ -91,7 +91,7 @@ Nu = Annotated[
     typer.Option(help="0.1 is a fraction of the examples, 50 a number of them; 1 is one example, 1.0 all of them."),
 ]
 Eta = Annotated[
-    float | None, typer.Option(**NUMBER, help="Inverse strength of the entropy; canonical for epsilon if left out.")
+    float | None, typer.Option(**NUMBER, help="Inverse strength of the entropy; the default follows from epsilon.")
 ]
 Epsilon = Annotated[float | None, typer.Option(**NUMBER, help="Accuracy of the soft margin that eta is chosen for.")]
 Set = Annotated[list[str] | None, typer.Option(help="A further parameter of the formulation, as name=value.")]
@@ -103,9 +103,9 @@ SetOrFolder = Annotated[
     ),
 ]
 Columns = Annotated[
-    int, typer.Option(**AT_LEAST_ONE, help="Decision stumps drawn (with their negations) as hypotheses.")
+    int, typer.Option(**AT_LEAST_ONE, help="Number of random decision stumps (with their negations) as hypotheses.")
 ]
-RandomState = Annotated[int, typer.Option(**WHOLE_NUMBER, help="Seed of that draw.")]
+RandomState = Annotated[int, typer.Option(**WHOLE_NUMBER, help="Seed of the random stumps.")]
 Tol = Annotated[float, typer.Option(**NUMBER, help="Gap wanted, over max(1, |lower|, |upper|).")]
 
 
@@ -141,19 +141,17 @@ ColumnsPerRound = Annotated[
         "--columns-per-round",
         parser=count_or_auto,
         metavar="<int|auto>",
-        help="Hypotheses that join in a round; auto chooses by the seconds of oracle and solve.",
+        help="Hypotheses added per round; auto chooses by the seconds of oracle and solve.",
     ),
 ]
-MaxRounds = Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Rounds after which a run ends all the same.")]
-TimeLimit = Annotated[float | None, typer.Option(**NUMBER, help="Seconds after which a run ends all the same.")]
-Seed = Annotated[
-    int, typer.Option("--random-state", **WHOLE_NUMBER, help="Seed of hypotheses that are drawn: rbf, tree.")
-]
+MaxRounds = Annotated[int | None, typer.Option(**WHOLE_NUMBER, help="Largest number of rounds.")]
+TimeLimit = Annotated[float | None, typer.Option(**NUMBER, help="Time limit of a run, in seconds.")]
+Seed = Annotated[int, typer.Option("--random-state", **WHOLE_NUMBER, help="Seed of random hypotheses: rbf, tree.")]
 Cluster = Annotated[
     str | None,
     typer.Option(
-        help="Boost where the rows are: on the workers of the Dask scheduler at this address, host:port, or on local "
-        "ones, a process a core. The data are parquet, the hypotheses binned."
+        help="Boost on the workers of the Dask scheduler at this address, host:port, or on local workers, one process "
+        "per core. The data must be parquet files, and the hypotheses binned."
     ),
 ]
 PredictingCluster = Annotated[

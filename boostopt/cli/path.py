@@ -53,10 +53,10 @@ def path_command(
     *,
     files: FileOptions,
     nu: Annotated[
-        str | None, typer.Option(help="Values with commas between: 0.1 is a fraction of the examples, 50 a number.")
+        str | None, typer.Option(help="Values separated by commas: 0.1 is a fraction of the examples, 50 a number.")
     ] = None,
     eta: Annotated[
-        str | None, typer.Option(help="Values with commas between; one of nu and eta may have several.")
+        str | None, typer.Option(help="Values separated by commas; one of nu and eta may have several.")
     ] = None,
     epsilon: Accuracy = None,
     set: Set = None,
@@ -123,12 +123,12 @@ def _values(nu: list[float] | None, eta: list[float] | None, further: dict[str, 
         if values is not None and name in further:
             raise OptionError(f"{name} is given twice, by --{name} and by --set; choose one.")
         if values is not None and not values:
-            raise OptionError(f"--{name} takes values with commas between; got none.")
+            raise OptionError(f"--{name} takes values separated by commas; got none.")
     if nu is None and eta is None:
         raise OptionError("a path goes along values of nu or of eta; got neither. Pass --nu 0.1,0.2 or --eta 10,100.")
     if nu is not None and eta is not None and len(nu) > 1 and len(eta) > 1:
         raise OptionError(
-            "a path goes along one parameter; got several values of nu and of eta. Leave one value of one."
+            "a path goes along one parameter; got several values of nu and of eta. Give one of them a single value."
         )
     if nu is not None and (eta is None or len(eta) == 1):
         return {**further, "nu": nu, "eta": None if eta is None else eta[0]}

@@ -57,7 +57,7 @@ def read_count(text: str, total: float, page: Formulation[Any]) -> float:
     if not 0.0 < value <= 1.0:
         raise OptionError(
             f"--nu with a decimal point is a fraction of the examples in (0, 1]; got {text}. "
-            "Leave the point out to give their number; a number that is not whole is given by --set nu=..."
+            "Omit the point to give a number of examples; use --set nu=... for a number that is not whole."
         )
     known = page.parameters.get("nu")
     if known is not None and known.domain is COUNT and value * total < 1 <= total:
@@ -115,7 +115,7 @@ def read_profiles(profiles: str | None, tol: float | str) -> list[float | str]:
         return [asked_for(word) for word in read_names(profiles) or []]
     except typer.BadParameter:
         raise OptionError(
-            f"--profiles takes gaps, or names of {', '.join(PROFILES)}, with commas between, or all; got {profiles!r}."
+            f"--profiles takes gaps, or names of {', '.join(PROFILES)}, separated by commas, or all; got {profiles!r}."
         ) from None
 
 
@@ -142,11 +142,11 @@ def read_counts(text: str, total: float, page: Formulation[Any]) -> list[float]:
 
 
 def read_numbers(text: str, flag: str) -> list[float]:
-    """Return numbers with commas between."""
+    """Return numbers separated by commas."""
     try:
         return [float(word) for word in _between_commas(text)]
     except ValueError:
-        raise OptionError(f"{flag} takes numbers with commas between; got {text!r}.") from None
+        raise OptionError(f"{flag} takes numbers separated by commas; got {text!r}.") from None
 
 
 def read_options(texts: list[str] | None, flag: str) -> dict[str, Any]:

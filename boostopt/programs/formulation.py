@@ -209,7 +209,7 @@ class Formulation(ABC, Generic[P]):
         if self.columns not in (None, margins.t):
             raise ProblemError(
                 f"{self.name} takes {self.columns} column{'s' if self.columns != 1 else ''}; got t = {margins.t}. "
-                "Its page says what they are."
+                "The page of the formulation says what they are."
             )
         examples = _examples(self, margins.N, c, d0)
         for name, value in parameters.items():
@@ -242,14 +242,14 @@ def _examples(page: Formulation[Any], N: int, c: npt.ArrayLike | None, d0: npt.A
         n = int(np.argmin((counts >= SMALLEST) & (counts <= LARGEST)))
         raise ProblemError(
             f"the multiplicities c must be positive; got {counts[n]:.6g} at {n}, outside {POSITIVE.text}. "
-            "Drop the examples that do not count."
+            "Remove examples that should not count."
         )
     if d0 is None:
         return Examples(counts, counts / counts.sum())
     if not page.takes_reference:
         raise ProblemError(
-            f"{page.name} has no reference distribution d0. To weight examples pass multiplicities c, "
-            "to leave examples out drop their rows."
+            f"{page.name} has no reference distribution d0. To weight examples, pass multiplicities c; "
+            "to leave examples out, remove their rows."
         )
     reference = per_example("d0", d0, N)
     if not ((reference >= 0) & (reference <= 2)).all():

@@ -519,7 +519,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     ({"class_weight": {0: 0, 1: 1}}, "class_weight must give each class a positive number in .*; got 0 for 0"),
     ({"class_weight": {0: 1, 1: -2}}, "class_weight must give each class a positive number in .*; got -2 for 1"),
-    ({"class_weight": {5: 1}}, "class_weight must be by the labels in y, 0, 1; got 5, and none for 0"),
+    ({"class_weight": {5: 1}}, "class_weight must have the labels in y as keys, 0, 1; got 5, and no weight for 0"),
 ]
 
 

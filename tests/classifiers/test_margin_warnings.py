@@ -47,7 +47,7 @@ def test_what_is_told_apart_is_not_warned_of() -> None:
 
 def test_a_soft_margin_of_zero_is_named_with_its_interval_and_what_to_do() -> None:
     (words,) = said(SQUARE, EXCLUSIVE, nu=0.3, formulation="lpboost")
-    assert words.startswith("at nu = 0.3 no weights have a soft margin above 0, that of f(x) = 0, which says nothing: ")
+    assert words.startswith("at nu = 0.3 no weights have a soft margin above 0, that of the useless f(x) = 0: ")
     assert "over decision stumps on 2 features, both directions, and constants lies in [" in words
     assert "Raise nu, to 1 at most, or take another base, whose hypotheses tell more." in words
     assert "lower epsilon" not in words and "f(x) = 0 on 100% of the training examples" in words
@@ -65,8 +65,8 @@ def test_an_interval_that_contains_0_may_be_narrowed() -> None:
 
 def test_a_nu_that_gives_the_smaller_class_up_is_named_with_what_one_answer_reaches() -> None:
     (words,) = said(X, RARE, nu=0.4)
-    assert words.startswith("nu = 0.4 is 4 times the share 0.1 of the smaller class in the weights, so that all of it ")
-    assert "the answer 'no' to everything has the soft margin 0.5; the model has 0.59" in words  # 1 - 2 * 0.1 / 0.4
+    assert words.startswith("nu = 0.4 is 4 times the share 0.1 of the smaller class in the weights, so the model may ")
+    assert "the constant prediction 'no' has the soft margin 0.5; the model has 0.59" in words  # 1 - 2 * 0.1 / 0.4
     assert words.endswith('Set nu to 0.1 or less, or let both classes weigh alike by class_weight="balanced".')
     assert said(X, RARE, nu=0.4, class_weight="balanced") == []
     # One feature tells these apart with soft margin 1: nothing is given up.
@@ -91,7 +91,7 @@ def test_of_several_classes_one_warning_tells_all() -> None:
     y = sizes[np.argsort(np.argsort(SUM))]
     (words,) = said(X, y, nu=0.35, epsilon=0.3)
     assert "3.5 times the share 0.1 of the smaller class in the weights (classes 0, 1, 2 against the rest)" in words
-    assert "the answer not 0 to everything has the soft margin 0.429" in words  # 1 - 2 * 0.1 / 0.35
+    assert "the constant prediction not 0 has the soft margin 0.429" in words  # 1 - 2 * 0.1 / 0.35
     assert words.endswith("Set nu to 0.1 or less.")
     (noise,) = said(X, RNG.permutation(np.repeat([0, 1, 2, 3, 4], 20)), epsilon=0.5)
     assert "(classes 0, 1, 2 and 2 more against the rest): the best one of class" in noise
@@ -109,12 +109,14 @@ def test_chance_of_a_penalty_is_what_no_weights_are_worth() -> None:
     """With the penalty r |d| the value of f = 0 is the least penalty, r / sqrt N."""
     (words,) = said(SQUARE, EXCLUSIVE, formulation="norm_penalty", parameters={"r": 0.5})
     least = 0.5 / np.sqrt(20)
-    assert f"a soft margin above {least:.3g}, that of f(x) = 0" in words and "at nu" not in words
+    assert f"a soft margin above {least:.3g}, that of the useless f(x) = 0" in words and "at nu" not in words
 
 
 def test_new_weights_of_an_ensemble_are_warned_of_alike() -> None:
     forest = RandomForestClassifier(10, max_depth=1, random_state=0).fit(X, RARE)
-    with pytest.warns(MarginWarning, match="nu = 40 is 4 times the share 0.1 .* the answer 'no' .* 0.5; the model has"):
+    with pytest.warns(
+        MarginWarning, match="nu = 40 is 4 times the share 0.1 .* the constant prediction 'no' .* 0.5; the model has"
+    ):
         reweight(forest, X, RARE, "lpboost", nu=40)
     noise = np.random.default_rng(3).permutation(CLEAR)
     stumps = RandomForestClassifier(5, max_depth=1, random_state=0).fit(X, CLEAR)

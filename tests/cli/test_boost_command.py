@@ -328,5 +328,5 @@ def test_options_that_trees_do_not_take_are_bad_input(data: Path, option: str, c
 def test_values_between_commas_are_none_left_out(data: Path) -> None:
     expected = "--nu must be a number; got ''"
     refused(expected, "path", "erlpboost", "--data", data, "--nu", "0.1,,0.2")
-    expected = "--eta takes numbers with commas between; got '1,,2'"
+    expected = "--eta takes numbers separated by commas; got '1,,2'"
     refused(expected, "path", "erlpboost", "--data", data, "--nu", "0.2", "--eta", "1,,2")

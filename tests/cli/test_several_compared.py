@@ -72,9 +72,9 @@ def test_all_formulations_on_data_by_name(here: Path) -> None:
 @pytest.mark.parametrize(
     "arguments, message",
     [
-        (["lpboost", "--data", "a.npz,a.npz"], r"expected data sets, each once, with commas between; got 'a\.npz,a"),
+        (["lpboost", "--data", "a.npz,a.npz"], r"expected data sets, each once, separated by commas; got 'a\.npz,a"),
         (["lpboost", "--data", ","], "expected data sets, each once"),
-        (["lpboost,lpboost", "--data", "a.npz"], "expected formulations, each once, with commas between, or all"),
+        (["lpboost,lpboost", "--data", "a.npz"], "expected formulations, each once, separated by commas, or all"),
         (["lpboost,nonsense", "--data", "a.npz"], "unknown formulation 'nonsense'"),
         (["lpboost", "--data", "a.npz,c.npz"], "expected a file or one of .*; there is no file 'c.npz'"),
         (["lpboost,softboost", "--data", "a.npz", "--set", "C=1"], "unknown parameter of the formulations 'C'"),

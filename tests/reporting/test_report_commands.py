@@ -205,7 +205,7 @@ def test_a_setting_is_for_the_formulations_that_have_it(folder: Path) -> None:
         (["lpboost", "--all", "{folder}", "--data", "{folder}/a.npz"], "--data and --all exclude each other"),
         (["lpboost"], "Missing option '--data', or '--all' for a folder"),
         (["lpboost,nonsense", "--all", "{folder}"], "unknown formulation 'nonsense'"),
-        (["lpboost,lpboost", "--all", "{folder}"], "expected formulations, each once, with commas between, or all"),
+        (["lpboost,lpboost", "--all", "{folder}"], "expected formulations, each once, separated by commas, or all"),
         ([",", "--all", "{folder}"], "expected formulations, each once"),
         (["lpboost", "--all", "{folder}/a.npz", "--nu", "0.4"], "expected a folder of data files; .* cannot be listed"),
         (["lpboost", "--all", "{folder}/nothing", "--nu", "0.4"], "expected a folder of data files; .* cannot be"),
