@@ -205,13 +205,13 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         vars(self).pop("validation_score_", None)
         if held is not None:
             scores = [1.0 - run.trace["test_error"] for run in self.runs_]
-            self.validation_score_ = scores[0] if len(scores) == 1 else scores
+            self.validation_score_: Any = scores[0] if len(scores) == 1 else scores
         own = labels[:, np.newaxis] == self.classes_
         signs = np.where(own.any(axis=1, keepdims=True), np.where(own, 1.0, -1.0), np.nan)  # nan: of no class
         self.margins_: Any = (signs[:, -1] if f.ndim == 1 else signs) * f
         vars(self).pop("calibrated_", None)
         if plan.probability:
-            self.calibrated_ = calibrated(self, features, labels, sample_weight)
+            self.calibrated_: Any = calibrated(self, features, labels, sample_weight)
         plan.warn_of_ends(self.runs_)
         shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -227,9 +227,10 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
             vars(self).pop(name, None)
         if plan.chooses:
             tried = nu_path(plan, examples)
-            self.nus_, self.nu_scores_ = tried.nus, tried.scores
+            self.nus_: Any = tried.nus
+            self.nu_scores_: Any = tried.scores
             plan = replace(plan, nu=tried.best)
-        self.nu_ = plan.nu
+        self.nu_: Any = plan.nu
         return plan
 
     def _fit_on_cluster(self, plan: Plan, X: Any, y: Any, sample_weight: Any) -> MarginBoostClassifier:

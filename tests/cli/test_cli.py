@@ -232,7 +232,7 @@ def test_nu_with_a_point_is_a_fraction_and_without_one_a_count(nu: str, count: f
 
 @pytest.mark.parametrize("nu", ["2.5", "0.0", "-0.5", "nan", "inf", "1.0000001"])
 def test_a_fraction_outside_0_and_1_is_an_error_that_tells_it_from_a_count(nu: str) -> None:
-    expected = rf"--nu with a decimal point is a fraction of the examples in \(0, 1\]; got {re.escape(nu)}\. Leave the "
+    expected = rf"--nu with a decimal point is a fraction of the examples in \(0, 1\]; got {re.escape(nu)}\. Omit the "
     refused(expected, "compare", *BREAST_CANCER, "--nu", nu)
 
 
@@ -918,7 +918,7 @@ def test_a_benchmark_that_does_not_reach_its_finest_gap_exits_with_1(data: Path)
         (["--profiles", "1e-3", "--tol", "1e-4"], r"--tol and --profiles exclude each other; choose one\."),
         (
             ["--profiles", "fine"],
-            r"--profiles takes gaps, or names of default, low, mid, high, with commas",
+            r"--profiles takes gaps, or names of default, low, mid, high, separated by commas",
         ),
         (["--repeats", "0"], r"repeats must be a whole number of at least 1; got 0\."),
         (["--resume", "/"], r"expected the path of a file|/ cannot be written: it is a directory"),

@@ -127,7 +127,7 @@ def test_parameters_of_the_formulation_reach_it(tmp_path: Path) -> None:
     )
     loaded = MarginBoostClassifier.load(out)
     assert loaded.parameters == {"C": 0.2}
-    with pytest.raises(AttributeError, match="qp_reg_adaboost bounds nothing"):
+    with pytest.raises(AttributeError, match="qp_reg_adaboost has no bound on a class"):
         loaded.certificate_  # noqa: B018
 
 
