@@ -7,6 +7,9 @@ from typing import Any
 
 import cvxpy as cp
 import numpy as np
+import pytest
+
+from boostopt import Certificate, Program
 
 NUMBERS = {"C": 0.3, "mu": 0.5, "nu": 4.0, "alpha": 0.3, "r": 1.7, "l1": 0.4, "l2": 0.6}
 """Values of all parameters."""
@@ -70,3 +73,14 @@ def optimum(problem: Any) -> float:
             return float(problem.solution.opt_val)
         nearly.append(float(problem.solution.opt_val))
     return nearly[0]
+
+
+def assert_agreed(program: Program, by_hand: float) -> Certificate:
+    """Both sides and the value by hand agree within the certified interval, which is narrow; return its certificate."""
+    certificate = program.solve(tol=1e-9).certificate
+    scale = max(1.0, abs(certificate.lower))
+    assert certificate.gap <= 1e-7 * scale
+    for side in ("primal", "dual"):
+        assert optimum(program.cvxpy(side, "derived")) == pytest.approx(certificate.lower, abs=1e-7 * scale), side
+    assert certificate.lower - 1e-7 * scale <= by_hand <= certificate.upper + 1e-7 * scale
+    return certificate

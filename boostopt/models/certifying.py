@@ -340,7 +340,8 @@ def _examples(
             "training set."
         )
     positive = labels == classes[1]
-    _check_both(np.where(positive, 1, -1).astype(np.int8))
+    signs = np.where(positive, 1, -1).astype(np.int8)
+    _check_both(signs)
     _check_names(model, X)
     rows, c = multiplicities(sample_weight, len(labels), "sample_weight")
     of_class = getattr(model, "class_weight", None)
@@ -356,7 +357,7 @@ def _examples(
         c = c * np.where(positive[rows], weights[1], weights[0])
     if not math.isfinite(float(c.sum())):
         raise ProblemError("the weights of the examples must be finite; their sum is not. Pass smaller ones.")
-    return np.where(positive, 1, -1).astype(np.int8), c, rows
+    return signs, c, rows
 
 
 def _rows_of(X: Any, rows: Any, N: int) -> Any:

@@ -11,7 +11,7 @@ import cvxpy as cp
 import numpy as np
 import pytest
 import typechecker
-from pairs_by_hand import BY_HAND, NUMBERS, optimum, penalized
+from pairs_by_hand import BY_HAND, NUMBERS, assert_agreed, optimum, penalized
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
@@ -59,14 +59,7 @@ def value_by_hand(program: Program) -> float:
 
 def assert_right(program: Program) -> None:
     """Both sides agree within the certified interval, and so does the program written by hand."""
-    certificate = program.solve("auto", tol=1e-9).certificate
-    scale = max(1.0, abs(certificate.lower))
-    assert certificate.gap <= 1e-7 * scale
-    for side in ("primal", "dual"):
-        problem = program.cvxpy(side, "derived")
-        assert optimum(problem) == pytest.approx(certificate.lower, abs=1e-7 * scale), side
-    by_hand = value_by_hand(program)
-    assert certificate.lower - 1e-7 * scale <= by_hand <= certificate.upper + 1e-7 * scale
+    assert_agreed(program, value_by_hand(program))
 
 
 @pytest.mark.parametrize("name", PAIRS)

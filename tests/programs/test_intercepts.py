@@ -9,7 +9,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
-from pairs_by_hand import BY_HAND, NUMBERS, optimum, penalized
+from pairs_by_hand import BY_HAND, NUMBERS, assert_agreed, optimum, penalized
 
 import boostopt
 from boostopt import OptionError, ProblemError, Program, combine, get_formulation
@@ -63,13 +63,7 @@ def test_both_sides_and_a_program_by_hand_agree_on_many(name: str) -> None:
 
 
 def assert_right(program: Program) -> None:
-    certificate = program.solve(tol=1e-9).certificate
-    scale = max(1.0, abs(certificate.lower))
-    assert certificate.gap <= 1e-7 * scale
-    for side in ("primal", "dual"):
-        assert optimum(program.cvxpy(side, "derived")) == pytest.approx(certificate.lower, abs=1e-7 * scale), side
-    by_hand = value_by_hand(program)
-    assert certificate.lower - 1e-7 * scale <= by_hand <= certificate.upper + 1e-7 * scale
+    certificate = assert_agreed(program, value_by_hand(program))
     # The one equation, and its multiplier.
     assert abs(float(program.margins.edges(certificate.d)[0])) <= 1e-12 * float(np.abs(certificate.d).sum())
 

@@ -227,8 +227,10 @@ class _Steps:
             self.best.keep(raw if solved else None, w)
             if not solved and not self.best.reached:
                 return f"a step has no solution: {status}"
-            moved = bool(answer.x[: len(d)].any())
-            self._at = d = (self._following(d, raw, w) if moved else self._beside(d)) if solved else d
+            if solved:
+                moved = bool(answer.x[: len(d)].any())
+                d = self._following(d, raw, w) if moved else self._beside(d)
+            self._at = d
             stalled = 0 if self.best.gap < (1.0 - PROGRESS) * before else stalled + 1
         return f"gap reached; last step: {status}"
 
