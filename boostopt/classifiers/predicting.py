@@ -132,7 +132,7 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         most = whole("most", most, 1)
         features: Any = vars(self)
-        names = features.get("feature_names_in_", [f"feature {j}" for j in range(features["n_features_in_"])])
+        names = list(features.get("feature_names_in_", [f"feature {j}" for j in range(features["n_features_in_"])]))
         said = list[str]()
         for label, scorer in zip(self.classes_[-len(self._scorers) :].tolist(), self._scorers, strict=True):
             w = scorer.w / np.abs(scorer.w).sum()
