@@ -28,7 +28,7 @@ SOLVERS_TOOLS := beartype|hypothesis|jaxtyping|pytest|pytest-xdist
 # What builds, checks and installs a release, in an environment of its own.
 DIST := build/dist
 
-.PHONY: demo test test-all oldest solvers lint types bench bench-quick ida evidence evidence-quick atlas wheel dist docs docs-quick notebooks lab clean
+.PHONY: demo test test-part test-all oldest solvers lint types bench bench-quick ida evidence evidence-quick atlas wheel dist docs docs-quick notebooks lab clean
 
 demo: $(VENV)/.runtime
 	$(BIN)/boostopt compare lpboost $(DEMO)
@@ -36,6 +36,11 @@ demo: $(VENV)/.runtime
 
 test: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal
+
+# A tenth of the thorough suite: another one with every commit, or PART=3 of them.
+test-part: PART ?= $(or $(shell git rev-list --count HEAD 2>/dev/null),0)
+test-part: export BOOSTOPT_PART = $(PART)/10
+test-part: test-all
 
 test-all: $(VENV)/.dev
 	OPENBLAS_NUM_THREADS=1 BOOSTOPT_TESTS=all $(BIN)/python -m pytest -n 2 --dist worksteal -m "not untyped" \

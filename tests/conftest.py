@@ -1,11 +1,12 @@
-"""Refuse runs in which a default backend is missing, tell the fast suite from the thorough one, take Ctrl-C."""
+"""Refuse runs in which a default backend is missing, tell the suites and their parts apart, take Ctrl-C."""
 
 from __future__ import annotations
 
 import signal
+import zlib
 
 import pytest
-from speeds import SEEDS
+from speeds import PART, PARTS, SEEDS
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -17,13 +18,17 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark further seeds of a test as thorough."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark further seeds of a test as thorough; leave the tests of the part that is asked for."""
     for item in items:
         parameters = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
         seed = parameters.get("seed", 0)
         if isinstance(seed, int) and seed >= SEEDS:
             item.add_marker(pytest.mark.thorough)
+    others = [item for item in items if zlib.crc32(item.nodeid.encode()) % PARTS != PART % PARTS]
+    if others:
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in set(others)]
 
 
 @pytest.fixture(scope="session", autouse=True)

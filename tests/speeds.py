@@ -1,6 +1,7 @@
 """Two speeds. `make test` tries everything at small sizes; `make test-all` with all seeds, instances and slow tests.
 
-Slow tests are marked `thorough`; of tests that take a `seed` the fast suite runs the first two.
+Slow tests are marked `thorough`; of tests that take a `seed` the fast suite runs the first two. The thorough suite is
+too long for every commit: `make test-part` runs a tenth of it, and another tenth with every commit.
 """
 
 from __future__ import annotations
@@ -9,6 +10,9 @@ import os
 
 THOROUGH = os.environ.get("BOOSTOPT_TESTS") == "all"
 """Whether everything is run."""
+
+PART, PARTS = (int(n) for n in os.environ.get("BOOSTOPT_PART", "0/1").split("/"))
+"""Which part of the tests is run, and of how many; parts are counted beyond their number."""
 
 SEEDS = 2
 """Of so many seeds each, in the fast suite."""

@@ -28,9 +28,11 @@ def test_the_interior_point_is_faster_than_a_conic_solver(found: dict[str, float
     assert found[f"{name}, gap"] <= 1e-9
 
 
+@pytest.mark.thorough
 def test_a_model_that_is_kept_is_faster_than_one_rebuilt(found: dict[str, float]) -> None:
     assert min(ratio for name, ratio in found.items() if name.startswith("columns")) >= 2.0
 
 
+@pytest.mark.thorough
 def test_memory_above_the_margins_is_less_than_half_of_them(found: dict[str, float]) -> None:
     assert found["memory"] <= 0.5

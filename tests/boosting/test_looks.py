@@ -127,6 +127,7 @@ def told(problem: Problem, rows: Rows) -> str:
     return hashlib.sha256(repr(found).encode()).hexdigest()
 
 
+@pytest.mark.thorough
 def test_nothing_depends_on_cuts_order_or_where_the_codes_stand(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -581,7 +582,7 @@ CAPS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("cap", CAPS)
-@pytest.mark.parametrize("rounds", [3, None])
+@pytest.mark.parametrize("rounds", [3, pytest.param(None, marks=pytest.mark.thorough)])
 def test_a_cap_that_is_made_of_other_things_than_the_sum_of_c_is_that_of_all_examples(
     cap: str, rounds: int | None
 ) -> None:

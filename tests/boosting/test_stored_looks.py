@@ -224,8 +224,15 @@ def killed_in_steps(number: int) -> Callable[[Row], None]:
     return progress
 
 
-@pytest.mark.parametrize("page", ["erlpboost", "softboost"])
-@pytest.mark.parametrize("update", [None, "newton"])
+@pytest.mark.parametrize(
+    ("page", "update"),
+    [
+        ("erlpboost", None),
+        pytest.param("softboost", None, marks=pytest.mark.thorough),
+        pytest.param("erlpboost", "newton", marks=pytest.mark.thorough),
+        pytest.param("softboost", "newton", marks=pytest.mark.thorough),
+    ],
+)
 def test_looks_that_tell_no_more_go_on_by_steps_in_the_same_file(
     page: str, update: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

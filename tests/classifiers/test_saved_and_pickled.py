@@ -225,6 +225,7 @@ def test_verify_says_which_of_the_two_classes_a_proof_is_of(tmp_path: Path) -> N
     assert result.exit_code == 1 and "--classifier" not in result.stdout
 
 
+@pytest.mark.thorough
 def test_a_fit_by_looks_is_pickled_with_its_certificate() -> None:
     model = MarginBoostClassifier(epsilon=0.1).fit(X, y)
     again = pickle.loads(pickle.dumps(model))
