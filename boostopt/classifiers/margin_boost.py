@@ -25,7 +25,7 @@ from boostopt.classifiers.clusters import LEFT_OUT, fitted
 from boostopt.classifiers.examples import Counted, counted
 from boostopt.classifiers.held_out import HeldOut, parted
 from boostopt.classifiers.predicting import BoostedClassifier
-from boostopt.classifiers.probabilities import WithProbabilities, calibrated
+from boostopt.classifiers.probabilities import WithProbabilities, sigmoids_of
 from boostopt.classifiers.saving import load, save
 from boostopt.classifiers.scorers import Scorer
 from boostopt.errors import OptionError, shown
@@ -116,8 +116,9 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
     margins_
         y f(x) on the training examples in the order given, shape (N,) or (N, classes) with y = 1 for the examples of
         the class and -1 for the rest; nan where an example of weight 0 is of no class.
-    calibrated_
-        With `probability` the `CalibratedClassifierCV` behind `predict_proba`.
+    sigmoids_
+        With `probability` a and b of the sigmoid 1 / (1 + exp(a f + b)) behind `predict_proba`, shape (1, 2), or
+        (classes, 2) with more than two classes.
     n_iter_
         Rounds of the longest run; 0 where a further fit with `warm_start` needed none.
     validation_score_
@@ -209,9 +210,9 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         own = labels[:, np.newaxis] == self.classes_
         signs = np.where(own.any(axis=1, keepdims=True), np.where(own, 1.0, -1.0), np.nan)  # nan: of no class
         self.margins_: Any = (signs[:, -1] if f.ndim == 1 else signs) * f
-        vars(self).pop("calibrated_", None)
+        vars(self).pop("sigmoids_", None)
         if plan.probability:
-            self.calibrated_: Any = calibrated(self, features, labels, sample_weight)
+            self.sigmoids_: Any = sigmoids_of(self, features, labels, sample_weight)
         plan.warn_of_ends(self.runs_)
         shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
         weights = None if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
@@ -244,7 +245,7 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
             "nus_",
             "nu_scores_",
             "validation_score_",
-            "calibrated_",
+            "sigmoids_",
         ):  # of an earlier fit
             vars(self).pop(name, None)
         self.n_features_in_: int = made.features
@@ -355,8 +356,9 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
     def load(cls, path: str | PathLike[str]) -> MarginBoostClassifier:
         """Return a classifier that was saved: it predicts what the saved one did, to the last bit.
 
-        It has `classes_`, `certificate_` as it was recorded, `oracle_`, `n_iter_`, names of features and parameters,
-        but no runs: those are saved by `run_.save`. Nothing in the file is executed.
+        It has `classes_`, `certificate_` as it was recorded, `oracle_`, `n_iter_`, `nu_`, `predict_proba` if the saved
+        classifier had it, names of features and parameters. It has no runs: `run_.save` saves a run. Nothing in the
+        file is executed.
 
         Raises
         ------

@@ -6,6 +6,7 @@ import warnings
 from typing import Any
 
 import numpy as np
+from scipy.special import expit
 from sklearn.base import clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import ConvergenceWarning
@@ -22,15 +23,17 @@ ALONE: dict[str, Any] = {"probability": False, "checkpoint": None, "verbose": Fa
 """What classifiers that are fitted for the sigmoid alone are without."""
 
 
-def calibrated(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
-    """Return a classifier with probabilities: a sigmoid of f, fitted to the held-out parts of five folds.
+def sigmoids_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Float[Array, "k 2"]:
+    """Return a and b of the sigmoids 1 / (1 + exp(a f + b)) that fit f on the held-out parts of five folds.
+
+    There is one sigmoid, that of the second of two classes, or one of each class against the rest.
 
     Parameters
     ----------
     model
-        A fitted classifier; one like it, fitted to all examples once more, is what the sigmoid belongs to.
+        A fitted classifier. Classifiers like it are fitted to four folds each.
     X, y, sample_weight
-        What it was fitted to.
+        The examples that it was fitted to.
 
     Raises
     ------
@@ -45,7 +48,22 @@ def calibrated(model: Any, X: Any, y: Any, sample_weight: Any) -> Any:
         # The fit itself has said them.
         warnings.simplefilter("ignore", MarginWarning)
         warnings.simplefilter("ignore", ConvergenceWarning)
-        return search.fit(X, y, sample_weight=sample_weight)
+        search.fit(X, y, sample_weight=sample_weight)
+    calibrators: Any = search.calibrated_classifiers_[0].calibrators
+    return np.array([[calibrator.a_, calibrator.b_] for calibrator in calibrators])
+
+
+def probabilities_of(sigmoids: Float[Array, "k 2"], f: Any) -> Float[Array, "n classes"]:
+    """Return the probability of each class for values of the decision function, as `CalibratedClassifierCV` does.
+
+    With more than two classes the values of the sigmoids are divided by their sum, and are equal if all are 0.
+    """
+    a, b = sigmoids.T
+    p = expit(-(a * f.reshape(len(f), -1) + b))
+    if p.shape[1] == 1:
+        return np.hstack([1.0 - p, p])
+    total = p.sum(axis=1, keepdims=True)
+    return np.divide(p, total, out=np.full_like(p, 1.0 / p.shape[1]), where=total > 0.0)
 
 
 def _has_probabilities(model: Any) -> bool:
@@ -55,11 +73,8 @@ def _has_probabilities(model: Any) -> bool:
             "there is no predict_proba: f is a margin and no probability. Fit with probability=True, which learns them "
             "from held-out examples."
         )
-    if hasattr(model, "classes_") and not hasattr(model, "calibrated_"):
-        raise AttributeError(
-            "there is no predict_proba: probability was set after the fit, or the classifier was loaded from a file, "
-            "which holds what decides and no probabilities. Fit it."
-        )
+    if hasattr(model, "classes_") and not hasattr(model, "sigmoids_"):
+        raise AttributeError("there is no predict_proba: probability was set after the fit. Fit the classifier again.")
     return True
 
 
@@ -67,7 +82,7 @@ class WithProbabilities:
     """A classifier that has probabilities where they were asked for."""
 
     probability: Any
-    calibrated_: Any
+    sigmoids_: Float[Array, "k 2"]
 
     @available_if(_has_probabilities)
     def predict_proba(self, X: Any) -> Float[Array, "n classes"]:
@@ -77,8 +92,8 @@ class WithProbabilities:
         the probabilities are near each other.
         """
         check_is_fitted(self)
-        checked: Any = self
-        return self.calibrated_.predict_proba(checked._checked(X))
+        model: Any = self
+        return probabilities_of(self.sigmoids_, model.decision_function(X))
 
     @available_if(_has_probabilities)
     def predict_log_proba(self, X: Any) -> Float[Array, "n classes"]:

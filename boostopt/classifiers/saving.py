@@ -106,6 +106,8 @@ def save(model: Any, scorers: Sequence[Scorer], path: str | PathLike[str]) -> No
         "features": int(model.n_features_in_),
         "feature_names": None if names is None else [str(name) for name in names],
         "rounds": int(model.n_iter_),
+        "nu": _plain(getattr(model, "nu_", None)),
+        "sigmoids": writer.plain(getattr(model, "sigmoids_", None)),
         # A page is known by its name, for the path of one would be run by a further fit.
         "parameters": {
             **{name: _plain(value) for name, value in model.get_params(deep=False).items()},
@@ -278,6 +280,13 @@ def _restored(about: Mapping[str, Any], parameters: Sequence[str]) -> Loaded:
     _hold(isinstance(saved, dict) and set(saved) <= set(parameters), "parameters that the classifier does not have")
     parts = tuple(_part(part, features) for part in about["parts"])
     attributes: dict[str, Any] = {"classes_": classes, "n_features_in_": features, "n_iter_": about["rounds"]}
+    nu, sigmoids = about.get("nu"), about.get("sigmoids")  # files of earlier versions have neither
+    if nu is not None:
+        _hold(type(nu) in (int, float) and nu > 0, "nu that is no number")
+        attributes["nu_"] = nu
+    if sigmoids is not None:
+        _hold(isinstance(sigmoids, np.ndarray) and sigmoids.ndim == 2, "sigmoids that are no table of numbers")
+        attributes["sigmoids_"] = _numbers(sigmoids.ravel(), 2 * len(parts)).reshape(-1, 2)
     if names is not None:
         _hold(len(names) == features and all(isinstance(name, str) for name in names), "names of other features")
         attributes["feature_names_in_"] = np.array(names, dtype=object)

@@ -100,6 +100,15 @@ def fit_command(
     class_weight: Annotated[
         str | None, typer.Option(help="balanced, or numbers by class that multiply the weights: no=1,yes=5.")
     ] = None,
+    early_stopping: Annotated[
+        bool, typer.Option("--early-stopping", help="Stop when held-out examples are predicted no better.")
+    ] = False,
+    validation_fraction: Annotated[
+        float, typer.Option(**NUMBER, help="Share of the examples that early stopping holds out.")
+    ] = 0.1,
+    probability: Annotated[
+        bool, typer.Option("--probability", help="Learn probabilities from held-out folds: six further fits.")
+    ] = False,
     checkpoint: Annotated[
         str | None, typer.Option(help="File that stores the fit at intervals, and from which it continues.")
     ] = None,
@@ -122,7 +131,17 @@ def fit_command(
         hypotheses = read_options(option, "--option")
         if cluster is not None:
             check_binned(base, hypotheses, "--base")
-            check_memory_alone(class_weight=class_weight, certificate=certificate)
+            check_memory_alone(
+                class_weight=class_weight,
+                certificate=certificate,
+                early_stopping=early_stopping or None,
+                probability=probability or None,
+            )
+        if early_stopping and certificate is not None:
+            raise OptionError(
+                "--certificate proves a run on all examples of the file, and --early-stopping holds some of them out; "
+                "got both. Leave one of them out, or use model.save_certificate in Python."
+            )
         base = base or ("stump" if cluster is None else BINNED)
         _check_base(base)
         check_outputs(data, out, checkpoint, certificate)
@@ -147,6 +166,9 @@ def fit_command(
             time_limit=time_limit,
             backend=backend,
             random_state=random_state,
+            early_stopping=early_stopping,
+            validation_fraction=validation_fraction,
+            probability=probability,
             checkpoint=checkpoint,
             verbose=True if sys.stderr.isatty() else _Told(),
         )
@@ -351,6 +373,9 @@ def _record(model: Any, fitted: _Fitted) -> dict[str, Any]:
         shares = model.feature_importances_
         order = np.argsort(-shares, kind="stable").tolist()
         record["feature_importances"] = {names[j]: float(shares[j]) for j in order if shares[j] > 0}
+    if model.early_stopping:
+        scores = model.validation_score_ if len(model.runs_) > 1 else [model.validation_score_]
+        record["held_out_accuracy"] = [float(score[-1]) for score in scores]
     return {**record, "training_accuracy": fitted.right, "seconds": fitted.seconds}
 
 
@@ -370,6 +395,8 @@ def _printed(record: dict[str, Any], gaps: list[Text]) -> Printed:
         hypotheses = counted(run["hypotheses"], "hypothesis", "hypotheses")
         table.add_row("boosting", f"{counted(run['rounds'], 'round')}, {hypotheses} with a weight")
     table.add_row("correct on these examples", f"{record['training_accuracy']:.2%}")
+    if "held_out_accuracy" in record:
+        table.add_row("correct on those held out", ", ".join(f"{share:.2%}" for share in record["held_out_accuracy"]))
     shares = list(record.get("feature_importances", {}).items())[:MOST_IMPORTANT]
     if shares:
         table.add_row("most weight", Text("\n".join(f"{share:.3f}  {printable(name)}" for name, share in shares)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 import zipfile
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +17,7 @@ from boostopt.cli.application import command, say
 from boostopt.cli.clusters import connected, predict_on_cluster
 from boostopt.cli.options import Label, PredictingCluster
 from boostopt.cli.runs import check_outputs
-from boostopt.data.datasets import Table, load_features
+from boostopt.data.datasets import load_features
 from boostopt.data.tables import written_table
 from boostopt.errors import DataError, OptionError, listed
 from boostopt.files import replace_file
@@ -44,6 +45,9 @@ def predict_command(
         str | None, typer.Option(help="File of the oracle, where the model was fitted to hypotheses of one's own.")
     ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Add the values of the decision function.")] = False,
+    probabilities: Annotated[
+        bool, typer.Option("--probabilities", help="Add the probability of each class; needs `fit --probability`.")
+    ] = False,
     cluster: PredictingCluster = None,
 ) -> None:
     """Predict the class of each row, as CSV with the header "prediction".
@@ -52,7 +56,8 @@ def predict_command(
     A label that a spreadsheet would run as a formula has an apostrophe before it.
     If the data have the classes, the share that is right is said on the standard error. With --scores, a column
     score_CLASS for each class, of two classes for the second one: f(x) in [-1, 1], positive for that class.
-    With --cluster --out is a folder of parquet files with these columns.
+    With --probabilities, a column probability_CLASS for each class. With --cluster, --out is a folder of parquet files
+    with these columns.
 
     Example: boostopt fit --data iris --out model.npz --epsilon 0.1; boostopt predict model.npz --data iris --scores
     """
@@ -72,24 +77,40 @@ def predict_command(
         fitted = MarginBoostClassifier.load(model)
         names = [str(name) for name in getattr(fitted, "feature_names_in_", ())]
         count: Any = vars(fitted)["n_features_in_"]
+        if probabilities and not hasattr(fitted, "predict_proba"):
+            raise OptionError(
+                f"--probabilities needs a model that has learned them; {model} has not. Fit it anew with "
+                "`boostopt fit --probability`."
+            )
+        wanted = partial(_columns, scores=scores, probabilities=probabilities)
         if cluster is not None:
-            _predict_on_cluster(cluster, fitted, data, names, count, label, scores, out)
+            _predict_on_cluster(cluster, fitted, data, names, count, label, wanted, out)
             return
         table = load_features(data, names, count, label)
         _warn_of_extra(data, table.unread)
-        predictions, f = _predicted(fitted, table)
-    text = _csv(fitted.classes_, predictions, f if scores else None)
+        with warnings.catch_warnings():
+            # The columns have been found by their names; the array has none.
+            warnings.filterwarnings("ignore", "X does not have valid feature names")
+            columns = wanted(fitted, table.X)
+    text = written_table(list(columns), zip(*(column.tolist() for column in columns.values()), strict=True))
     if out is None:
         typer.echo(text, nl=False)
     else:
         replace_file(Path(out), lambda file: file.write(text.encode()))
         typer.echo(f"saved: {out}", err=True)
     if table.labels is not None:
-        _say_accuracy(fitted.classes_, predictions, table.labels)
+        _say_accuracy(fitted.classes_, columns["prediction"], table.labels)
 
 
 def _predict_on_cluster(
-    cluster: str, model: Any, data: str, names: list[str], count: int, label: str, scores: bool, out: str | None
+    cluster: str,
+    model: Any,
+    data: str,
+    names: list[str],
+    count: int,
+    label: str,
+    wanted: Callable[[Any, Any], dict[str, npt.NDArray[Any]]],
+    out: str | None,
 ) -> None:
     """Write predictions into a folder of parquet files where the workers of a cluster are."""
     from boostopt.classifiers.clusters import portable
@@ -99,26 +120,33 @@ def _predict_on_cluster(
     light = portable(model)
     vars(light).pop("feature_names_in_", None)  # the columns are found by their names before
     with connected(cluster):
-        unread = predict_on_cluster(data, names, count, label, partial(_columns, light, scores), out)
+        unread = predict_on_cluster(data, names, count, label, partial(_of_finite, wanted, light), out)
     _warn_of_extra(data, unread)
     typer.echo(f"saved: {out}", err=True)
 
 
-def _columns(model: Any, scores: bool, X: Any) -> dict[str, Any]:
-    """Return predictions and the values of the decision function, by the names that they have in files."""
+def _of_finite(
+    wanted: Callable[[Any, Any], dict[str, npt.NDArray[Any]]], model: Any, X: Any
+) -> dict[str, npt.NDArray[Any]]:
+    """Return what is wanted of rows that no reader has looked at."""
     if not np.isfinite(X).all():
         j = int(np.argwhere(~np.isfinite(X))[0, 1])
         raise DataError(f"every feature must be finite; feature {j} is not. Impute it, or leave the rows out.")
+    return wanted(model, X)
+
+
+def _columns(model: Any, X: Any, scores: bool, probabilities: bool) -> dict[str, npt.NDArray[Any]]:
+    """Return predictions, values of the decision function and probabilities, by the names that they have in files."""
+    classes = model.classes_.tolist()
     found = {"prediction": model.predict(X)}
     if scores:
         f = model.decision_function(X)
-        found |= dict(zip(_scores(model.classes_, f), f.reshape(len(f), -1).T, strict=True))
+        columns = f.reshape(len(f), -1).T  # of two classes for the second one
+        found |= {f"score_{label}": column for label, column in zip(classes[-len(columns) :], columns, strict=True)}
+    if probabilities:
+        columns = model.predict_proba(X).T
+        found |= {f"probability_{label}": column for label, column in zip(classes, columns, strict=True)}
     return found
-
-
-def _scores(classes: npt.NDArray[Any], f: npt.NDArray[np.float64]) -> list[str]:
-    """Return the names of the columns of the decision function: of two classes for the second one."""
-    return [f"score_{label}" for label in (classes.tolist() if f.ndim == 2 else classes.tolist()[1:])]
 
 
 def _warn_of_extra(source: str, unread: tuple[str, ...]) -> None:
@@ -127,23 +155,6 @@ def _warn_of_extra(source: str, unread: tuple[str, ...]) -> None:
         more = f" and {len(unread) - NAMED} more" if len(unread) > NAMED else ""
         named = listed(unread[:NAMED]) + more
         say(f"warning: {source} has columns that the model was not fitted to, left out: {named}.")
-
-
-def _predicted(fitted: Any, table: Table) -> tuple[npt.NDArray[Any], npt.NDArray[np.float64]]:
-    """Return predictions and the values of the decision function."""
-    with warnings.catch_warnings():
-        # The columns have been found by their names; the array has none.
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
-        return fitted.predict(table.X), fitted.decision_function(table.X)
-
-
-def _csv(classes: npt.NDArray[Any], predictions: npt.NDArray[Any], f: npt.NDArray[np.float64] | None) -> str:
-    """Return a header and a line for each row; numbers with all their digits."""
-    if f is None:
-        return written_table(["prediction"], ([label] for label in predictions.tolist()))
-    values = f.reshape(len(f), -1).tolist()
-    rows = ([label, *row] for label, row in zip(predictions.tolist(), values, strict=True))
-    return written_table(["prediction", *_scores(classes, f)], rows)
 
 
 def _say_accuracy(classes: npt.NDArray[Any], predictions: npt.NDArray[Any], labels: npt.NDArray[Any]) -> None:

@@ -10,6 +10,7 @@ import pytest
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import log_loss
 
+from boostopt.classifiers.probabilities import probabilities_of
 from boostopt.errors import OptionError
 from boostopt.estimators import MarginBoostClassifier
 
@@ -17,6 +18,7 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(120, 3)).round(2)
 y = np.where(X[:, 0] + 0.7 * RNG.normal(size=120) > 0, "yes", "no")
 ROUGH: dict[str, Any] = {"epsilon": 0.2, "nu": 0.3}
+WHOLE: Any = {"cv": 5, "ensemble": False}
 
 
 def test_there_are_none_unless_they_are_asked_for() -> None:
@@ -35,8 +37,7 @@ def test_they_are_those_of_scikit_learn_and_leave_the_classifier_as_it_is(tmp_pa
     model: Any = MarginBoostClassifier(**ROUGH, probability=True).fit(X, y)
     plain: Any = MarginBoostClassifier(**ROUGH).fit(X, y)
     np.testing.assert_array_equal(model.decision_function(X), plain.decision_function(X))
-    whole: Any = {"cv": 5, "ensemble": False}
-    own: Any = CalibratedClassifierCV(MarginBoostClassifier(**ROUGH), **whole).fit(X, y)
+    own: Any = CalibratedClassifierCV(MarginBoostClassifier(**ROUGH), **WHOLE).fit(X, y)
     probabilities = model.predict_proba(X)
     np.testing.assert_allclose(probabilities, own.predict_proba(X), rtol=1e-12)
     np.testing.assert_allclose(probabilities.sum(axis=1), 1.0)
@@ -44,13 +45,28 @@ def test_they_are_those_of_scikit_learn_and_leave_the_classifier_as_it_is(tmp_pa
     assert log_loss(y, probabilities) < log_loss(y, np.full((120, 2), 0.5))
     model.save(tmp_path / "model.npz")
     loaded = MarginBoostClassifier.load(tmp_path / "model.npz")
-    assert loaded.probability is True and not hasattr(loaded, "predict_proba")
+    np.testing.assert_array_equal(loaded.predict_proba(X), probabilities)
+    assert loaded.probability is True and loaded.nu_ == 0.3
+
+
+def test_sigmoids_that_are_damaged_are_refused(tmp_path: Path) -> None:
+    model: Any = MarginBoostClassifier(**ROUGH, probability=True).fit(X, y)
+    for sigmoids in ([[np.nan, 0.0]], [[1.0, 0.0], [1.0, 0.0]], [1.0, 0.0]):
+        model.sigmoids_ = np.array(sigmoids)
+        with pytest.raises(OptionError, match=r"sigmoids that are no table|numbers of another count"):
+            model.save(tmp_path / "model.npz")
+
+
+def test_sigmoids_of_which_all_are_0_give_equal_probabilities() -> None:
+    found = probabilities_of(np.array([[1e4, 0.0]] * 3), np.array([[1.0, 1.0, 1.0], [-1.0, 1.0, 1.0]]))
+    np.testing.assert_array_equal(found, [[1 / 3, 1 / 3, 1 / 3], [1.0, 0.0, 0.0]])
 
 
 @pytest.mark.thorough
 def test_several_classes_have_one_each_and_weights_count() -> None:
     several = np.digitize(X[:, 0] + 0.3 * RNG.normal(size=120), [-0.6, 0.6])
     model: Any = MarginBoostClassifier(**ROUGH, probability=True).fit(X, several, sample_weight=np.ones(120))
-    assert model.predict_proba(X).shape == (120, 3)
+    own: Any = CalibratedClassifierCV(MarginBoostClassifier(**ROUGH), **WHOLE).fit(X, several)
+    np.testing.assert_allclose(model.predict_proba(X), own.predict_proba(X), rtol=1e-12)
     model.fit(X[:60], y[:60])
     assert model.predict_proba(X).shape == (120, 2)

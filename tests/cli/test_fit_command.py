@@ -61,6 +61,26 @@ def test_it_is_the_classifier_of_the_library(tmp_path: Path) -> None:
     assert found["reached"] is True and found["bytes"] == out.stat().st_size
 
 
+def test_examples_are_held_out_and_probabilities_learned(tmp_path: Path) -> None:
+    data, out = write_examples(tmp_path / "data.npz"), tmp_path / "model.npz"
+    how = ("--early-stopping", "--validation-fraction", "0.2", "--random-state", "3", "--probability", "--nu", "0.3")
+    found = document("fit", "--data", data, "--out", out, *how, *ROUGH)
+    X, y = examples()
+    options: Any = {"early_stopping": True, "validation_fraction": 0.2, "random_state": 3, "probability": True}
+    own: Any = MarginBoostClassifier(nu=0.3, epsilon=0.4, **options).fit(X, y)
+    assert found["held_out_accuracy"] == [own.validation_score_[-1]]
+    assert "correct on those held out" in run("fit", "--data", data, "--out", out, *how, *ROUGH).stdout
+    header, rows = read(run("predict", out, "--data", data, "--scores", "--probabilities").stdout)
+    assert header == ["prediction", "score_1", "probability_-1", "probability_1"]
+    np.testing.assert_array_equal(np.array(rows, dtype=float)[:, 2:], own.predict_proba(X))
+    proof = ("--certificate", tmp_path / "proof.json")
+    refused("--certificate proves a run on all examples", "fit", "--data", data, "--out", out, *how, *proof)
+
+
+def test_a_model_without_probabilities_says_how_to_learn_them(model: Path, table: Path) -> None:
+    refused("--probabilities needs a model that has learned them", "predict", model, "--data", table, "--probabilities")
+
+
 def test_more_than_two_classes_in_words_are_told_apart(table: Path, tmp_path: Path) -> None:
     result = run("fit", "--data", table, "--label", "kind", "--drop", "id", "--out", tmp_path / "m.npz", *ROUGH)
     assert result.exit_code == 0
