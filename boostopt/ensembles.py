@@ -6,6 +6,10 @@ ReweightOptions
     Its options, whole.
 Reweighted
     What comes back: weights, the interval of the best soft margin of the members, a classifier.
+reweight_one_vs_rest
+    The same for more than two classes: one program for each class against the rest.
+OneVsRestReweighted
+    What comes back of it.
 members_of
     The members of a fitted ensemble as hypotheses with values in [-1, 1], and the ensemble's own weights.
 Members

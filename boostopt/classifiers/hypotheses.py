@@ -143,6 +143,38 @@ class Recoded:
 
 
 @dataclass(frozen=True, eq=False)
+class OneVsRest(Recoded):
+    """A classifier of more than two classes that answers 1 for one of them and -1 for the rest.
+
+    Attributes
+    ----------
+    model, features
+        As in `Recoded`.
+    labels
+        None, and the label of the one class as the classifier knows it.
+    """
+
+    def predict(self, rows: Rows) -> Array:
+        """Return 1 for each example that the classifier takes for the class, -1 for the others."""
+        return np.where(np.asarray(self._answer("predict", rows) == self.labels[1]), 1.0, -1.0)
+
+    def predict_proba(self, rows: Rows) -> Array:
+        """Return the probabilities of the rest and of the class for each example, shape (n, 2)."""
+        raw, classes = self._answer("predict_proba", rows), self._classes
+        if raw.ndim != 2 or raw.shape[1] != len(classes):
+            return raw  # refused by its shape
+        p = raw[:, classes.index(self.labels[1])] if self.labels[1] in classes else np.zeros(len(raw), raw.dtype)
+        return np.column_stack([1.0 - p, p])
+
+    def decision_function(self, rows: Rows) -> Array:
+        """Raise ProblemError: the values of several classes have no common scale."""
+        raise ProblemError(
+            'values="decision_function" needs members of two classes; '
+            f'{name_of(self.model)} knows {self._classes}. Pass values="predict" or "predict_proba".'
+        )
+
+
+@dataclass(frozen=True, eq=False)
 class ScaledTree:
     """A regression tree over its largest absolute leaf: then its values lie in [-1, 1] whatever the example.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from boostopt.arguments import choice
 from boostopt.boosting.run import Run
-from boostopt.classifiers.hypotheses import Constant, Member, Recoded, ScaledTree, check_values, quietly
+from boostopt.classifiers.classes import told_apart
+from boostopt.classifiers.hypotheses import Constant, Member, OneVsRest, Recoded, ScaledTree, check_values, quietly
 from boostopt.classifiers.members import Members
 from boostopt.errors import OptionError, ProblemError, shown
 from boostopt.oracles.base import Hypothesis
@@ -20,13 +21,43 @@ from boostopt.shapes import Array, Float, Int
 
 KNOWN = (
     "AdaBoostClassifier, GradientBoostingClassifier, RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier, "
-    "VotingClassifier, a MarginBoostClassifier of two classes, a pipeline that ends in one of them, a Run, or a list "
+    "VotingClassifier, a MarginBoostClassifier, a pipeline that ends in one of them, a Run, or a list "
     "of fitted classifiers"
 )
 """The ensembles that are known, in words."""
 
 
-def members_of(ensemble: Any, values: str | None = None, weights: npt.ArrayLike | None = None) -> Members:
+@dataclass(frozen=True, eq=False)
+class Told:
+    """Which class of an ensemble is told apart.
+
+    Attributes
+    ----------
+    classes
+        The labels of the ensemble, ascending, shape (K,).
+    k
+        The number of the class that is the positive one: of two classes the second.
+    """
+
+    classes: Array
+    k: int
+
+    @property
+    def labels(self) -> Array | None:
+        """The negative label and the positive one of two classes; None with more, where y holds -1 and 1."""
+        return self.classes if len(self.classes) == 2 else None
+
+    def recoded(self, model: Any, numbered: bool, features: Int[Array, " n"] | None = None) -> Recoded:
+        """Return a fitted classifier of these labels, or of their numbers, as one of -1 and 1."""
+        labels = range(len(self.classes)) if numbered else self.classes
+        if len(labels) == 2:
+            return Recoded(model, (labels[0], labels[1]), features)
+        return OneVsRest(model, (None, labels[self.k]), features)
+
+
+def members_of(
+    ensemble: Any, values: str | None = None, weights: npt.ArrayLike | None = None, label: Any = None
+) -> Members:
     """Return the members of a fitted ensemble as hypotheses, with the ensemble's own weights.
 
     Parameters
@@ -42,6 +73,9 @@ def members_of(ensemble: Any, values: str | None = None, weights: npt.ArrayLike 
         that leaf times the learning rate; the first, constant guess is a member too.
     weights
         The own weights of a list, shape (t,), 1 by default. A negative one belongs to the negation of its member.
+    label
+        With more than two classes, the class that the members separate from the rest: h(x) = 1 for it. The members then
+        know no labels, and y holds -1 and 1.
 
     Raises
     ------
@@ -49,12 +83,12 @@ def members_of(ensemble: Any, values: str | None = None, weights: npt.ArrayLike 
         The ensemble is none of these, is not fitted, has other than two classes, no member, or weights that are no
         finite numbers; or its members cannot be asked one by one.
     OptionError
-        Unknown values, values or weights where the ensemble has its own.
+        Unknown values, values or weights where the ensemble has its own; a label that the ensemble does not know.
     """
     if values is not None:
         values = choice("kind of values", values, VALUES)
     if isinstance(ensemble, list | tuple):
-        return _of_list(list(cast(Sequence[Any], ensemble)), values, weights)
+        return _of_list(list(cast(Sequence[Any], ensemble)), values, weights, label)
     if weights is not None:
         raise OptionError(
             f"weights must belong to a list of classifiers; {name_of(ensemble)} has its own. Leave them out, or pass a "
@@ -63,21 +97,19 @@ def members_of(ensemble: Any, values: str | None = None, weights: npt.ArrayLike 
     if isinstance(ensemble, Run):
         return _of_hypotheses(ensemble.hypotheses, values, ensemble.w)
     if len(runs := getattr(ensemble, "runs_", ())) > 1:
-        raise ProblemError(
-            f"an ensemble must tell two classes apart; {name_of(ensemble)} has {len(runs)} runs, one for each class. "
-            "Pass one of runs_, with y as its class against the rest."
-        )
+        run = runs[_told(ensemble, label).k]
+        return _of_hypotheses(run.hypotheses, values, run.w)
     # NotFittedError is an AttributeError: a classifier that is not fitted is refused below.
     if isinstance(run := getattr(ensemble, "run_", None), Run):
         return replace(_of_hypotheses(run.hypotheses, values, run.w), labels=np.asarray(ensemble.classes_))
     from sklearn.pipeline import Pipeline
 
     if isinstance(ensemble, Pipeline):
-        last, names = members_of(ensemble[-1], values), getattr(ensemble, "feature_names_in_", None)
+        last, names = members_of(ensemble[-1], values, label=label), getattr(ensemble, "feature_names_in_", None)
         return last if len(ensemble) == 1 else replace(last, names=names, before=ensemble[:-1])
     make = _maker(ensemble)
-    labels = _labels(ensemble)
-    return replace(make(ensemble, values, labels), names=getattr(ensemble, "feature_names_in_", None))
+    told = _told(ensemble, label)
+    return replace(make(ensemble, values, told), names=getattr(ensemble, "feature_names_in_", None))
 
 
 def is_ensemble(model: Any) -> bool:
@@ -91,7 +123,7 @@ def is_ensemble(model: Any) -> bool:
     return own or _known(model) is not None
 
 
-Maker = Callable[[Any, str | None, Array], Members]
+Maker = Callable[[Any, str | None, Told], Members]
 
 
 def _maker(ensemble: Any) -> Maker:
@@ -122,101 +154,124 @@ def _known(ensemble: Any) -> Maker | None:
     return next((make for kind, make in makers if isinstance(ensemble, kind)), None)
 
 
-def _labels(classifier: Any) -> Array:
-    """Return the labels of a fitted classifier of two classes, the negative one first."""
-    classes = getattr(classifier, "classes_", None)
+def classes_of(ensemble: Any) -> Array:
+    """Return the labels of a fitted ensemble, ascending, shape (K,).
+
+    Raises
+    ------
+    ProblemError
+        The ensemble is not fitted, or knows no labels, as a run or a list of hypotheses.
+    """
+    from sklearn.pipeline import Pipeline
+
+    if isinstance(ensemble, Pipeline):
+        return classes_of(ensemble[-1])
+    if isinstance(ensemble, list | tuple):
+        models = list(cast(Sequence[Any], ensemble))
+        return np.unique(np.concatenate([_labels_of_one(model) for model in models])) if models else np.array([0, 1])
+    classes = getattr(ensemble, "classes_", None)
     if classes is None:
         raise ProblemError(
-            f"an ensemble and its members must be fitted; {name_of(classifier)} knows no classes. Call fit(X, y) first."
+            f"an ensemble and its members must be fitted; {name_of(ensemble)} knows no classes. Call fit(X, y) first."
         )
-    if isinstance(classes, list) or np.shape(classes) != (2,):
-        labels = str(np.asarray(classes, dtype=object).tolist())[:100]
+    if isinstance(classes, list):  # of several outputs
         raise ProblemError(
-            f"an ensemble must tell two classes apart; {name_of(classifier)} was fitted to {labels}. Fit one for each "
-            "class against the rest."
+            f"an ensemble must separate classes of one output; {name_of(ensemble)} has "
+            f"{len(cast(list[Any], classes))} outputs. Fit one ensemble for each output."
         )
     return np.asarray(classes)
 
 
-def _recoded(
-    models: Sequence[Any], values: str | None, labels: tuple[Any, Any], features: Sequence[Int[Array, " k"]] | None
-) -> list[Member]:
-    """Return fitted classifiers as hypotheses."""
-    subsets: Sequence[Any] = [None] * len(models) if features is None else features
-    return [
-        Member(q, name_of(model), values or VALUES[0], Recoded(model, labels, subset))
-        for q, (model, subset) in enumerate(zip(models, subsets, strict=True))
-    ]
+def _told(ensemble: Any, label: Any) -> Told:
+    """Return the class of an ensemble that a label names; without one the ensemble must have two classes."""
+    classes = classes_of(ensemble)
+    if label is None and classes.shape != (2,):
+        labels = str(np.asarray(classes, dtype=object).tolist())[:100]
+        raise ProblemError(
+            f"an ensemble must separate two classes; {name_of(ensemble)} was fitted to {labels}. With more than two "
+            "classes, call reweight_one_vs_rest, or members_of with label=."
+        )
+    return Told(classes, told_apart(classes, label))
 
 
-def _of_adaboost(ensemble: Any, values: str | None, labels: Array) -> Members:
+def _of_adaboost(ensemble: Any, values: str | None, told: Told) -> Members:
     models = list(ensemble.estimators_)
     # There is room for all the rounds asked for: a run may have ended before.
     weights = np.asarray(ensemble.estimator_weights_)[: len(models)]
-    return Members.weighted(_recoded(models, values, (labels[0], labels[1]), None), weights, labels)
+    return Members.weighted(_members(models, values, told, numbered=False), weights, told.labels)
 
 
-def _of_average(ensemble: Any, values: str | None, labels: Array) -> Members:
+def _of_average(ensemble: Any, values: str | None, told: Told) -> Members:
     models = list(ensemble.estimators_)  # fitted to the numbers of the classes; in bagging each to features of its own
     features = getattr(ensemble, "estimators_features_", None)
-    return Members.weighted(_recoded(models, values, (0, 1), features), np.ones(len(models)), labels)
+    own = _members(models, values, told, numbered=True, features=features)
+    return Members.weighted(own, np.ones(len(models)), told.labels)
 
 
-def _of_voting(ensemble: Any, values: str | None, labels: Array) -> Members:
+def _of_voting(ensemble: Any, values: str | None, told: Told) -> Members:
     models = list(ensemble.estimators_)  # fitted to the numbers of the classes, without those that were dropped
     votes = [1.0] * len(ensemble.estimators) if ensemble.weights is None else list(ensemble.weights)
     weights = [w for w, (_, model) in zip(votes, ensemble.estimators, strict=True) if not isinstance(model, str)]
-    return Members.weighted(_recoded(models, values, (0, 1), None), weights, labels)
+    return Members.weighted(_members(models, values, told, numbered=True), weights, told.labels)
 
 
-def _of_gradient_boosting(ensemble: Any, values: str | None, labels: Array) -> Members:
+def _of_gradient_boosting(ensemble: Any, values: str | None, told: Told) -> Members:
     check_values(values, "decision_function", name_of(ensemble))
     if ensemble.init not in (None, "zero"):
         raise ProblemError(
             "gradient boosting must begin with a constant, which is then one of its members; got init="
             f'{ensemble.init!r}, whose values are not bounded. Fit it with init=None or "zero".'
         )
-    trees = [ScaledTree(tree) for tree in ensemble.estimators_[:, 0]]
+    k = 0 if told.labels is not None else told.k
+    trees = [ScaledTree(tree) for tree in ensemble.estimators_[:, k]]
     scales = [tree.scale for tree in trees]
-    first = 0.0 if ensemble.init is not None else _first_guess(ensemble)
+    first = 0.0 if ensemble.init is not None else _first_guess(ensemble, k)
     models: list[Any] = [*trees, *([] if ensemble.init is not None else [Constant(1 if first >= 0 else -1)])]
     names = [*(name_of(tree.tree) for tree in trees), "constant"]
     hypotheses = [Member(q, names[q], "decision_function", model) for q, model in enumerate(models)]
     weights: Float[Array, " t"] = np.array([*(ensemble.learning_rate * scale for scale in scales), abs(first)])
-    return Members.weighted(hypotheses, weights[: len(models)], labels)
+    return Members.weighted(hypotheses, weights[: len(models)], told.labels)
 
 
-def _first_guess(ensemble: Any) -> float:
-    """Return the constant that gradient boosting begins with: its decision function without its trees."""
+def _first_guess(ensemble: Any, k: int) -> float:
+    """Return the constant that gradient boosting begins with: its decision function without the trees of column k."""
     X = np.zeros((1, ensemble.n_features_in_))
-    whole = float(quietly(ensemble, "decision_function", X)[0])
-    return whole - ensemble.learning_rate * sum(float(tree.predict(X)[0]) for tree in ensemble.estimators_[:, 0])
+    whole = float(quietly(ensemble, "decision_function", X).ravel()[k])
+    return whole - ensemble.learning_rate * sum(float(tree.predict(X)[0]) for tree in ensemble.estimators_[:, k])
 
 
-def _of_list(models: list[Any], values: str | None, weights: npt.ArrayLike | None) -> Members:
+def _of_list(models: list[Any], values: str | None, weights: npt.ArrayLike | None, label: Any) -> Members:
     own = np.ones(len(models)) if weights is None else weights
     if models and all(isinstance(model, Hypothesis) for model in models):
         return _of_hypotheses(models, values, own)
-    labels = [_labels_of_one(model) for model in models]
-    classes = np.unique(np.concatenate(labels)) if labels else np.array([0, 1])
-    if classes.shape != (2,):
+    classes = classes_of(models)
+    if classes.shape != (2,) and label is None:
         raise ProblemError(
             f"the classifiers of a list must have the same two labels; got {len(classes)}: "
-            f"{str(classes.tolist())[:100]}. Fit them to the same y."
+            f"{str(classes.tolist())[:100]}. Fit them to the same y, or call reweight_one_vs_rest."
         )
-    return Members.weighted(_recoded(models, values, (classes[0], classes[1]), None), own, classes)
+    told = Told(classes, told_apart(classes, label))
+    return Members.weighted(_members(models, values, told, numbered=False), own, told.labels)
 
 
 def _labels_of_one(model: Any) -> Array:
-    """Return the labels that a classifier of a list knows: two, or one that its sample held."""
+    """Return the labels that a classifier of a list knows; its sample may have held some of the classes only."""
     if not hasattr(model, "predict"):
         raise ProblemError(
             f"a list must hold fitted classifiers, or hypotheses alone; got {shown(model)}. Leave out what is none."
         )
-    classes = getattr(model, "classes_", None)
-    if isinstance(classes, np.ndarray) and classes.shape == (1,):
-        return classes
-    return _labels(model)
+    return classes_of(model)
+
+
+def _members(
+    models: Sequence[Any], values: str | None, told: Told, numbered: bool, features: Sequence[Any] | None = None
+) -> list[Member]:
+    """Return fitted classifiers of an ensemble as hypotheses; numbered ones know the numbers of the classes."""
+    subsets: Sequence[Any] = [None] * len(models) if features is None else features
+    return [
+        Member(q, name_of(model), values or VALUES[0], told.recoded(model, numbered, subset))
+        for q, (model, subset) in enumerate(zip(models, subsets, strict=True))
+    ]
 
 
 def _of_hypotheses(hypotheses: Sequence[Hypothesis], values: str | None, weights: npt.ArrayLike) -> Members:

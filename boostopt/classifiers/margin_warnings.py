@@ -141,13 +141,13 @@ def warn_of_margins(judged: Sequence[Judged], over: str, always: str, advice: Ad
         warnings.warn(" ".join(said), MarginWarning, stacklevel=stacklevel + 1)
 
 
-def warn_of_members(judged: Judged, total: float, always: str, stacklevel: int) -> None:
+def warn_of_members(judged: Sequence[Judged], total: float, always: str, stacklevel: int) -> None:
     """Say likewise of new weights for the members of an ensemble, where nu is a count of examples.
 
     Parameters
     ----------
     judged
-        What is known of them.
+        As in `warn_of_margins`.
     total
         The sum of the weights of the examples.
     always
@@ -162,7 +162,7 @@ def warn_of_members(judged: Judged, total: float, always: str, stacklevel: int) 
         others="take another ensemble, whose members tell more",
         balanced="let both classes weigh alike by sample_weight",
     )
-    warn_of_margins([judged], "all members", always, advice, stacklevel + 1)
+    warn_of_margins(judged, "all members", always, advice, stacklevel + 1)
 
 
 def _unproved(judged: Sequence[Judged], over: str, advice: Advice) -> list[str]:

@@ -27,7 +27,7 @@ from boostopt.margins import Margins
 from boostopt.oracles import Feature, KernelColumn, Stump
 from boostopt.oracles.base import Hypothesis
 from boostopt.programs.program import Program
-from boostopt.shapes import Array, Float, Int
+from boostopt.shapes import Array, Float, Int, Int8
 from boostopt.solving.solution import Solution
 from boostopt.text import html_table, interval
 
@@ -197,12 +197,15 @@ class Reweighted(WeightedMembers):
         The soft margin that is certified.
     U
         Margins u_nq = y_n h_q(x_n) of the examples that count, shape (N, t).
+    signs
+        Their classes y, -1 or 1, shape (N,).
     """
 
     soft_margin_certificate: Certificate
     solution: Solution
     goal: Goal
     U: Margins
+    signs: Int8[Array, " N"]
 
     @property
     def program(self) -> Program:
@@ -224,6 +227,11 @@ class Reweighted(WeightedMembers):
         """The margins U w of the examples that count, shape (N,)."""
         return self.U.margins(self.w)
 
+    def of_margins(self) -> Array:
+        """Return the labels that are predicted for the examples that count, shape (N,)."""
+        classes = decided(self.margins * self.signs, AT_ZERO[0], self.majority)
+        return np.array(self.labels)[(classes > 0).astype(np.intp)]
+
     def save(self, path: str | PathLike[str]) -> None:
         """Write what predicts to a model file of plain numbers, without pickle.
 
@@ -242,9 +250,9 @@ class Reweighted(WeightedMembers):
         DataError
             The file cannot be written.
         """
-        save(self._model(), [self._scorer()], path)
+        save(self.model(), [self.scorer()], path)
 
-    def _scorer(self) -> Scorer:
+    def scorer(self) -> Scorer:
         """Return what predicts, as a classifier has it."""
         best, lower = self.soft_margin_certificate, self.soft_margin
         proof = ClassCertificate(lower, max(best.upper, lower), best.d, f"{len(self.w)} members of an ensemble")
@@ -259,7 +267,7 @@ class Reweighted(WeightedMembers):
             certificate=proof,
         )
 
-    def _model(self) -> MarginBoostClassifier:
+    def model(self) -> MarginBoostClassifier:
         """Return a classifier without runs."""
         features = {h.features for h in self.members if isinstance(h, Stump | Feature | KernelColumn)}
         if not self.ensemble.own or len(features) != 1:

@@ -11,13 +11,14 @@ import numpy.typing as npt
 from boostopt.arguments import choice, flag, instance, optional, tolerance
 from boostopt.arrays import Collection, as_array, is_collection
 from boostopt.backends.base import Backend
-from boostopt.boosting.classifier import ZERO, decided
+from boostopt.boosting.classifier import ZERO
 from boostopt.boosting.options import check_keywords
 from boostopt.boosting.pages import run_by_name
 from boostopt.boosting.soft_margin import Goal
 from boostopt.certificates.certificate import Certificate
 from boostopt.classifiers.kinds import members_of
-from boostopt.classifiers.margin_warnings import warn_of_members
+from boostopt.classifiers.margin_warnings import Judged, warn_of_members
+from boostopt.classifiers.members import Members
 from boostopt.classifiers.reweighted import OF_PROGRAM, Reweighted
 from boostopt.classifiers.reweighting_there import DistributedReweighted, reweighted_there
 from boostopt.classifiers.thinning import certified, trimmed
@@ -34,7 +35,7 @@ from boostopt.regularizers.base import Regularizer
 from boostopt.regularizers.cap import Cap
 from boostopt.regularizers.capped_simplex import CappedSimplex
 from boostopt.regularizers.hinge import Hinge
-from boostopt.shapes import Array, Float
+from boostopt.shapes import Array, Float, Int8
 from boostopt.solving.solution import Solution
 from boostopt.solving.solving import solve
 
@@ -181,6 +182,30 @@ def reweight(
     Raetsch, Onoda, Mueller 2001, section 4, (20) to (22), figures 12 and 14; Warmuth, Glocer, Raetsch 2007, algorithm
     2, for the weights after an infeasible program.
     """
+    page, how = checked(formulation, options, keywords)
+    members = members_of(ensemble, how.values, how.weights)
+    if is_collection(X):
+        _check_there(backend, d0, how)
+        free = bool(keywords.pop(TWO_SIDED, False)) or how.reflexive
+        return reweighted_there(page, members, (X, y, sample_weight), how.tol, free, keywords)
+    members = members.labelled(y)
+    found, judged = reweighted(page, members, X, members.coded(y), sample_weight, backend, d0, how, keywords)
+    predicted = np.unique(found.of_margins())
+    always = repr(predicted.tolist()[0]) if len(predicted) == 1 else ""
+    warn_of_members([judged], found.goal.examples.total, always, stacklevel=2)
+    return found
+
+
+def checked(
+    formulation: Any, options: ReweightOptions | None, keywords: dict[str, Any]
+) -> tuple[Formulation[Any], ReweightOptions]:
+    """Return the formulation and the options, which are taken out of the keywords.
+
+    Raises
+    ------
+    OptionError
+        The formulation states one update and no program over all hypotheses; unknown names.
+    """
     page = get_formulation(formulation)
     if page.columns is not None:
         raise OptionError(
@@ -190,14 +215,32 @@ def reweight(
         )
     own = {name: keywords.pop(name) for name in OPTIONS if name in keywords}
     check_keywords("reweight", keywords, REWEIGHT, page)
-    how = replace(_read_record(options), **own)
-    members = members_of(ensemble, how.values, how.weights)
-    if is_collection(X):
-        _check_there(backend, d0, how)
-        free = bool(keywords.pop(TWO_SIDED, False)) or how.reflexive
-        return reweighted_there(page, members, (X, y, sample_weight), how.tol, free, keywords)
-    members, tol = members.labelled(y), TOL if how.tol is None else how.tol
-    signs = members.coded(y)
+    return page, replace(_read_record(options), **own)
+
+
+def reweighted(
+    page: Formulation[Any],
+    members: Members,
+    X: Any,
+    signs: Int8[Array, " N"],
+    sample_weight: npt.ArrayLike | None,
+    backend: str | Backend,
+    d0: npt.ArrayLike | None,
+    how: ReweightOptions,
+    parameters: dict[str, Any],
+) -> tuple[Reweighted, Judged]:
+    """Return new weights for members that separate two classes, and what is known of the weights, for warnings.
+
+    Parameters
+    ----------
+    page
+        A formulation over all hypotheses.
+    members, signs
+        The members, and the class of each example as -1 or 1.
+    X, sample_weight, backend, d0, how, parameters
+        As in `reweight`.
+    """
+    tol = TOL if how.tol is None else how.tol
     rows, c = multiplicities(sample_weight, len(signs))
     if (signs[rows] == signs[rows[0]]).all():
         raise ProblemError(
@@ -205,7 +248,7 @@ def reweight(
             "Pass some of the other."
         )
     U = members.margins(X, signs, rows)
-    program = _bound(page, U, c, _of_rows(d0, rows, len(signs)), how.reflexive, keywords)
+    program = _bound(page, U, c, _of_rows(d0, rows, len(signs)), how.reflexive, parameters)
     solution = solve(program, backend, tol).raise_if_failed()
     goal = _goal(program, solution, how.reflexive)
     best = _best(goal, solution, U, tol)
@@ -219,28 +262,25 @@ def reweight(
         solution=solution,
         goal=goal,
         U=U,
+        signs=signs[rows],
         soft_margin_before=certified(goal, U, members.weights, best.d),
         soft_margin=certified(goal, U, w, best.d),
         soft_margin_certificate=best,
         majority=1 if c @ signs[rows] >= 0 else -1,
     )
-    _warn(found, signs[rows], NU in page.parameters)
-    return found
+    return found, _judged(found, NU in page.parameters)
 
 
-def _warn(found: Reweighted, signs: Array, has_nu: bool) -> None:
-    """Say where the new weights are not proved to be better than chance, or nu lets a class be given up."""
-    goal, m = found.goal, found.margins
+def _judged(found: Reweighted, has_nu: bool) -> Judged:
+    """Return what is known of new weights."""
+    goal = found.goal
     c, total = goal.examples.c, goal.examples.total
-    predicted = np.unique(decided(m * signs, "majority", found.majority))
-    judged = found.judged(
-        float(c[signs > 0].sum() / total),
+    return found.judged(
+        float(c[found.signs > 0].sum() / total),
         None if goal.nu is None or not has_nu else goal.nu / total,
         goal.least,
-        float(c[np.abs(m) <= ZERO].sum() / total),
+        float(c[np.abs(found.margins) <= ZERO].sum() / total),
     )
-    always = repr(found.labels[int(predicted[0] > 0)]) if len(predicted) == 1 else ""
-    warn_of_members(judged, total, always, stacklevel=3)
 
 
 def _check_there(backend: object, d0: object, how: ReweightOptions) -> None:

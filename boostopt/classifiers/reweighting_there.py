@@ -195,7 +195,7 @@ def reweighted_there(
     )
     total = oracle.total
     judged = weighted.judged((total + oracle.balance) / (2.0 * total), float(aim.nu) / total)
-    warn_of_members(judged, total, "", stacklevel=4)
+    warn_of_members([judged], total, "", stacklevel=4)
     return weighted
 
 

@@ -283,9 +283,9 @@ FOREST = RandomForestClassifier(3, random_state=0)
             fresh(FOREST).fit(X, np.arange(80) % 3),
             r"RandomForestClassifier was fitted to \[0, 1, 2\]",
         ),
-        (fresh(FOREST).fit(X, np.zeros(80)), r"two classes apart; .* fitted to \[0.0\]"),
-        (fresh(FOREST).fit(X, np.stack([SIGNS, SIGNS], axis=1)), "two classes apart"),
-        ([Answering(classes=(0, 1, 2))], "two classes apart; Answering"),
+        (fresh(FOREST).fit(X, np.zeros(80)), r"separate two classes; .* fitted to \[0.0\]"),
+        (fresh(FOREST).fit(X, np.stack([SIGNS, SIGNS], axis=1)), "has 2 outputs"),
+        ([Answering(classes=(0, 1, 2))], "same two labels; got 3: .*reweight_one_vs_rest"),
     ],
 )
 def test_what_is_no_fitted_ensemble_of_two_classes_is_refused(ensemble: Any, message: str) -> None:

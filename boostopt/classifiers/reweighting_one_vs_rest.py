@@ -1,0 +1,223 @@
+"""Ensembles of more than two classes with new weights: one program for each class against the rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from boostopt.arrays import as_array, is_collection
+from boostopt.backends.base import Backend
+from boostopt.classifiers.kinds import classes_of, members_of
+from boostopt.classifiers.margin_warnings import Judged, warn_of_members
+from boostopt.classifiers.reweighted import Reweighted
+from boostopt.classifiers.reweighting import ReweightOptions, checked, reweighted
+from boostopt.classifiers.saving import save
+from boostopt.errors import OptionError, ProblemError
+from boostopt.shapes import Array, Float
+from boostopt.text import html_table, interval
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OneVsRestReweighted:
+    """The members of a fitted ensemble of several classes, with new weights for each class against the rest.
+
+    Attributes
+    ----------
+    classes
+        The labels, ascending, shape (K,).
+    parts
+        The weights and certificates of each class against the rest, in the order of `classes`: y is 1 for the class.
+    """
+
+    classes: Array
+    parts: tuple[Reweighted, ...]
+
+    @property
+    def kept(self) -> tuple[int, ...]:
+        """Number of members with a weight, of each class."""
+        return tuple(part.kept for part in self.parts)
+
+    @property
+    def loss(self) -> float:
+        """The largest proven bound, over the classes, of how much a soft margin falls short of the best."""
+        return max(part.loss for part in self.parts)
+
+    def decision_function(self, X: Any) -> Float[Array, "n K"]:
+        """Return f(x) in [-1, 1] of each class against the rest for each row of X, shape (n, K).
+
+        Raises
+        ------
+        ProblemError
+            The members refuse X.
+        """
+        return np.column_stack([part.decision_function(X) for part in self.parts])
+
+    def predict(self, X: Any) -> Array:
+        """Return the label with the largest f(x) for each row of X, shape (n,); of equal ones the first.
+
+        Raises
+        ------
+        ProblemError
+            The members refuse X.
+        """
+        return self.classes[self.decision_function(X).argmax(axis=1)]
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of the rows, by weight, whose label is predicted right: scikit-learn's accuracy, in [0, 1].
+
+        Raises
+        ------
+        ProblemError
+            The members refuse X.
+        ValueError
+            y or the weights do not belong to the rows, in scikit-learn's words.
+        """
+        from sklearn.metrics import accuracy_score
+
+        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+
+    def thinned(self, k: int) -> OneVsRestReweighted:
+        """Return a classifier of at most k members for each class; each `loss` is proved: see `Reweighted.thinned`.
+
+        Raises
+        ------
+        OptionError
+            k is no whole number of at least 1.
+        SolverFailed
+            No solver left an answer.
+        """
+        return replace(self, parts=tuple(part.thinned(k) for part in self.parts))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write what predicts to a model file of plain numbers, without pickle: see `Reweighted.save`.
+
+        Raises
+        ------
+        OptionError
+            The members are fitted estimators, which are no plain numbers: pickle keeps them.
+        DataError
+            The file cannot be written.
+        """
+        model = self.parts[0].model()
+        model.classes_ = self.classes
+        save(model, [part.scorer() for part in self.parts], path)
+
+    def __repr__(self) -> str:
+        parts = (
+            f"{label!r}: {part.kept} of {len(part.w)} members, soft margin {part.soft_margin_before:.6g} before, "
+            f"{part.soft_margin:.6g} now, best in {_best(part)}"
+            for label, part in zip(self.classes.tolist(), self.parts, strict=True)
+        )
+        return f"{type(self).__name__}({self._name}; " + "; ".join(parts) + ")"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                f"{label} against the rest",
+                f"{part.kept} of {len(part.w)} members, soft margin {part.soft_margin_before:.6g} before, "
+                f"{part.soft_margin:.6g} now, best in {_best(part)}",
+            )
+            for label, part in zip(self.classes.tolist(), self.parts, strict=True)
+        ]
+        return html_table(self._name, rows)
+
+    @property
+    def _name(self) -> str:
+        return self.parts[0].program.formulation.name
+
+
+def _best(part: Reweighted) -> str:
+    best = part.soft_margin_certificate
+    return interval(best.lower, best.upper)
+
+
+def reweight_one_vs_rest(
+    ensemble: Any,
+    X: Any,
+    y: npt.ArrayLike,
+    formulation: Any,
+    *,
+    sample_weight: npt.ArrayLike | None = None,
+    backend: str | Backend = "auto",
+    d0: npt.ArrayLike | None = None,
+    options: ReweightOptions | None = None,
+    **keywords: Any,
+) -> OneVsRestReweighted:
+    """Give the members of an ensemble of several classes the weights of one program for each class against the rest.
+
+    For each class a member has h(x) = 1 where it predicts the class, and -1 elsewhere; with values="predict_proba" it
+    has 2p - 1, p being its probability of the class. Gradient boosting and `MarginBoostClassifier` have other members
+    for each class. Each program is that of `reweight`, and the largest f decides.
+
+    Parameters
+    ----------
+    ensemble
+        A fitted ensemble of more than two classes: see `members_of`.
+    X
+        Features as the ensemble takes them, N rows in memory.
+    y
+        Labels, shape (N,), of which each of the ensemble occurs.
+    formulation, sample_weight, backend, d0, options, **keywords
+        As in `reweight`, the same for all classes. If nu is more than the sum of the weights of a class, the weights
+        may give this class up.
+
+    Warns
+    -----
+    MarginWarning
+        As in `reweight`, with the classes named.
+
+    Raises
+    ------
+    ProblemError
+        As in `reweight`; or a class of the ensemble does not occur in y; or the ensemble knows no classes (a run).
+    OptionError
+        As in `reweight`; or X is on a cluster.
+    SolverFailed
+        No solver left an answer.
+
+    References
+    ----------
+    Rifkin, Klautau 2004, "In defense of one-vs-all classification", for the reduction.
+    """
+    page, how = checked(formulation, options, keywords)
+    if is_collection(X):
+        raise OptionError(
+            "one program for each class needs rows in memory; got rows on a cluster. Compute X and y, or call "
+            "reweight for each class with y == class."
+        )
+    classes = classes_of(ensemble)
+    if len(classes) <= 2:
+        raise ProblemError(
+            f"one program for each class needs more than two classes; got {classes.tolist()}. Call reweight."
+        )
+    labels = _checked(as_array("y", y), classes)
+    found, judged = list[Reweighted](), list[Judged]()
+    for label in classes.tolist():
+        signs = np.where(np.asarray(labels == label), 1, -1).astype(np.int8)
+        members = members_of(ensemble, how.values, how.weights, label)
+        part, known = reweighted(page, members, X, signs, sample_weight, backend, d0, how, dict(keywords))
+        found.append(part)
+        judged.append(replace(known, label=repr(label), common="of the rest"))
+    result = OneVsRestReweighted(classes, tuple(found))
+    predicted = np.unique(np.column_stack([part.margins * part.signs for part in found]).argmax(axis=1)).tolist()
+    always = repr(classes.tolist()[predicted[0]]) if len(predicted) == 1 else ""
+    warn_of_members(judged, found[0].goal.examples.total, always, stacklevel=2)
+    return result
+
+
+def _checked(y: Array, classes: Array) -> Array:
+    """Return labels, each of which is one of the ensemble's, and all of those."""
+    known, present = classes.tolist(), set(y.ravel().tolist())
+    strange = [label for label in present if label not in known]
+    missing = [label for label in known if label not in present]
+    if y.ndim != 1 or strange or missing:
+        wrong = f"shape {y.shape}" if y.ndim != 1 else f"also {strange[:3]}" if strange else f"no {missing[:3]}"
+        raise ProblemError(
+            f"y must hold the labels {str(known)[:100]}, one for each row of X and each at least once; got {wrong}. "
+            "Pass examples of every class that the ensemble was fitted to."
+        )
+    return y
