@@ -170,7 +170,7 @@ def fit_command(
             validation_fraction=validation_fraction,
             probability=probability,
             checkpoint=checkpoint,
-            verbose=True if sys.stderr.isatty() else _Told(),
+            verbose=True if sys.stderr.isatty() else _Told(stated),
         )
         if cluster is None:
             table = load_table(data, label, weights, drop or ())
@@ -287,12 +287,16 @@ def _model(**parameters: Any) -> Any:
 class _Told:
     """Progress as lines on the standard error, with the class that is told apart."""
 
-    def __init__(self) -> None:
+    def __init__(self, page: Formulation[Any]) -> None:
+        least = page.smallest()
+        goal = Goal.of(least.regularizer, least.edge_function, least.examples)
+        self._of_program = goal is None
+        self._measure = least.regularizer.measure if goal is None else goal.F0.measure
         self._lines: dict[Any, Lines] = {}
 
     def __call__(self, label: Any, row: Row) -> None:
         if label not in self._lines:
-            self._lines[label] = Lines(f"class {printable(str(label))}")
+            self._lines[label] = Lines(f"class {printable(str(label))}", self._of_program, self._measure)
         self._lines[label](row)
 
 

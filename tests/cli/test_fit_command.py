@@ -77,6 +77,16 @@ def test_examples_are_held_out_and_probabilities_learned(tmp_path: Path) -> None
     refused("--certificate proves a run on all examples", "fit", "--data", data, "--out", out, *how, *proof)
 
 
+def test_the_progress_of_a_program_is_its_value(tmp_path: Path) -> None:
+    data, out = write_examples(tmp_path / "data.npz"), tmp_path / "model.npz"
+    for how, said in {
+        ("--formulation", "svm", "--set", "C=1"): "value of the program -",
+        ("--formulation", "erlpboost"): "soft margin ",
+    }.items():
+        lines = run("fit", "--data", data, "--out", out, *how, "--max-iter", "2").stderr
+        assert re.search(rf"^class 1: round 1, \d+ hypothes.s, {said}", lines, re.MULTILINE), lines
+
+
 def test_a_model_without_probabilities_says_how_to_learn_them(model: Path, table: Path) -> None:
     refused("--probabilities needs a model that has learned them", "predict", model, "--data", table, "--probabilities")
 
