@@ -250,36 +250,7 @@ class Reweighted(WeightedMembers):
         DataError
             The file cannot be written.
         """
-        save(self.model(), [self.scorer()], path)
-
-    def scorer(self) -> Scorer:
-        """Return what predicts, as a classifier has it."""
-        best, lower = self.soft_margin_certificate, self.soft_margin
-        proof = ClassCertificate(lower, max(best.upper, lower), best.d, f"{len(self.w)} members of an ensemble")
-        return Scorer(
-            formulation=self.program.formulation.name,
-            oracle=proof.oracle,
-            hypotheses=self.members,
-            w=self.w,
-            majority=self.majority,
-            rounds=0,
-            reason=f"weights {self.weights_are}",
-            certificate=proof,
-        )
-
-    def model(self) -> MarginBoostClassifier:
-        """Return a classifier without runs."""
-        features = {h.features for h in self.members if isinstance(h, Stump | Feature | KernelColumn)}
-        if not self.ensemble.own or len(features) != 1:
-            raise OptionError(
-                "a model file holds hypotheses as plain numbers, stumps, features or kernel columns; got members "
-                f"such as {self.members[0]}. Keep this object by pickle, for yourself."
-            )
-        model = MarginBoostClassifier(nu=0.1 if self.nu is None else min(self.nu / self.goal.examples.total, 1.0))
-        model.classes_, model.n_features_in_, model.n_iter_ = np.array(self.labels), features.pop(), 0
-        if self.ensemble.names is not None:
-            model.feature_names_in_ = self.ensemble.names
-        return model
+        save(model_of(self), [scorer_of(self)], path)
 
     def thinned(self, k: Any) -> Reweighted:
         """Return a classifier of at most k of the members; its `loss` is proved, however the members were chosen.
@@ -337,3 +308,34 @@ def _values(members: Members, w: Float[Array, " t"], X: Any) -> Float[Array, " n
 def _labels(members: Members, w: Float[Array, " t"], at_zero: AtZero, majority: int, X: Any) -> Array:
     classes = decided(_values(members, w, X), at_zero, majority)
     return classes if members.labels is None else members.labels[(classes > 0).astype(np.intp)]
+
+
+def scorer_of(found: Reweighted) -> Scorer:
+    """Return what predicts, as a classifier has it."""
+    best, lower = found.soft_margin_certificate, found.soft_margin
+    proof = ClassCertificate(lower, max(best.upper, lower), best.d, f"{len(found.w)} members of an ensemble")
+    return Scorer(
+        formulation=found.program.formulation.name,
+        oracle=proof.oracle,
+        hypotheses=found.members,
+        w=found.w,
+        majority=found.majority,
+        rounds=0,
+        reason=f"weights {found.weights_are}",
+        certificate=proof,
+    )
+
+
+def model_of(found: Reweighted) -> MarginBoostClassifier:
+    """Return a classifier without runs."""
+    features = {h.features for h in found.members if isinstance(h, Stump | Feature | KernelColumn)}
+    if not found.ensemble.own or len(features) != 1:
+        raise OptionError(
+            "a model file holds hypotheses as plain numbers, stumps, features or kernel columns; got members "
+            f"such as {found.members[0]}. Keep this object by pickle, for yourfound."
+        )
+    model = MarginBoostClassifier(nu=0.1 if found.nu is None else min(found.nu / found.goal.examples.total, 1.0))
+    model.classes_, model.n_features_in_, model.n_iter_ = np.array(found.labels), features.pop(), 0
+    if found.ensemble.names is not None:
+        model.feature_names_in_ = found.ensemble.names
+    return model

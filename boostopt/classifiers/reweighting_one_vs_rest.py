@@ -13,7 +13,7 @@ from boostopt.arrays import as_array, is_collection
 from boostopt.backends.base import Backend
 from boostopt.classifiers.kinds import classes_of, members_of
 from boostopt.classifiers.margin_warnings import Judged, warn_of_members
-from boostopt.classifiers.reweighted import Reweighted
+from boostopt.classifiers.reweighted import Reweighted, model_of, scorer_of
 from boostopt.classifiers.reweighting import ReweightOptions, checked, reweighted
 from boostopt.classifiers.saving import save
 from boostopt.errors import OptionError, ProblemError
@@ -102,9 +102,9 @@ class OneVsRestReweighted:
         DataError
             The file cannot be written.
         """
-        model = self.parts[0].model()
+        model = model_of(self.parts[0])
         model.classes_ = self.classes
-        save(model, [part.scorer() for part in self.parts], path)
+        save(model, [scorer_of(part) for part in self.parts], path)
 
     def __repr__(self) -> str:
         parts = (
