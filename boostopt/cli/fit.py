@@ -273,11 +273,16 @@ def _check_provable(page: Formulation[Any], certificate: str | None) -> None:
 def _check_certificate(certificate: str | None, table: Table, class_weight: str | None) -> None:
     """Raise OptionError for a certificate that `boostopt verify` could not be told the class of."""
     classes = len(np.unique(np.asarray(table.labels)))
-    if certificate is not None and (classes > 2 or class_weight is not None):
+    if certificate is not None and classes > 2:
         raise OptionError(
-            f"--certificate proves one run, for two classes and the weights of the data; got {classes} classes"
-            f"{' and --class-weight' if class_weight is not None else ''}. In Python, "
-            "model.save_certificate(path, X, y, label=LABEL) takes any."
+            f"--certificate proves one run, of two classes; got {classes} classes. In Python, "
+            "model.save_certificate(path, X, y, label=LABEL) saves the proof of each class."
+        )
+    if certificate is not None and class_weight is not None:
+        raise OptionError(
+            "--certificate proves a run with the weights of the data, for `boostopt verify` knows no others; got "
+            "--class-weight too. In Python, model.save_certificate(path, X, y) saves the proof, and boostopt.verify "
+            "checks it with MarginBoostClassifier(class_weight=...).class_of(X, y)."
         )
 
 

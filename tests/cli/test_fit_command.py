@@ -347,7 +347,7 @@ def test_predict_refuses_what_is_no_model_or_lacks_columns(model: Path, table: P
         table,
     )
     np.savez(tmp_path / "other.npz", X=np.ones((2, 2)))
-    refused("expected a model file of boostopt in", "predict", tmp_path / "other.npz", "--data", table)
+    refused("expected a model file, as `boostopt fit`", "predict", tmp_path / "other.npz", "--data", table)
     write_examples(tmp_path / "data.npz")
     assert (
         run("boost", "lpboost", "--nu", 9, "--data", tmp_path / "data.npz", "--out", tmp_path / "run.npz").exit_code
