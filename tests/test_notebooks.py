@@ -100,7 +100,7 @@ def test_the_figures_of_the_soft_margins_are_the_papers() -> None:
     """Those that a caption names are drawn with the paper's noise, and say in which parameters they differ."""
     text = (FOLDER / "soft_margins.md").read_text(encoding="utf-8")
     captions = re.findall(
-        r"^\*\*Figure \d+\.\*\* (In the manner of figure (\d+).*?)\n\n", text, re.DOTALL | re.MULTILINE
+        r"^\*\*Figure \d+\.\*\* (In the style of figure (\d+).*?)\n\n", text, re.DOTALL | re.MULTILINE
     )
     assert [int(number) for _, number in captions] == [7, 4, 8, 9, 11, 13]
     assert re.findall(r"^## .*: figure (\d+)$", text, re.MULTILINE) == [number for _, number in captions]
