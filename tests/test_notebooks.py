@@ -104,7 +104,7 @@ def test_the_figures_of_the_soft_margins_are_the_papers() -> None:
     )
     assert [int(number) for _, number in captions] == [7, 4, 8, 9, 11, 13]
     assert re.findall(r"^## .*: figure (\d+)$", text, re.MULTILINE) == [number for _, number in captions]
-    assert all(re.search(r"in print |our own|are ours", caption) for caption, _ in captions)
+    assert all(re.search(r"in print\s|our own", caption) for caption, _ in captions)
     drawn, _, ours = text.partition("\n## Wrong labels\n")
     assert "input_noise=noise" in drawn and "wrong = " not in drawn
     assert "not in the paper" in ours and "In the style of" not in ours
