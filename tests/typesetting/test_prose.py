@@ -67,6 +67,10 @@ def test_no_relation_of_a_page_is_left_in_its_prose(name: str) -> None:
         assert not re.search(r"[<>=^]|\bsum_|\\_[a-z]\b|Uᵀ", outside), outside
 
 
+def test_powers_of_ten_have_either_sign() -> None:
+    assert latex("[1e-100, 1e+100]") == "[10^{-100}, 10^{100}]" and latex("2.5e+3") == r"2.5 \cdot 10^{3}"
+
+
 def test_meanings_of_symbols_have_formulas() -> None:
     assert typeset_prose(STANDARD["e"]) == r"edges of the hypotheses, $e = U^{\top} d$"
     assert "$\\frac{c}{\\nu}$" in typeset_prose(STANDARD["nu"])
