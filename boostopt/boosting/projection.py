@@ -34,7 +34,7 @@ class Projection(Update):
         if not (isinstance(target, FixedEdges) and isinstance(F, RelativeEntropy)):
             raise ProblemError(
                 f'a page whose update is "projection" must have fixed edges and a relative entropy; {page.name} has '
-                f"{type(target).__name__} and {type(F).__name__}. Mend the page."
+                f"{type(target).__name__} and {type(F).__name__}. Correct the page."
             )
         state, live = move.state, self.problem.examples.d0 > 0
         low, high = float(move.u[live].min()), float(move.u[live].max())

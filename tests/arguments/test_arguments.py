@@ -147,7 +147,7 @@ def test_progress_of_comparisons_is_said_on_the_standard_error(capsys: pytest.Ca
 
 @pytest.mark.usefixtures("as_users")
 def test_a_program_is_no_start() -> None:
-    with pytest.raises(OptionError, match="start must be a solution, what solve returns; got Program"):
+    with pytest.raises(OptionError, match="start must be a solution of solve; got Program"):
         PROGRAM.solve("interior", start=PROGRAM)
 
 
@@ -160,5 +160,5 @@ def test_a_list_is_an_inner_point() -> None:
         CappedSimplex(100, 20)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ProblemError, match=r"constraints must be a function of d; got \[\]"):
         DescribedRegularizer(domain, cp.sum_squares, np.array(inside), [])  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ProblemError, match=r"f must make a CVXPY expression.*NumPy's know no variables"):
+    with pytest.raises(ProblemError, match=r"f must make a CVXPY expression.*NumPy's take no variables"):
         DescribedRegularizer(domain, lambda d: np.log(d).sum(), np.array(inside))

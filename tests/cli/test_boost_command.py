@@ -322,7 +322,9 @@ def test_a_certificate_that_cannot_be_is_an_error_before_the_run(
 @pytest.mark.parametrize(("command", "nu"), [("boost", "0.3"), ("path", "0.3,0.4")])
 def test_options_that_trees_do_not_take_are_bad_input(data: Path, option: str, command: str, nu: str) -> None:
     arguments = ("erlpboost", "--data", data, "--nu", nu, "--oracle", "tree", "--option", option)
-    refused(rf"--option of a tree: The '{option.partition('=')[0]}' parameter .*Mend the option", command, *arguments)
+    refused(
+        rf"--option of a tree: The '{option.partition('=')[0]}' parameter .*Correct the option", command, *arguments
+    )
 
 
 def test_values_between_commas_are_none_left_out(data: Path) -> None:

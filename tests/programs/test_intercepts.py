@@ -129,7 +129,7 @@ def test_a_pair_is_known_by_its_name_and_pickled() -> None:
 
 
 def test_what_has_no_intercept_is_refused() -> None:
-    with pytest.raises(OptionError, match="must have a penalty that 0 satisfies; got simplex"):
+    with pytest.raises(OptionError, match="needs a penalty that allows the weights 0; got simplex"):
         combine("hinge", "simplex", intercept=True)
     with pytest.raises(OptionError):
         get_formulation("hinge+intercept")
