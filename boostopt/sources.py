@@ -49,7 +49,7 @@ def loaded(path: str | os.PathLike[str], what: str) -> ModuleType:
     """
     path = Path(path)
     if not os.path.isfile(path):  # unlike Path.is_file, False for a name that is too long
-        raise OptionError(f"expected the file of {what}; the file {path} does not exist. Check the path.")
+        raise OptionError(f"expected the file of {what}; there is no file {path}. Check the path.")
     name = f"{PREFIX}{path.stem}_{hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]}"
     digest, known = text_digest(str(path)), sys.modules.get(name)
     if known is not None and vars(known).get(DIGEST) == digest:

@@ -60,7 +60,7 @@ def read_formula(text: object, parameters: Mapping[str, float | Array]) -> Sum:
         It is no formula in d, d0, c, u and the parameters.
     """
     if not isinstance(text, str):
-        raise ProblemError(f"a formula must be a text; got {shown(text)}. Put it in quotes.")
+        raise ProblemError(f"a formula must be a text; got {shown(text)}. Pass it in quotes.")
     numbers = {name: value for name, value in parameters.items() if isinstance(value, float)}
     arrays = {name for name, value in parameters.items() if isinstance(value, np.ndarray)}
     try:
@@ -90,6 +90,6 @@ def copies_fault(
             if not (apart <= size).all():
                 return (
                     f"the formula {text!r} must count an example with c = k as k copies, f(k d; k d0, k c) = "
-                    "k f(d; d0, c); it does not. Write c * f(d / c) for f(d): d**2/c and not d**2."
+                    "k f(d; d0, c); it does not. Write c * f(d / c) for f(d), for instance d**2/c, not d**2."
                 )
     return ""

@@ -513,7 +513,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"n_jobs": 0}, "n_jobs must be a whole number other than 0, or None; got 0"),
     ({"warm_start": 1}, "warm_start must be True or False; got 1"),
     ({"checkpoint": 1}, "checkpoint must be a path, or None; got 1"),
-    ({"checkpoint": "/nowhere/run"}, "expected the path of a file in a folder"),
+    ({"checkpoint": "/nowhere/run"}, "expected the path of a file in a writable folder"),
     ({"random_state": "seed"}, "'seed' cannot be used to seed"),
     (
         {"class_weight": "even"},

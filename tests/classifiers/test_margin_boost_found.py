@@ -34,7 +34,9 @@ def test_a_run_that_ends_far_from_epsilon_is_warned_of() -> None:
     assert model.certificate_.gap > 1e-9
     with pytest.warns(ConvergenceWarning, match=r"no further hypothesis helped before.* = 0.01: .*or leave out eta\.$"):
         model = fitted(eta=1e-9)
-    assert model.run_.reason.startswith(f"{CONVERGED}; that promises nothing of the soft margin, for the regularizer")
+    assert model.run_.reason.startswith(
+        f"{CONVERGED}; this promises nothing about the soft margin, because the regularizer"
+    )
     assert model.certificate_.gap > 0.5
 
 

@@ -316,8 +316,10 @@ def test_what_cannot_be_written_or_read_is_an_error_before_the_work(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(MarginBoostClassifier, "fit", None)
-    refused("expected the path of a file in a folder", "fit", "--data", "iris", "--out", tmp_path / "no" / "m.npz")
-    refused("expected the path of a file in a folder", "fit", "--data", "iris", "--out", tmp_path)
+    refused(
+        "expected the path of a file in a writable folder", "fit", "--data", "iris", "--out", tmp_path / "no" / "m.npz"
+    )
+    refused("expected the path of a file in a writable folder", "fit", "--data", "iris", "--out", tmp_path)
     refused("expected a file or one of .*there is no file 'no.csv'", "fit", "--data", "no.csv", "--out", tmp_path / "m")
     np.savez(tmp_path / "u.npz", U=np.ones((2, 1)))
     refused(
