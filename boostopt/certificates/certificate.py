@@ -74,8 +74,8 @@ class Certificate:
     value_bound
         C_Delta / eta, the largest value of the regularizer: the scale of `relative_gap`.
     excess
-        A positive number if the program is infeasible, otherwise 0. For every d in the domain of F, <d, U w> exceeds the
-        largest value in the domain of G by at least this number. The optimum and both ends are then inf.
+        A positive number if the program is infeasible, otherwise 0. For every d in the domain of F, <d, U w> exceeds
+        the largest value in the domain of G by at least this number. The optimum and both ends are then inf.
     """
 
     lower: float

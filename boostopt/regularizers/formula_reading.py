@@ -90,6 +90,6 @@ def copies_fault(
             if not (apart <= size).all():
                 return (
                     f"the formula {text!r} must count an example with c = k as k copies, f(k d; k d0, k c) = "
-                    "k f(d; d0, c); it does not. Write c * f(d / c) for f(d), for instance d**2/c, not d**2."
+                    "k f(d; d0, c); it does not. Write c * f(d / c) for f(d): d**2/c and not d**2."
                 )
     return ""

@@ -80,7 +80,7 @@ class Separable(Regularizer):
         return y * x - self.values(x)
 
     def young_gaps(self, d: Float[Array, " N"], y: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return f_n(d_n) + f_n*(y_n) - y_n d_n >= 0, the Bregman distance to the maximizer plus the box's slackness."""
+        """Return f_n(d_n) + f_n*(y_n) - y_n d_n >= 0: Bregman distance to the maximizer plus the box's slackness."""
         x = self.maximizers(y)
         psi, zeta = self._box_multipliers(y)
         # y - psi + zeta is f'(x), and finite where x has underflowed to an end at which f' is not.

@@ -201,9 +201,7 @@ def _weights(stated: Any, splits: list[Split]) -> Int[Array, " t"]:
     """Return whole weights, one for each of the first hypotheses."""
     W = np.array([_whole(value, "a weight") for value in listed(stated, "the weights")], dtype=np.int64)
     if len(W) > len(splits) or (W < 0).any() or W.sum() > ONE:
-        fail(
-            f"there must be {len(splits)} weights, one for each hypothesis, non-negative, with a sum of at most 2^{BITS}"
-        )
+        fail(f"there must be at most {len(splits)} weights, non-negative and with a sum of at most 2^{BITS}")
     return W
 
 

@@ -133,7 +133,7 @@ def test_a_class_that_the_file_calls_another_is_the_oracles(tmp_path: Path) -> N
     replace(stored, oracle=left).save(path)
     with pytest.raises(OptionError, match="the ends"):
         Run.load(path).verify_class(BinnedStumps(X, y))
-    with pytest.raises(DataError, match="of other examples"):
+    with pytest.raises(DataError, match="has other examples"):
         boost("erlpboost", BinnedStumps(X, y), nu=80.0, epsilon=0.02, checkpoint=path)
 
 
@@ -183,7 +183,7 @@ def test_a_checkpoint_has_nothing_as_long_as_the_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"y": -1}, "it is of other examples"),
+        ({"y": -1}, "it has other examples"),
         ({"nu": 100.0}, "with the parameters"),
         ({"page": "binary_erlpboost"}, "it is a run of erlpboost and not of binary_erlpboost"),
         ({"update": "total"}, "Continue a run of looks by looks"),

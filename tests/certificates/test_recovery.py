@@ -176,7 +176,7 @@ def test_what_cannot_be_told_is_flagged() -> None:
     doubtful[0] -= 1.1e-6 * cap
     flagged = one.program.recover(doubtful, within=1e-6)
     assert set(at_zero) <= set(flagged.doubtful_examples)
-    assert "cannot be told at this accuracy: example" in str(flagged)
+    assert "undecided at this accuracy: example" in str(flagged)
     # An edge within 30 tolerances of the largest.
     far = one.program.recover(one.d, within=2e-3)
     assert len(far.doubtful_hypotheses) > 0

@@ -96,7 +96,7 @@ def test_a_prototype_has_no_path_for_a_name() -> None:
 
 @pytest.mark.parametrize(
     "page, words",
-    [(str(PAGE), "about a regularizer that the file can state"), ("svm", "no soft margin over a class")],
+    [(str(PAGE), "can only state a regularizer"), ("svm", "no soft margin over a class")],
 )
 def test_fit_refuses_a_certificate_that_no_file_can_state_before_it_fits(
     page: str, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

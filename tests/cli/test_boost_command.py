@@ -304,7 +304,7 @@ own = prototype(
     "arguments, message",
     [
         (("qp_reg_adaboost", "--set", "C=0.1"), "qp_reg_adaboost has no soft margin over a class to certify"),
-        (("own.py", "--nu", "0.3"), "a certificate in a file must be about a regularizer .* got OwnCap"),
+        (("own.py", "--nu", "0.3"), "a certificate file can only state a regularizer .* got OwnCap"),
     ],
     ids=["no soft margin", "a regularizer of one's own"],
 )
