@@ -542,9 +542,7 @@ def test_a_folder_that_is_not_there_is_an_error_before_any_work(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("boostopt.cli.records.load_dataset", None)
-    expected = (
-        rf"expected the path of a file in a folder that can be written to; got '{arguments[-1]}'\. Make the folder"
-    )
+    expected = rf"expected the path of a file in a writable folder; got '{arguments[-1]}'\. Make the folder"
     refused(expected, *arguments, "--data", "breast_cancer", "--nu", "5")
 
 
