@@ -145,7 +145,8 @@ def test_a_rich_output_needs_no_plain_text(files: Any, source: Path, monkeypatch
 
 
 def test_the_alternative_text_of_a_cell_is_put_beside_its_picture(files: Any, source: Path, monkeypatch: Any) -> None:
-    edit(source, ":tags: [hide-input]\n", "---\nmystnb:\n  image:\n    alt: A line that rises.\ntags: [hide-input]\n---")
+    written = "---\nmystnb:\n  image:\n    alt: A line that rises.\ntags: [hide-input]\n---"
+    edit(source, ":tags: [hide-input]\n", written)
     buffer = io.BytesIO()
     Image.new("RGB", (4, 4)).save(buffer, "PNG")
     png = nbformat.v4.new_output("display_data", data={"image/png": base64.b64encode(buffer.getvalue()).decode()})

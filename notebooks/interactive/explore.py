@@ -202,7 +202,7 @@ def _(U):
 @app.cell
 def _(cap, chosen, solution, stage):
     picture = stage.png(on_three(chosen["name"], chosen["share"], chosen["eta"]), solution, cap)
-    mo.image(picture, width=1000, alt="Weights of three examples on a triangle, margin distributions, certified intervals.")
+    mo.image(picture, width=1000, alt="A triangle of weights, margin distributions and certified intervals.")
     return (picture,)
 
 
