@@ -1,10 +1,10 @@
-"""The atlas: the standard set of programs by every open solver that is installed, in all its forms, by one command.
+"""The atlas: every open solver that is installed solves the standard set of programs in all forms, by one command.
 
     python tests/benchmarks/atlas.py --keep build/atlas --store docs/atlas.tar.xz --page docs/atlas.md
 
-It can be stopped and called again at any time: what is in the folder of --keep is not done again; where there is no
-such folder, it goes on from what is stored. Stumps of three IDA
-sets belong to it; they are read from ../shared/data/ida, beside the repository, or from --data.
+You can stop the command and run it again at any time. It does not repeat the solves in the folder of --keep. If there
+is no such folder, it continues from the archive of --store. The set contains stumps of three IDA sets. The command
+reads these sets from ../shared/data/ida, beside the repository, or from --data.
 """
 
 from __future__ import annotations
@@ -34,14 +34,14 @@ DATA = Path(__file__).parents[3] / "shared" / "data" / "ida"
 
 OWN = ("interior", "highs", "highs:ipm", "augmented_lagrangian", "sqp")
 SOLVERS = (*("clarabel", "scs", "ecos", "osqp", "highs", "scipy", "piqp", "proxqp", "qoco", "cvxopt", "daqp", "glpk"),)
-"""The open solvers behind CVXPY that take continuous programs. MPAX, asked for 1e-9 with one thread, does not end an LP
-of 100 x 10 within the limit; GLOP and PDLP cannot be loaded beside HiGHS."""
+"""The open solvers behind CVXPY that take continuous programs. MPAX is left out: with a request of 1e-9 and one thread,
+it does not end an LP of 100 x 10 within the limit. GLOP and PDLP cannot be loaded beside HiGHS."""
 
 PROFILES = ("default", "high")
 GAPS = (1e-3, 1e-6, 1e-9)
 FEW_GAPS = (1e-6,)
 FORMS = "primal", "density", "dual", "rated", "density-rated", "dual-rated"
-"""The last three, with the objective times eta, are other forms of an entropy alone."""
+"""The last three have the objective times eta. Only programs with an entropy have them."""
 
 SMALL, LARGE = 10_000, 150_000
 """Entries of margins up to which entropies have all forms, and from which on there are fewer forms and gaps."""
@@ -50,7 +50,7 @@ SMALL, LARGE = 10_000, 150_000
 def options() -> argparse.Namespace:
     """Return the command line's."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--keep", type=Path, required=True, help="the folder of finished solves, made if not there")
+    parser.add_argument("--keep", type=Path, required=True, help="the folder of finished solves, created if missing")
     parser.add_argument("--store", type=Path, required=True, help="the archive in which they are stored")
     parser.add_argument("--page", type=Path, help="the page whose tables are written")
     parser.add_argument("--data", type=Path, default=DATA, help="the folder of the IDA sets")
@@ -60,7 +60,7 @@ def options() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Solve what is open, store it, write the page; 1 if the budget did not suffice."""
+    """Run the missing solves, store them and write the page; return 1 if the budget did not suffice."""
     given = options()
     try:
         programs = standard_programs(given.data)
@@ -79,7 +79,7 @@ def main() -> int:
         print(failure, file=sys.stderr)
         return 2
     left = sum(missing.values())
-    print(f"{left} solves are missing: call it again." if left else "All is solved.", file=sys.stderr)
+    print(f"{left} solves are missing: run the command again." if left else "No solve is missing.", file=sys.stderr)
     return 1 if left else 0
 
 
@@ -99,7 +99,7 @@ def forms(program: Program) -> Sequence[str]:
 
 
 def finish(label: str, program: Program, keep: Path, until: float) -> int:
-    """Make the solves of a program that are missing, as long as there is time; return how many still are."""
+    """Run the missing solves of a program as long as there is time; return how many are still missing."""
     backends = [name for name in (*OWN, *(f"cvxpy:{solver}" for solver in SOLVERS)) if takes(name, program)]
     missing = 0
     gaps = FEW_GAPS if entries(program) > LARGE else GAPS

@@ -52,11 +52,11 @@ def tables(solves: Solves) -> str:
     high = [row for row in solves.asked if row.ran and row.profile == "high"]
     parts = [
         ("Seconds to a certified gap of 1e-6", _SECONDS, certified_table(solves.certified, 1e-6)),
-        ("How many programs, how far", _FAR, far_table(solves.certified)),
-        ("Who says optimal", _SAYS, claims_table(solves.asked)),
+        ("Programs solved to each gap", _FAR, far_table(solves.certified)),
+        ("Claims of an optimum", _SAYS, claims_table(solves.asked)),
         ("Why solves failed", _WHY, failures_table(high)),
-        ("Where each gives up", _WHERE, where_table(high)),
-        ("The same accuracy asked of all", _SAME, same_table(solves.asked)),
+        ("Where each solver fails", _WHERE, where_table(high)),
+        ("The same request to all solvers", _SAME, same_table(solves.asked)),
         ("Forms", _FORMS, forms_table(high)),
         ("Memory", _MEMORY, memory_table(high)),
         ("Versions", made_with(solves), versions_table(solves.rows)),
@@ -65,27 +65,42 @@ def tables(solves: Solves) -> str:
 
 
 _SECONDS = (
-    f"Attempts are made, form after form, until the certificate is as narrow. Shifted geometric means over the "
-    f"programs of a formulation (shift {SHIFT_SECONDS:g} s); a failure counts as the limit of {LIMIT:g} s and makes "
-    "it a lower bound, its count behind it. The best is bold."
+    "Each solver makes attempts, form after form, until the certified gap is small enough. The table shows shifted "
+    f"geometric means over the programs of a formulation (shift {SHIFT_SECONDS:g} s). A failure counts as the limit of "
+    f"{LIMIT:g} s. With failures, the mean is a lower bound (≥), and the number of failures is in brackets. The best "
+    "mean is bold."
 )
-_FAR = "The programs of all that a solver takes that it brought to a certified gap, its ladder of forms and accuracies."
+_FAR = (
+    "The table shows how many programs a solver takes, and how many of them it brought to each certified gap. A solver "
+    "may try several forms and accuracies."
+)
 _SAYS = (
-    "Of the solves, all forms together, in which the solver says that it found an optimum: how many have a certified "
-    "gap wider than this, and the widest one. `default` is the solver as it is shipped, `high` asks for 1e-9."
+    "The table counts the solves in which the solver says that it found an optimum, all forms together. It shows how "
+    "many of these have a certified gap wider than each limit, and the widest gap. `default` means default settings, "
+    "`high` means a request of 1e-9."
 )
-_WHY = f"Asked for 1e-9, each form by itself: the solves whose certified gap is wider than {GOOD:g}, by kind."
+_WHY = (
+    "The table counts the solves with a request of 1e-9, in all forms, whose certified gap is wider than "
+    f"{GOOD:g}, by the kind of failure."
+)
 _WHERE = (
-    f"Asked for 1e-9, the best form of each program: the formulations, of those that the solver takes, whose certified "
-    f"gap stayed wider than {GOOD:g}, for each kind of margins. {NONE}: none."
+    "The request is 1e-9, and each program counts in its best form. For each kind of margins, the table lists the "
+    f"formulations that the solver takes, but whose certified gap stayed wider than {GOOD:g}. "
+    f"*All* means all formulations that the solver takes, and {NONE} means none."
 )
 _SAME = (
-    "Each rival in the form that serves it best on each program, all asked for the same accuracy and ended by their "
-    f"own estimate. The ratio is the geometric mean of its seconds over those of `interior`, over the programs on "
-    f"which both came to a certified gap of {GOOD:g}."
+    "Each rival uses its best form of each program. All solvers get the same request, and stop by their own estimate. "
+    "The ratio is the seconds of the rival divided by the seconds of `interior`. The table shows the geometric mean "
+    f"over the programs on which both reached a certified gap of {GOOD:g}, and the least and the largest ratio."
 )
-_FORMS = f"Asked for 1e-9: on how many programs a form came to a certified gap of {GOOD:g}, and its mean seconds."
-_MEMORY = "Asked for 1e-9, on the largest margins: megabytes by which the solver's process came to exceed what it held."
+_FORMS = (
+    f"The request is 1e-9. The table shows on how many programs each form reached a certified gap of {GOOD:g}, and the "
+    "mean seconds."
+)
+_MEMORY = (
+    "The request is 1e-9, on the largest margins. The table shows by how many megabytes the peak memory of the "
+    "solver's process exceeded the memory before the solve."
+)
 
 
 def _head(cells: Sequence[str]) -> Iterator[str]:
@@ -149,7 +164,7 @@ def far_table(certified: Sequence[Row]) -> Iterator[str]:
 
 def claims_table(asked: Sequence[Row]) -> Iterator[str]:
     """Yield how often a claim of an optimum is not true."""
-    yield from _head(["solver", "asked for", "says optimal", "of solves", "> 1e-6", "> 1e-3", "> 0.1", "widest"])
+    yield from _head(["solver", "asked for", "claims an optimum", "of solves", "> 1e-6", "> 1e-3", "> 0.1", "widest"])
     by_solver = _grouped([row for row in asked if row.ran], solver_of)
     for solver in _in_order(by_solver):
         for profile, of in sorted(_grouped(by_solver[solver], lambda row: row.profile or "").items()):
@@ -193,7 +208,7 @@ def _given_up(rows: Sequence[Row]) -> str:
 
 def same_table(asked: Sequence[Row]) -> Iterator[str]:
     """Yield the seconds of the best form of each rival over those of the interior point."""
-    yield from _head(["rival", "asked for", "both came to it", "ratio", "least", "most"])
+    yield from _head(["rival", "asked for", "both reached the gap", "ratio", "least", "largest"])
     best = best_forms(row for row in asked if row.ran)
     own = {(row.program, row.profile): row for row in best if row.backend == "interior" and row.scaled_gap <= GOOD}
     by_solver = _grouped([row for row in best if row.backend != "interior"], solver_of)
@@ -254,8 +269,9 @@ def made_with(solves: Solves) -> str:
     wrong = solves.contradicted
     agree = f"**The intervals of {', '.join(wrong)} contradict each other.**" if wrong else NO_CONTRADICTION
     return (
-        f"{len(solves.rows)} solves of {len(solves.programs)} programs. {agree} Each in a process of its own on "
-        f"one core, {LIMIT:g} s at most, once. {machine_in_words(', '.join(solves.versions), solves.machine)}"
+        f"The tables show {len(solves.rows)} solves of {len(solves.programs)} programs. {agree} Each solve ran once, "
+        f"in a process of its own on one core, for at most {LIMIT:g} s. "
+        f"{machine_in_words(', '.join(solves.versions), solves.machine)}"
     )
 
 

@@ -2,7 +2,7 @@
 
     python tests/benchmarks/ida.py --resume build/ida.jsonl --table docs/ida.md
 
-It can be stopped and called again at any time: what is in the file is not done again. The sets are read from
+You can stop the command and run it again at any time. It does not repeat the units in the file. It reads the sets from
 ../shared/data/ida, beside the repository, or from --data.
 """
 
@@ -32,14 +32,14 @@ PACKAGES = ("scipy", "scikit-learn", "highspy")
 def options() -> argparse.Namespace:
     """Return the command line's."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--resume", type=Path, required=True, help="the file of finished units, made if not there")
+    parser.add_argument("--resume", type=Path, required=True, help="the file of finished units, created if missing")
     parser.add_argument("--table", type=Path, help="the page whose tables are written")
     parser.add_argument("--data", type=Path, default=DATA, help="the folder of the sets")
-    parser.add_argument("--sets", help="some of the sets, with commas between them; all by default")
+    parser.add_argument("--sets", help="some of the sets, separated by commas (default: all)")
     parser.add_argument("--splits", type=int, default=10, help="splits of each kind at most (default: 10)")
     parser.add_argument("--rounds", type=int, default=Options.rounds, help=f"rounds (default: {Options.rounds})")
-    parser.add_argument("--folds", type=int, default=Options.folds, help=f"to choose by (default: {Options.folds})")
-    parser.add_argument("--epsilon", type=float, default=Options.epsilon, help=f"of boosting ({Options.epsilon:g})")
+    parser.add_argument("--folds", type=int, default=Options.folds, help=f"folds of cross-validation (default: {Options.folds})")
+    parser.add_argument("--epsilon", type=float, default=Options.epsilon, help=f"accuracy of boosting ({Options.epsilon:g})")
     parser.add_argument("--processes", type=int, default=2, help="units at the same time (default: 2)")
     parser.add_argument("--budget", type=float, default=2700.0, help="seconds after which no unit begins (2700)")
     parser.add_argument("--any-version", action="store_true", help="take finished units of other versions as well")
@@ -47,7 +47,7 @@ def options() -> argparse.Namespace:
 
 
 def main() -> int:
-    """Do what is open, write the tables; 1 if the budget did not suffice."""
+    """Run the missing units and write the tables; return 1 if the budget did not suffice."""
     given = options()
     try:
         sets = names(given.data) if given.sets is None else given.sets.split(",")
@@ -61,7 +61,7 @@ def main() -> int:
         print(failure, file=sys.stderr)
         return 2
     missing = sum(row.splits - len(work.splits(row)) for row in rows)
-    print(f"{missing} splits are missing: call it again." if missing else "All splits are finished.", file=sys.stderr)
+    print(f"{missing} splits are missing: run the command again." if missing else "All splits are finished.", file=sys.stderr)
     return 1 if missing else 0
 
 

@@ -86,7 +86,7 @@ def _gaps(rows: Finished) -> Iterator[str]:
 def _parameters(rows: Finished, work: Work) -> Iterator[str]:
     """Networks, values, and seconds of a core for all units of a row."""
     names = [f"{method}: {', '.join(axes)}" for method, axes in GRIDS.items()]
-    yield from _head(["set", "splits", "networks: least, median, most", *names, "core, s"])
+    yield from _head(["set", "splits", "networks: least, median, most", *names, "processor time, s"])
     for row, splits, chosen in rows:
         t = sorted(line["outcomes"]["networks"] for line in splits)
         values = [", ".join(f"{value:g}" for value in chosen[method]) for method in GRIDS]
@@ -102,11 +102,11 @@ def _took(work: Work, rows: Finished, made_on: Mapping[str, Any]) -> str:
     options = work.options
     versions = ", ".join(sorted({line["version"] for line in lines}))
     return (
-        f"{len(lines)} units took {cpu:.0f} s of a core, the longest {max(line['cpu'] for line in lines):.1f} s: "
-        f"{cpu / 120:.0f} minutes for two processes with a core each. By the clock, with what else ran, it took "
-        f"{seconds / 120:.0f} minutes. "
+        f"{len(lines)} units took {cpu:.0f} s of processor time, the longest {max(line['cpu'] for line in lines):.1f} "
+        f"s. This is {cpu / 120:.0f} minutes for two processes with a core each. With other work on the machine, it took "
+        f"{seconds / 120:.0f} minutes of wall-clock time. "
         f"Networks: {options.rounds} rounds, K = {options.K}, {options.iterations} steps of conjugate gradients, "
-        f"lambda = {options.lambda_:g}; epsilon = {options.epsilon:g}. boostopt {versions}; "
+        f"lambda = {options.lambda_:g}. Boosting: epsilon = {options.epsilon:g}. boostopt {versions}; "
         f"{', '.join(f'{name} {value}' for name, value in made_on.items())}."
     )
 
