@@ -38,8 +38,8 @@ def options() -> argparse.Namespace:
     parser.add_argument("--sets", help="some of the sets, separated by commas (default: all)")
     parser.add_argument("--splits", type=int, default=10, help="splits of each kind at most (default: 10)")
     parser.add_argument("--rounds", type=int, default=Options.rounds, help=f"rounds (default: {Options.rounds})")
-    parser.add_argument("--folds", type=int, default=Options.folds, help=f"folds of cross-validation (default: {Options.folds})")
-    parser.add_argument("--epsilon", type=float, default=Options.epsilon, help=f"accuracy of boosting ({Options.epsilon:g})")
+    parser.add_argument("--folds", type=int, default=Options.folds, help=f"folds (default: {Options.folds})")
+    parser.add_argument("--epsilon", type=float, default=Options.epsilon, help=f"accuracy ({Options.epsilon:g})")
     parser.add_argument("--processes", type=int, default=2, help="units at the same time (default: 2)")
     parser.add_argument("--budget", type=float, default=2700.0, help="seconds after which no unit begins (2700)")
     parser.add_argument("--any-version", action="store_true", help="take finished units of other versions as well")
@@ -61,7 +61,8 @@ def main() -> int:
         print(failure, file=sys.stderr)
         return 2
     missing = sum(row.splits - len(work.splits(row)) for row in rows)
-    print(f"{missing} splits are missing: run the command again." if missing else "All splits are finished.", file=sys.stderr)
+    words = f"{missing} splits are missing: run the command again." if missing else "All splits are finished."
+    print(words, file=sys.stderr)
     return 1 if missing else 0
 
 

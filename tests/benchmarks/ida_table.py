@@ -103,8 +103,8 @@ def _took(work: Work, rows: Finished, made_on: Mapping[str, Any]) -> str:
     versions = ", ".join(sorted({line["version"] for line in lines}))
     return (
         f"{len(lines)} units took {cpu:.0f} s of processor time, the longest {max(line['cpu'] for line in lines):.1f} "
-        f"s. This is {cpu / 120:.0f} minutes for two processes with a core each. With other work on the machine, it took "
-        f"{seconds / 120:.0f} minutes of wall-clock time. "
+        f"s. This is {cpu / 120:.0f} minutes for two processes with a core each. With other work on the machine, it "
+        f"took {seconds / 120:.0f} minutes of wall-clock time. "
         f"Networks: {options.rounds} rounds, K = {options.K}, {options.iterations} steps of conjugate gradients, "
         f"lambda = {options.lambda_:g}. Boosting: epsilon = {options.epsilon:g}. boostopt {versions}; "
         f"{', '.join(f'{name} {value}' for name, value in made_on.items())}."
