@@ -1,7 +1,7 @@
-"""The algorithms, one page each: what is printed in the papers, as programs that solve and certify."""
+"""The algorithms, one page each: the programs of the papers, which boostopt solves and certifies."""
 
 DEFAULT = "erlpboost"
-"""The formulation that classifiers take where none is named."""
+"""The formulation that classifiers use by default."""
 
 SOFT_MARGIN = "lpboost"
-"""The formulation whose value is the soft margin and nothing else: what an ensemble made elsewhere is measured by."""
+"""The formulation whose value is the soft margin alone: it measures ensembles of other libraries."""

@@ -7,26 +7,27 @@ Dual     max_alpha   -ln sum_n d0_n exp(-alpha u_n),   alpha free in sign
 
 KKT      ln(d_n / d0_n) + alpha u_n + beta = 0,   u . d = 0
 
-The margin matrix is one column, u = y h(x) of the newest hypothesis; d0 is the last distribution d^(t-1), the answer
-the next one, and alpha, the one entry of w, the step. It is the entropy projection at rho = 0. The value of the dual is
--ln Z_t, Z_t the factor by which the step lowers the exponential loss.
+The margin matrix is one column, u = y h(x) of the newest hypothesis. d0 is the last distribution d^(t-1), and the
+answer is the next one. alpha, the only entry of w, is the step. This is the entropy projection at rho = 0. The value of
+the dual is -ln Z_t, where Z_t is the factor by which the step lowers the exponential loss.
 
-With u in {-1, +1} and r = u . d0:   alpha = artanh r = (1/2) ln((1 + r) / (1 - r)),   d_n = d0_n / (1 + u_n r),
-the classic reweighting exp(-alpha) where the hypothesis is right and exp(alpha) where it is wrong. As a map from d to d
-the last formula keeps sum d = 1 in exact arithmetic only (Rudin, Daubechies and Schapire say automatically): an error
-of the sum grows by 1 / (1 - r^2) each round, so that it must be renormalized.
+With u in {-1, +1} and r = u . d0: alpha = artanh r = (1/2) ln((1 + r) / (1 - r)), d_n = d0_n / (1 + u_n r). This is the
+classic reweighting: exp(-alpha) if the hypothesis is right and exp(alpha) if it is wrong. As a map from d to d, the
+last formula keeps sum d = 1 only in exact arithmetic (Rudin, Daubechies and Schapire say automatically). An error of
+the sum grows by 1 / (1 - r^2) each round, so d must be renormalized.
 
-A hypothesis that is right, or wrong, on all live examples has no such projection: the program is infeasible, the step
-unbounded. A run ends with one that is right: it is returned alone where its smallest margin is no less than that of
-the classifier before, as it is with u in {-1, +1}, and left out otherwise. With keep_faultless=False it is left out in
-any case, as Raetsch, Onoda and Mueller print it (abort if epsilon_t = 0): the classifier is that of the rounds before.
-In the first round that would be none at all, and the hypothesis is kept.
+If a hypothesis is right, or wrong, on all live examples, there is no such projection: the program is infeasible, and
+the step is unbounded. If the hypothesis is right on all of them, the run ends. If its smallest margin is no less than
+that of the classifier before, the run returns this hypothesis alone, as it does with u in {-1, +1}. Otherwise the run
+leaves the hypothesis out. With keep_faultless=False the run leaves it out in any case, as Raetsch, Onoda and Mueller
+print it (abort if epsilon_t = 0). Then the classifier is that of the rounds before. In the first round there would be
+no classifier, so the run keeps the hypothesis.
 
-The classifier is the sum of the steps, alpha_t h_t; where a run is a cycle, its margins are those of the normalized
-steps (printed: of the normalized edges, which is the same only where these are all equal).
+The classifier is the sum of the steps, alpha_t h_t. If a run is a cycle, its margins are those of the normalized steps
+(printed: of the normalized edges, which is the same only if all edges are equal).
 
 Sources: Freund and Schapire 1997; Kivinen and Warmuth 1999; Glocer 2009, sections 6.1 (the update is printed with
-w_(t-1) u^(t-1) for w_t u^t) and 6.4; Rudin, Daubechies, Schapire 2004.
+w_(t-1) u^(t-1) instead of w_t u^t) and 6.4; Rudin, Daubechies, Schapire 2004.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ from boostopt.formulations.entropy_projection import EntropyProjection
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """AdaBoost's step has no parameter; how a run ends has one."""
+    """AdaBoost's step has no parameter. The end of a run has one."""
 
     keep_faultless: bool = parameter(
         "whether a hypothesis without error ends a run as the whole classifier; if not, it is left out", FLAG, True

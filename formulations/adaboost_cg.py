@@ -1,4 +1,4 @@
-r"""AdaBoost-CG: AdaBoost's exponential loss at a given sum of the hypothesis weights, each round solved to its end.
+r"""AdaBoost-CG: AdaBoost's exponential loss at a given sum of the hypothesis weights, minimized exactly in each round.
 
 Primal   min_{d, gamma}   gamma + (1/D) sum_n d_n ln(d_n sum c / c_n)
          s.t.  Uᵀd <= gamma : w,   sum d = 1 : beta
@@ -8,12 +8,13 @@ Dual     max_w            -(1/D) ln( (1 / sum c) sum_n c_n exp(-D (U w)_n) )
 
 KKT      d_n proportional to c_n exp(-D m_n),   w_q (gamma - e_q) = 0
 
-Multipliers are named after the colon; e = Uᵀd, m = Uw. It is ERLPBoost without a cap, eta = D.
+Multipliers are named after the colon; e = Uᵀd, m = Uw. This is ERLPBoost without a cap, with eta = D.
 
-Derivation. The source minimizes ln sum_n exp(-(U v)_n) over v >= 0 with sum v = D, the logarithm of AdaBoost's loss
-held to a ball of the 1-norm. With v = D w, less ln sum c and divided by -D, that is the dual here; the conjugate of the
-logarithm of a sum of exponentials is the relative entropy on the simplex. AdaBoost's own loss, without a bound on the
-sum, is not reached where the examples can be separated: D = 1 / T of the source is what keeps it from it.
+Derivation. The source minimizes ln sum_n exp(-(U v)_n) over v >= 0 with sum v = D. This is the logarithm of AdaBoost's
+loss on a sphere of the 1-norm. Set v = D w, subtract ln sum c and divide by -D: the result is the dual here. The
+conjugate of the logarithm of a sum of exponentials is the relative entropy on the simplex. AdaBoost's own loss has no
+bound on the sum. If the examples can be separated, this loss has no minimizer. D = 1 / T of the source bounds the sum,
+so the program has a solution.
 
 Sources: Shen and Li 2010, IEEE Transactions on Pattern Analysis and Machine Intelligence 32 (12), arXiv 0901.3590,
 AdaBoost-CG. c are multiplicities; the source has c = 1.
@@ -44,7 +45,7 @@ from boostopt.formulations.lpboost import edges_below, of_weights
 
 @dataclass(frozen=True, kw_only=True)
 class Parameters:
-    """The parameter of the losses that Shen and Li hold to a sum of the weights."""
+    """The parameter of the losses for which Shen and Li fix the sum of the weights."""
 
     D: float = parameter("the sum of the unscaled hypothesis weights", POSITIVE, 10.0)
 

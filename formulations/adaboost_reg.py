@@ -1,4 +1,4 @@
-r"""AdaBoost_REG: its update of the distribution, AdaBoost's with a penalty on the examples that were heavy for long.
+r"""AdaBoost_REG: its update of the distribution, AdaBoost's update with a penalty on examples that were heavy for long.
 
 Primal   min_d   sum_n d_n ln(d_n / d0_n) + sum_n penalty_n d_n + (b/2) u . d
          s.t.  sum d = 1 : beta
@@ -8,26 +8,26 @@ Dual     max_w   -ln sum_n d0_n exp(-w u_n - penalty_n)
 
 KKT      ln(d_n / d0_n) + penalty_n + (b/2) u_n + beta = 0
 
-The margin matrix is one column, u = y h_t(x) of the newest hypothesis, d0 the last distribution (the paper's w_t) and
-b > 0 the step of the hypothesis, which is given: the answer is d proportional to d0 exp(-(b/2) u - penalty). How b is
-found is no convex program, nor is the run of AdaBoost_REG; what is a Fenchel pair is this update alone.
+The margin matrix is one column, u = y h_t(x) of the newest hypothesis. d0 is the last distribution (the paper's w_t),
+and b > 0 is the given step of the hypothesis. The answer is d proportional to d0 exp(-(b/2) u - penalty). No convex
+program finds b, and the run of AdaBoost_REG is not a convex program either. Only this update is a Fenchel pair.
 
-penalty_n = (C/2) (zeta_t |b^t| - zeta_(t-1) |b^(t-1)|) at example n, where |b^t| = sum_{r <= t} b_r and
-zeta_t = mu_t^p with mu_t = sum_{r <= t} (b_r / |b^t|) w_r(z_n), the average of the weights that a copy of the example
-has had (w_r(z_n) = d_n / c_n of round r; all of it is 0 at t = 0). Then, with I = 1 where h_t is wrong,
+penalty_n = (C/2) (zeta_t |b^t| - zeta_(t-1) |b^(t-1)|) at example n, where |b^t| = sum_{r <= t} b_r and zeta_t = mu_t^p
+with mu_t = sum_{r <= t} (b_r / |b^t|) w_r(z_n). This is the average of the weights that a copy of the example had so
+far (w_r(z_n) = d_n / c_n of round r). All of these are 0 at t = 0. Then, with I = 1 where h_t is wrong,
 
     w_(t+1) proportional to w_t exp(b_t I - penalty),   for p = 1:   penalty_n = (C/2) b_t w_t(z_n),
 
-printed for p = 1 with C zeta_t |b^t| in place of this increment, and for p = 2 with C in place of C/2; only with the
-half and the increment do they agree with the functional sum_i exp(-tilde rho(z_i, b^t) / 2) that the step minimizes,
-where tilde rho(z, b^t) = sum_r b_r y h_r(x) + C |b^t| mu_t(z)^p. Better than the recursion: keep S = sum_r b_r u_r and
-A = sum_r b_r w_r for each example and B = sum_r b_r; then the next distribution is proportional to
-c exp(-(S + C B (A / B)^p) / 2) if the first one was to c.
+The paper prints C zeta_t |b^t| in place of this increment for p = 1, and C in place of C/2 for p = 2. Only with the
+half and the increment do the updates agree with the functional sum_i exp(-tilde rho(z_i, b^t) / 2) that the step
+minimizes, where tilde rho(z, b^t) = sum_r b_r y h_r(x) + C |b^t| mu_t(z)^p. There is a better way than the recursion:
+store S = sum_r b_r u_r and A = sum_r b_r w_r for each example and B = sum_r b_r. Then the next distribution is
+proportional to c exp(-(S + C B (A / B)^p) / 2), if the first one was proportional to c.
 
 For p = 1 the step b that minimizes the functional is itself an entropy projection, of d0 onto v . d = 0 for the column
-v = u + C w_t (scaled into [-1, 1]): b / 2 is its alpha. It needs an example with C w_t(z_n) < 1 on which h_t is wrong;
-otherwise the functional falls for ever. For p = 2 the functional need not be convex in b and may have several minima
-(printed: a unique one, by the sign of a first derivative).
+v = u + C w_t (scaled into [-1, 1]): b / 2 is its alpha. The projection needs an example with C w_t(z_n) < 1 on which
+h_t is wrong. Otherwise the functional falls without end. For p = 2 the functional need not be convex in b, and may have
+several minima (printed: a unique one, by the sign of a first derivative).
 
 Sources: Raetsch, Onoda, Mueller 2001, (12)-(19), figure 10.
 """
@@ -62,7 +62,7 @@ class Parameters:
 
     b: float = parameter("the step of the newest hypothesis", POSITIVE)
     penalty: Float[Array, " N"] = parameter(  # noqa: RUF009 - it makes a field, as for a number
-        "the growth of (C/2) zeta |b| in this round, what an example loses for its past weights", PER_EXAMPLE
+        "the growth of (C/2) zeta |b| in this round: the penalty of an example for its past weights", PER_EXAMPLE
     )
 
 

@@ -9,16 +9,16 @@ KKT      ln(d_n / d0_n) + alpha u_n + beta = 0,   u . d = rho
 
 Symbols  G : smooth margin,   lambda : steps taken so far
 
-The margin matrix is one column, u = y h(x) of the newest hypothesis; d0 is the last distribution and alpha the one
+The margin matrix is one column, u = y h(x) of the newest hypothesis. d0 is the last distribution, and alpha is the only
 entry of w. G is the smooth margin of the steps lambda taken so far,
 
     G(lambda) = -(1 / ||lambda||_1) ln sum_n exp(-(U lambda)_n),
     mu(lambda) - (ln N) / ||lambda||_1 <= G(lambda) < mu(lambda) = min_n (U lambda)_n / ||lambda||_1,
 
-below every bound for small steps and not defined at lambda = 0, where AdaBoost's step is taken: pass -inf.
+For small steps, G is below every bound. G is not defined at lambda = 0, where the run takes AdaBoost's step: pass -inf.
 
-With u in {-1, +1} and r = u . d0:   alpha = artanh r - artanh max(0, G(lambda_t)),
-between the steps of arc-gv and of AdaBoost. Once G is positive each step increases it.
+With u in {-1, +1} and r = u . d0: alpha = artanh r - artanh max(0, G(lambda_t)). This step lies between the steps of
+arc-gv and of AdaBoost. Once G is positive, each step increases it.
 
 Sources: Rudin, Daubechies, Schapire 2004, (3).
 """

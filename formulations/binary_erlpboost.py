@@ -1,4 +1,4 @@
-r"""Binary ERLPBoost: the entropy of every weight against the rest of its cap, which is then never reached.
+r"""Binary ERLPBoost: ERLPBoost with the binary entropy of each weight and its cap, so that no weight reaches its cap.
 
 Primal   min_{d, gamma}   gamma + (1/eta) sum_n [ d_n ln(d_n / d0_n)
                                                  + (c_n / nu - d_n) ln((c_n / nu - d_n) / (c_n / nu - d0_n)) ]
@@ -10,17 +10,17 @@ Dual     max_{w, beta}    -(1/(eta nu)) sum_n c_n ln(1 - p_n + p_n exp(-eta ((U 
 KKT      (1/eta) [ ln(d_n / d0_n) - ln((c_n / nu - d_n) / (c_n / nu - d0_n)) ] + m_n + beta = 0,   w_q (gamma - e_q) = 0
 
 Multipliers are named after the colon; e = Uᵀd, m = Uw, p_n = nu d0_n / c_n. The domain 0 <= d <= c / nu is implied and
-has no multiplier (KKT system 3.3.4 is printed with one, psi): d_n = (c_n / nu) sigmoid(ln(p_n / (1 - p_n)) - eta (m_n
-+ beta)) reaches neither end, unless d0_n stands there, and then d_n = d0_n whatever w is. So d0 must lie within the
-caps. At nu = sum c, where uniform d0 stands at all of them, nothing can move: d = d0, the optimum is the largest edge
-under it, and every beta is right. Given w, beta is the root of sum d = 1 and lies in [-max m, -min m].
+has no multiplier (KKT system 3.3.4 is printed with one, psi). d_n = (c_n / nu) sigmoid(ln(p_n / (1 - p_n)) - eta (m_n +
+beta)) reaches neither end, unless d0_n is at an end. Then d_n = d0_n for every w. So d0 must lie within the caps. At nu
+= sum c, a uniform d0 is at all caps, and no weight can move: d = d0, the optimum is the largest edge under d0, and
+every beta is right. Given w, beta is the root of sum d = 1 and lies in [-max m, -min m].
 
-With eta = max((2 / epsilon) C, 1/2) boosting ends after at most 16 eta / epsilon hypotheses at a soft margin within
-epsilon of the best, C the largest value of the binary entropy: for uniform d0 at most (N / nu) H(nu / N) <= ln(N / nu)
-+ 1 with H(x) = -x ln x - (1 - x) ln(1 - x). Theorem 3.23 is printed with ln(N / nu), which is too small.
+With eta = max((2 / epsilon) C, 1/2), boosting ends after at most 16 eta / epsilon hypotheses, at a soft margin within
+epsilon of the best. C is the largest value of the binary entropy: for uniform d0 it is at most (N / nu) H(nu / N) <=
+ln(N / nu) + 1 with H(x) = -x ln x - (1 - x) ln(1 - x). Theorem 3.23 is printed with ln(N / nu), which is too small.
 
 Sources: Glocer 2009, (3.25), (3.26), (3.27), algorithm 3.3, theorem 3.21. c are multiplicities; the source has c = 1
-and uniform d0. Two-sided as on ERLPBoost's page.
+and uniform d0. The two-sided program is as on ERLPBoost's page.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def binary_entropy(d: Any, F: BinaryEntropy) -> Any:
 
 
 def fixed_at_end(d: Any, F: BinaryEntropy) -> dict[str, Any]:
-    """Return the constraint that weights whose reference is 0 or at its cap stay there, if there are such."""
+    """Return the constraint that weights whose reference is 0 or at its cap stay there, or nothing for no such weight."""
     fixed = np.flatnonzero(~F.free)
     return {"d = d0 where d0 = 0 or d0 = c / nu": d[fixed] == F.fixed[fixed]} if len(fixed) else {}
 

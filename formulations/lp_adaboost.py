@@ -9,9 +9,9 @@ Dual     max_{w, rho}     rho
 KKT      w_q (gamma - e_q) = 0,   d_n (m_n - rho) = 0
 
 Multipliers are named after the colon; e = Uᵀd, m = Uw, beta = -rho. The dual is the smallest margin of w, the value of
-the matrix game between examples and hypotheses. Two-sided, the primal bounds |Uᵀd| by gamma (multipliers w^+ and w^-,
-w = w^+ - w^-) and the dual holds w to ||w||_1 <= 1. A copy of an example changes nothing, so that multiplicities do not
-enter: it is LPBoost at nu = 1 where every c is at least 1.
+the matrix game between examples and hypotheses. In the two-sided program, the primal bounds |Uᵀd| by gamma (multipliers
+w^+ and w^-, w = w^+ - w^-), and the dual requires ||w||_1 <= 1. A copy of an example changes nothing, so multiplicities
+do not enter. If every c is at least 1, the program is LPBoost at nu = 1.
 
 Sources: Grove and Schuurmans 1998; Raetsch, Onoda, Mueller 2001, (20), (21).
 """
@@ -44,7 +44,7 @@ class Parameters:
     """The parameters of LP-AdaBoost."""
 
     epsilon: float = parameter("the accuracy of the margin at which boosting stops", POSITIVE, 0.01)
-    two_sided: bool = parameter("whether edges count without their sign, weights of hypotheses having one", FLAG, False)
+    two_sided: bool = parameter("whether edges count without their sign, so that weights may be negative", FLAG, False)
 
 
 class LPAdaBoost(Formulation[Parameters]):

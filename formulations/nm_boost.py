@@ -1,4 +1,4 @@
-r"""NM-Boost: the largest sum of the margins, those below a level counted once more.
+r"""NM-Boost: the largest sum of the margins, where those below a level count once more.
 
 Primal   min_{d, gamma}   gamma - theta sum_n (d_n - C c_n)
          s.t.  Uᵀd <= gamma : w,   C c <= d <= (1 + C) c
@@ -11,14 +11,14 @@ KKT      s_n = min(0, m_n - theta),   m_n > theta  =>  d_n = C c_n,   m_n < thet
 
 Multipliers are named after the colon; e = Uᵀd. The weights d do not sum to 1.
 
-Derivation. Term by term, the largest of -d m + c (C m + min(0, m - theta)) over all m is finite for d / c between C
-and 1 + C only, and is attained at m = theta: (C c - d) theta.
+Derivation. Term by term, the largest of -d m + c (C m + min(0, m - theta)) over all m is finite only for d / c between
+C and 1 + C. It is attained at m = theta: (C c - d) theta.
 
-The source takes 1 / t for theta, t the number of hypotheses at hand: another program in every round, whose values
-cannot be compared and whose column generation need not end. Here theta is a number, 0 by default, and the program is
-one. In a public implementation (colboost 0.1.5) the weights that the next hypothesis is chosen by are the multipliers
-of m = U w plus those of s <= m - theta: d there holds the latter already, so that examples below the level count
-with 2 + C in place of 1 + C.
+The source takes 1 / t for theta, where t is the number of hypotheses so far. This is another program in every round.
+Its values cannot be compared, and its column generation need not end. Here theta is a number, 0 by default, and there
+is one program. In a public implementation (colboost 0.1.5), the weights for the next hypothesis are the multipliers of
+m = U w plus those of s <= m - theta. There d already contains the latter, so examples below the level count with 2 + C
+in place of 1 + C.
 
 Sources: Akkerman, Ferry, Artigues, Hebrard, Vidal 2025, NM-Boost. c are multiplicities.
 """
@@ -49,7 +49,7 @@ class Parameters:
     """The parameters of NM-Boost."""
 
     C: float = parameter("the price of the sum of the margins", POSITIVE)
-    theta: float = parameter("the margin below which an example counts once more", EDGE, 0.0)
+    theta: float = parameter("the margin below which an example counts a second time", EDGE, 0.0)
 
 
 class NMBoost(Formulation[Parameters]):
