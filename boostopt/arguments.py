@@ -85,7 +85,7 @@ def whole(
 
 def tolerance(name: str, value: object) -> float:
     """Return the scaled gap that a solve must reach."""
-    advice = "It is the gap over max(1, |lower|, |upper|): pass one such as 1e-8."
+    advice = "It is the gap over max(1, |lower|, |upper|): pass a number such as 1e-8."
     return number(name, value, "lie in (0, 1)", lambda gap: 0.0 < gap < 1.0, advice)
 
 
@@ -120,7 +120,7 @@ def choice(kind: str, value: object, known: Collection[Name]) -> Name:
 def text(name: str, value: object, expected: str = "a text") -> str:
     """Return a text."""
     if not isinstance(value, str):
-        raise refused(name, expected, value, "Put it in quotes.")
+        raise refused(name, expected, value, "Pass it in quotes.")
     return value
 
 
@@ -203,7 +203,7 @@ def file_path(name: str, value: object, error: Raised = OptionError) -> Path:
     """Return the path of a file, whether it is there or not."""
     if isinstance(value, str | PathLike) and isinstance(os.fspath(value), str):
         return Path(os.fspath(value))
-    raise refused(name, "the path of a file", value, 'Pass one such as "results.json".', error)
+    raise refused(name, "the path of a file", value, 'Pass a path such as "results.json".', error)
 
 
 def _plain(value: object) -> object:

@@ -1,19 +1,19 @@
-"""Ensembles that were fitted elsewhere: their members as hypotheses, weighted anew by a program, and thinned.
+"""New weights for the members of a fitted ensemble, from a program, with certificates; thinning.
 
 reweight
     Solve a formulation over the members of a fitted ensemble.
 ReweightOptions
-    Its options, whole.
+    The record of its options.
 Reweighted
-    What comes back: weights, the interval of the best soft margin of the members, a classifier.
+    The result: weights, the interval of the best soft margin of the members, a classifier.
 reweight_one_vs_rest
-    The same for more than two classes: one program for each class against the rest.
+    Solve one program for each class against the rest, for more than two classes.
 OneVsRestReweighted
-    What comes back of it.
+    The result of `reweight_one_vs_rest`.
 members_of
-    The members of a fitted ensemble as hypotheses with values in [-1, 1], and the ensemble's own weights.
+    Return the members of a fitted ensemble as hypotheses with values in [-1, 1], and the ensemble's own weights.
 Members
-    These.
+    The result of `members_of`.
 
 Names are loaded on first use, and scikit-learn with them.
 """

@@ -15,11 +15,11 @@ class BoostoptError(Exception):
     """Base of every error that boostopt raises on purpose."""
 
     about: Callable[..., Any] | None = None
-    """The user's function whose answer is refused, where it is one."""
+    """The user's function whose answer is refused; None if the error is about something else."""
 
 
 class ProblemError(BoostoptError, ValueError):
-    """The margin matrix, a parameter or an answer does not describe a problem of this kind."""
+    """The margin matrix, a parameter or an answer does not describe a valid problem."""
 
 
 class OptionError(BoostoptError, ValueError):
@@ -27,11 +27,11 @@ class OptionError(BoostoptError, ValueError):
 
 
 class DataError(BoostoptError, ValueError):
-    """A data set or a file of data cannot be read as what it should be."""
+    """A data set or a file cannot be read or written, or does not have the expected content."""
 
 
 class SolverNotFound(BoostoptError, LookupError):
-    """The backend is not installed, or it cannot take this program."""
+    """The backend is not installed, or it does not support this program."""
 
 
 class SolverFailed(BoostoptError, RuntimeError):
@@ -68,7 +68,7 @@ def needed(value: T | None, what: str) -> T:
         The value is None.
     """
     if value is None:
-        raise ProblemError(f"expected {what}; got none. That is a fault of boostopt: please report what was called.")
+        raise ProblemError(f"expected {what}; got none. This is a bug in boostopt: please report the call.")
     return value
 
 

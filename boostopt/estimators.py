@@ -1,14 +1,14 @@
-"""Classifiers of scikit-learn's kind.
+"""Classifiers with scikit-learn's interface.
 
 MarginBoostClassifier
     Boosting to a large soft margin, with a certificate.
 RBFNetworkClassifier
     RBF networks with adaptive centres.
 
-They have scikit-learn's words. `sample_weight` is what is `c` elsewhere, multiplicities: an example of weight k counts
-as k copies, to the last digit, and one of weight 0 is left out. `verbose` is what is `progress` elsewhere: whether a
-line on stderr shows how each run gets on; or what to call with every row of its trace, here after the label that is
-told apart.
+The parameters have scikit-learn's names. `sample_weight` holds multiplicities, which other functions call `c`: an
+example of weight k counts exactly as k copies, and an example of weight 0 is left out. `verbose` is called `progress`
+elsewhere. If it is True, a line on stderr shows the progress of each run. If it is a function, it is called with the
+label of the class and with every row of the trace.
 
 Names are loaded on first use, and scikit-learn with them.
 """

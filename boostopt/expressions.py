@@ -25,7 +25,9 @@ else:
 
     cp = _OnFirstUse()
 
-NO_EXPRESSION = "Write it with CVXPY's functions, cp.sum, cp.log, cp.power and the like: NumPy's know no variables."
+NO_EXPRESSION = (
+    "Write it with functions of CVXPY such as cp.sum, cp.log and cp.power: those of NumPy take no variables."
+)
 """Advice where a function makes no expression."""
 
 
@@ -50,8 +52,8 @@ def check_variables(name: str, made: Any, variable: Any) -> None:
     others = [other for other in (*made.variables(), *made.parameters()) if other.id != variable.id]
     if others:
         raise ProblemError(
-            f"{name} must have no variable or parameter but its argument; got {', '.join(map(str, others))} as well. "
-            "Put numbers in their place."
+            f"{name} must have no variable or parameter except its argument; got {', '.join(map(str, others))} as "
+            "well. Replace them by numbers."
         )
 
 

@@ -1,9 +1,9 @@
-"""The margin matrix U as a linear operator: the only module that touches its storage.
+"""The margin matrix U as a linear operator; no other module touches its storage.
 
 `U[n, q] = y_n h_q(x_n)` has one row for each of the N examples, one column for each of the t hypotheses and
-entries in [-1, 1]. Three storages: float64, int8 (for integer input, an eighth of the memory) and compressed
-sparse rows. Sums over the examples run in blocks of rows, so that their rounding error is bounded by the block
-length and not by N, and so that no second copy of U is ever made.
+entries in [-1, 1]. The storage is float64, int8 (for integer input, an eighth of the memory) or compressed
+sparse rows. Sums over the examples run in blocks of rows. So the block length, not N, bounds their rounding error,
+and no second copy of U is ever made.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ GROWTH = 1.5
 
 
 class Margins:
-    """Hold the margin matrix and answer for its products.
+    """Store the margin matrix and compute its products.
 
     Parameters
     ----------
     U
         Array or scipy sparse matrix of shape (N, t), N and t at least 1, finite entries in [-1, 1].
-        Float input is kept as float64 without a copy where it already is, integer input as int8. An array that is kept
-        must not be written to afterwards.
+        Float input is stored as float64, without a copy if it already is float64. Integer input is stored as int8. Do
+        not write to the array afterwards if it is stored without a copy.
 
     Raises
     ------
@@ -75,22 +75,22 @@ class Margins:
 
     @property
     def shape(self) -> tuple[int, int]:
-        """(N, t): examples, hypotheses."""
+        """The pair (N, t), the numbers of examples and hypotheses."""
         return cast(tuple[int, int], self._storage.shape)
 
     @property
     def N(self) -> int:
-        """Number of examples."""
+        """The number of examples."""
         return self.shape[0]
 
     @property
     def t(self) -> int:
-        """Number of hypotheses."""
+        """The number of hypotheses."""
         return self.shape[1]
 
     @property
     def summation_length(self) -> int:
-        """Longest chain of additions in `edges`: rows of a block, then one term per block."""
+        """The longest chain of additions in `edges`: the rows of a block, then one term for each block."""
         return min(self.N, BLOCK_ROWS) + -(-self.N // BLOCK_ROWS)
 
     def blocks(self, most: int = BLOCK_ROWS) -> Iterator[tuple[slice, Float[Array, "rows t"] | scipy.sparse.csr_array]]:
@@ -119,7 +119,7 @@ class Margins:
         return m
 
     def gram(self, theta: Float[Array, " N"]) -> Float[Array, "t t"]:
-        """Return Uᵀ diag(theta) U for theta >= 0, with temporaries of a block's size."""
+        """Return Uᵀ diag(theta) U for theta >= 0, with temporary arrays of the size of a block."""
         roots, total = np.sqrt(theta), np.zeros((self.t, self.t))
         for rows, block in self.blocks(max(GRAM_ENTRIES // self.t, 1)):
             if isinstance(block, np.ndarray):
@@ -131,10 +131,10 @@ class Margins:
         return total
 
     def unique_rows(self, *keys: Float[Array, " N"]) -> Rows:
-        """Return which examples are equal: in their margins and in further numbers, up to the rounding of these.
+        """Return which examples are equal in their margins and, up to rounding, in further numbers.
 
-        By a product with random whole numbers, in which equal rows of whole numbers give equal sums exactly, and a
-        look at the rows whose sums are equal. Rows of other numbers may be equal unnoticed.
+        The method multiplies the rows by random whole numbers and compares the rows with equal sums. Equal rows of
+        whole numbers have exactly equal sums. The method may miss equal rows of other numbers.
         """
         weights = np.random.default_rng(0).integers(1, 2**52 // (2 * self.t), self.t).astype(np.float64)
         together = [self.margins(weights), *(_rounded(key) for key in keys)]
@@ -149,11 +149,11 @@ class Margins:
         return Rows(order[np.concatenate([[True], ~same])], group)
 
     def take(self, rows: Int[Array, " n"]) -> Margins:
-        """Return the margins of some examples, in the order given."""
+        """Return the margins of some examples, in the given order."""
         return Margins._of(self._storage[rows])
 
     def take_columns(self, columns: Int[Array, " k"]) -> Margins:
-        """Return the margins of some hypotheses, in the order given."""
+        """Return the margins of some hypotheses, in the given order."""
         return Margins._of(self._storage[:, columns])
 
     def _equal(self, these: Int[Array, " k"], those: Int[Array, " k"]) -> Bool[Array, " k"]:
@@ -166,27 +166,27 @@ class Margins:
         return equal
 
     def append(self, column: npt.ArrayLike) -> Margins:
-        """Return the margins with a column added, shape (N, t + 1); this matrix stays as it is.
+        """Return the margins with a further column, shape (N, t + 1), and leave this matrix unchanged.
 
-        Dense storage grows ahead of need, so that t appended columns cost O(N t) in all.
+        Dense storage reserves room, so that t appended columns cost O(N t) in all.
 
         Raises
         ------
         ProblemError
-            The column has another shape than (N,), is not of real numbers, or leaves [-1, 1].
+            The shape of the column is not (N,), or its entries are not real numbers in [-1, 1].
         """
         new = as_array("column", column)
         if new.shape != (self.N,):
             raise ProblemError(
                 f"a column of U must have one margin for each of the {self.N} examples; got shape {new.shape}. "
-                "Pass its margins alone."
+                "Pass the margins of one hypothesis."
             )
         added = _stored(new[:, np.newaxis])
         storage, buffer = _with_column(self._storage, added, self._lineage)
         return Margins._of(storage, _Lineage(self._lineage, buffer))
 
     def extends(self, other: Margins) -> bool:
-        """Whether this matrix was made of the other one by appending columns, or is the same one."""
+        """Whether this matrix is the other one, or was made from it by appending columns."""
         lineage: _Lineage | None = self._lineage
         while lineage is not None and lineage is not other._lineage:
             lineage = lineage.parent
@@ -207,16 +207,16 @@ class Margins:
         return self._storage.tocsc()
 
     def to_array(self) -> Float[Array, "N t"]:
-        """Return U as a dense float64 array: memory 8 N t bytes, shared with the storage where that is dense float."""
+        """Return U as a dense float64 array of 8 N t bytes, without a copy if the storage is dense float64."""
         dense = self._storage.toarray() if scipy.sparse.issparse(self._storage) else self._storage
         return dense.astype(np.float64, copy=False)
 
     def for_modelling(self) -> Any:
-        """Return U as a modelling layer wants it: a float64 array, or a float64 sparse matrix where U is sparse."""
+        """Return U for a modelling layer: a float64 array, or a float64 sparse matrix if U is sparse."""
         return self._storage.astype(np.float64) if scipy.sparse.issparse(self._storage) else self.to_array()
 
     def arrays(self) -> dict[str, Array]:
-        """Return the storage as plain arrays by name, for files: `of_arrays` makes the same matrix of them."""
+        """Return the storage as plain arrays by name, for files; `of_arrays` restores the matrix."""
         storage = self._storage
         if not scipy.sparse.issparse(storage):
             return {"dense": np.ascontiguousarray(storage)}
@@ -225,12 +225,12 @@ class Margins:
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, Array]) -> Margins:
-        """Return the matrix whose `arrays` these are, checked like any other.
+        """Return the matrix with these `arrays`, after the usual checks.
 
         Raises
         ------
         ProblemError
-            They are no margin matrix.
+            The arrays are not a margin matrix.
         """
         if "dense" in arrays:
             return cls(arrays["dense"])
@@ -238,7 +238,7 @@ class Margins:
         return cls(scipy.sparse.csr_array(parts, shape=tuple(int(size) for size in arrays["shape"])))
 
     def digest(self) -> str:
-        """Return SHA-256 of shape and values, equal for equal matrices whatever their storage."""
+        """Return SHA-256 of the shape and the values; equal matrices have equal digests for any storage."""
         digest = hashlib.sha256(repr(self.shape).encode())
         for _, block in self.blocks():
             dense = block.toarray() if isinstance(block, scipy.sparse.csr_array) else block
@@ -307,7 +307,7 @@ def _stored(U: Any) -> Any:
         )
     if matrix.dtype.kind == "b":
         raise ProblemError(
-            "U must hold margins in [-1, 1]; got True and False. Where they say whether a hypothesis is right, pass "
+            "U must hold margins in [-1, 1]; got True and False. If True means that a hypothesis is right, pass "
             "2.0 * U - 1."
         )
     if matrix.ndim != 2 or 0 in matrix.shape:
@@ -336,8 +336,7 @@ def _check_entries(entries: Any, matrix: Any) -> None:
     at = tuple(int(i) for i in place)
     if bad.any():
         raise ProblemError(
-            f"U must have finite entries; got {flat[worst]} at {at}. "
-            "Drop or impute what the hypotheses could not predict."
+            f"U must have finite entries; got {flat[worst]} at {at}. Remove or impute missing predictions."
         )
     raise ProblemError(
         f"U must have entries in [-1, 1]; got max |U| = {abs(flat[worst]):.15g} at {at}. "

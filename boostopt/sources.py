@@ -56,7 +56,7 @@ def loaded(path: str | os.PathLike[str], what: str) -> ModuleType:
         return known
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise OptionError(f"expected a Python file ending in .py; got {path}. Name the file of a page.")
+        raise OptionError(f"expected a Python file ending in .py; got {path}. Pass the file of a page.")
     module = importlib.util.module_from_spec(spec)
     vars(module)[DIGEST] = digest
     sys.modules[spec.name] = module  # dataclasses look their module up there
@@ -66,7 +66,7 @@ def loaded(path: str | os.PathLike[str], what: str) -> ModuleType:
         del sys.modules[spec.name]
         raise OptionError(
             f"the page {path} must run as Python; it ends with {type(failure).__name__}: {failure}"
-            f"{_at(failure)}. Mend the page."
+            f"{_at(failure)}. Correct the page."
         ) from failure
     return module
 
@@ -95,8 +95,8 @@ def one_class(path: str | os.PathLike[str], base: type[T], what: str) -> type[T]
     if len(found) != 1:
         names = ", ".join(made.__name__ for made in found) or "none"
         raise OptionError(
-            f"expected the file of {what}, which defines exactly one class below {base.__name__}; {path} has {names}. "
-            "Leave one, without abstract methods."
+            f"expected the file of {what}, which defines exactly one subclass of {base.__name__}; {path} has {names}. "
+            "Leave one class, without abstract methods."
         )
     return found[0]
 

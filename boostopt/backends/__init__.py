@@ -100,7 +100,7 @@ def _made(made: type[Backend], where: str) -> Backend:
     except Exception as failure:
         raise OptionError(
             f"the backend {made.__name__} in {where} must be made without arguments; it raises "
-            f"{type(failure).__name__}: {failure}. Mend it."
+            f"{type(failure).__name__}: {failure}. Correct it."
         ) from failure
 
 

@@ -156,9 +156,9 @@ class SoftMarginAim(Aim):
         total, largest = self.sum(q, found), int(q.max(initial=0))
         if q.min(initial=0) < 0 or not 0 < largest <= LARGEST or total < self.nu * largest:
             raise ProblemError(
-                f"d must lie in the capped simplex; got whole numbers from {q.min(initial=0)} to {largest} for the "
-                f"buckets, of sum {total}, where the largest must be positive and the sum {float(self.nu):g} times as "
-                "large at least. Boost again."
+                "d must lie in the capped simplex, so the whole numbers of the buckets must be non-negative and sum to "
+                f"at least {float(self.nu):g} times the largest, which must be positive; got {q.min(initial=0)} to "
+                f"{largest} with the sum {total}. Boost again."
             )
         return Fraction(0)
 
@@ -209,8 +209,8 @@ class LossAim(Aim):
         live = found > 0
         if q.min(initial=0) < 0 or q.max(initial=0) > LARGEST or not live.any():
             raise ProblemError(
-                f"d must lie between 0 and c; got whole numbers from {q.min(initial=0)} to {q.max(initial=0)} for the "
-                f"buckets, where c is {LARGEST}. Boost again."
+                f"d must lie between 0 and c, so the whole numbers of the buckets must lie between 0 and {LARGEST}; "
+                f"got {q.min(initial=0)} to {q.max(initial=0)}. Boost again."
             )
         c = found[live].astype(np.float64)
         F = self.made(c)

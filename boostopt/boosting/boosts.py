@@ -1,4 +1,4 @@
-"""`boost`: the entrance to column generation."""
+"""`boost` solves a program by column generation."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def boost(
     options: BoostOptions | None = None,
     **keywords: Any,
 ) -> Run:
-    """Boost: grow a program column by column until a stopping rule holds.
+    """Add hypotheses to a program one by one until a stopping rule holds.
 
     Parameters
     ----------
@@ -57,44 +57,45 @@ def boost(
     oracle
         The examples and the class of hypotheses: see `boostopt.oracles`. Its multiplicities are the program's c.
     epsilon
-        The accuracy of the soft margin that the stopping rules are about, positive; 0.01 by default. A booster that
-        states no program goes on to its own end where none is given: no rule ends it before.
+        The accuracy of the soft margin for the stopping rules, positive; 0.01 by default. A booster that states no
+        program has no default; without epsilon no rule stops it, and it continues to its own end.
     d0
         Reference distribution, shape (N,); proportional to the multiplicities by default.
     backend
-        What solves the programs, as in `solve`.
+        The backend that solves the programs, as in `solve`.
     update
-        How the weights move: "total" (the program over all hypotheses), "newton" (one Newton step over all of them, for
-        a smooth regularizer that is a sum over the examples, and the largest edge; by looks over `BinnedStumps`, and
-        there alone where edges are bounded), or a corrective "step" or "line_search"; or, not where edges are bounded,
-        "pairwise", "blended_pairwise" (weight moves from one hypothesis to another), "program" (over the mixture and
-        the newest hypothesis), or "mlpboost" (a corrective step, or LPBoost's weights if they are better). By default
-        "newton" where looks serve: a "total" formulation over `DecisionStumps` or `BinnedStumps` whose soft margin has
-        a cap, with no other backend, rule or option than these know; else as the formulation says.
+        The update of the weights. "total" solves the program over all hypotheses. "newton" makes one Newton step over
+        all hypotheses; it needs the largest edge and a smooth regularizer that is a sum over the examples. With bounded
+        edges, "newton" works only by looks over `BinnedStumps`. "step" and "line_search" are corrective. The following
+        updates do not support bounded edges: "pairwise" and "blended_pairwise" move weight from one hypothesis to
+        another, "program" solves over the mixture and the newest hypothesis, and "mlpboost" makes a corrective step or
+        takes LPBoost's weights if they are better. The default is "newton" if looks support the run: the formulation is
+        "total", its soft margin has a cap, the oracle is `DecisionStumps` or `BinnedStumps`, and looks support the
+        backend, the rules and the options. Otherwise the formulation sets the default.
     rules
-        Stopping rules, one or several: names from `boostopt.boosting.RULES`, names of formulations whose rules are
-        meant, or rules of one's own; those of the formulation itself by default. Where eta is too small for a rule to
-        promise a soft margin it must be asked for: it then is about the regularized program alone, and `run.reason`
-        says so.
+        One or several stopping rules: names from `boostopt.boosting.RULES`, names of formulations (for the rules of
+        these formulations), or your own rules; by default the rules of the formulation. If eta is too small, some rules
+        promise nothing about the soft margin. Such a rule applies only if you pass it. It then is about the regularized
+        program alone, and `run.reason` says so.
     options
-        Limits, checkpoints, the trace, and how the run is made. Each field may also be given by its name, and then
-        counts before this: `boost(..., max_rounds=100)`.
+        The limits, the checkpoints, the trace and further options. You can also pass each field by its name, which
+        takes precedence: `boost(..., max_rounds=100)`.
     **keywords
-        Fields of `BoostOptions`, and parameters of the formulation, as in `bind`, without those that it sets anew in
-        every round.
+        Fields of `BoostOptions`, and parameters of the formulation, as in `bind`, except those that the formulation
+        sets in every round.
 
     Returns
     -------
-    The run. It also holds what there is after an interrupt (Ctrl-C), or when a limit was reached: `run.reason`.
+    The run. After an interrupt (Ctrl-C) or at a limit, it holds the rounds up to then, and `run.reason` says so.
 
     Raises
     ------
     OptionError
         An option is unknown or out of range, or nothing would ever stop the run.
     ProblemError
-        A parameter is out of its domain, or the oracle returns what is no column.
+        A parameter is out of its domain, or the oracle returns something that is not a column.
     DataError
-        The checkpoint is of other data, of other parameters, or unreadable.
+        The checkpoint belongs to other data or other parameters, or is unreadable.
 
     References
     ----------
@@ -122,8 +123,8 @@ def boost(
     if problem.edges.even and not oracle.reflexive:
         remedy = ", or leave out two_sided." if problem.two_sided else "."
         raise OptionError(
-            f"edges without a sign, those of {page.name}, need a class that is closed under negation; this oracle's is "
-            f"not. Make it with reflexive=True{remedy}"
+            f"{page.name} has edges without a sign, so it needs a class that is closed under negation; the class of "
+            f"this oracle is not. Make the oracle with reflexive=True{remedy}"
         )
     own_end = isinstance(page, Booster) and epsilon is None and rules is None
     stopping = () if own_end else _rules(problem, rules)
@@ -161,23 +162,22 @@ def _check_options(problem: Problem, options: BoostOptions) -> None:
     """Raise OptionError for options that have no meaning for a problem, or where nothing need ever stop the run."""
     if options.stabilization and problem.update != "total":
         raise OptionError(
-            f"stabilization is of totally corrective runs; {problem.page.name} moves by {problem.update!r}. "
-            "Leave it out."
+            f"stabilization needs a totally corrective run; the update of {problem.page.name} is {problem.update!r}. "
+            "Leave out stabilization."
         )
     if options.corrective is not None and problem.update != "mlpboost":
         raise OptionError(
-            f'corrective is the step of update="mlpboost"; {problem.page.name} moves by {problem.update!r}. Leave it '
-            "out, or pass the step as update."
+            f'corrective needs update="mlpboost"; the update of {problem.page.name} is {problem.update!r}. Leave '
+            "out corrective, or pass the step as update."
         )
     if options.start is not None and isinstance(problem.page, Booster):
         raise OptionError(
-            f"{problem.page.name} sets its distribution from all of its own rounds, of which a start says nothing; got "
-            "start. Leave it out: a checkpoint goes on with a run."
+            f"{problem.page.name} sets its distribution from all of its own rounds, so it cannot begin from another "
+            "run; got start. Leave out start, or continue a run by its checkpoint."
         )
     if problem.endless and options.max_rounds is None and options.time_limit is None:
         raise OptionError(
-            f"{problem.page.name} may go on for ever: it needs a limit, and got none, for no rule need ever hold. Pass "
-            "max_rounds or time_limit."
+            f"{problem.page.name} needs a limit, because it may never stop; got none. Pass max_rounds or time_limit."
         )
 
 

@@ -131,7 +131,9 @@ class Watch:
         try:
             save(record, self.options.checkpoint)
         except DataError as failure:
-            warnings.warn(f"no checkpoint of round {record.state.round}: {failure}", RuntimeWarning, stacklevel=5)
+            warnings.warn(
+                f"the checkpoint of round {record.state.round} was not written: {failure}", RuntimeWarning, stacklevel=5
+            )
         self.stored = time.perf_counter()
 
     def _due(self, number: int) -> bool:
@@ -173,7 +175,7 @@ def _goals(problem: Problem, nus: Sequence[float]) -> tuple[Goal, ...]:
     if not nus:
         return ()
     if problem.goal is None:
-        raise OptionError(f"{problem.page.name} is after no soft margin; leave out nus.")
+        raise OptionError(f"nus need a formulation with a soft margin; {problem.page.name} has none. Leave out nus.")
     examples = problem.examples
     c = np.where(examples.d0 > 0, examples.c, 0.0)
     return tuple(Goal(Cap(CappedSimplex(c, nu)), problem.goal.G, examples) for nu in nus)
@@ -190,12 +192,12 @@ def _test(test: tuple[Any, npt.ArrayLike] | None, at_zero: AtZero, oracle: Oracl
     labels, rows = signs(y), Features(X).n
     if np.ndim(X) != 2 or labels.shape != (rows,) or rows == 0:
         raise OptionError(
-            f"test must hold features and one class for each row of them; got {shown(X)} and classes of shape "
+            f"test must hold features and one class for each of their rows; got {shown(X)} and classes of shape "
             f"{labels.shape}. {advice}"
         )
     examples = TestExamples(X, labels, at_zero)
     try:
         oracle.check_features(examples.features)
     except ProblemError as failure:
-        raise OptionError(f"test must hold features as the oracle has them: {failure}") from failure
+        raise OptionError(f"test must hold features in the form of the oracle: {failure}") from failure
     return examples

@@ -1,4 +1,4 @@
-"""The hypotheses of a run with their margins, each once."""
+"""The hypotheses of a run with their margins, without duplicates."""
 
 from __future__ import annotations
 
@@ -19,26 +19,26 @@ OUTSIDE = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class Entered(Column):
-    """A column whose margins were checked where it came in: it is used as it is from there on, and hashed once."""
+    """A column with checked margins, which are not changed afterwards and hashed once."""
 
     @classmethod
     def of(cls, column: Column, N: int) -> Entered:
-        """Return a column of an oracle, checked.
+        """Check a column of an oracle and return it.
 
         Raises
         ------
         ProblemError
-            The margins have another length, are not finite or leave [-1, 1].
+            The margins have a wrong length, are not finite or leave [-1, 1].
         """
         return cls(column.hypothesis, checked_margins(column, N), column.edge)
 
     def edge_under(self, d: Float[Array, " N"]) -> float:
-        """Return u . d; what the oracle says of its edge is not used."""
+        """Return u . d, computed from the margins; the edge that the oracle states is not used."""
         return float(self.margins.astype(np.float64) @ d)
 
     @cached_property
     def fingerprint(self) -> bytes:
-        """A number for the margins, whatever their type."""
+        """A hash of the margins, equal for equal margins of any type."""
         return fingerprint_of(self.margins)
 
 
@@ -61,7 +61,7 @@ class Heard(Answer):
 
 
 class Collected:
-    """Hypotheses with their margins; only ever added to, so that the first t of them stay the first t."""
+    """Hypotheses with their margins. None is ever removed, so the first t hypotheses remain the first t."""
 
     def __init__(self, N: int) -> None:
         self.N = N
@@ -72,21 +72,21 @@ class Collected:
 
     @property
     def t(self) -> int:
-        """Number of hypotheses."""
+        """The number of hypotheses."""
         return len(self.hypotheses)
 
     @property
     def margins(self) -> Margins:
-        """U, shape (N, t); there must be a hypothesis."""
+        """The margin matrix U, shape (N, t); there must be a hypothesis."""
         return needed(self._margins, "a hypothesis before its margins are asked for")
 
     def place(self, column: Entered) -> int | None:
-        """Return which hypothesis a column is, by name or by its margins; None for a new one."""
+        """Return the number of the hypothesis with the name or the margins of a column; None for a new one."""
         q = self._by_name.get(column.hypothesis)
         return q if q is not None else self._by_values.get(column.fingerprint)
 
     def add(self, column: Entered) -> int:
-        """Take a new hypothesis in and return its number."""
+        """Add a new hypothesis and return its number."""
         margins = column.margins
         self._margins = Margins(margins[:, np.newaxis]) if self._margins is None else self._margins.append(margins)
         q = len(self.hypotheses)
@@ -96,16 +96,16 @@ class Collected:
         return q
 
     def taken(self, column: Entered) -> int:
-        """Return the number of a hypothesis, taken in if it is a new one."""
+        """Return the number of a hypothesis; a new one is added."""
         q = self.place(column)
         return self.add(column) if q is None else q
 
     def joined(self, u: Float[Array, " N"]) -> Margins:
-        """Return U with a further column, which is not taken in."""
+        """Return U with a further column, which is not added to the hypotheses."""
         return Margins(u[:, np.newaxis]) if self._margins is None else self._margins.append(u)
 
     def restore(self, hypotheses: list[Hypothesis], U: Margins) -> None:
-        """Begin with hypotheses that were collected before, U being dense."""
+        """Begin with hypotheses that were collected before and their dense margins U."""
         # One by one, as they came: sums over another layout in memory are rounded otherwise.
         for hypothesis, margins in zip(hypotheses, np.ascontiguousarray(U.arrays()["dense"].T), strict=True):
             self.add(Entered.of(Column(hypothesis, margins, np.nan), self.N))
@@ -114,7 +114,7 @@ class Collected:
 def checked_margins(column: Column, N: int) -> Array:
     """Return the margins of a column, within [-1, 1]."""
     u = np.asarray(column.margins)
-    advice = f"The oracle returned them for {column.hypothesis}: mend it."
+    advice = f"The oracle returned them for {column.hypothesis}. Correct the oracle."
     if u.shape != (N,) or u.dtype.kind not in "iuf":
         raise ProblemError(
             f"a column must be {N} real numbers, one for each example; got shape {u.shape} of {u.dtype}. {advice}"
@@ -122,7 +122,7 @@ def checked_margins(column: Column, N: int) -> Array:
     low, high = float(u.min()), float(u.max())
     if not (low >= -1.0 - OUTSIDE and high <= 1.0 + OUTSIDE):
         finite = bool(np.isfinite(u).all())
-        what = f"values from {low:.6g} to {high:.6g}" if finite else "a value that is no finite number"
+        what = f"values from {low:.6g} to {high:.6g}" if finite else "a value that is not finite"
         raise ProblemError(f"a column must have values in [-1, 1]; got {what}. {advice}")
     return u if low >= -1.0 and high <= 1.0 else np.clip(u, -1.0, 1.0)
 

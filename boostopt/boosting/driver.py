@@ -142,7 +142,9 @@ class Loop:
                     # What was reached is not thrown away: the run ends here, and says why.
                     reason = f"failed in round {record.state.round + 1}: {type(failure).__name__}: {failure}"
                     warnings.warn(
-                        f"the run {reason.rstrip('.')}. It ends with what it had.", RuntimeWarning, stacklevel=3
+                        f"the run {reason.rstrip('.')}. The run ends with the rounds before.",
+                        RuntimeWarning,
+                        stacklevel=3,
                     )
                     state = record.state
                     break
@@ -224,8 +226,8 @@ class Loop:
         rounding = LYING * max(1.0, float(np.abs(d).sum()))
         if answer.largest is not None and not edge - rounding <= answer.largest < math.inf:
             raise ProblemError(
-                f"an oracle must know a number that no edge of its class exceeds, or None; got {answer.largest!r} "
-                f"beside a hypothesis of edge {edge:.6g}. Return None where nothing is known."
+                f"the largest of an oracle's answer must be an upper bound on the edges of its class, or None; got "
+                f"{answer.largest!r} beside a hypothesis of edge {edge:.6g}. Return None if no bound is known."
             )
         return answer, self._bounds(state, collected, answer, edge, d)
 
@@ -301,7 +303,7 @@ class Loop:
         if guarantee is None or smallest >= guarantee - BROKEN:
             return ""
         return (
-            f"the guarantee is broken: every edge was to be at least {guarantee:.6g}, and the oracle returned "
+            f"the guarantee is broken: every edge must be at least {guarantee:.6g}, but the oracle returned the edge "
             f"{smallest:.6g}"
         )
 
@@ -329,7 +331,7 @@ class Loop:
         errors: Float[Array, " rounds"] = record.trace["test_error"]
         if errors[-patience:].min() < errors[:-patience].min():
             return ""
-        return f"{NO_BETTER}; the smallest is {errors.min():.4g}, and {patience} rounds have had none below it"
+        return f"{NO_BETTER}; the smallest is {errors.min():.4g}, and the last {patience} rounds were not below it"
 
     def _gain(self, state: State, collected: Collected) -> Callable[[Float[Array, " N"]], float]:
         """Return what says by how much the optimum of the program rises if a hypothesis with given margins joins."""
@@ -358,18 +360,18 @@ def standstill(problem: Problem, state: State) -> str:
     """Return why a run ends whose program no longer rises: because it need not, or because nothing raises it."""
     certificate, epsilon, s = state.certificate, problem.epsilon, problem.F.strong_convexity
     if certificate is not None and epsilon < certificate.scaled_gap < math.inf:
-        return f"the solver is stuck: {KNOWN}, and the program was solved to a gap of {certificate.gap:.2g} only"
+        return f"the solver is stuck: {KNOWN}, and the program was only solved to a gap of {certificate.gap:.2g}"
     left = _left(problem, state)
     if left <= 0.5 * epsilon * (1.0 + BROKEN):
         return CONVERGED + promising_nothing("" if problem.goal is None else small_eta(problem))
     apart = f"its bounds over the class are {left:.2g} apart, epsilon / 2 is {0.5 * epsilon:.2g}"
     if problem.update != "total":
-        return f"the steps are stuck: {KNOWN}, and none raises the program by more than {RISE:g}, while {apart}"
+        return f"the steps are stuck: {KNOWN}, and no step raises the program by more than {RISE:g}, while {apart}"
     if certificate is None or s == 0.0:
         return f"the solver is stuck: {KNOWN}, and the program no longer rises, while {apart}"
     return (
-        f"the solver is stuck: {KNOWN}, and the program no longer rises, while {apart}: solved to a gap of "
-        f"{certificate.gap:.2g} it leaves edges that may be off by {math.sqrt(2.0 * certificate.gap / s):.2g}"
+        f"the solver is stuck: {KNOWN}, and the program no longer rises, while {apart}: with a gap of "
+        f"{certificate.gap:.2g}, the edges may have errors of {math.sqrt(2.0 * certificate.gap / s):.2g}"
     )
 
 

@@ -1,8 +1,8 @@
 """AdaBoost as an iterated map of the simplex: trajectories, cycles and their pictures.
 
-On margins of +-1 a round of AdaBoost is the reduced map d_n <- d_n / (1 + M[n, j] r), j the chosen hypothesis, r its
-edge. M is the margin matrix, the paper's name of U. In exact arithmetic the map keeps the sum of d; an error of it
-grows by 1 / (1 - r^2) a round, so that d is divided by its sum each time (printed: the map does that by itself).
+On margins of +-1, a round of AdaBoost is the reduced map d_n <- d_n / (1 + M[n, j] r), where j is the chosen hypothesis
+and r is its edge. M is the margin matrix, the paper's name of U. In exact arithmetic the map keeps the sum of d, as the
+paper prints. An error of this sum grows by 1 / (1 - r^2) in a round, so every round divides d by its sum.
 
     trajectory, choices = iterate(M, d, 90)
     cycle = find_cycle(M, trajectory, choices)
@@ -29,19 +29,19 @@ Choose = Callable[[Float[Array, " t"]], int]
 
 @dataclass(frozen=True, eq=False)
 class Cycle:
-    """A cycle of AdaBoost's distribution, from where its choices come first in the alphabet.
+    """A cycle of AdaBoost's distribution. It starts where its choices are lexicographically smallest.
 
     Attributes
     ----------
     points
         The distributions, shape (period, N); hypothesis `choices[k]` is chosen on `points[k]`.
     choices
-        The hypotheses in order, shape (period,).
+        The chosen hypotheses in order, shape (period,).
     edges
-        The edge of each, shape (period,).
+        The edge of each chosen hypothesis, shape (period,).
     w
-        The classifier of a run that stays on the cycle, shape (t,): the steps artanh(edge), normalized. (Printed: the
-        edges, normalized, which is the same only where all are equal.)
+        The classifier of a run that stays on the cycle, shape (t,): the steps artanh(edge), normalized. (The paper
+        prints the normalized edges, which are the same only if all edges are equal.)
     """
 
     points: Float[Array, "period N"]
@@ -51,7 +51,7 @@ class Cycle:
 
     @property
     def period(self) -> int:
-        """Rounds until it comes back."""
+        """The number of rounds of the cycle."""
         return len(self.points)
 
 
@@ -210,8 +210,8 @@ def unfolded_triangle(d: Float[Array, "*points 3"]) -> Float[Array, "*points"]:
     off = np.abs(np.take_along_axis(d, j[..., np.newaxis], axis=-1) - 0.5)
     if off.size and float(off.max()) > ON_A_SIDE:
         raise ProblemError(
-            f"the largest weight must be 1/2, as it is after a round; got one that is off by {float(off.max()):.3g}. "
-            "Leave the start of the trajectory out."
+            f"the largest weight must be 1/2, as it is after a round; got an error of {float(off.max()):.3g}. "
+            "Leave out the start of the trajectory."
         )
     after = np.take_along_axis(d, (j[..., np.newaxis] + 1) % 3, axis=-1)[..., 0]
     return np.mod(j + 2 * after, 3)
@@ -222,7 +222,7 @@ def _check(M: Float[Array, "N t"], d: Float[Array, " N"]) -> None:
     if not (np.abs(M) == 1).all():
         n, q = np.argwhere(np.abs(M) != 1)[0]
         raise ProblemError(
-            f"the reduced map needs margins of -1 and 1; got {M[n, q]:.6g} at ({n}, {q}). Boost on others step by step."
+            f"the reduced map needs margins of -1 and 1; got {M[n, q]:.6g} at ({n}, {q}). Use boost for other margins."
         )
     if not ((d >= 0).all() and abs(d.sum() - 1) <= ON_A_SIDE):
         raise ProblemError(f"d must be non-negative with sum 1; got the sum {d.sum():.10g}. Divide it by its sum.")
@@ -236,8 +236,8 @@ def _round(M: Float[Array, "N t"], d: Float[Array, " N"], j: int, renormalize: b
     r = float(u @ d)
     if not (d[u > 0].any() and d[u < 0].any()):
         raise ProblemError(
-            f"hypothesis {j} must be right on some live examples and wrong on others; its edge is {r:.6g}. "
-            "AdaBoost's step has no end there: stop."
+            f"hypothesis {j} must be right on some examples with weight and wrong on others; its edge is {r:.6g}, so "
+            "AdaBoost's step is infinite. Stop before this round."
         )
     d = d / (1 + u * r)
     return d / d.sum() if renormalize else d

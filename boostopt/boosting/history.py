@@ -1,4 +1,4 @@
-"""The weights of the rounds, kept sparse, so that a run can be looked at as it stood after any of them."""
+"""The weights of the rounds in sparse form, from which the state of a run after any round is restored."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from boostopt.shapes import Array, Float, Int
 
 @dataclass(frozen=True, eq=False)
 class Sparse:
-    """A vector by its non-zero entries.
+    """A vector, stored by its nonzero entries.
 
     Attributes
     ----------
     size
-        Its length.
+        The length of the vector.
     at, values
-        Where the entries are, and what they are.
+        The positions and the values of the nonzero entries.
     """
 
     size: int
@@ -40,13 +40,13 @@ class Sparse:
 
     @classmethod
     def of(cls, vector: Float[Array, " n"]) -> Sparse:
-        """Keep a vector."""
+        """Return a vector in sparse form."""
         at = np.flatnonzero(vector)
         return cls(len(vector), at, vector[at])
 
     @property
     def full(self) -> Float[Array, " n"]:
-        """The vector."""
+        """The full vector, shape (size,)."""
         vector = np.zeros(self.size)
         vector[self.at] = self.values
         return vector
@@ -54,18 +54,18 @@ class Sparse:
 
 @dataclass(frozen=True, eq=False)
 class Kept:
-    """One round.
+    """The weights of one round.
 
     Attributes
     ----------
     t
-        Hypotheses collected by then.
+        The number of hypotheses collected up to this round.
     w
-        Their weights.
+        The weights of these hypotheses.
     d
-        The next distribution; None where d(w) gives it.
+        The next distribution; None if it is d(w).
     smallest_edge
-        The smallest edge by then.
+        The smallest edge up to this round.
     """
 
     t: int
@@ -76,20 +76,20 @@ class Kept:
 
 @dataclass(frozen=True, eq=False)
 class Round:
-    """A run after k rounds.
+    """The state of a run after k rounds.
 
     Attributes
     ----------
     number
-        k.
+        The number k.
     w
-        Weights of the hypotheses collected by then, shape (t_k,).
+        The weights of the hypotheses collected up to this round, shape (t_k,).
     d
-        The distribution that the oracle was asked with next, shape (N,).
+        The distribution of the next query to the oracle, shape (N,).
     program
         The program over these hypotheses.
     hypotheses
-        They themselves.
+        The hypotheses collected up to this round.
     """
 
     number: int
@@ -110,27 +110,27 @@ class Round:
 
 @dataclass(eq=False)
 class History:
-    """The rounds that were kept.
+    """The stored rounds of a run.
 
     Attributes
     ----------
     wanted
-        Whether rounds are kept.
+        Whether the run stores its rounds.
     rounds
-        Those that were.
+        The stored rounds.
     """
 
     wanted: bool
     rounds: list[Kept] = field(default_factory=list[Kept])
 
     def keep(self, state: State, t: int, smooth: bool) -> None:
-        """Keep a round, if rounds are kept."""
+        """Store a round, if `wanted`."""
         if self.wanted:
             d = None if smooth else Sparse.of(state.d)
             self.rounds.append(Kept(t, Sparse.of(state.w), d, state.bounds.smallest_edge))
 
     def arrays(self) -> dict[str, Any]:
-        """Return the rounds as a few long arrays, for files: `of_arrays` makes the same of them."""
+        """Return the rounds as a few long arrays, for files; `of_arrays` restores them."""
         d = [kept.d for kept in self.rounds if kept.d is not None]
         return {
             "t": np.array([kept.t for kept in self.rounds], dtype=np.int64),
@@ -141,12 +141,12 @@ class History:
 
     @classmethod
     def of_arrays(cls, wanted: Any, arrays: Mapping[str, Any], N: int, t: int) -> History:
-        """Return the rounds whose `arrays` these are, of a run with N examples and t hypotheses.
+        """Return the rounds with these `arrays`, of a run with N examples and t hypotheses.
 
         Raises
         ------
         ValueError
-            They are no rounds of such a run.
+            The arrays do not belong to such a run.
         """
         w = _parted(arrays["w"])
         d = [None] * len(w) if arrays["d"] is None else _parted(arrays["d"])
@@ -155,16 +155,17 @@ class History:
         for kept in rounds:
             numbers = type(kept.t) is int and isinstance(kept.smallest_edge, float)
             if not (numbers and 1 <= kept.t <= t and kept.w.size == kept.t and (kept.d is None or kept.d.size == N)):
-                raise ValueError("rounds with weights of another size")
+                raise ValueError("a round has weights of a wrong size")
         if not isinstance(wanted, bool) or (rounds and not wanted):
-            raise ValueError("rounds that were not kept")
+            raise ValueError("it has rounds although none were stored")
         return cls(wanted, rounds)
 
     def at(self, problem: Problem, collected: Collected, k: int) -> Round:
-        """Return the run as it stood after k rounds."""
+        """Return the state of the run after k rounds."""
         if not self.wanted:
             raise OptionError(
-                "the rounds of this run were not kept: corrective runs may have too many. Pass history=True to boost."
+                "at(k) needs the weights of every round; this run did not store them, because a corrective run may "
+                "have many rounds. Pass history=True to boost."
             )
         last = len(self.rounds)
         k = whole("k", k, None, f"the number of a round, 1 to {last}")
@@ -198,11 +199,11 @@ def _parted(joined: Mapping[str, Array]) -> list[Sparse]:
     sizes, counts, at, values = (joined[name] for name in ("sizes", "counts", "at", "values"))
     whole = all(part.dtype.kind == "i" and part.ndim == 1 for part in (sizes, counts, at))
     if not whole or values.dtype != np.float64 or values.shape != at.shape or sizes.shape != counts.shape:
-        raise ValueError("weights of rounds that are no arrays of numbers")
+        raise ValueError("the weights of the rounds are not arrays of numbers")
     if (counts < 0).any() or counts.sum() != len(at) or (at < 0).any() or not np.isfinite(values).all():
-        raise ValueError("weights of rounds that are not what their counts say, or not finite")
+        raise ValueError("the weights of the rounds do not match their counts, or are not finite")
     if (at >= np.repeat(sizes, counts)).any():
-        raise ValueError("weights of rounds beyond their size")
+        raise ValueError("the weights of the rounds exceed their size")
     ends = np.cumsum(counts)[:-1]
     parts = np.split(at, ends), np.split(values, ends)
     return [Sparse(*vector) for vector in zip(sizes.tolist(), *parts, strict=True)] if len(sizes) else []

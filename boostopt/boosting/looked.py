@@ -145,8 +145,8 @@ class LookedRun(Run):
         warn_of_change(found.problem.page, found.page_digest)
         if found.reached.ends.W is None:
             raise DataError(
-                f"expected a run that has looked at all rows in {os.fspath(path)}; got one that has just begun. Go on "
-                "with it: the same call, with the file as its checkpoint."
+                f"expected a run with at least one look at all rows in {os.fspath(path)}; got a run without a look. "
+                "Make the same call again, with the file as its checkpoint."
             )
         return cls(found, found.oracle, None)
 
@@ -180,8 +180,8 @@ class LookedRun(Run):
             ends, lower = stored.told_anew(oracle, rows, self._aim)
         except ValueError as failure:
             raise OptionError(
-                f"the oracle must have the examples and the class of the run, {then} of {then.N} examples; got "
-                f"{failure}. Make it from the same data."
+                f"the oracle must have the examples and the class of the run, {then} with {then.N} examples; got "
+                f"{failure}. Make the oracle from the same data."
             ) from failure
         again = replace(stored, reached=replace(stored.reached, ends=replace(ends, lower=lower)))
         return LookedRun(again, oracle, rows).class_certificate
@@ -275,8 +275,8 @@ class LookedRun(Run):
         problem, reached, rows = self._counted, self.stored_looks.reached, self._rows
         if problem.edges.edge_bound is not None:
             raise ProblemError(
-                f"{problem.page.name} bounds the edges by a number that moves from round to round: there is no one "
-                "program. Take class_certificate."
+                f"program needs fixed parameters; {problem.page.name} changes its bound on the edges in every round. "
+                "Use class_certificate."
             )
         if rows is None:
             raise gone()
@@ -353,7 +353,7 @@ def _begun(problem: Problem, aim: Aim, oracle: RowsOracle, rows: Rows, options: 
         ends, _ = stored.told_anew(oracle, rows, aim)
     except ValueError as failure:
         raise DataError(
-            f"expected a checkpoint of this run in {Path(checkpoint)}; it is of other examples: {failure}. Move it "
+            f"expected a checkpoint of this run in {Path(checkpoint)}; it has other examples: {failure}. Move it "
             "away, or pass the path of a new file."
         ) from failure
     reached = stored.reached

@@ -67,7 +67,7 @@ PATIENCE = 5
 STALLED = 100
 """Looks in which the gap over the class has fallen by less than a tenth, after which whole numbers tell no more."""
 
-CONVERGED = "converged: whole numbers tell no better weights"
+CONVERGED = "converged: whole numbers give no better weights"
 """Why a run of looks ends whose numbers are too coarse for it."""
 
 
@@ -160,7 +160,9 @@ class Looking:
                 # What was reached is not thrown away: its ends hold, the lower one but for the width of a bucket.
                 failed = f"failed after {self.rounds} looks at all rows: {type(failure).__name__}: {failure}"
                 self.reason = f"{self.reason}; {failed}" if self.reason else failed
-                warnings.warn(f"the run {failed.rstrip('.')}. It ends with what it had.", RuntimeWarning, stacklevel=3)
+                warnings.warn(
+                    f"the run {failed.rstrip('.')}. The run ends with the looks before.", RuntimeWarning, stacklevel=3
+                )
 
     def _over_all(self, interrupts: Interrupts) -> None:
         """Look at samples, at all rows, and for the soft margin itself."""
@@ -262,7 +264,7 @@ class Looking:
         if not look.seen.W.any():
             return ""
         if not at_all and self.ends.gap <= TOLD / math.sqrt(look.seen.buckets.found.sum()):
-            return "a sample tells no more"
+            return "the sample gives no better weights"
         if self.ends.gap <= self.epsilon:
             measure = self.problem.of_class[0].measure
             return f"certified: the {measure} is within epsilon = {self.problem.epsilon:g} of the best of the class"

@@ -36,46 +36,48 @@ from boostopt.programs.formulation import Formulation
 
 @dataclass(frozen=True, kw_only=True)
 class BoostOptions:
-    """The options of any run. `boost` takes them whole, as `options`, or one by one by their names.
+    """The options of a run. Pass the record to `boost` as `options`, or each option by its name.
 
     Attributes
     ----------
     max_rounds, time_limit
-        Updates, and seconds, after which the run ends all the same; None for no limit.
+        The limits on the number of updates, at least 1, and on the time in seconds; None for no limit.
     guarantee
-        An edge that every answer of the oracle is known to reach; the oracle's own by default.
+        An edge that every answer of the oracle is known to reach; the oracle's own guarantee by default.
     columns_per_round
-        Hypotheses that the oracle is asked for in a round: at least 1, or "auto" for 1 to 32. "auto" chooses in every
-        round, by the share of the newest hypotheses that got a weight and by the seconds of oracle and solve. Runs with
-        "auto" depend on the clock, their certificates do not; a run from a checkpoint goes on, but not to the last bit.
-        Runs of looks take at least 16, and 16 with "auto".
+        The number of hypotheses that the oracle returns in a round: at least 1, or "auto" for 1 to 32. "auto" chooses
+        in every round, from the share of the newest hypotheses that got a weight and from the times of oracle and
+        solve. Runs with "auto" depend on the clock, but their certificates do not. Such a run can continue from a
+        checkpoint, but the result may differ in the last bits. Runs of looks use at least 16, and 16 with "auto".
     schedule
-        How accurate the solves are; by default loose while the run is far from its end.
+        The accuracy of the solves; by default loose while the run is far from its end.
     stabilization
-        What keeps a totally corrective run from swinging and its programs small; nothing by default.
+        The stabilization of a totally corrective run, which also keeps its programs small; none by default.
     corrective
         The step of update="mlpboost": "line_search" by default, or "step", "pairwise", "blended_pairwise".
     start
-        An earlier run over the same examples and class, with any formulation and parameters: its hypotheses are there
-        from the beginning and its weights are where the run begins. Of no effect where there is a checkpoint.
+        An earlier run over the same examples and class, with any formulation and parameters. The new run begins with
+        its hypotheses and weights. If there is a checkpoint, start has no effect.
     final_weights
-        "program", "lp" or "scaled"; as the formulation says by default.
+        "program", "lp" or "scaled"; the formulation sets the default.
     history
-        Whether the weights of every round are kept for `run.at`; by default unless a corrective run may be long.
+        Whether the run stores the weights of every round for `run.at`. The default is True, except for corrective runs
+        that may be long.
     nus
-        Values of nu (counts) at which the trace shows the soft margin as well.
+        The values of nu (counts) for which the trace also shows the soft margin.
     test
-        (X, y) to test on in every round.
+        The test set (X, y), on which every round is tested.
     patience
-        Rounds without a smaller test error after which the run ends; None to go on whatever it is. It needs `test`.
+        The run ends after this number of rounds without a smaller test error, at least 1; None for no such rule. It
+        needs `test`.
     at_zero
-        What is predicted where f(x) = 0, in the test error of the trace: see `Run.predict`.
+        The prediction where f(x) = 0, for the test error of the trace: see `Run.predict`.
     checkpoint
-        A file to store the run in while it goes on, and to go on from if it is there.
+        The file in which the run is stored while it continues. If the file exists, the run continues from it.
     checkpoint_rounds, checkpoint_seconds
-        Rounds from one checkpoint to the next; seconds after which one is due all the same.
+        The number of rounds between two checkpoints, and the time in seconds after which one is written in any case.
     progress
-        Whether a line on stderr shows bounds, gap and rate; or what to call with every row of the trace.
+        Whether a line on stderr shows bounds, gap and rate; or a function that is called with every row of the trace.
 
     Raises
     ------
@@ -115,7 +117,7 @@ class BoostOptions:
             )
             or Stabilization(),
             "corrective": optional(choice, "corrective", self.corrective, STEPS),
-            "start": optional(instance, "start", self.start, Run, "a run, what boost returns", "Pass the run itself."),
+            "start": optional(instance, "start", self.start, Run, "a run of boost", "Pass the run itself."),
             "history": optional(flag, "history", self.history),
             "nus": numbers("nus", self.nus, "positive counts of examples", lambda nu: 0.0 < nu < math.inf),
             "patience": optional(whole, "patience", self.patience, 1, "None, or a whole number"),
@@ -129,8 +131,7 @@ class BoostOptions:
             object.__setattr__(self, name, value)
         if self.patience is not None and self.test is None:
             raise OptionError(
-                f"patience counts rounds without a smaller test error; got patience={self.patience} and no test. Pass "
-                "test=(X, y), examples to test on."
+                f"patience needs test examples; got patience={self.patience} and no test. Pass test=(X, y)."
             )
 
 

@@ -26,4 +26,4 @@ def run_by_name(page: Formulation[Any]) -> str:
     """Return how the algorithm of a page that states one update is run, "" where boosting knows none of its name."""
     if page.name not in PAGES:
         return ""
-    return f' As an algorithm it is known by its name: boost("{page.name}", oracle, ...).'
+    return f' Run the algorithm by its name: boost("{page.name}", oracle, ...).'

@@ -1,4 +1,4 @@
-"""Regularization paths: boosting at many values of a parameter, each run beginning where its neighbour ended."""
+"""Regularization paths: boosting at many values of a parameter, where each run starts from its neighbour."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class RegularizationPath:
     parameter
         "nu" or "eta".
     values
-        Its values in the order in which they were given, shape (k,).
+        The values of the parameter in the given order, shape (k,).
     runs
-        The run of each.
+        The run of each value.
     seconds
-        What each took, shape (k,).
+        The time of each run in seconds, shape (k,).
     """
 
     parameter: str
@@ -76,22 +76,22 @@ class RegularizationPath:
 
     @property
     def upper(self) -> Float[Array, " k"]:
-        """The upper ends of the certificates: what no weights over the class can exceed; inf where none is known."""
+        """The upper ends of the certificates, which no weights over the class can exceed; inf if none is known."""
         return np.array([certificate.upper for certificate in self.certificates])
 
     @property
     def active(self) -> Int[Array, " k"]:
-        """Number of hypotheses with a weight in each run."""
+        """The number of hypotheses with a weight in each run, shape (k,)."""
         return np.array([np.count_nonzero(run.w) for run in self.runs])
 
     @property
     def rounds(self) -> Int[Array, " k"]:
-        """Rounds of each run."""
+        """The number of rounds of each run, shape (k,)."""
         return np.array([run.rounds for run in self.runs])
 
     @property
     def weights(self) -> Float[Array, "k t"]:
-        """Weights of all the hypotheses that the path collected: a row for each value, in the order of `hypotheses`."""
+        """The weights of all hypotheses of the path: a row for each value, columns in the order of `hypotheses`."""
         w = np.zeros((len(self.runs), len(self._longest.w)))
         for row, run in zip(w, self.runs, strict=True):
             row[: len(run.w)] = run.w
@@ -99,7 +99,7 @@ class RegularizationPath:
 
     @property
     def hypotheses(self) -> Sequence[Hypothesis]:
-        """All hypotheses that the path collected: each run has the first ones of them."""
+        """All hypotheses that the path collected; each run has the first ones of them."""
         return self._longest.hypotheses
 
     @property
@@ -108,9 +108,9 @@ class RegularizationPath:
         return max(self.runs, key=lambda run: len(run.w))
 
     def to_dataframe(self) -> Any:
-        """Return a row for each value: what is proved, rounds, hypotheses, seconds, and why the run ended.
+        """Return a row for each value: the interval, the rounds, hypotheses and seconds, and why the run ended.
 
-        Where there is no soft margin over a class, the interval is that over the hypotheses collected.
+        If there is no soft margin over a class, the interval is that over the collected hypotheses.
 
         Raises
         ------
@@ -169,51 +169,51 @@ def path(
     each: Callable[[float, Run], None] | None = None,
     **options: Any,
 ) -> RegularizationPath:
-    """Boost at many values of nu or of eta, each run beginning with the hypotheses and weights of its neighbour.
+    """Boost at many values of nu or eta; each run starts with the hypotheses and weights of its neighbour.
 
-    The path goes from the value that asks for least to the one that asks for most, from the largest nu to the smallest
-    or from the smallest eta to the largest, whatever the order in which they are given. Every run has its own
-    certificate, which is as true as that of a run by itself.
+    For any order of the values, the path begins with the easiest: it goes from the largest nu to the smallest, or from
+    the smallest eta to the largest. Every run has its own certificate, which does not depend on the other runs.
 
     Parameters
     ----------
     formulation, oracle
         As in `boost`.
     nu, eta
-        The values of one of the two, shape (k,): nu are counts, as in `boost`. The other one may be given as a number.
+        The values of one of the two parameters, shape (k,). As in `boost`, the values of nu are counts. The other
+        parameter may be a number.
     each
-        Called with the value and its run when one is done.
+        A function that is called with each value and its run, when the run ends.
     **options
         Options and parameters of each run, as in `boost`, without start and checkpoint.
 
     Returns
     -------
-    The path; its runs stand in the order of the values. After an interrupt (Ctrl-C) it has those that were reached.
+    The path, with its runs in the order of the values. After an interrupt (Ctrl-C), it has the values reached so far.
 
     Raises
     ------
     OptionError
-        Neither parameter, or both, have several values; an option is unknown, or belongs to single runs.
+        Neither parameter or both have several values; or an option is unknown, or belongs to single runs.
     ProblemError
-        A value is out of its domain, or the oracle returns what is no column.
+        A value is out of its domain, or the oracle returns something that is not a column.
     """
     check_oracle(oracle)
     each = optional(function, "each", each)
     page = page_of(formulation)
     if not {"nu", "eta"} & set(page.parameters):
         raise OptionError(
-            f"a path goes along values of nu or of eta; {page.name} has neither. Boost at each value by itself, with "
+            f"a path needs the parameter nu or eta; {page.name} has neither. Boost at each value separately, with "
             "start= the run before."
         )
     name, values, fixed = _values({"nu": nu, "eta": eta})
     record = read_record("options", options.get("options"))
     for single in ("start", "checkpoint"):
         if single in options or getattr(record, single) is not None:
-            raise OptionError(f"{single} is of one run; a path has {len(values)}. Leave it out.")
+            raise OptionError(f"{single} belongs to a single run; a path has {len(values)} runs. Leave it out.")
     if isinstance(page, Booster):
         raise OptionError(
-            f"a path begins each run where its neighbour ended, and {page.name} sets its distribution from all of its "
-            "own rounds. Boost at each value by itself."
+            f"a path needs runs that can begin from another run; {page.name} sets its distribution from all of its "
+            "own rounds. Boost at each value separately."
         )
     check_keywords("path", options, BOOST, page)
     parameters = {key: options[key] for key in page.parameters if key in options}
@@ -257,9 +257,7 @@ def _values(parameters: dict[str, npt.ArrayLike | None]) -> tuple[str, Float[Arr
     several = [name for name, values in arrays.items() if values.ndim == 1]
     if len(several) != 1 or any(values.ndim > 1 for values in arrays.values()):
         shapes = ", ".join(f"{name} of shape {values.shape}" for name, values in arrays.items()) or "neither"
-        raise OptionError(
-            f"expected several values of nu or of eta, to go along; got {shapes}. Pass a list for one of the two."
-        )
+        raise OptionError(f"expected several values of either nu or eta; got {shapes}. Pass a list for one of the two.")
     name = several[0]
     if not len(arrays[name]):
         raise OptionError(f"a path needs at least one value of {name}; got none. Pass a list of them.")

@@ -1,4 +1,4 @@
-"""The problem that is boosted: a formulation with its parameters, before and while hypotheses come."""
+"""The problem of a run: a formulation with its parameters, for any set of hypotheses."""
 
 from __future__ import annotations
 
@@ -56,23 +56,23 @@ def set_anew(page: Formulation[Any], epsilon: float, c: npt.ArrayLike = (1.0, 1.
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """A formulation with the numbers that a user gave.
+    """A formulation with the parameters of a user.
 
     Attributes
     ----------
     page
         The formulation.
     settings
-        Parameters as the user set them, without those that are set anew from round to round.
+        The parameters of the user, without those that the formulation sets in every round.
     first
-        The program over the virtual hypothesis that is wrong everywhere: its F and record stand for all rounds but
-        for what is set anew.
+        The program over a virtual hypothesis that is wrong everywhere. Its F and its record hold for all rounds, except
+        for the parameters that are set in every round.
     update
-        One of `UPDATES`.
+        The update, one of `UPDATES`.
     epsilon
-        The accuracy that is wanted.
+        The accuracy at which the run stops.
     goal
-        The soft margin that boosting is after, None if there is none.
+        The soft margin that boosting maximizes; None if there is none.
     """
 
     page: Formulation[Any]
@@ -92,20 +92,20 @@ class Problem:
         update: str | None,
         settings: Mapping[str, Any],
     ) -> Problem:
-        """Check what a user gave and bind it."""
+        """Check the parameters of a user and bind them."""
         epsilon = EPSILON if epsilon is None else epsilon
         epsilon = positive("epsilon", epsilon, advice="Pass the accuracy of the soft margin, such as 0.01.")
         update = choice("update", page.update if update is None else update, UPDATES)
         if update != page.update and {update, page.update} & set(ADDING):
-            raise OptionError(f"{page.name} moves by {page.update!r}; got update={update!r}. Leave it out.")
+            raise OptionError(f"the update of {page.name} is {page.update!r}; got update={update!r}. Leave it out.")
         if page.columns is not None and page.update == "total":
             raise OptionError(
-                f"{page.name} states one update, not a program over all hypotheses: boosting does not know how to go "
-                f"on with it.{run_by_name(page) or ' Choose another formulation.'}"
+                f"boosting needs a program over all hypotheses; {page.name} states one update."
+                f"{run_by_name(page) or ' Choose another formulation.'}"
             )
         if np.ndim(c) != 1 or np.size(c) == 0:
             raise ProblemError(
-                f"c must be one multiplicity for each of at least one example; got shape {np.shape(c)}. Pass examples."
+                f"c must have one multiplicity for each example, at least one; got shape {np.shape(c)}. Pass examples."
             )
         if "epsilon" in page.parameters:
             settings = {**settings, "epsilon": epsilon}
@@ -113,18 +113,18 @@ class Problem:
         for name in anew:
             if settings.get(name) is not None:
                 raise OptionError(
-                    f"{name} of {page.name} is set anew in every round of boosting; got {name}={settings[name]!r}. "
-                    "Leave it out."
+                    f"{page.name} sets {name} in every round of boosting; it is not a parameter of boost; got "
+                    f"{name}={settings[name]!r}. Leave it out."
                 )
         U = np.full((len(np.asarray(c)), page.columns or 1), -1, dtype=np.int8)
         first = page.bind(U, c=c, d0=d0, **{**settings, **anew})
         F, G = first.regularizer, first.edge_function
         smoothed = update == "newton" and bool(page.smoothed_as)
         if update in CORRECTIVE and F.strong_convexity == 0.0 and not smoothed:
-            smooth = "Give it an entropy (a finite eta), or take" if "eta" in page.parameters else "Take"
+            smooth = "Pass a finite eta, which adds an entropy, or use" if "eta" in page.parameters else "Use"
             raise OptionError(
-                f"update={update!r} needs a regularizer that is strongly convex, and that of {page.name} with these "
-                f'parameters is not: a step of the weights promises nothing. {smooth} update="total".'
+                f"update={update!r} needs a strongly convex regularizer; that of {page.name} with these parameters is "
+                f'not strongly convex. {smooth} update="total".'
             )
         goal = Goal.of(F, G, first.examples)
         if update in CORRECTIVE:
@@ -145,7 +145,7 @@ class Problem:
 
     @property
     def examples(self) -> Examples:
-        """Multiplicities and reference distribution."""
+        """The multiplicities and the reference distribution."""
         return self.first.examples
 
     @property
@@ -155,23 +155,24 @@ class Problem:
 
     @property
     def endless(self) -> bool:
-        """Whether no rule need ever hold: such a run goes on to a limit."""
+        """Whether possibly no rule ever holds, so that the run needs a limit."""
         return self.adds and not math.isfinite(self.most_rounds)
 
     @property
     def bounds_class(self) -> bool:
-        """Whether the largest edge of a class bounds the program over all of it, or the soft margin."""
+        """Whether the largest edge of a class bounds the program over the whole class, or the soft margin."""
         return self.goal is not None or math.isfinite(self.edges.class_value(0.0))
 
     @property
     def of_class(self) -> tuple[Regularizer, EdgeFunction]:
-        """The pair whose value is bounded over a class: that of the soft margin, or of a program that has none."""
+        """The pair (F, G) whose value is bounded over a class: the soft margin's, or the program's if it has none."""
         return (self.F, self.edges) if self.goal is None else (self.goal.F0, self.goal.G)
 
     def class_upper(self, d: Float[Array, " N"], largest: float) -> tuple[float, Float[Array, " N"]]:
-        """Return what no weights over a class exceed whose largest edge under d is `largest`, and what proves it.
+        """Return an upper bound over a class whose largest edge under d is `largest`, and the d that proves it.
 
-        That is a soft margin, or F + G at d, or at d scaled to where the edges of the class cost nothing.
+        The bound is about the soft margin, or F + G at d, or F + G at d scaled until the edges of the class cost
+        nothing.
         """
         if self.goal is not None:
             return self.goal.upper(d, largest), d
@@ -194,23 +195,23 @@ class Problem:
 
     @property
     def smooth(self) -> bool:
-        """Whether d(w) is unique, so that the oracle is asked with it."""
+        """Whether d(w) is unique, so that it is the next query to the oracle."""
         return bool(self.F.strong_convexity > 0.0)
 
     @property
     def edges(self) -> EdgeFunction:
-        """G over all hypotheses, where the program has not only one or two columns."""
+        """The edge function G over all hypotheses, if the program has more than one or two columns."""
         return self.first.edge_function if self.page.columns is None else MaximumEdge()
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """Names of the formulation's stopping rules; where it names none, what serves any program of its kind."""
+        """The names of the formulation's stopping rules; if it names none, rules that fit any program of its kind."""
         own = names("stopping_rules", self.page.stopping_rules)
         return own or (("direct",) if self.goal is not None else ("priced",))
 
     @property
     def levels(self) -> int:
-        """The highest level of Newton steps, whose eta is 2^-level of the problem's and at least 1/2."""
+        """The highest level of Newton steps, whose eta is 2^-level times the problem's and at least 1/2."""
         if self.update != "newton":
             return 0
         if not self.page.smoothed_as and self.F.unsmoothed is self.F:
@@ -242,17 +243,17 @@ class Problem:
 
     @cached_property
     def softness(self) -> float:
-        """1 / eta of Newton steps at level 0."""
+        """The number 1 / eta of Newton steps at level 0."""
         return self.F.strong_convexity or self.softened(0, self.examples).strong_convexity
 
     def softened(self, level: int, examples: Examples) -> Regularizer:
-        """Return F of a level of Newton steps for some examples: its eta is 2^-level of the problem's."""
+        """Return F of a level of Newton steps for some examples; its eta is 2^-level times the problem's."""
         page, p = self._smooth
         return page.regularizer(p if level == 0 else replace(p, eta=p.eta * 0.5**level), examples)
 
     @property
     def most_rounds(self) -> float:
-        """The number of hypotheses that theory allows at most; inf if it says nothing."""
+        """The theoretical bound on the number of hypotheses; inf if there is none."""
         page, p = self._smooth if self.update == "newton" else (self.page, self.first.parameters)
         bound = page.iteration_bound(p, self.examples)
         if self.update == "newton" and self.edges.edge_bound is not None:  # theorem 14
@@ -264,7 +265,7 @@ class Problem:
         return replace(self.first.parameters, **self.page.next_parameters(progress))
 
     def edges_in(self, progress: Progress) -> EdgeFunction:
-        """Return G of a round: a bound of the edges may move."""
+        """Return G of a round, because a bound on the edges may change."""
         return self.page.edge_function(self.parameters(progress)) if self.page.columns is None else self.edges
 
     def program(self, U: Margins, progress: Progress) -> Program:
@@ -283,7 +284,7 @@ class Problem:
         return self.F.conjugate_at(-m)
 
     def value(self, at: ConjugatePoint, w: Float[Array, " t"], G: EdgeFunction | None = None) -> float:
-        """Return D(w), the program's lower bound but for rounding; G as it is before the first round by default."""
+        """Return D(w), the lower bound of the program up to rounding; by default with G before the first round."""
         return -at.value - (self.edges if G is None else G).conjugate(w)
 
 
@@ -292,13 +293,13 @@ def _check_newton(page: Formulation[Any], F: Regularizer, G: EdgeFunction, smoot
     terms = F.pointwise()
     if not smoothed and terms is None:
         raise OptionError(
-            f'update="newton" needs a regularizer that is a sum over the examples; that of {page.name} is none. Take '
+            f'update="newton" needs a regularizer that is a sum over the examples; that of {page.name} is not. Use '
             'update="total".'
         )
     if (not G.mixes and G.edge_bound is None) or G.even:
         raise OptionError(
-            f'update="newton" mixes hypotheses by the largest edge with its sign, or bounds it; the edges of '
-            f'{page.name} with these parameters are others. Take update="total", or leave out two_sided.'
+            f'update="newton" needs the largest edge with its sign, or a bound on the edges; {page.name} with these '
+            'parameters has another edge function. Use update="total", or leave out two_sided.'
         )
 
 
@@ -308,11 +309,11 @@ def _check_corrective(page: Formulation[Any], update: str, G: EdgeFunction, goal
         return
     if goal is None or G.edge_bound is None:
         raise OptionError(
-            f"update={update!r} moves along the largest edge or below a bound of the edges; {page.name} has neither "
-            'with a soft margin. Take update="total".'
+            f"update={update!r} needs the largest edge or a bound on the edges, with a soft margin; {page.name} has "
+            'neither. Use update="total".'
         )
     if update not in RAISING:
         raise OptionError(
-            f"update={update!r} moves from the mixture so far to another one; {page.name} bounds the edges, and its "
-            'weights, which have no sum, are no mixture. Take update="step", "line_search" or "total".'
+            f"update={update!r} needs weights with a fixed sum; {page.name} bounds the edges, so the sum of its "
+            'weights is free. Use update="step", "line_search" or "total".'
         )

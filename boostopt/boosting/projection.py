@@ -34,7 +34,7 @@ class Projection(Update):
         if not (isinstance(target, FixedEdges) and isinstance(F, RelativeEntropy)):
             raise ProblemError(
                 f'a page whose update is "projection" must have fixed edges and a relative entropy; {page.name} has '
-                f"{type(target).__name__} and {type(F).__name__}. Mend the page."
+                f"{type(target).__name__} and {type(F).__name__}. Correct the page."
             )
         state, live = move.state, self.problem.examples.d0 > 0
         low, high = float(move.u[live].min()), float(move.u[live].max())
@@ -70,7 +70,7 @@ class Projection(Update):
         left out. An ensemble is never empty: the first hypothesis is kept in any case.
         """
         if not keeps and move.state.w.any():
-            left_out = f"the newest hypothesis has a margin of {low:.6g} on every example, and is left out"
+            left_out = f"the newest hypothesis has a margin of {low:.6g} on every example, so it is left out"
             return replace(move.state, stuck=left_out)
         end = self.moved(move, alone(move.collected.t, move.q), move.u)
         stuck = f"the newest hypothesis alone has a margin of {low:.6g} on every example"
@@ -107,8 +107,8 @@ def make(problem: Problem, backend: str | Backend, idle: float = math.inf, corre
     if problem.edges.edge_bound is not None:
         if problem.update == "newton":
             raise OptionError(
-                f'update="newton" below a bound of the edges, that of {problem.page.name}, is by looks at rows, which '
-                'do not serve this oracle, or not these options. Take update="total".'
+                f'update="newton" of {problem.page.name}, which bounds the edges, needs looks; looks do not support '
+                'this oracle or these options. Use update="total".'
             )
         simple |= {"step": Raising, "line_search": RaisingFurther}
     return simple[problem.update](problem)

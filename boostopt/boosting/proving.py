@@ -62,9 +62,9 @@ def check_splits(oracle: RowsOracle, rows: Rows, splits: Sequence[Split], hypoth
     for split, hypothesis in zip(splits, hypotheses, strict=True):
         last = rows.sizes.get(split.feature, 0) - 1
         if not (0 <= split.code < last and (split.sign == 1 or (split.sign == -1 and oracle.reflexive))):
-            raise ValueError(f"no {hypothesis} in the class")
+            raise ValueError(f"the class does not contain {hypothesis}")
         if oracle.hypothesis(split) != hypothesis:
-            raise ValueError(f"{oracle.hypothesis(split)} in the class where the run has {hypothesis}")
+            raise ValueError(f"the class has {oracle.hypothesis(split)} in place of {hypothesis}")
 
 
 def proof_of(

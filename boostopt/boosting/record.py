@@ -1,4 +1,4 @@
-"""The record of a run: all that it is made of, and all that a file of it holds."""
+"""The record of a run: everything that a file of the run holds."""
 
 from __future__ import annotations
 
@@ -17,30 +17,30 @@ FINAL_WEIGHTS = ("program", "lp", "scaled")
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """All that a run is made of: what a checkpoint holds.
+    """All data of a run, as a checkpoint holds them.
 
     Attributes
     ----------
     problem
-        What was boosted.
+        The problem.
     collected
         The hypotheses.
     state
-        Where the run stands.
+        The state of the run.
     history
-        The weights of the rounds, where they were kept.
+        The weights of the rounds, if they are stored.
     trace
         The rounds as a table.
     oracle, digest, oracle_state
-        The class in words, the number of examples and class, and where the oracle stood.
+        The class in words, the digest of examples and class, and the state of the oracle.
     guarantee
-        The edge that every answer is promised to reach; None if nothing is promised.
+        The edge that every answer of the oracle is promised to reach; None if nothing is promised.
     majority
         The class of more examples, 1 or -1.
     reason
-        Why the run stopped, "" while it has not.
+        The reason why the run stopped; "" before it stops.
     page_digest
-        SHA-256 of the file of the user's that stated the formulation; "" for one of no file.
+        SHA-256 of the user's file that states the formulation; "" if it is not stated in a file.
     """
 
     problem: Problem

@@ -88,8 +88,9 @@ def _continued(record: Record, oracle: Oracle, earlier: Record) -> Record:
     """Return a record that begins with the hypotheses and weights of an earlier run over the same class."""
     if earlier.digest != oracle.digest:
         raise OptionError(
-            f"start must be a run over the same examples and class, {oracle} with digest {oracle.digest[:12]}; got one "
-            f"over {earlier.oracle} with {earlier.digest[:12]}. Make the oracle from the same data, or leave out start."
+            f"start must be a run over the same examples and class, {oracle} with digest {oracle.digest[:12]}; got a "
+            f"run over {earlier.oracle} with {earlier.digest[:12]}. Make the oracle from the same data, or leave out "
+            "start."
         )
     if not earlier.collected.t:
         return record
@@ -144,8 +145,8 @@ def _resumed(
         oracle.restore(record.oracle_state)
     except (KeyError, TypeError, ValueError) as failure:
         raise DataError(
-            f"expected in {Path(checkpoint)} where {oracle} stood; got {dict(record.oracle_state)}: {failure}. "
-            "Move it away, or pass the path of a new file."
+            f"expected the state of {oracle} in {Path(checkpoint)}; got {dict(record.oracle_state)}: {failure}. "
+            "Move the file away, or pass the path of a new file."
         ) from failure
     # A file is not believed what the oracle can say.
     bounds = verified(record.state.bounds, problem, oracle)
@@ -159,7 +160,7 @@ def check_same(checkpoint: str | PathLike[str], *pairs: tuple[str, Any, Any]) ->
         if not _same(then, today):
             raise DataError(
                 f"expected a checkpoint of this run in {Path(checkpoint)}, with the {what} {today}; it is of a run "
-                f"with {then}. Move it away, or pass the path of a new file."
+                f"with {then}. Move the file away, or pass the path of a new file."
             )
 
 

@@ -80,7 +80,7 @@ def count_or_hard(count: float, examples: Examples) -> float:
 
 
 COUNT_OR_HARD = Domain(
-    f"{COUNT.text}, or the smallest multiplicity where that is less than 1",
+    f"{COUNT.text}, or the smallest multiplicity if it is less than 1",
     lambda value, examples: COUNT.contains(value, examples) or value == hard(examples),
 )
 
@@ -98,7 +98,7 @@ def inside(problem: Problem, d: Float[Array, " N"]) -> bool:
 def outside(run: Run) -> int:
     """Return the number of rounds of a booster whose d lay outside C_nu: their edges bound nothing."""
     run = instance("run", run, Run, "a run of a booster", "Pass what the booster returned.")
-    instance("run", run.record.problem.page, Booster, "a run of a booster", "Other runs have no d outside their caps.")
+    instance("run", run.record.problem.page, Booster, "a run of a booster", "Pass such a run: others keep to the caps.")
     return int(cast(float, run.record.state.memory.get(OUTSIDE, 0.0)))
 
 
@@ -143,7 +143,7 @@ class Reweighting(Update):
         if self.endless_without_errors and least > 0.0:
             after = self._alone(move, least)
         elif move.state.bounds.edge <= 0.0:
-            after = replace(move.state, stuck="the newest hypothesis has no edge: no step is worth while")
+            after = replace(move.state, stuck="the newest hypothesis has no edge, so no step helps")
         else:
             after = self.stepped(move)
         return replace(after, memory={**after.memory, OUTSIDE: before + left})

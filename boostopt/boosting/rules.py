@@ -1,7 +1,7 @@
-"""When boosting stops, and how accurate its solves are until then.
+"""The stopping rules of boosting, and the schedule of the accuracy of its solves.
 
-A rule is a condition on where the run stands together with what it promises. The formulations name theirs, the
-strongest first; `RULES` has them all.
+A rule is a condition on the state of the run, together with its promise. Each formulation names its rules, with the
+strongest first. `RULES` has all rules.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from boostopt.errors import OptionError
 
 @dataclass(frozen=True, eq=False)
 class View:
-    """The part of a run that rules look at.
+    """The part of a run that rules use.
 
     Attributes
     ----------
     problem
-        What is boosted.
+        The problem.
     state
-        Where the run stands.
+        The state of the run.
     guarantee
         The edge that every answer of the oracle is known to reach; None if none is known.
     """
@@ -38,12 +38,12 @@ class View:
 
     @property
     def epsilon(self) -> float:
-        """The accuracy that is wanted."""
+        """The accuracy at which the run stops."""
         return self.problem.epsilon
 
     @property
     def reachable(self) -> float:
-        """A soft margin not above what the oracle can do: of the smallest edge so far, a guarantee included."""
+        """A soft margin that the class is known to reach, from the smallest edge so far and the guarantee."""
         return self.state.bounds.smallest_target
 
 
@@ -54,20 +54,21 @@ class Rule:
     Attributes
     ----------
     name
-        How formulations and users call it.
+        The name of the rule.
     says
-        What holds when it fires, in words, with {epsilon}, {measure} and {reachable} to be filled in.
+        The condition in words, with the fields {epsilon}, {measure} and {reachable}.
     holds
-        Whether it fires.
+        A function of a `View` that says whether the rule holds.
     obstacle
-        Why it cannot fire for a problem: "" if it can.
+        A function of a problem that returns why the rule cannot hold for it; "" if it can.
     doubt
-        Why it promises nothing of the soft margin for a problem, but of the regularized program alone: "" if it does.
-        Such a rule is taken where it is asked for by name.
+        A function of a problem that returns why the rule promises nothing about the soft margin, only about the
+        regularized program; "" if it promises the soft margin. A rule with a doubt applies only if it is passed by
+        name.
     implies
-        What follows from `says` where there is no doubt, as its continuation.
+        The words after `says` if there is no doubt: what follows for the soft margin.
     primal
-        Whether it needs the largest edge of the hypotheses collected before the newest, in every round.
+        Whether the rule needs, in every round, the largest edge of the hypotheses collected before the newest.
     """
 
     name: str
@@ -88,7 +89,7 @@ class Rule:
 
 def promising_nothing(doubt: str) -> str:
     """Return a doubt as the continuation of a reason; "" for none."""
-    return f"; that promises nothing of the soft margin, for {doubt}" if doubt else ""
+    return f"; this promises nothing about the soft margin, because {doubt}" if doubt else ""
 
 
 def _no_goal(problem: Problem) -> str:
@@ -99,7 +100,7 @@ def _no_entropy(problem: Problem) -> str:
     """Say that there is no regularized program over all hypotheses, the largest edge with an entropy, if so."""
     if problem.goal is None or not problem.smooth:
         return _no_goal(problem) or "the regularizer is not strongly convex"
-    return "" if problem.edges.mixes else "the program is not the largest edge"
+    return "" if problem.edges.mixes else "the edge function is not the largest edge"
 
 
 def small_eta(problem: Problem) -> str:
@@ -169,7 +170,7 @@ def _not_separable(problem: Problem) -> str:
 
 
 def _without_bound(problem: Problem) -> str:
-    return "the program has no bound of the edges" if problem.edges.edge_bound is None else ""
+    return "the program has no bound on the edges" if problem.edges.edge_bound is None else ""
 
 
 RULES: Mapping[str, Rule] = {
@@ -212,17 +213,18 @@ RULES: Mapping[str, Rule] = {
 
 @dataclass(frozen=True)
 class Schedule:
-    """The accuracy of the solves: loose while the run is far from its end, tight near it.
+    """The accuracy of the solves: loose while the run is far from its end, tight near its end.
 
     Attributes
     ----------
     share
-        Tolerance as a share of what is between the reachable soft margin and that of the weights.
+        The tolerance as a share of the distance between the reachable soft margin and that of the weights, at least 0.
     shift
-        How far, in the 1-norm, the distribution may be from the optimal one: a gap x leaves it within sqrt(2 x / s),
-        s the modulus of strong convexity. A looser solve asks the oracle at random.
+        The largest distance, in the 1-norm, of the distribution from the optimal one, at least 0. A gap x keeps the
+        distance within sqrt(2 x / s), where s is the modulus of strong convexity. After a looser solve, the query to
+        the oracle would be random.
     loosest, finest
-        Ends of the tolerance.
+        The largest and the smallest tolerance; finest <= loosest < 1.
     """
 
     share: float = 0.03
@@ -238,12 +240,12 @@ class Schedule:
             positive(name, getattr(self, name))
         if not self.finest <= self.loosest < 1.0:
             raise OptionError(
-                "finest and loosest must be tolerances, the finest at most the loosest and that below 1; got "
+                "finest and loosest must be tolerances with finest <= loosest < 1; got "
                 f"{self.finest:g} and {self.loosest:g}. Exchange them, or leave them out."
             )
 
     def tolerance(self, view: View) -> float:
-        """Return the scaled gap that the next solve is to reach."""
+        """Return the scaled gap that the next solve must reach."""
         if not view.problem.smooth:
             return self.finest
         if view.problem.goal is None or view.problem.edges.edge_bound is not None:

@@ -1,4 +1,4 @@
-"""A run of boosting: the classifier, what it proves, and how it came about."""
+"""A run of boosting: the classifier, its certificates and its history."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ class Run:
     Attributes
     ----------
     w
-        Weights of the hypotheses, shape (t,), as `final_weights` says.
+        The weights of the hypotheses, shape (t,), of the kind `final_weights`.
     final_weights
         "program", "lp" or "scaled".
     loaded
-        Whether it was read from a file.
+        Whether the run was read from a file.
     """
 
     w: Any
@@ -63,28 +63,28 @@ class Run:
 
     @property
     def record(self) -> Record:
-        """All that the run is made of."""
+        """All data of the run."""
         return self._record
 
     @classmethod
     def finished(cls, record: Record, final_weights: str | None, loaded: bool = False) -> Run:
-        """Take the final weights of a run."""
+        """Return a run with its final weights."""
         how = final_weights_of(record.problem, final_weights)
         return cls(record, _final(record, how), how, loaded)
 
     @property
     def problem(self) -> Problem:
-        """What was boosted."""
+        """The problem of the run."""
         return self.record.problem
 
     @property
     def N(self) -> int:
-        """Number of examples."""
+        """The number of examples."""
         return self.record.collected.N
 
     @property
     def oracle(self) -> str:
-        """The class of hypotheses that was asked, in words."""
+        """The class of hypotheses, in words."""
         return self.record.oracle
 
     @property
@@ -94,34 +94,34 @@ class Run:
 
     @property
     def hypotheses(self) -> Sequence[Hypothesis]:
-        """The hypotheses collected, in the order in which they came."""
+        """The collected hypotheses, in the order in which the oracle returned them."""
         return self.record.collected.hypotheses
 
     @property
     def d(self) -> Float[Array, " N"]:
-        """The last distribution, shape (N,): what the oracle would be asked with next."""
+        """The last distribution, shape (N,): the next query to the oracle."""
         return self.record.state.d
 
     @property
     def rounds(self) -> int:
-        """Number of updates; the number of hypotheses may be smaller."""
+        """The number of updates; the number of hypotheses may be smaller."""
         return self.record.state.round
 
     @property
     def most_rounds(self) -> float:
-        """The number of hypotheses after which the soft margin must be within epsilon; inf if theory says nothing."""
+        """The theoretical number of hypotheses after which the soft margin is within epsilon; inf if there is none."""
         return self.problem.most_rounds
 
     @property
     def influence(self) -> Float[Array, " N"]:
-        """Mu of AdaBoost_REG, shape (N,): the mean weight that a copy of each example has had, by the rounds' steps.
+        """The influence mu of AdaBoost_REG, shape (N,): the mean weight of a copy of each example over the steps.
 
-        c . mu = 1. A large mu_n tells of an example that was hard to win: noise, perhaps.
+        The influences satisfy c . mu = 1. A large mu_n means that example n is hard to classify; it may be noise.
 
         Raises
         ------
         OptionError
-            The run is one of another algorithm, or no step was made.
+            The run belongs to another algorithm, or no step was made.
 
         References
         ----------
@@ -130,8 +130,7 @@ class Run:
         past = self.record.state.memory.get(PAST)
         if past is None:
             raise OptionError(
-                "influence is of runs of AdaBoost_REG that made a step, which sum the weights of their rounds up; got "
-                f"{self!r}. Take d, the last weights."
+                f"influence needs a run of AdaBoost_REG with at least one step; got {self!r}. Use d, the last weights."
             )
         # In every round the weights of all copies sum to 1, so that c . A is the sum of the steps.
         A = np.asarray(past, dtype=np.float64)
@@ -139,17 +138,17 @@ class Run:
 
     @property
     def reason(self) -> str:
-        """Why the run stopped, in words."""
+        """The reason why the run stopped, in words."""
         return self.record.reason
 
     @property
     def end(self) -> str:
-        """The reason without what it says besides."""
+        """The reason without its details."""
         return self.reason.partition(";")[0]
 
     @property
     def rules(self) -> Mapping[str, str]:
-        """The stopping rules of the formulation, each with why it cannot fire or promises nothing; "" if it can."""
+        """The stopping rules of the formulation, each with its obstacle or doubt in words; "" if it has neither."""
         problem = self.problem
         own = [RULES[name] for name in problem.rules]
         return {rule.name: rule.obstacle(problem) or rule.doubt(problem) for rule in own}
@@ -161,7 +160,7 @@ class Run:
 
     @cached_property
     def program(self) -> Program:
-        """The program over the hypotheses collected; the soft margin's where the algorithm has no program over all."""
+        """The program over the collected hypotheses; if the algorithm has none, the program of the soft margin."""
         record, problem = self.record, self.record.problem
         if self.final_weights != "program" and problem.goal is not None:
             return problem.goal.program(record.collected.margins)
@@ -170,7 +169,7 @@ class Run:
 
     @cached_property
     def certificate(self) -> Certificate:
-        """The interval of `program`, over the hypotheses collected, that the final weights prove."""
+        """The interval of `program`, over the collected hypotheses, that the final weights prove."""
         state = self.record.state
         solved = state.certificate
         if self.final_weights == "program" and solved is not None and len(solved.w) == len(self.w):
@@ -180,33 +179,33 @@ class Run:
 
     @cached_property
     def class_certificate(self) -> ClassCertificate:
-        """The distance of the soft margin of the final weights from the best possible over the class.
+        """The interval of the best soft margin over the class; its lower end is the soft margin of the final weights.
 
-        Of a run that was loaded only `lower` is computed anew; `upper` is as it was recorded (see `verify_class`).
+        For a loaded run, only `lower` is computed again; `upper` is the recorded value (see `verify_class`).
 
         Raises
         ------
         OptionError
-            The program is none of a soft margin: its value is a sum over the hypotheses.
+            The program has no soft margin: its value is a sum over the hypotheses.
         """
         return self._over_class(self.record.state.bounds, self.loaded and self.record.state.bounds.d is not None)
 
     def verify_class(self, oracle: Oracle) -> ClassCertificate:
-        """Return the certificate over the class with its upper end computed anew: the oracle is asked once.
+        """Return the certificate over the class with a new upper end, by one query to the oracle.
 
-        Nothing that a file says is believed: the distribution that is to prove the bound is made feasible, and the
-        oracle says what the largest edge of its class is. A run that was loaded proves with it what it proved when it
-        was made. The oracle is left as it was.
+        The method does not trust a file: it makes the distribution of the proof feasible, and the oracle computes the
+        largest edge of its class. Use it to prove the upper end of a loaded run again. The state of the oracle does not
+        change.
 
         Parameters
         ----------
         oracle
-            The one of the run, or one made anew from the same examples for the same class.
+            The oracle of the run, or a new oracle for the same examples and the same class.
 
         Raises
         ------
         OptionError
-            The oracle has other examples or another class; or the program is none of a soft margin.
+            The oracle has other examples or another class; or the program has no soft margin.
         """
         check_oracle(oracle)
         record = self.record
@@ -222,8 +221,8 @@ class Run:
         record, goal = self.record, self.record.problem.goal
         if not record.problem.bounds_class:
             raise OptionError(
-                f"{record.problem.page.name} bounds the hypotheses collected only: its value is no soft margin, and "
-                "what a class of hypotheses costs does not follow from its largest edge. Use run.certificate."
+                f"a certificate over the class needs a soft margin; {record.problem.page.name} has none, and its value "
+                "over a class does not follow from the largest edge. Use run.certificate."
             )
         what = record.problem.of_class[0].measure
         if goal is None:
@@ -245,42 +244,42 @@ class Run:
         Parameters
         ----------
         X
-            Features, as the hypotheses take them.
+            Features, in the form that the hypotheses take.
         at_zero
-            What is predicted where f(x) = 0, up to rounding. A class closed under negation makes LPBoost return half of
-            h minus half of h, which is 0 on most of a test set: by default these get the class of more training
-            examples.
+            The prediction where f(x) = 0, up to rounding: by default, the class of more training examples. With a class
+            that is closed under negation, LPBoost may return half of h minus half of h, which is 0 on most of a test
+            set.
         """
         return decided(self.decision_function(X), at_zero, self.majority)
 
     def at(self, k: int) -> Round:
-        """Return the run as it stood after k rounds.
+        """Return the state of the run after k rounds.
 
         Raises
         ------
         OptionError
-            There was no such round, or the weights of the rounds were not kept.
+            There is no such round, or the run did not store the weights of its rounds.
         """
         return self.record.history.at(self.record.problem, self.record.collected, k)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Save the run without pickle; hypotheses of foreign estimators save their columns only."""
+        """Save the run without pickle; for estimators of other libraries, the file holds their columns only."""
         save(self.record, path, (self.w, self.final_weights))
 
     def save_certificate(self, path: str | PathLike[str], oracle: Oracle) -> None:
-        """Save how far the soft margin is from the best over the class of an oracle, with what proves it.
+        """Save the certificate of the soft margin over the class of an oracle, with its proof.
 
         Parameters
         ----------
         path
-            The file, JSON text; `boostopt.verify` checks it with an oracle over the same examples.
+            The file, JSON text. `boostopt.verify` checks it with an oracle over the same examples.
         oracle
-            The oracle of the run, or one like it: it is asked once.
+            The oracle of the run, or an equal one. It gets one query.
 
         Raises
         ------
         OptionError
-            The oracle has other examples or another class; or the program is none of a soft margin.
+            The oracle has other examples or another class; or the program has no soft margin.
         ProblemError
             F or G has no closed forms (a prototype).
         DataError
@@ -290,15 +289,15 @@ class Run:
 
     @classmethod
     def load(cls, path: str | PathLike[str], formulation: Any = None) -> Run:
-        """Return a run that was saved; a formulation of one's own must be passed, by its path if it has one.
+        """Return a saved run. If the formulation is your own, pass it, or the path of its file.
 
-        A UserWarning says where that file has changed since. Hypotheses of one's own are read where the file that
-        defines them has been imported.
+        A UserWarning says if this file has changed since. Import the file that defines your own hypotheses before you
+        load a run with them.
 
         Raises
         ------
         DataError
-            The file is not there, is no saved run, was made by another version, or is damaged.
+            The file does not exist, is not a saved run, was written by another version, or is damaged.
         """
         if (kind := kind_of(path)) in READERS:
             return READERS[kind](path, formulation)
@@ -332,7 +331,7 @@ class Run:
     def _over_collected(self) -> list[tuple[str, Any]]:
         """Return what is proved over the hypotheses collected, for a table."""
         its = self.certificate
-        return [("over the hypotheses collected", "infeasible" if its.infeasible else interval(its.lower, its.upper))]
+        return [("over the collected hypotheses", "infeasible" if its.infeasible else interval(its.lower, its.upper))]
 
 
 def verified(bounds: Bounds, problem: Problem, oracle: Oracle) -> Bounds:
@@ -361,7 +360,10 @@ def final_weights_of(problem: Problem, name: str | None) -> str:
     how = problem.page.final_weights if name is None else name
     how = choice("final_weights", how, FINAL_WEIGHTS)
     if how == "lp" and problem.goal is None:
-        raise OptionError(f"{problem.page.name} has no soft margin to take the weights of; leave out final_weights.")
+        raise OptionError(
+            f"final_weights need a formulation with a soft margin; {problem.page.name} has none. Leave out "
+            "final_weights."
+        )
     return how
 
 

@@ -77,7 +77,7 @@ def sweep(path: str | PathLike[str]) -> None:
     target = Path(path)
     if not target.parent.is_dir() or not os.access(target.parent, os.W_OK) or target.is_dir():
         raise DataError(
-            f"expected the path of a file in a folder that can be written to; got {str(target)!r}. "
+            f"expected the path of a file in a writable folder; got {str(target)!r}. "
             "Make the folder, or choose another place."
         )
     for left in half_written(target):
@@ -141,13 +141,14 @@ def opened(path: str | PathLike[str], expected: tuple[str, int]) -> tuple[Path, 
         found = about["kind"], about["format"]
     except (DataError, *MALFORMED) as failure:
         raise DataError(
-            f"expected a run of boostopt in {source}; it has no description of one, or is damaged "
-            f"({_in_words(failure)}). Check the path, or make the run anew: {source} is left as it is."
+            f"expected a run of boostopt in {source}; it has no description of a run, or it is damaged "
+            f"({_in_words(failure)}). Check the path, or make the run again: {source} was not changed."
         ) from failure
     if found != expected:
         raise DataError(
             f"expected a {expected[0]} of format {expected[1]} in {source}; got {found[0]!r} of format {found[1]!r}. "
-            "Read it with the version of boostopt that wrote it, and go on as it was begun: by looks, or by steps."
+            "Read it with the version of boostopt that wrote it. Continue a run of looks by looks, and any other run "
+            "by steps."
         )
     return source, about, arrays
 
@@ -165,28 +166,28 @@ def whole_run(source: Path, read: Callable[[], Read]) -> Read:
     except (BoostoptError, *MALFORMED) as failure:
         raise DataError(
             f"expected a whole run in {source}; part of it cannot be read ({_in_words(failure)}). "
-            f"Make the run anew: {source} is left as it is."
+            f"Make the run again: {source} was not changed."
         ) from failure
 
 
 def _final(final: Mapping[str, Any], record: Record) -> tuple[Float[Array, " t"], str]:
     """Return the final weights of a run and how they were taken."""
     w = np.asarray(final["w"], dtype=np.float64)
-    require(w.shape == (record.collected.t,), "final weights of another number")
-    require(np.isfinite(w).all(), "final weights that are not finite")
-    require(final["weights"] in FINAL_WEIGHTS, "final weights of an unknown kind")
+    require(w.shape == (record.collected.t,), "the number of final weights is wrong")
+    require(np.isfinite(w).all(), "the final weights are not finite")
+    require(final["weights"] in FINAL_WEIGHTS, "the kind of the final weights is unknown")
     return w, final["weights"]
 
 
 def require(holds: object, otherwise: str) -> None:
-    """Raise DataError, which says what a file holds otherwise, unless something holds."""
+    """Raise DataError with the words `otherwise` unless something holds."""
     if not holds:
-        raise DataError(f"it holds {otherwise}")
+        raise DataError(otherwise)
 
 
 def require_numbers(stated: Iterable[object]) -> None:
     """Raise DataError where a file holds other things than numbers."""
-    require(all(isinstance(number, int | float) for number in stated), "other things where numbers should be")
+    require(all(isinstance(number, int | float) for number in stated), "some values must be numbers and are not")
 
 
 def _in_words(failure: Exception) -> str:
@@ -245,11 +246,11 @@ def page_of_file(about: Mapping[str, Any], formulation: Any) -> tuple[Formulatio
     file, digest, name = str(stated["file"]), str(stated["digest"]), about["formulation"]
     if formulation is None and file:
         raise DataError(
-            f"it is a run of {name}, which a file {file} stated: pass the path of that file, formulation={file!r}"
+            f"the file {file} states the formulation {name} of this run: pass its path, formulation={file!r}"
         )
     page = page_of(name if formulation is None else formulation)
     if page.name != name:
-        raise DataError(f"it is a run of {name} and not of {page.name}: pass its own formulation")
+        raise DataError(f"it is a run of {name}, not of {page.name}: pass the formulation of the run")
     return page, digest
 
 
@@ -257,8 +258,8 @@ def warn_of_change(page: Formulation[Any], digest: str) -> None:
     """Warn where the file that states the formulation of a run says something else than it did."""
     if digest and page.stated_in and text_digest(page.stated_in) != digest:
         warnings.warn(
-            f"{Path(page.stated_in).name} has changed since this run was made: what is computed is computed by what it "
-            "says now, and the upper end over the class is as it was recorded. Run.verify_class proves it anew.",
+            f"{Path(page.stated_in).name} has changed since this run was made. New results use the present file, but "
+            "the upper end over the class is the recorded one. Call Run.verify_class to prove it again.",
             stacklevel=3,
         )
 
@@ -273,7 +274,7 @@ def _record(about: Mapping[str, Any], formulation: Any) -> Record:
     if about["U"] is not None:
         U = Margins.of_arrays(about["U"])
         hypotheses = [restored_hypothesis(state) for state in about["hypotheses"]]
-        require(U.shape == (collected.N, len(hypotheses)), "margins and hypotheses that do not belong together")
+        require(U.shape == (collected.N, len(hypotheses)), "the margins and the hypotheses do not belong together")
         collected.restore(hypotheses, U)
     _check_said(about)
     return Record(
@@ -295,12 +296,12 @@ def _record(about: Mapping[str, Any], formulation: Any) -> Record:
 def _check_said(about: Mapping[str, Any]) -> None:
     """Raise ValueError for texts and numbers of a record that are none, or none that it can have."""
     if not all(isinstance(about[name], str) for name in ("oracle", "digest", "reason")):
-        raise ValueError("what should be texts")
+        raise ValueError("some values must be texts and are not")
     guarantee, majority = about["guarantee"], about["majority"]
     if not (guarantee is None or isinstance(guarantee, int | float)) or type(majority) is not int:
-        raise ValueError("what should be numbers")
+        raise ValueError("some values must be numbers and are not")
     if majority not in (-1, 1) or not isinstance(about["oracle_state"], dict):
-        raise ValueError("a majority of no class, or no state of the oracle")
+        raise ValueError("the majority is neither -1 nor 1, or the state of the oracle is missing")
 
 
 def _state(about: Mapping[str, Any], problem: Problem, collected: Collected) -> State:
@@ -308,21 +309,23 @@ def _state(about: Mapping[str, Any], problem: Problem, collected: Collected) -> 
     saved, start = dict(about["state"]), about["start"]
     answer = saved.pop("answer")
     require_numbers(saved[name] for name in ("round", "value", "soft_margin", "repeated", "still"))
-    require(isinstance(saved["round"], int) and saved["round"] >= 0, "a number of rounds that is none")
+    require(isinstance(saved["round"], int) and saved["round"] >= 0, "the number of rounds is not a whole number")
     state = State(**saved, bounds=_bounds(about["bounds"], problem, collected))
     N, t = collected.N, len(state.w)
-    require(state.m.shape == state.d.shape == (N,) and t <= collected.t, "weights of another size")
-    require(all(np.isfinite(part).all() for part in (state.w, state.m, state.d)), "weights that are not finite")
+    require(state.m.shape == state.d.shape == (N,) and t <= collected.t, "the weights have a wrong size")
+    require(all(np.isfinite(part).all() for part in (state.w, state.m, state.d)), "the weights are not finite")
     for part in state.memory.values():
-        require(np.shape(part) in ((), (N,)) and np.isfinite(part).all(), "a memory of another size, or not finite")
+        require(
+            np.shape(part) in ((), (N,)) and np.isfinite(part).all(), "the memory has a wrong size, or is not finite"
+        )
     active = state.active
     require(
         active is None or (active.dtype.kind == "i" and np.isin(active, np.arange(t)).all()),
-        "active hypotheses that are unknown",
+        "an active hypothesis is unknown",
     )
     if t:
         m = collected.margins.take_columns(np.arange(t)).margins(state.w)
-        require(np.abs(m - state.m).max() <= CLAIM * (1.0 + state.total), "margins of other weights")
+        require(np.abs(m - state.m).max() <= CLAIM * (1.0 + state.total), "the margins belong to other weights")
     if answer is not None:
         U = collected.margins.take_columns(np.arange(len(answer["w"])))
         program = problem.program(U, state.as_solved.progress(problem, U.column(U.t - 1)))
@@ -333,7 +336,7 @@ def _state(about: Mapping[str, Any], problem: Problem, collected: Collected) -> 
         if part is None:
             continue
         if not (isinstance(part, np.ndarray) and part.ndim == 1 and len(part) <= longest and np.isfinite(part).all()):
-            raise ValueError("a start of another size, or not finite")
+            raise ValueError("the start has a wrong size, or is not finite")
     unpacked = _unpacked(start["backend"], start["state"])
     return replace(state, start=WarmStart(start["d"], start["w"], start["backend"], unpacked))
 
@@ -341,15 +344,15 @@ def _state(about: Mapping[str, Any], problem: Problem, collected: Collected) -> 
 def _bounds(saved: Mapping[str, Any], problem: Problem, collected: Collected) -> Bounds:
     """Return the bounds that were saved, if the hypotheses collected do not contradict that of the class."""
     numbers = [value for name, value in saved.items() if name != "d"]
-    require(all(isinstance(number, int | float) for number in numbers), "bounds that are no numbers")
+    require(all(isinstance(number, int | float) for number in numbers), "the bounds are not numbers")
     bounds = Bounds(**saved)
     if bounds.d is None or not problem.bounds_class:
         return replace(bounds, upper=math.inf, d=None)
-    require(bounds.d.shape == (collected.N,), "a distribution of another size")
+    require(bounds.d.shape == (collected.N,), "the distribution has a wrong size")
     F, G = problem.of_class
     d = F.project(bounds.d)
     least = F.value(d) + G.value(collected.margins.edges(d))
-    require(bounds.upper >= least - CLAIM * max(1.0, abs(least)), "a bound of the class that its hypotheses contradict")
+    require(bounds.upper >= least - CLAIM * max(1.0, abs(least)), "its hypotheses contradict the bound of the class")
     return bounds
 
 

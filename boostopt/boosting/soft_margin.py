@@ -1,8 +1,8 @@
-"""The aim of boosting: the largest soft margin over a class of hypotheses, and the bounds of it.
+"""The aim of boosting: the largest soft margin over a class of hypotheses, and its bounds.
 
-With F0 the regularizer without its entropy, the soft margin of w is -F0*(-Uw), for the cap the mean of the nu smallest
-margins. For every distribution d in the domain of F0, F0(d) + the largest edge of the class is an upper bound of what
-any w over the class can reach [Glocer 2009, section 2.2; Shalev-Shwartz and Singer 2008, theorem 4].
+F0 is the regularizer without its entropy. The soft margin of w is -F0*(-Uw); for the cap, this is the mean of the nu
+smallest margins. For every distribution d in the domain of F0, F0(d) + the largest edge of the class is an upper bound
+on the soft margin of any w over the class [Glocer 2009, section 2.2; Shalev-Shwartz and Singer 2008, theorem 4].
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ FEASIBLE = 8.0 * EPS
 
 @dataclass(frozen=True)
 class Goal:
-    """The soft margin that a run is after.
+    """The soft margin that a run maximizes.
 
     Attributes
     ----------
     F0
         The regularizer without its entropy.
     G
-        The largest edge, with a sign or without.
+        The largest edge, with or without a sign.
     examples
-        Multiplicities and reference distribution.
+        The multiplicities and the reference distribution.
     """
 
     F0: Regularizer
@@ -52,7 +52,7 @@ class Goal:
 
     @classmethod
     def of(cls, F: Regularizer, G: EdgeFunction, examples: Examples) -> Goal | None:
-        """Return what a program is after; None where it is no soft margin, so that a class has no certificate."""
+        """Return the soft margin of a program; None if it has none, so that a class has no certificate."""
         largest = G.largest_edge
         if largest is None or not (G.mixes or F.on_simplex):
             return None
@@ -60,12 +60,12 @@ class Goal:
 
     @cached_property
     def least(self) -> float:
-        """The smallest F0: 0 for a cap, more for a penalty."""
+        """The smallest value of F0: 0 for a cap, more for a penalty."""
         return -self.F0.conjugate_at(np.zeros(self.F0.N)).value
 
     @property
     def nu(self) -> float | None:
-        """The count whose smallest margins the soft margin is the mean of; None where it is measured by no cap."""
+        """The count nu: the soft margin is the mean of the nu smallest margins; None if F0 is not a cap."""
         caps = self.F0.indicator_caps
         if caps is None:
             return None
@@ -74,14 +74,14 @@ class Goal:
 
     @property
     def signed(self) -> bool:
-        """Whether hypotheses count with their sign, so that weights lie in the simplex."""
+        """Whether the edges count with their sign, so that the weights lie in the simplex."""
         return not self.G.even
 
     def soft_margin(self, m: Float[Array, " N"], total: float) -> float:
         """Return the soft margin of weights with the margins m = Uw and the sum |w|.
 
-        No weights have margins 0 where hypotheses count without their sign; otherwise they are worth the least that any
-        weights are.
+        With no weights, the margins are 0 if the edges count without a sign. Otherwise the soft margin is the smallest
+        that any weights have.
         """
         if total <= 0.0:
             return self.least - 1.0 if self.signed else self.least
@@ -90,7 +90,7 @@ class Goal:
         return -self.F0.conjugate_at(-m / total if scaled else -m).value
 
     def upper(self, d: Float[Array, " N"], largest: float) -> float:
-        """Return what no weights over a class can exceed whose largest edge under d is `largest`, rounding included."""
+        """Return an upper bound for a class whose largest edge under d is `largest`, including rounding."""
         return self.F0.value(d) + largest + rounding_of(self.F0)
 
     def program(self, U: Margins) -> Program:
@@ -128,23 +128,23 @@ class SoftMargin(Formulation[Any]):
 
 @dataclass(frozen=True, eq=False)
 class ClassCertificate:
-    """A proof of how far a soft margin is from the best possible over all hypotheses of a class.
+    """A proved interval that contains the best soft margin over all hypotheses of a class.
 
     Attributes
     ----------
     lower
-        The soft margin of the weights that are returned: certified, rounding included.
+        The certified soft margin of the returned weights, including rounding.
     upper
-        What no weights over the class can exceed; inf where the oracle is heuristic.
+        A bound that no weights over the class can exceed; inf if the oracle is heuristic.
     proof
-        The distribution that proves `upper`, shape (N,), or what makes it; None if nothing does.
+        The distribution that proves `upper`, shape (N,), or a function that makes it; None if there is no proof.
     oracle
         The class, in words.
     recorded
-        Whether `upper` was read from a file: it was computed when the run was made, and what is left to check without
-        the oracle is that no hypothesis collected contradicts it. `Run.verify_class` computes it anew.
+        Whether `upper` was read from a file. Then it was computed when the run was made. Without the oracle, boostopt
+        can only check that no collected hypothesis contradicts it. `Run.verify_class` computes it again.
     what
-        What is bounded: the soft margin, or the value of a program that has none.
+        The name of the bounded quantity: the soft margin, or the value of a program that has none.
     """
 
     lower: float
@@ -156,7 +156,7 @@ class ClassCertificate:
 
     @cached_property
     def d(self) -> Float[Array, " N"] | None:
-        """The distribution that proves `upper`, shape (N,); None if nothing does."""
+        """The distribution that proves `upper`, shape (N,); None if there is no proof."""
         return self.proof() if callable(self.proof) else self.proof
 
     @property
@@ -171,7 +171,7 @@ class ClassCertificate:
 
     def __str__(self) -> str:
         if self.lower == math.inf:
-            return f"there is no optimum: no weights of the examples have such edges over {self.oracle}"
+            return f"the program is infeasible: no weights of the examples have such edges over {self.oracle}"
         if not self.exact:
             return f"the {self.what} is at least {self.lower:.10g}; heuristic oracle: no upper bound ({self.oracle})"
         words = f"the best {self.what} over {self.oracle} lies in {interval(self.lower, self.upper)}"

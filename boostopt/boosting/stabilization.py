@@ -1,10 +1,10 @@
-"""Means against swings of totally corrective boosting, and for small programs.
+"""Stabilization of totally corrective boosting, and smaller programs.
 
-A distribution that solves the program over few hypotheses says little of the class: the next one may lie far away, and
-the oracle is asked here and there. Asked between the best distribution so far and the newest one it returns hypotheses
-that serve both. Every distribution in the domain of F0 bounds the class, however it was found, so that certificates and
-stopping rules stay as they are [Glocer 2009, section 2.2; Ben-Ameur and Neto 2007; Pessoa, Sadykov, Uchoa, Vanderbeck
-2018].
+A distribution that solves the program over few hypotheses says little about the class. The next distribution may lie
+far away, so the queries to the oracle may swing. If the query lies between the best distribution so far and the newest
+one, the oracle returns hypotheses that help for both. Every distribution in the domain of F0 bounds the class. So
+certificates and stopping rules do not change [Glocer 2009, section 2.2; Ben-Ameur and Neto 2007; Pessoa, Sadykov,
+Uchoa, Vanderbeck 2018].
 """
 
 from __future__ import annotations
@@ -37,25 +37,26 @@ VIOLATED = 1e-9
 
 @dataclass(frozen=True)
 class Stabilization:
-    """The way in which a totally corrective run is stabilized; with the defaults it is not.
+    """The stabilization of a totally corrective run; the defaults do not stabilize it.
 
     Attributes
     ----------
     inner
-        Share, in [0, 1), of the distribution that proves the best bound of the class in what the oracle is asked with:
-        in-out separation, known as Wentges's smoothing too. A heuristic oracle proves none, and there is no effect.
+        The share, in [0, 1), that the distribution with the best bound of the class has in the query to the oracle:
+        in-out separation, also called Wentges's smoothing. With a heuristic oracle, there is no bound and no effect.
     previous
-        Share, in [0, 1), of what the oracle was asked with before: Neame's smoothing. The two sum to less than 1.
+        The share, in [0, 1), that the previous query has: Neame's smoothing. The two shares sum to less than 1.
     idle
-        A hypothesis without weight leaves the program when its edge falls short of the largest one by more than this
-        multiple of what is between the bounds of the soft margin, as soon as a quarter of the program is such. It
-        comes back when its edge is the largest again. Positive, inf to keep all.
+        A positive multiple of the distance between the bounds of the soft margin; inf to keep all hypotheses. A
+        hypothesis without weight is idle if its edge is below the largest one by more than this multiple. If a quarter
+        of the program is idle, these hypotheses leave the program. A hypothesis comes back when its edge is the largest
+        again.
 
-    Programs without a soft margin are asked with their newest distribution: their rules look at it alone.
+    If the program has no soft margin, the query is always the newest distribution, because its rules use it alone.
 
-    Where the answer to a stabilized question does not improve the program, the oracle is asked with the newest
-    distribution in the same round. Certificates hold wherever the oracle was asked; the papers' bounds on the number of
-    rounds are proved for the newest distribution alone.
+    If the answer to a stabilized query does not improve the program, the oracle gets the newest distribution in the
+    same round. Certificates hold for any query. The papers prove their bounds on the number of rounds for the newest
+    distribution only.
 
     Raises
     ------
@@ -72,7 +73,7 @@ class Stabilization:
         if not (min(shares) >= 0.0 and sum(shares) < 1.0):
             raise OptionError(
                 "inner and previous must be shares of at least 0 that sum to less than 1; got "
-                f"{self.inner!r} and {self.previous!r}. Choose smaller ones."
+                f"{self.inner!r} and {self.previous!r}. Choose smaller shares."
             )
         number("idle", self.idle, "a positive multiple, or inf", lambda multiple: multiple > 0.0)
 
@@ -81,7 +82,7 @@ class Stabilization:
         return self != Stabilization()
 
     def query(self, state: State) -> Float[Array, " N"]:
-        """Return what the oracle is asked with: `state.d` itself where nothing is mixed in."""
+        """Return the query to the oracle: `state.d` itself if nothing is mixed in."""
         best, before = state.bounds.d, state.memory.get(ASKED)
         inner = self.inner if best is not None else 0.0
         previous = self.previous if before is not None else 0.0

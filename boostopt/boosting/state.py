@@ -1,4 +1,4 @@
-"""The state of a run: weights, the distribution that the oracle is asked with next, and all bounds seen."""
+"""The state of a run: the weights, the next query to the oracle, and all bounds so far."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ class Bounds:
     Attributes
     ----------
     edge
-        u . d of the last answer.
+        The edge u . d of the last answer.
     smallest_edge
-        The smallest of these, g_t in the papers; 1 before the first.
+        The smallest edge of all answers, g_t in the papers; 1 before the first answer.
     smallest_target
-        The smallest F0(d) + u . d, F0 being F without its entropy: no more than the soft margin that hypotheses with
-        such edges are known to reach. Of an answer that was preferred to the best one the best edge counts.
+        The smallest F0(d) + u . d, where F0 is F without its entropy. Hypotheses with such edges reach at least this
+        soft margin. If the oracle preferred another answer to the best one, the best edge counts.
     smallest_value
-        The smallest u . d + F(d), M_t, likewise.
+        The smallest u . d + F(d), M_t in the papers, with the same rule.
     smallest_primal
-        The smallest F(d) + largest edge of the hypotheses collected and the newest, P^t(d) in the papers; inf before
-        the first, and where the program is not the largest edge with F.
+        The smallest F(d) + largest edge of the collected hypotheses and the newest, P^t(d) in the papers; inf before
+        the first answer, and if the edge function is not the largest edge.
     primal
-        F(d) + largest edge of the hypotheses collected, without the newest; inf unless a rule asks for it.
+        F(d) + largest edge of the collected hypotheses without the newest; inf unless a rule needs it.
     known
-        G of the hypotheses collected, without the newest, where what a further edge costs depends on it.
+        G of the collected hypotheses without the newest, if the cost of a further edge depends on it.
     upper
-        The smallest bound of the soft margin over the class; inf without any.
+        The smallest bound on the soft margin over the class; inf if there is none.
     d
         The distribution that proves `upper`, shape (N,).
     """
@@ -57,7 +57,7 @@ class Bounds:
     d: Float[Array, " N"] | None = None
 
     def seen(self, edge: float, reach: float, F0_of_d: float, F_of_d: float) -> Bounds:
-        """Return the bounds after an answer with that edge, of an oracle that knows one of `reach`."""
+        """Return the bounds after an answer with this edge, if the best known edge is `reach`."""
         return replace(
             self,
             edge=edge,
@@ -68,11 +68,11 @@ class Bounds:
 
     @property
     def shown_primal(self) -> float:
-        """The smallest P^t(d), nan where there is none: what a trace shows."""
+        """The smallest P^t(d) for the trace; nan if there is none."""
         return self.smallest_primal if math.isfinite(self.smallest_primal) else math.nan
 
     def lowered(self, upper: float, d: Float[Array, " N"]) -> Bounds:
-        """Return the bounds with a bound of the class that a distribution proves, if it is a better one."""
+        """Return the bounds with the bound of the class that a distribution proves, if it is better."""
         return replace(self, upper=upper, d=d) if upper < self.upper else self
 
 
@@ -87,37 +87,38 @@ class State:
     Attributes
     ----------
     round
-        Updates made.
+        The number of updates.
     w
-        Weights of the hypotheses, shape (t,).
+        The weights of the hypotheses, shape (t,).
     m
-        Their margins Uw, shape (N,).
+        The margins Uw of these weights, shape (N,).
     d
-        The distribution that the oracle is asked with next, shape (N,).
+        The next query to the oracle, a distribution of shape (N,).
     value
         D(w), a lower bound of the program; -1 before the first hypothesis.
     soft_margin
         The soft margin of w over its sum; -1 before the first hypothesis.
     bounds
-        What the answers of the oracle have bounded.
+        The bounds from the answers of the oracle.
     certificate
-        Of the last program over all hypotheses, None where none was solved.
+        The certificate of the last program over all hypotheses; None if none was solved.
     start
-        Where the next solve may begin.
+        The point where the next solve may start.
     backend
-        What gave the weights, "" where they are of no program.
+        The backend that computed the weights; "" if they are not those of a program.
     stuck
-        Why no further update is possible, "" while there is.
+        The reason why no further update is possible; "" if one is possible.
     repeated
-        Rounds in a row that brought no new hypothesis.
+        The number of rounds in a row without a new hypothesis.
     still
-        Those of them in a row that did not raise D either.
+        The number of these rounds in a row that did not raise D either.
     solved_edge
-        The smallest edge when the weights were found, on which programs may depend; the oracle may have answered since.
+        The smallest edge when the weights were computed. Programs may depend on it, and the oracle may have answered
+        since then.
     active
-        Numbers of the hypotheses in the program, shape (k,); None for all. Of these is `start`.
+        The numbers of the hypotheses in the program, shape (k,); None for all. `start` belongs to these hypotheses.
     memory
-        What an update of its own remembers besides, by name: numbers, or arrays of shape (N,).
+        Further values that an update remembers, by name: numbers, or arrays of shape (N,).
     """
 
     round: int
@@ -143,16 +144,16 @@ class State:
         return float(abs(self.w).sum())
 
     def weights(self, t: int) -> Float[Array, " t"]:
-        """Return the weights of t hypotheses, 0 for those that have joined since."""
+        """Return the weights of t hypotheses, 0 for hypotheses that came since."""
         return np.concatenate([self.w, np.zeros(t - len(self.w))])
 
     @property
     def as_solved(self) -> State:
-        """The state as it was when the weights were found, before the oracle answered once more."""
+        """The state when the weights were computed, before the oracle answered again."""
         return replace(self, bounds=replace(self.bounds, smallest_edge=self.solved_edge))
 
     def progress(self, problem: Problem, u: Float[Array, " N"]) -> Progress:
-        """Return what a formulation may set its parameters by, u being the margins of the newest hypothesis."""
+        """Return the progress from which a formulation sets its parameters; u are the newest hypothesis's margins."""
         return Progress(self.round, self.bounds.smallest_edge, problem.epsilon, problem.examples, self.total, self.m, u)
 
     def judged(self, goal: Goal | None, collected: Collected) -> State:

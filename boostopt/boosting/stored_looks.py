@@ -162,7 +162,7 @@ class StoredLooks:
         same = again.edge == proof.edge and again.total == proof.total and abs(again.cost - proof.cost) <= aim.slack
         if not (same and ends.lower <= lower + aim.slack):
             raise ValueError(
-                f"ends of {float(ends.lower):.10g} and {float(proof.upper):.10g}, where these examples have "
+                f"the ends {float(ends.lower):.10g} and {float(proof.upper):.10g}, but these examples have the ends "
                 f"{float(lower):.10g} and {float(again.upper):.10g}"
             )
         return replace(ends, lower=min(ends.lower, lower), proof=again), lower
@@ -198,7 +198,11 @@ class Checkpoint:
         try:
             self._made(self._reached).save(self._options.checkpoint)
         except DataError as failure:
-            warnings.warn(f"no checkpoint of look {len(self._reached.kept)}: {failure}", RuntimeWarning, stacklevel=5)
+            warnings.warn(
+                f"the checkpoint of look {len(self._reached.kept)} was not written: {failure}",
+                RuntimeWarning,
+                stacklevel=5,
+            )
         self._last, self._reached = time.perf_counter(), None
 
 
@@ -213,7 +217,7 @@ def _written(fraction: Fraction) -> list[str]:
 
 def _fraction(written: Sequence[str]) -> Fraction:
     numerator, denominator = map(int, written)
-    require(denominator > 0, "an end that is no fraction")
+    require(denominator > 0, "an end is not a fraction")
     return Fraction(numerator, denominator)
 
 
@@ -222,15 +226,15 @@ def _read(about: Mapping[str, Any], formulation: Any) -> StoredLooks:
     page, page_digest = page_of_file(about, formulation)
     problem = Problem.of(page, about["c"], None, about["epsilon"], "newton", about["given"])
     of = about["oracle"]
-    require(aim_of(problem, float(of["total"])) is not None, "a problem that looks cannot tell of")
-    require(isinstance(of["words"], str) and of["majority"] in (-1, 1), "a class that is none")
+    require(aim_of(problem, float(of["total"])) is not None, "looks do not support the problem")
+    require(isinstance(of["words"], str) and of["majority"] in (-1, 1), "the class has no words or no majority")
     oracle = Left(of["words"], int(of["N"]), float(of["total"]), of["majority"], bool(of["reflexive"]))
     splits = tuple(Split(*map(int, row)) for row in about["splits"])
     hypotheses = [restored_hypothesis(state) for state in about["hypotheses"]]
-    require(len(splits) == len(hypotheses), "splits and hypotheses that do not belong together")
+    require(len(splits) == len(hypotheses), "the splits and the hypotheses do not belong together")
     sizes = about["sizes"].tolist()
     ends = np.cumsum([0, *sizes]).tolist()
-    require(ends[-1] == len(about["kept"]), "weights of another number")
+    require(ends[-1] == len(about["kept"]), "the number of the weights is wrong")
     kept = [np.asarray(about["kept"][i:j], dtype=np.float64) for i, j in itertools.pairwise(ends)]
     W = about["W"]
     reached = Reached(
@@ -245,15 +249,15 @@ def _read(about: Mapping[str, Any], formulation: Any) -> StoredLooks:
         [_glance(row) for row in about["glances"]],
         kept,
     )
-    require(isinstance(about["reason"], str), "what should be a text")
-    require(about["proof"] is not None or W is None, "weights without a distribution")
-    require(W is not None or _fraction(about["lower"]) == Ends().lower, "a soft margin without weights")
-    require(W is None or W.sum() == ONE, f"weights that do not sum to 2^{BITS}")
+    require(isinstance(about["reason"], str), "the reason is not a text")
+    require(about["proof"] is not None or W is None, "it has weights without a distribution")
+    require(W is not None or _fraction(about["lower"]) == Ends().lower, "it has a soft margin without weights")
+    require(W is None or W.sum() == ONE, f"the weights do not sum to 2^{BITS}")
     lower, upper, total = reached.ends.lower, reached.ends.upper, reached.ends.total
-    require(W is None or -1 <= lower <= upper <= 1, "ends that are none")
-    require(0.0 < total < math.inf, "weights of another sum")
+    require(W is None or -1 <= lower <= upper <= 1, "the ends are not an interval in [-1, 1]")
+    require(0.0 < total < math.inf, "the sum of the weights is not positive and finite")
     seen = sum(glance.rows == oracle.N and glance.active > 0 for glance in reached.glances)
-    require(seen == len(kept), "weights of another number of looks")
+    require(seen == len(kept), "the weights belong to another number of looks")
     return StoredLooks(problem, oracle, hypotheses, reached, about["reason"], page_digest)
 
 
@@ -264,11 +268,11 @@ def _stand(about: Mapping[str, Any], most: int) -> Stand:
         [about[name] for name in ("total", "least", "gamma", "stage")] + [about.get("spread", 0.0)],
     )
     W = _weights(about["W"], most)
-    require(not W.any() or W.sum() == ONE, f"weights that do not sum to 2^{BITS}")
+    require(not W.any() or W.sum() == ONE, f"the weights do not sum to 2^{BITS} or 0")
     stand = replace(Stand(**about), W=W)
     known = 0.0 < stand.total < math.inf and abs(stand.gamma) <= 2.0 and min(stand.least, stand.stage) >= -1.0
     known = known and 0.0 <= stand.spread <= 1.0
-    require(known, "numbers that none of a run are")
+    require(known, "some numbers cannot belong to a run")
     return stand
 
 
@@ -280,16 +284,16 @@ def _glance(row: Sequence[Any]) -> Glance:
 
 def _require_kinds(counts: Sequence[Any], numbers: Sequence[Any]) -> None:
     """Raise what names it where counts are no whole numbers from 0 up, or numbers none."""
-    require(all(type(count) is int and count >= 0 for count in counts), "counts that are none")
+    require(all(type(count) is int and count >= 0 for count in counts), "a count is not a whole number of at least 0")
     require_numbers(numbers)
 
 
 def _proof(about: Mapping[str, Any], splits: Sequence[Split]) -> Proof:
     """Return a proof as it was described; whether it proves anything the rows must say."""
     W, table = _weights(about["W"], len(splits)), about["table"]
-    require(table.shape == (BUCKETS + 2,) and table.dtype.kind == "i", "weights of other buckets")
+    require(table.shape == (BUCKETS + 2,) and table.dtype.kind == "i", "the weights belong to other buckets")
     window = Window(int(about["origin"]), int(about["shift"]))
-    require(abs(window.origin) <= ONE and 0 <= window.shift <= BITS, "a window beside the margins")
+    require(abs(window.origin) <= ONE and 0 <= window.shift <= BITS, "the window lies outside the margins")
     edge, cost = _fraction(about["upper"]), _fraction(about.get("cost", ["0", "1"]))
     return Proof(edge, cost, splits[: len(W)], W, window, table.astype(np.int64), int(about["total"]))
 
@@ -297,7 +301,7 @@ def _proof(about: Mapping[str, Any], splits: Sequence[Split]) -> Proof:
 def _weights(stated: Array, most: int) -> Int[Array, " t"]:
     """Return whole weights of some hypotheses."""
     whole = stated.ndim == 1 and len(stated) <= most and (stated.dtype.kind == "i" or len(stated) == 0)
-    require(whole and bool(((stated >= 0) & (stated <= ONE)).all()), "weights that are no whole numbers")
+    require(whole and bool(((stated >= 0) & (stated <= ONE)).all()), "the weights are not whole numbers in their range")
     W = stated.astype(np.int64)
-    require(W.sum() <= ONE, f"weights of a sum above 2^{BITS}")
+    require(W.sum() <= ONE, f"the sum of the weights is above 2^{BITS}")
     return W

@@ -1,4 +1,4 @@
-"""The record of a run, round by round, as a table."""
+"""The rounds of a run as a table."""
 
 from __future__ import annotations
 
@@ -19,39 +19,39 @@ from boostopt.text import html_table
 
 @dataclass(frozen=True)
 class Row:
-    """One round.
+    """One round of a run.
 
     Attributes
     ----------
     round
-        Its number, from 1.
+        The number of the round, from 1.
     hypotheses
-        Number of hypotheses collected.
+        The number of collected hypotheses.
     edge
-        Edge of the newest one under the distribution that the oracle was asked with.
+        The edge of the newest hypothesis under the query to the oracle.
     smallest_edge
-        The smallest of these so far.
+        The smallest edge so far.
     upper
-        The best bound of the soft margin over the class so far; inf without any.
+        The best bound on the soft margin over the class so far; inf if there is none.
     soft_margin
         The soft margin of the weights after the round.
     value
-        D(w), the lower bound of the program after the round; nan where there is no program over all hypotheses.
+        D(w), the lower bound of the program after the round; nan if there is no program over all hypotheses.
     active
-        Hypotheses with a weight.
+        The number of hypotheses with a weight.
     zero_share
-        Share of the examples, counted with multiplicity, with f(x) = 0: on the test examples if there are any.
+        The share of the examples with f(x) = 0, counted with multiplicity; of the test examples if there are any.
     test_error
-        Share of the test examples that are wrong, zeros decided as the run decides them; nan without any.
+        The share of the test examples with a wrong prediction, where the run decides zeros; nan without test examples.
     oracle_seconds, update_seconds, seconds
-        Time of the oracle, of the update, and since the start.
+        The times of the oracle and of the update, and the time since the start, in seconds.
     backend
-        What solved the program that gave the weights, "" where none did.
+        The backend that solved the program of the weights; "" if none did.
     smallest_primal
-        The smallest F(d) + largest edge of the hypotheses collected and the newest so far, of the d's that the oracle
-        was asked with: min P^q(d^(q-1)) in the papers; nan where the program is not the largest edge with F.
+        The smallest F(d) + largest edge of the collected hypotheses and the newest, over all queries d so far:
+        min P^q(d^(q-1)) in the papers; nan if the edge function is not the largest edge.
     soft_margins
-        The soft margin at other values of nu, in the order in which they were asked for.
+        The soft margins at the values `nus` of `boost`, in their order.
     """
 
     round: int
@@ -73,7 +73,7 @@ class Row:
 
     @property
     def bound(self) -> float:
-        """The bound of the class, or the smallest edge where there is none."""
+        """The bound of the class; the smallest edge if there is no bound."""
         return self.upper if math.isfinite(self.upper) else self.smallest_edge
 
     @property
@@ -83,7 +83,7 @@ class Row:
 
     @property
     def delta(self) -> float:
-        """The difference smallest_primal - value of the program's bounds, which the practical rule looks at."""
+        """The difference smallest_primal - value of the program's bounds, which the practical rule uses."""
         return self.smallest_primal - self.value
 
 
@@ -107,15 +107,15 @@ class Trace(Sequence[Row]):
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """Names of the columns."""
+        """The names of the columns."""
         return (*COLUMNS, *COMPUTED, *(f"soft_margin[nu={nu:g}]" for nu in self.nus))
 
     def add(self, row: Row) -> None:
-        """Write a round down."""
+        """Add a round."""
         self._rows.append(row)
 
     def amend(self, bounds: Bounds, soft_margin: float, value: float) -> None:
-        """Write into the last round what was learned after it: the oracle has answered once more."""
+        """Update the last round after a further answer of the oracle."""
         if self._rows:
             self._rows[-1] = dataclasses.replace(
                 self._rows[-1],
@@ -127,19 +127,19 @@ class Trace(Sequence[Row]):
             )
 
     def arrays(self) -> dict[str, Array]:
-        """Return the rounds as an array for each field, for files: `of_arrays` makes the same of them."""
+        """Return one array for each field, for files; `of_arrays` restores the trace."""
         fields = {name: np.array([getattr(row, name) for row in self._rows]) for name in COLUMNS}
         margins = np.array([row.soft_margins for row in self._rows], dtype=np.float64)
         return {**fields, "soft_margins": margins.reshape(len(self), len(self.nus))}
 
     @classmethod
     def of_arrays(cls, arrays: Mapping[str, Array], nus: Sequence[Any]) -> Trace:
-        """Return the rounds whose `arrays` these are.
+        """Return the trace with these `arrays`.
 
         Raises
         ------
         ValueError
-            An array is missing, or is of another kind or length than a trace has.
+            An array is missing, or has a wrong type or length.
         """
         rounds = len(arrays["round"])
         # Runs that were saved without it have no smallest_primal.
@@ -149,7 +149,7 @@ class Trace(Sequence[Row]):
             _check(arrays[name], name, kind, (rounds,))
         _check(arrays["soft_margins"], "soft_margins", "f", (rounds, len(nus)))
         if not all(isinstance(nu, int | float) and math.isfinite(nu) for nu in nus):
-            raise ValueError(f"nus that are no numbers: {nus}")
+            raise ValueError(f"the nus are not numbers: {nus}")
         columns = [arrays[name].tolist() for name in COLUMNS]
         margins = [tuple(row) for row in arrays["soft_margins"].tolist()]
         return cls([Row(*row) for row in zip(*columns, margins, strict=True)], nus)
@@ -172,7 +172,7 @@ class Trace(Sequence[Row]):
             There is no such column.
         """
         if name not in self.columns:
-            raise OptionError(f"the trace has the columns {', '.join(self.columns)}; got {name!r}.")
+            raise OptionError(f"the trace has the columns {', '.join(self.columns)}; got {name!r}. Use one of them.")
         if name.startswith("soft_margin["):
             k = self.columns.index(name) - len(COLUMNS) - len(COMPUTED)
             return np.array([row.soft_margins[k] for row in self._rows])
@@ -203,4 +203,4 @@ class Trace(Sequence[Row]):
 def _check(array: Array, name: str, kind: str, shape: tuple[int, ...]) -> None:
     """Raise ValueError for a column that is of another kind or shape; without rounds any kind will do."""
     if array.shape != shape or (array.size and array.dtype.kind != kind):
-        raise ValueError(f"a trace with {name} of shape {shape} and no {array.dtype} of {array.shape}")
+        raise ValueError(f"{name} of the trace has the shape {shape}; got {array.dtype} of shape {array.shape}")

@@ -124,8 +124,8 @@ class PairProgram(Mixing):
         if solution.outcome is Outcome.INFEASIBLE:
             return replace(
                 move.state,
-                stuck="the program over the mixture and the newest hypothesis is infeasible: as printed it asks for "
-                "equal edges, which no distribution within the caps has",
+                stuck="the program over the mixture and the newest hypothesis is infeasible: as printed it requires "
+                "equal edges, but no distribution within the caps has them",
             )
         v, u = solution.w
         w = v * move.w

@@ -1,13 +1,13 @@
-"""The certificate: any pair (d, w), made feasible, and the interval of the optimum that it proves (see `certifier`).
+"""The certificate: a feasible pair (d, w) and the interval of the optimum that it proves (see `certifier`).
 
 For feasible d and w the optimum of `min F(d) + G(Uᵀd)` lies between the dual value D(w) = -F*(-Uw) - G*(w) and the
 primal value P(d), and their difference is a sum of non-negative terms,
 
     P(d) - D(w) = sum of [F(d) + F*(-Uw) + <d, Uw>] over examples + [G(e) + G*(w) - <w, e>] over hypotheses,
 
-so it needs no solver, no status and no multiplier to be known, and it is never formed by subtraction. Where G bounds
-the edges the program may be infeasible: that has a certificate of the same kind, hypothesis weights whose soft margin
-is larger than the bound allows.
+So the gap needs no solver, no status and no multiplier, and it is never computed by subtraction. If G bounds the edges,
+the program may be infeasible. A certificate of the same kind proves this: hypothesis weights with a larger soft margin
+than the bound allows.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from boostopt.text import html_table, interval
 
 @dataclass(frozen=True)
 class KKT:
-    """By how much an answer as it was given violates the conditions of optimality.
+    """The violations of the optimality conditions by the original answer.
 
     Attributes
     ----------
     residuals
-        One non-negative number for each condition: the constraints on d and on w, measured on the raw arrays, then
-        the sums of the example gaps (d is optimal for w) and of the hypothesis gaps (w is optimal for d), measured
-        on the raw pair made feasible. inf for a part that was missing or not finite.
+        One non-negative number for each condition. The residuals of the constraints on d and on w are those of the raw
+        arrays. The sums of the example gaps (d is optimal for w) and of the hypothesis gaps (w is optimal for d) are
+        those of the raw pair made feasible. inf for a part that was missing or not finite.
     """
 
     residuals: Mapping[str, float]
@@ -56,26 +56,26 @@ class Certificate:
     Attributes
     ----------
     lower, upper
-        Ends of the interval: dual value of w, primal value of d, widened by `slack`; lower <= upper.
+        The ends of the interval: the dual value of w and the primal value of d, widened by `slack`; lower <= upper.
     slack
-        Bound of the rounding error of either end.
+        A bound on the rounding error of either end.
     d, w
-        The feasible pair: d of shape (N,), w of shape (t,). Where `upper` is inf, no d near the answer was found whose
-        edges are allowed: then d lies in the domain of F alone.
+        The feasible pair: d of shape (N,), w of shape (t,). If `upper` is inf, no d with feasible edges was found near
+        the answer; then d lies in the domain of F only.
     d_is
-        Where d came from: "d(w)", the maximizer of F* at the margins of w; "repaired", the given d made feasible;
-        "start", the minimizer of F, where no d was given or nothing in it was a finite positive number.
+        The source of d: "d(w)", the maximizer of F* at the margins of w; "repaired", the given d made feasible; or
+        "start", the minimizer of F, if no d was given or it had no finite positive number.
     example_gaps, hypothesis_gaps
-        The non-negative terms of the gap, shapes (N,) and (t,): who is to blame.
+        The non-negative terms of the gap, shapes (N,) and (t,). They show which examples and hypotheses cause the gap.
     multipliers
-        Multipliers of the constraints, derived from w and d alone.
+        The multipliers of the constraints, derived from w and d alone.
     kkt
-        Residuals of the optimality conditions for the answer as it was given.
+        The residuals of the optimality conditions for the original answer.
     value_bound
         C_Delta / eta, the largest value of the regularizer: the scale of `relative_gap`.
     excess
-        Positive if the program is infeasible, and then by how much `w` proves it: <d, U w> is larger than the domain
-        of G allows by at least this much for every d in the domain of F. The optimum, and both ends, are then inf.
+        A positive number if the program is infeasible, otherwise 0. For every d in the domain of F, <d, U w> exceeds
+        the largest value in the domain of G by at least this number. The optimum and both ends are then inf.
     """
 
     lower: float
@@ -93,14 +93,14 @@ class Certificate:
 
     @property
     def infeasible(self) -> bool:
-        """Whether no d satisfies the constraints, by proof."""
+        """Whether it is proved that no d satisfies the constraints."""
         return self.excess > 0.0
 
     @cached_property
     def gap(self) -> float:
-        """Width of the interval, from the terms of the gap and the slack of both ends; never negative.
+        """The width of the interval, from the terms of the gap and the slack of both ends; never negative.
 
-        0 for a proof of infeasibility, inf where one end is infinite.
+        The width is 0 for a proof of infeasibility, and inf if one end is infinite.
         """
         if self.infeasible:
             return 0.0
@@ -116,20 +116,20 @@ class Certificate:
         return f"Certificate(lower={self.lower!r}, upper={self.upper!r}, gap={self.gap:.2e}, d_is={self.d_is!r})"
 
     def save(self, path: str | PathLike[str], program: Any) -> None:
-        """Save the certificate with what proves it: `boostopt.verify` checks it elsewhere, without a solver.
+        """Save the certificate with its proof. `boostopt.verify` checks the file anywhere, without a solver.
 
         Parameters
         ----------
         path
-            The file, JSON text; vectors of more than 50,000 numbers in all are put into one with ".npz" added to its
-            name.
+            The file, JSON text. If its vectors have more than 50,000 numbers in all, they go into a second file with
+            ".npz" added to the name.
         program
-            The program that it is a certificate of: a certificate alone does not say which data it is about.
+            The certified program. The certificate alone does not contain its data.
 
         Raises
         ------
         ProblemError
-            The certificate is of another program; or F or G has no closed forms (a prototype).
+            The certificate belongs to another program; or F or G has no closed forms (a prototype).
         DataError
             The file cannot be written.
         """
@@ -137,7 +137,7 @@ class Certificate:
 
     @property
     def words(self) -> str:
-        """The statement about the optimum: an interval rounded outward, or that there is none."""
+        """The optimum in words: an interval rounded outward, or "infeasible" with the excess."""
         return f"infeasible, proved by {self.excess:.3g}" if self.infeasible else interval(self.lower, self.upper)
 
     def _repr_html_(self) -> str:
@@ -162,21 +162,21 @@ class Certificate:
 
     @property
     def scaled_gap(self) -> float:
-        """The gap over `scale`: what `tol` means everywhere."""
+        """The gap over `scale`, which is compared with `tol` everywhere."""
         return self.gap / self.scale if np.isfinite(self.gap) else self.gap
 
     @property
     def relative_gap(self) -> float:
-        """The gap over max(|upper|, C_Delta / eta): small objectives count in full; inf where that scale is 0."""
+        """The gap over max(|upper|, C_Delta / eta), for small objectives; inf if this scale is 0."""
         if not np.isfinite(self.gap):
             return self.gap
         scale = max(abs(self.upper), self.value_bound)
         return self.gap / scale if scale > 0 else np.inf
 
     def contains(self, value: float) -> bool:
-        """Whether a value of the objective is possible as the optimum."""
+        """Whether the optimum can have this value."""
         return self.lower <= value <= self.upper
 
     def overlaps(self, other: Certificate) -> bool:
-        """Whether both intervals can hold for one program; if not, boostopt is wrong."""
+        """Whether both intervals can hold for the same program; if not, boostopt has a bug."""
         return self.lower <= other.upper and other.lower <= self.upper

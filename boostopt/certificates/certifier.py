@@ -43,7 +43,7 @@ class Certifier:
     def __post_init__(self) -> None:
         if not self.G.exact and self.F.mass > 1.0 + MASS:
             raise ProblemError(
-                "a described edge function takes edges in [-1, 1]; the weights of this regularizer sum to "
+                "a described edge function needs edges in [-1, 1]; the weights of this regularizer sum to "
                 f"{self.F.mass:.6g}. Use it with weights on the simplex."
             )
 
@@ -108,9 +108,9 @@ class Certifier:
         )
         if certificate.lower > certificate.upper:
             raise ProblemError(
-                f"the bounds contradict each other: lower = {certificate.lower!r} > upper = {certificate.upper!r}. F "
-                "or G is not what it says: run check_regularizer and check_edge. If they are boostopt's own, please "
-                "report it."
+                f"lower must be at most upper; got lower = {certificate.lower!r} > upper = {certificate.upper!r}, so F "
+                "or G contradicts its conjugate. Run check_regularizer and check_edge. If F and G are boostopt's own, "
+                "please report this bug."
             )
         return certificate
 

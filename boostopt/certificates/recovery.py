@@ -1,18 +1,19 @@
-"""Hypothesis weights from example weights: the multipliers by the active sets of the KKT system.
+"""Hypothesis weights from example weights: the multipliers from the active sets of the KKT system.
 
-At the optimum -Uw = F'(d) + beta + psi - zeta, with psi only where d is at its cap, zeta only where it is 0, and w only
-on the hypotheses that complementary slackness leaves. Given d these are linear equations and inequalities in (w, beta),
+At the optimum, -Uw = F'(d) + beta + psi - zeta. psi is nonzero only where d is at its cap, zeta only where d is 0, and
+w only on the hypotheses that complementary slackness allows. For given d, these are linear equations and inequalities
+in (w, beta),
 
     (Uw)_n + beta  = -F'_n    where 0 < d_n < cap,
     (Uw)_n + beta <= -F'_n    where d_n is at its cap (psi_n is the slack),
     (Uw)_n + beta >= -F'_n    where d_n is 0 (zeta_n is the slack; for an entropy F' is taken at the tolerance),
 
-and "nnls" solves all of them together, w >= 0, in the sense of least squares: with the equations alone the error is
-larger by orders of magnitude. "least_squares" is the papers' own way: the equations alone, no sign for w, and with an
-entropy every weight that is not at its cap taken for one inside [Glocer 2009, 3.1.2, 3.2.4, appendix A].
+"nnls" solves all of them together, with w >= 0, in the sense of least squares. With the equations alone, the error is
+larger by orders of magnitude. "least_squares" is the method of the papers: the equations alone, without a sign of w.
+With an entropy, it treats every weight that is not at its cap as inside [Glocer 2009, 3.1.2, 3.2.4, appendix A].
 
-It is a diagnostic. A solver's d decides which constraint is active only up to its accuracy, small weights of an entropy
-are noise, and the multipliers need not be unique: the certificate says what the recovered w is worth.
+The recovery is a diagnostic. The accuracy of d limits which constraints count as active, small weights of an entropy
+are noise, and the multipliers need not be unique. The certificate says how good the recovered w is.
 """
 
 from __future__ import annotations
@@ -50,31 +51,32 @@ ROUNDS = 100
 
 @dataclass(frozen=True, repr=False)
 class Recovery:
-    """Multipliers from d, and how much can be told.
+    """The multipliers that follow from d, with their accuracy.
 
     Attributes
     ----------
     method, within
-        How, and the tolerance for "active": a weight within it of 0 or its cap, relative to the cap; an edge within it
-        of the largest one.
+        The method, and the tolerance for "active". A weight is active if its distance to 0 or to its cap, relative to
+        the cap, is at most the tolerance. An edge is active if its distance to the largest edge is at most the
+        tolerance.
     w
-        Hypothesis weights, shape (t,), as solved for (not yet made feasible).
+        The hypothesis weights, shape (t,), as the solution of the equations (not yet feasible).
     beta
-        Multiplier of sum d = 1; 0 without the simplex.
+        The multiplier of sum d = 1; 0 without the simplex.
     psi, zeta
-        Multipliers of the cap and of d >= 0, shape (N,).
+        The multipliers of the cap and of d >= 0, shape (N,).
     residual
-        Largest violation of the conditions by (w, beta).
+        The largest violation of the conditions by (w, beta).
     at_cap, at_zero
-        Which examples count as active, shape (N,).
+        The examples at their cap and at 0, as masks of shape (N,).
     active_edges
-        Which hypotheses do, shape (t,).
+        The hypotheses with an active edge, as a mask of shape (t,).
     doubtful_examples, doubtful_hypotheses
-        Indices of those for which a tolerance 30 times larger or smaller would decide otherwise.
+        The indices of the examples and hypotheses that a tolerance 30 times larger or smaller would decide differently.
     rank, unknowns
-        Of the equations, and how many multipliers they have to determine.
+        The rank of the equations, and the number of multipliers that they must determine.
     certificate
-        What d and the recovered w prove.
+        The certificate of d and the recovered w.
     """
 
     method: Method
@@ -95,7 +97,7 @@ class Recovery:
 
     @property
     def unique(self) -> bool:
-        """Whether the equations leave no freedom to the multipliers."""
+        """Whether the equations determine the multipliers uniquely."""
         return self.rank == self.unknowns and not self.certificate.infeasible
 
     def __repr__(self) -> str:
@@ -112,7 +114,7 @@ class Recovery:
     def __str__(self) -> str:
         """Return the report in words."""
         if self.certificate.infeasible:
-            return f"The program is infeasible and has no multipliers; the proof is w ({self.certificate!r})."
+            return f"The program is infeasible, so it has no multipliers; w is the proof ({self.certificate!r})."
         N, t = len(self.psi), len(self.w)
         lines = [
             f"Multipliers by {self.method}, active within {self.within:g}",
@@ -127,7 +129,7 @@ class Recovery:
                 _listed("example", self.doubtful_examples),
                 _listed("hypothesis", self.doubtful_hypotheses),
             ]
-            lines.append(f"  cannot be told at this accuracy: {'; '.join(filter(None, named))}")
+            lines.append(f"  undecided at this accuracy: {'; '.join(filter(None, named))}")
         lines.append(f"  certified gap with these w: {self.certificate.gap:.2e}")
         return "\n".join(lines)
 
@@ -148,7 +150,7 @@ def recover(
         Unknown method, or a tolerance outside (0, 0.1].
     """
     method = choice("method of recovery", method, METHODS)
-    advice = "It is the tolerance for an active constraint: pass one such as 1e-6."
+    advice = "It is the tolerance for an active constraint: pass a number such as 1e-6."
     within = number("within", within, "lie in (0, 0.1]", lambda tol: 0.0 < tol <= 0.1, advice)
     system = _System(U, F, G, F.project(d), method, within)
     return system.recovery(Certifier(U, F, G, system.d).certify(system.w))

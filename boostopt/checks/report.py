@@ -108,7 +108,7 @@ class CheckReport:
         if self.passed:
             return self
         lines = "\n".join(f"  {check.name}: {_words(check)}" for check in self.failures)
-        advice = f"Look first at {self.suspect}" if self.suspect else "Mend what the words name"
+        advice = f"Look first at {self.suspect}" if self.suspect else "Correct what the words name"
         raise ChecksFailed(
             f"expected {self.subject} to pass {len(self)} checks; {len(self.failures)} failed:\n{lines}\n"
             f"{advice}; one mistake often fails several checks."

@@ -118,21 +118,21 @@ def _own(
     """Return the oracle that a function of the user's makes."""
     if options:
         raise OptionError(
-            f"base_options are options of boostopt's own oracles; got {', '.join(options)} with a function as base. "
-            "Bind them to the function with functools.partial."
+            f"base_options must be empty if base is a function; got {', '.join(options)}. Bind them to the function "
+            "with functools.partial."
         )
     try:
         inspect.signature(made).bind(X, y, c)
     except (TypeError, ValueError) as fault:
         raise OptionError(
             f"base must be a function of (X, y, c) that returns an oracle; got {shown(made)}, which does not take "
-            f"these: {fault}. Wrap it: lambda X, y, c: ..."
+            f"these arguments: {fault}. Wrap it: lambda X, y, c: ..."
         ) from fault
     oracle = made(X, y, c)
     if not isinstance(oracle, Oracle) or oracle.N != len(y):
         raise OptionError(
-            f"base must return an oracle of the {len(y)} examples that it is given; got {shown(oracle)}. "
-            "Make one of X, y and c: boostopt.oracles has several."
+            f"base must return an oracle over the {len(y)} examples that it is given; got {shown(oracle)}. "
+            "Make one from X, y and c: boostopt.oracles has several."
         )
     return oracle
 
@@ -141,6 +141,6 @@ def check_stored(oracle: Oracle) -> None:
     """Raise OptionError where a run that goes on from a checkpoint could not predict."""
     if isinstance(oracle, FittingOracle):
         raise OptionError(
-            f"checkpoint needs hypotheses that can be stored without pickle; {oracle} is fitted by a foreign class. "
-            "Leave out checkpoint, or use another base."
+            f"checkpoint needs hypotheses that can be stored without pickle; got {oracle}, whose hypotheses are "
+            "estimators of another library. Leave out checkpoint, or use another base."
         )

@@ -47,7 +47,7 @@ OWN = ("nu", "eta", "epsilon")
 
 ENDS = (
     (LIMIT, "max_iter", "the limit of max_iter = {} rounds was reached"),
-    (TIME, "time_limit", "time_limit = {:g} seconds were over"),
+    (TIME, "time_limit", "the limit of time_limit = {:g} seconds was reached"),
 )
 """The limits at which runs end: reasons, options, and what is said of them."""
 
@@ -103,7 +103,7 @@ class Plan:
                 f'"{AUTO}"',
             ),
             ("epsilon", _real(self.epsilon) and 0 < self.epsilon < math.inf, "a positive number"),
-            ("eta", self.eta is None or _real(self.eta), "a positive number, or None for the value that theory gives"),
+            ("eta", self.eta is None or _real(self.eta), "a positive number, or None for the theoretical value"),
             ("parameters", _names(self.parameters), "a mapping from names to values, or None"),
             ("base_options", _names(self.base_options), "a mapping from names to values, or None"),
             ("reflexive", isinstance(self.reflexive, bool | np.bool_), "True or False"),
@@ -137,13 +137,13 @@ class Plan:
                 raise OptionError(f"{name} must be {words}; got {shown(getattr(self, name))}. Pass such a value.")
         if self.chooses and "nu" not in self.page.parameters:
             raise OptionError(
-                f"nu='{AUTO}' chooses the nu of a formulation; {self.page.name} has none. Search its own "
-                "parameters, by GridSearchCV."
+                f"nu='{AUTO}' needs a formulation with the parameter nu; {self.page.name} does not have it. Search "
+                "its own parameters, by GridSearchCV."
             )
         if rounds is None and seconds is None and self.page.update == "projection":
             raise OptionError(
-                f"{self.page.name} needs a limit, for no rule need ever hold; got max_iter=None and time_limit=None. "
-                "Pass one of them."
+                f"{self.page.name} needs a limit, because its stopping rule may never hold; got max_iter=None and "
+                "time_limit=None. Pass one of them."
             )
         for name in self.parameters or {}:
             if name in OWN:
@@ -280,13 +280,13 @@ class Plan:
         """Raise OptionError for what a booster that states no program lacks, in words of the classifier."""
         if before is not None:
             raise OptionError(
-                f"{self.page.name} sets its distribution from all of its own rounds, and cannot go on with those of "
-                "another fit; got warm_start=True. Set warm_start=False, or pass a checkpoint."
+                f"{self.page.name} sets its distribution from all of its own rounds, so it cannot continue another "
+                "fit; got warm_start=True. Set warm_start=False, or pass a checkpoint."
             )
         endless = Problem.of(self.page, oracle.c, None, float(self.epsilon), None, parameters).endless
         if endless and self.max_iter is None and self.time_limit is None:
             raise OptionError(
-                f"{self.page.name} needs a limit, for it may go on for ever; got max_iter=None and time_limit=None. "
+                f"{self.page.name} needs a limit, because it may never stop; got max_iter=None and time_limit=None. "
                 "Pass one of them."
             )
 
@@ -309,7 +309,7 @@ class Plan:
             why = "no further hypothesis helped" if converged else f"boosting ended ({wide[0].reason})"
             advice = "Raise epsilon." if self.eta is None else "Raise epsilon, or leave out eta."
             warnings.warn(
-                f"{why}{where} before the gap came below epsilon = {self.epsilon:g}: {proved}. {advice}",
+                f"{why}{where} before the gap fell below epsilon = {self.epsilon:g}: {proved}. {advice}",
                 ConvergenceWarning,
                 stacklevel=3,
             )
@@ -349,10 +349,10 @@ class Plan:
                 str(max(math.floor(nu * total), 1)) if count else f"{math.floor(1000.0 * nu) / 1000.0:g}"
             ),
             finer=self._finer(runs),
-            others="take another base, whose hypotheses predict better"
+            others="use another base with better hypotheses"
             if "nu" in self.page.parameters
-            else f"set other parameters of {self.page.name}, or take another base, whose hypotheses predict better",
-            balanced='give both classes the same weight by class_weight="balanced"',
+            else f"set other parameters of {self.page.name}, or use another base with better hypotheses",
+            balanced='give both classes the same weight with class_weight="balanced"',
         )
         always = repr(predicted[0]) if len(predicted) == 1 else ""
         warn_of_margins(judged, runs[0].oracle, always, advice, stacklevel=3)
@@ -420,10 +420,9 @@ def _same(before: Run, oracle: Oracle) -> Run:
     """Return an earlier run, if it is one over the examples and the class of an oracle."""
     if before.record.digest != oracle.digest:
         raise OptionError(
-            "warm_start goes on with the run of the last fit, whose hypotheses are known by their margins on its "
-            "examples: it needs the same examples, weights, base, reflexive and intercept; the last fit had "
-            f"{before.record.collected.N} different examples and {before.record.oracle}, got {oracle.N} and {oracle}, "
-            "and something differs. Fit a clone, or set warm_start=False."
+            "warm_start continues the last fit, so it needs the same examples, weights, base, reflexive and intercept; "
+            f"the last fit had {before.record.collected.N} different examples and {before.record.oracle}, and this fit "
+            f"has {oracle.N} and {oracle}. Fit a clone, or set warm_start=False."
         )
     return before
 
@@ -432,7 +431,7 @@ def _proved(run: Run) -> tuple[float, str]:
     """Return the gap of a run, and in words what it proves."""
     if run.problem.goal is None:
         lower, upper = run.certificate.lower, run.certificate.upper
-        return 0.0, f"the optimum over the hypotheses collected lies in {interval(lower, upper)}"
+        return 0.0, f"the optimum over the collected hypotheses lies in {interval(lower, upper)}"
     certificate = run.class_certificate
     return certificate.gap, str(certificate)
 

@@ -67,8 +67,8 @@ def nu_path(plan: Plan, examples: Counted) -> NuPath:
     smallest = int(np.bincount(examples.codes).min())
     if smallest < 2:
         raise ProblemError(
-            'nu="auto" holds out examples of each class, so it needs at least two different ones of each; got one '
-            "class with 1. Set nu to a number."
+            'nu="auto" holds out examples of each class, so each class needs at least two different examples; got a '
+            "class with one. Set nu to a number."
         )
     shares = np.bincount(examples.codes, examples.c) / examples.c.sum()
     several = len(shares) > 2

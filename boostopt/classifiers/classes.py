@@ -53,5 +53,5 @@ def told_apart(classes: npt.NDArray[Any], label: Any) -> int:
         return 1
     if label not in labels or (len(labels) == 2 and label != labels[1]):
         told = labels if len(labels) > 2 else labels[1:]
-        raise OptionError(f"expected the label of a class that is told apart, of {told}; got {shown(label)}. Pass it.")
+        raise OptionError(f"label must be one of the classes {told}; got {shown(label)}. Pass label=.")
     return labels.index(label)

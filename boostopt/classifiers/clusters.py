@@ -72,11 +72,12 @@ def fitted(plan: Plan, given: dict[str, Any], X: Any, y: Any, c: Any) -> Fitted:
     for name, default in LEFT_OUT.items():
         if not (given[name] is default or given[name] == default):
             raise OptionError(
-                f"{name} is for rows in memory; got {shown(given[name])}, and rows on a cluster. Leave it."
+                f"{name} must keep its default for rows on a cluster; got {shown(given[name])}. Leave it out."
             )
     if not (isinstance(plan.base, str) and plan.base == "binned"):
         raise OptionError(
-            f'on a cluster base must be "binned", stumps at few thresholds; got {shown(plan.base)}. Set base="binned".'
+            f'on a cluster, base must be "binned" (stumps at few thresholds); got {shown(plan.base)}. Set '
+            'base="binned".'
         )
     features, y, c, names = labelled(X, y, c)
     classes: npt.NDArray[Any] = classes_of(y)
@@ -116,7 +117,7 @@ def predicted(model: Any, method: str, X: Any, columns: npt.NDArray[Any] | None,
     if X.shape[1] != model.n_features_in_:
         raise ProblemError(
             f"X must have the {model.n_features_in_} features that the classifier was fitted to; got {X.shape[1]}. "
-            "Choose them."
+            "Select these columns of X."
         )
     return mapped(X, getattr(portable(model), method), columns, like)
 

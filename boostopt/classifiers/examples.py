@@ -92,7 +92,7 @@ def _checked_weights(sample_weight: Any, N: int) -> Float[Array, " N"]:
     if len(positive) and not (positive.min() >= SMALLEST and positive.max() <= LARGEST):
         raise ProblemError(
             f"sample_weight must be 0 or lie in [{SMALLEST:g}, {LARGEST:g}]; got weights from {positive.min():.6g} to "
-            f"{positive.max():.6g}. Scale them; a share nu does not depend on their scale."
+            f"{positive.max():.6g}. Scale the weights; if nu is a share, it does not depend on their scale."
         )
     if weights.shape != (N,) or (weights < 0).any() or not (weights > 0).any():
         raise ProblemError(
@@ -113,7 +113,7 @@ def _classes_of(labels: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], Int[Array, 
     classes, codes = np.unique(labels, return_inverse=True)
     if len(classes) < 2:
         raise ProblemError(
-            f"the examples that count must have at least two classes; got {len(classes)} class. "
+            f"the examples with a positive weight must have at least two classes; got {len(classes)} class. "
             "Add examples of another class."
         )
     return classes, codes
@@ -208,8 +208,8 @@ def _of_mapping(factors: Mapping[Any, Any], classes: npt.NDArray[Any]) -> Float[
     )
     if left_out and strange:
         raise ProblemError(
-            f"class_weight must have the labels in y as keys, {', '.join(map(repr, labels))}; got {strange[0]!r}, and "
-            f"no weight for {left_out[0]!r}. Write the labels as in y."
+            f"class_weight must have the labels in y as keys, {', '.join(map(repr, labels))}; got the key "
+            f"{strange[0]!r}, and no key {left_out[0]!r}. Write the labels as in y."
         )
     return np.array([float(factors.get(label, 1.0)) for label in labels])
 

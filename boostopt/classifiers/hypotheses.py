@@ -66,7 +66,7 @@ def quietly(model: Any, method: str, X: Any) -> Any:
         It has no such method, or refuses X.
     """
     if not hasattr(model, method):
-        raise ProblemError(f"{name_of(model)} must have the method {method}; it has none. Pass another one of values.")
+        raise ProblemError(f"{name_of(model)} must have the method {method}; it does not. Pass other values.")
     with warnings.catch_warnings():
         # Said once for each member otherwise: whoever passes an array knows that it has no names.
         warnings.filterwarnings("ignore", "X does not have valid feature names", UserWarning)
@@ -74,8 +74,8 @@ def quietly(model: Any, method: str, X: Any) -> Any:
             return getattr(model, method)(X)
         except (ValueError, TypeError) as failure:
             raise ProblemError(
-                f"{name_of(model)}.{method} does not take X: {str(failure).rstrip('. ')}. Pass X as the ensemble takes "
-                "it."
+                f"{name_of(model)}.{method} does not take X: {str(failure).rstrip('. ')}. Pass X in the form that the "
+                "ensemble was fitted to."
             ) from failure
 
 
@@ -108,7 +108,7 @@ class Recoded:
             labels = np.asarray(self.labels).tolist()
             raise ProblemError(
                 f"{name_of(self.model)}.predict must return one of the labels {labels[0]!r} and {labels[1]!r}; got "
-                f"{raw[strange].tolist()[0]!r}. Put in classifiers of the same two labels."
+                f"{raw[strange].tolist()[0]!r}. Pass classifiers that were fitted to the same two labels."
             )
         return np.where(positive, 1.0, -1.0)
 
@@ -128,8 +128,8 @@ class Recoded:
         classes = self._classes
         if len(classes) != 2:
             raise ProblemError(
-                f'values="decision_function" needs members that know two classes; {name_of(self.model)} knows '
-                f'{classes}. Take values="predict".'
+                f'values="decision_function" needs members that were fitted to two classes; {name_of(self.model)} was '
+                f'fitted to {classes}. Pass values="predict".'
             )
         raw = self._answer("decision_function", rows)
         return raw if classes[1] == self.labels[1] else -raw
@@ -169,8 +169,8 @@ class OneVsRest(Recoded):
     def decision_function(self, rows: Rows) -> Array:
         """Raise ProblemError: the values of several classes have no common scale."""
         raise ProblemError(
-            'values="decision_function" needs members of two classes; '
-            f'{name_of(self.model)} knows {self._classes}. Pass values="predict" or "predict_proba".'
+            'values="decision_function" needs members that were fitted to two classes; '
+            f'{name_of(self.model)} was fitted to {self._classes}. Pass values="predict" or "predict_proba".'
         )
 
 
@@ -250,7 +250,7 @@ class Member(Hypothesis):
             The estimator was not saved, refuses X, or answers with other than one value in [-1, 1] for each example.
         """
         if self.model is None:
-            raise ProblemError(f"{self} was restored without its estimator and cannot predict. Pickle it instead.")
+            raise ProblemError(f"{self} was restored without its estimator, so it cannot predict. Save it by pickle.")
         rows = X if isinstance(X, Rows) else Rows(X)
         try:
             return hypothesis_values(self.model, self.values, rows)
@@ -302,6 +302,6 @@ def check_values(values: str | None, own: str, kind: str) -> None:
     """Raise OptionError if values are asked for where the members have values of their own."""
     if values is not None and values != own:
         raise OptionError(
-            f"the members of {kind} have values of their own, what they add to its decision function; "
-            f"got values={values!r}. Leave it out."
+            f"the members of {kind} have their own values, namely what they add to its decision function; "
+            f"got values={values!r}. Leave out values."
         )

@@ -44,8 +44,8 @@ def _of_hypothesis(hypothesis: Hypothesis, features: int) -> Float[Array, " feat
         shares[hypothesis.feature] = 1.0
     else:
         raise AttributeError(
-            f"feature_importances_ are the weights of features; {type(hypothesis).__name__} looks at all of them at "
-            "once. Use sklearn.inspection.permutation_importance."
+            f"feature_importances_ need hypotheses of single features; {type(hypothesis).__name__} uses all features. "
+            "Use sklearn.inspection.permutation_importance."
         )
     return shares
 
@@ -55,7 +55,7 @@ def _of_estimator(model: Any, features: int) -> Float[Array, " features"]:
     shares = getattr(model, "feature_importances_", getattr(model, "coef_", None))
     if shares is None or np.size(shares) != features:
         raise AttributeError(
-            f"feature_importances_ need those of the base, or its coef_; {type(model).__name__} has none. "
+            f"feature_importances_ need a base with feature_importances_ or coef_; {type(model).__name__} has neither. "
             "Use sklearn.inspection.permutation_importance."
         )
     sizes = np.abs(np.asarray(shares, dtype=np.float64)).ravel()

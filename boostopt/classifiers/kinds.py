@@ -1,4 +1,4 @@
-"""The kinds of ensembles that are known, with their members and weights."""
+"""The kinds of ensembles that boostopt supports, with their members and weights."""
 
 from __future__ import annotations
 
@@ -67,23 +67,26 @@ def members_of(
         RandomForestClassifier, ExtraTreesClassifier, BaggingClassifier or VotingClassifier; a `MarginBoostClassifier`;
         a pipeline that ends in one; a `Run`; a list of fitted classifiers of the same two labels, or of hypotheses.
     values
-        What a classifier's h(x) is: "predict" (-1 or 1, the default), "predict_proba" (2p - 1) or "decision_function"
-        (cut to [-1, 1]). The members of gradient boosting and of a run have values of their own. A regression tree of
-        gradient boosting has what it adds to the decision function, over its largest absolute leaf, and its weight is
-        that leaf times the learning rate; the first, constant guess is a member too.
+        The method that gives the values h(x) of a classifier: "predict" (-1 or 1, the default), "predict_proba"
+        (2p - 1) or "decision_function" (clipped to [-1, 1]). Leave it out for gradient boosting and runs, whose members
+        have their own values. For a regression tree of gradient boosting, h(x) is its share of the decision function
+        divided by its largest absolute leaf, and its weight is this leaf times the learning rate. The initial constant
+        is a member too.
     weights
-        The own weights of a list, shape (t,), 1 by default. A negative one belongs to the negation of its member.
+        The weights of the classifiers in a list, shape (t,), 1 by default. A member with a negative weight enters as
+        its negation.
     label
-        With more than two classes, the class that the members separate from the rest: h(x) = 1 for it. The members then
-        know no labels, and y holds -1 and 1.
+        The class for which h(x) = 1, if the ensemble has more than two classes. The members separate it from the rest,
+        they then have no labels, and y holds -1 and 1.
 
     Raises
     ------
     ProblemError
-        The ensemble is none of these, is not fitted, has other than two classes, no member, or weights that are no
-        finite numbers; or its members cannot be asked one by one.
+        The ensemble is of another kind, is not fitted, does not have two classes, has no member, or has weights that
+        are not finite; or its members cannot be evaluated one by one.
     OptionError
-        Unknown values, values or weights where the ensemble has its own; a label that the ensemble does not know.
+        The values are unknown; or values or weights are passed although the ensemble has its own; or the label is none
+        of the ensemble's classes.
     """
     if values is not None:
         values = choice("kind of values", values, VALUES)
@@ -91,8 +94,8 @@ def members_of(
         return _of_list(list(cast(Sequence[Any], ensemble)), values, weights, label)
     if weights is not None:
         raise OptionError(
-            f"weights must belong to a list of classifiers; {name_of(ensemble)} has its own. Leave them out, or pass a "
-            "list."
+            f"weights must belong to a list of classifiers; {name_of(ensemble)} has its own weights. Leave out "
+            "weights, or pass a list."
         )
     if isinstance(ensemble, Run):
         return _of_hypotheses(ensemble.hypotheses, values, ensemble.w)
@@ -134,12 +137,14 @@ def _maker(ensemble: Any) -> Maker:
 
     if isinstance(ensemble, kinds.HistGradientBoostingClassifier):
         raise ProblemError(
-            "the members of an ensemble must be there to be asked one by one, with bounds of their values; "
-            "HistGradientBoostingClassifier has neither in public. Fit a GradientBoostingClassifier."
+            "an ensemble must give access to its members and to bounds on their values; "
+            "HistGradientBoostingClassifier gives neither. Fit a GradientBoostingClassifier."
         )
     if make := _known(ensemble):
         return make
-    raise ProblemError(f"expected a fitted ensemble: {KNOWN}; got {shown(ensemble)}. Put single classifiers in a list.")
+    raise ProblemError(
+        f"expected a fitted ensemble: {KNOWN}; got {shown(ensemble)}. Pass single classifiers as a list."
+    )
 
 
 def _known(ensemble: Any) -> Maker | None:
@@ -174,7 +179,7 @@ def classes_of(ensemble: Any) -> Array:
     classes = getattr(ensemble, "classes_", None)
     if classes is None:
         raise ProblemError(
-            f"an ensemble and its members must be fitted; {name_of(ensemble)} knows no classes. Call fit(X, y) first."
+            f"an ensemble and its members must be fitted; {name_of(ensemble)} has no classes. Call fit(X, y) first."
         )
     if isinstance(classes, list):  # of several outputs
         raise ProblemError(
@@ -221,8 +226,8 @@ def _of_gradient_boosting(ensemble: Any, values: str | None, told: Told) -> Memb
     check_values(values, "decision_function", name_of(ensemble))
     if ensemble.init not in (None, "zero"):
         raise ProblemError(
-            "gradient boosting must begin with a constant, which is then one of its members; got init="
-            f'{ensemble.init!r}, whose values are not bounded. Fit it with init=None or "zero".'
+            "gradient boosting must start from a constant, because its initial guess becomes a member with bounded "
+            f'values; got init={ensemble.init!r}. Fit it with init=None or "zero".'
         )
     k = 0 if told.labels is not None else told.k
     trees = [ScaledTree(tree) for tree in ensemble.estimators_[:, k]]
@@ -260,7 +265,7 @@ def _labels_of_one(model: Any) -> Array:
     """Return the labels that a classifier of a list knows; its sample may have held some of the classes only."""
     if not hasattr(model, "predict"):
         raise ProblemError(
-            f"a list must hold fitted classifiers, or hypotheses alone; got {shown(model)}. Leave out what is none."
+            f"a list must hold fitted classifiers only, or hypotheses only; got {shown(model)}. Remove it."
         )
     return classes_of(model)
 
@@ -278,5 +283,5 @@ def _members(
 
 def _of_hypotheses(hypotheses: Sequence[Hypothesis], values: str | None, weights: npt.ArrayLike) -> Members:
     if values is not None:
-        raise OptionError(f"hypotheses have values of their own; got values={values!r}. Leave it out.")
+        raise OptionError(f"hypotheses have their own values; got values={values!r}. Leave out values.")
     return replace(Members.weighted(list(hypotheses), weights, None), own=True)

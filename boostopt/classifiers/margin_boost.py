@@ -39,71 +39,75 @@ FORMULATION = default_formulation()
 
 @dataclass(eq=False, repr=False)
 class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
-    """Boost a class of hypotheses to a large soft margin, and prove how large it could be.
+    """Boost a class of hypotheses to a large soft margin, and prove how large the soft margin can be.
 
-    f(x) = sum_q w_q h_q(x) / sum |w|, in [-1, 1], is positive for the second of two classes. Of more than two classes
-    each is told apart from the rest, and the largest f decides. The order of the examples does not matter.
+    The decision function f(x) = sum_q w_q h_q(x) / sum |w| lies in [-1, 1]. With two classes, f is positive for the
+    second class. With more than two classes, the classifier learns each class against the rest and predicts the class
+    with the largest f. The order of the examples does not matter.
 
     Parameters
     ----------
     formulation
-        What is boosted: a name from `list_formulations()`, the path of a page, or a formulation; or a booster that
-        states no program, as `boost` has it: "smoothboost", ...
+        The program to boost: a name from `list_formulations()`, the path of a page, or a formulation; or the name of a
+        booster of `boost` that states no program, such as "smoothboost".
     nu
-        How many examples must at least share the weight: the soft margin is the mean of the nu smallest margins. A
-        float in (0, 1] is a share of the sum of the weights, a whole number a count, from 1 to that sum. "auto" chooses
-        a share by cross-validation, along a path of nu up to the largest that gives no class up: time_limit then is of
-        each fit. Of no meaning for formulations without this parameter.
+        The least number of examples that share the weight. The soft margin is the mean of the nu smallest margins. A
+        float in (0, 1] is a share of the sum of the weights. A whole number is a count, from 1 to this sum. "auto"
+        chooses a share by cross-validation, along a path of nu up to the largest nu that gives up no class;
+        `time_limit` then holds for each fit. Formulations without this parameter ignore nu.
     epsilon
         The accuracy of the soft margin at which boosting stops, positive.
     eta
-        The inverse strength of the entropy, positive; None for the value that gives the accuracy. Of no meaning for
-        formulations without this parameter.
+        The inverse strength of the entropy, positive; None for the value that gives the accuracy. Formulations without
+        this parameter ignore eta.
     base
-        The class of hypotheses: "stump" decision stumps, "binned" stumps at few thresholds, "feature" the features
-        themselves, "kernel" kernel values with a training example, "rbf" RBF networks with adaptive centres; a
-        classifier of scikit-learn's kind that is not fitted; a function of (X, y, c), features, labels -1 and 1 and
-        multiplicities, that returns an oracle; or the path of a Python file that defines one class of oracles made so.
+        The class of hypotheses, in one of four forms. A name: "stump" for decision stumps, "binned" for stumps at few
+        thresholds, "feature" for the features themselves, "kernel" for kernel values with a training example, or "rbf"
+        for RBF networks with adaptive centres. An unfitted classifier with scikit-learn's interface. A function of
+        (X, y, c), which are features, labels -1 and 1 and multiplicities, that returns an oracle. The path of a Python
+        file that defines one class of oracles with these arguments.
     reflexive
-        Whether the negation of each hypothesis belongs to the class. A function as base has said that itself.
+        Whether the negation of each hypothesis belongs to the class. If base is a function, the function decides this.
     final_weights
-        "program", "lp" or "scaled": see `boost`. As the formulation says by default.
+        "program", "lp" or "scaled": see `boost`. The formulation sets the default.
     backend
-        What solves the programs, as in `solve`.
+        The backend that solves the programs, as in `solve`.
     max_iter
-        Rounds of boosting at most; None for no limit.
+        The largest number of rounds, at least 1; None for no limit.
     time_limit
-        Seconds of boosting at most, None for no limit; of more than two classes each run has an equal share of them.
+        The limit on the time of boosting in seconds, None for no limit. With more than two classes, each run gets an
+        equal share.
     random_state
-        What hypotheses that are fitted are drawn with, as scikit-learn takes it; None for the same seed in each fit.
+        The seed of hypotheses that are fitted, as in scikit-learn; None for the same seed in each fit.
     class_weight
         None, a mapping from labels to positive numbers by which the weights are multiplied, or "balanced" for numbers
         that give each class the same total.
     warm_start
-        Whether a further fit goes on from the hypotheses of the last one: to the same examples and weights, with the
-        same base, reflexive and intercept.
+        Whether a further fit continues from the hypotheses of the last fit. It needs the same examples, weights, base,
+        reflexive and intercept.
     n_jobs
-        Processes in which the classes of more than two are told apart, as in joblib.
+        The number of processes for the runs of more than two classes, as in joblib.
     checkpoint
-        A file that a run is stored in while it goes on, and from which the next fit goes on if it is there; of more
-        than two classes one each, with the number of the class behind the name. None for none.
+        The file in which each run is stored while it continues. If the file exists, the next fit continues from it.
+        With more than two classes, there is one file for each class, with the number of the class after the name. None
+        for no file.
     early_stopping
-        Whether boosting stops where it no longer gains anything on examples that are held out. Rounds are then steps of
-        few hypotheses, never looks; of more than two classes each run stops by itself.
+        Whether boosting stops when it no longer improves on held-out examples. Rounds are then steps of few hypotheses,
+        never looks. With more than two classes, each run stops by itself.
     validation_fraction
-        What is held out: a float in (0, 1) is a share of the examples, a whole number a count, with as many of each
-        class as there are in all; None to stop by the examples that are learned from. Each counts once.
+        The held-out examples: a float in (0, 1) is a share of the examples, a whole number is a count, and the classes
+        keep their proportions. None to stop by the training examples. Each held-out example counts once.
     n_iter_no_change
-        Rounds without a smaller error on these after which boosting stops.
+        Boosting stops after this number of rounds without a smaller error on the held-out examples, at least 1.
     parameters
         Further parameters of the formulation by name, such as {"C": 0.1}.
     base_options
         Further arguments of the oracle of the base by name, such as {"kernel": "rbf", "gamma": 0.5}.
     intercept
-        Whether the constant hypotheses belong to the class as well. A function as base has said that itself.
+        Whether the constant hypotheses also belong to the class. If base is a function, the function decides this.
     probability
-        Whether there is `predict_proba`: a sigmoid of f that scikit-learn fits to the held-out parts of five folds
-        (`CalibratedClassifierCV`), for which the classifier is fitted six times more.
+        Whether the classifier has `predict_proba`: a sigmoid of f that scikit-learn fits to the held-out parts of five
+        folds (`CalibratedClassifierCV`). The classifier is then fitted six more times.
     verbose
         The `progress` of `boost`: see `boostopt.estimators`.
 
@@ -112,27 +116,28 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
     classes_
         The labels, ascending, shape (classes,).
     runs_
-        The run of two classes alone in a tuple; of more the run of each class against the rest.
+        A tuple of the runs: one run for two classes; with more classes, the run of each class against the rest.
     margins_
-        y f(x) on the training examples in the order given, shape (N,) or (N, classes) with y = 1 for the examples of
-        the class and -1 for the rest; nan where an example of weight 0 is of no class.
+        The margins y f(x) of the training examples in the given order, shape (N,). With more than two classes, the
+        shape is (N, classes), and y = 1 for the examples of the class and -1 for the rest. An example of weight 0 has
+        nan if its class is not in `classes_`.
     sigmoids_
-        With `probability` a and b of the sigmoid 1 / (1 + exp(a f + b)) behind `predict_proba`, shape (1, 2), or
-        (classes, 2) with more than two classes.
+        With `probability`, the numbers a and b of the sigmoid 1 / (1 + exp(a f + b)) behind `predict_proba`: shape
+        (1, 2), or (classes, 2) with more than two classes.
     n_iter_
-        Rounds of the longest run; 0 where a further fit with `warm_start` needed none.
+        The number of rounds of the longest run; 0 if a further fit with `warm_start` needed none.
     validation_score_
-        With `early_stopping` the share of the examples to stop by that is right after each round, shape (rounds,); of
-        more than two classes a list of such, one for each against the rest.
+        With `early_stopping`, the share of the held-out examples that is predicted correctly after each round, shape
+        (rounds,). With more than two classes, a list of such arrays, one for each class against the rest.
     nu_
-        What nu was.
+        The nu of the fit.
     nus_, nu_scores_
-        With nu="auto" the values that were tried, shape (k,), and the share of the weight of held-out examples that was
-        predicted right at each, shape (k,).
+        With nu="auto", the values that were tried, shape (k,), and for each of them the share of the weight of held-out
+        examples that was predicted correctly, shape (k,).
     n_features_in_
-        Number of features.
+        The number of features.
     feature_names_in_
-        Their names, if X had any.
+        The names of the features, if X had any.
     """
 
     # Any, and not int and float: scikit-learn sets parameters to anything, and they are looked at in fit.
@@ -161,34 +166,35 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
     verbose: Any = False
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> MarginBoostClassifier:
-        """Boost.
+        """Fit the classifier.
 
         Parameters
         ----------
         X
-            Features, shape (N, features), finite; dense or sparse. With base="binned" also a `dask.array` or a
-            `dask.dataframe`, which stay on the cluster of the default client: see `BinnedStumps`.
+            Features, shape (N, features), finite; dense or sparse. With base="binned", X may also be a `dask.array` or
+            a `dask.dataframe`, whose rows stay on the cluster of the default client: see `BinnedStumps`.
         y
-            Labels, shape (N,), at least two different ones; of a data frame on a cluster also the name of a column.
+            Labels, shape (N,), at least two different ones. For a data frame on a cluster, y may also be the name of a
+            column.
         sample_weight
-            Multiplicities, non-negative, shape (N,), 1 by default: see `boostopt.estimators`. On a cluster they are
+            Multiplicities, non-negative, shape (N,), 1 by default: see `boostopt.estimators`. On a cluster they must be
             whole numbers.
 
         Warns
         -----
         ConvergenceWarning
-            The limit on rounds or on time was reached before a stopping rule held, or no further hypothesis helped
-            before the gap came below epsilon.
+            The run reached the limit on rounds or on time before a stopping rule held, or no further hypothesis helped
+            before the gap fell below epsilon.
         MarginWarning
             The soft margin is not proved to be above that of f = 0; or f = 0 on most examples; or nu is more than twice
-            the share of the smaller of two classes, so that one answer to everything has a soft margin above 0.
+            the share of the smaller of two classes, so that a constant prediction has a soft margin above 0.
 
         Raises
         ------
         ValueError
-            X, y or the weights are no examples, or a parameter is out of its range.
+            X, y or the weights are not valid examples, or a parameter is out of its range.
         KeyboardInterrupt
-            The user stopped a run. A checkpoint has what there was.
+            The user stopped a run. With a checkpoint, the file holds the run up to this point.
         """
         plan = self._plan()
         if is_collection(X):
@@ -236,7 +242,7 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
 
     def _fit_on_cluster(self, plan: Plan, X: Any, y: Any, sample_weight: Any) -> MarginBoostClassifier:
         if plan.chooses:
-            raise OptionError(f"nu='{AUTO}' deals rows in memory out into folds; got rows on a cluster. Set a number.")
+            raise OptionError(f"nu='{AUTO}' needs rows in memory; got rows on a cluster. Set nu to a number.")
         self.nu_ = plan.nu
         made = fitted(plan, {name: getattr(self, name) for name in LEFT_OUT}, X, y, sample_weight)
         for name in (
@@ -273,25 +279,25 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         self.n_iter_: int = max(run.rounds for run in runs)
 
     def class_of(self, X: Any, y: Any, sample_weight: Any = None, label: Any = None) -> Oracle:
-        """Return the class of hypotheses that a fit to these examples asks; nothing is fitted.
+        """Return the class of hypotheses that a fit to these examples uses, without fitting.
 
-        It is what `boostopt.verify` takes for a certificate of `save_certificate`: a classifier with the same base,
-        base_options, reflexive, intercept and class_weight will do; with `early_stopping` also the same random_state, a
-        number or None, and validation_fraction.
+        Pass it to `boostopt.verify` to check a certificate of `save_certificate`. The classifier needs the same base,
+        base_options, reflexive, intercept and class_weight as the fitted one. With `early_stopping`, it also needs the
+        same random_state, a number or None, and the same validation_fraction.
 
         Parameters
         ----------
         X, y, sample_weight
             As in `fit`.
         label
-            Of more than two classes the one that is told apart from the rest.
+            With more than two classes, the class that the run separates from the rest.
 
         Raises
         ------
         ValueError
-            X, y or the weights are no examples, or a parameter is out of its range.
+            X, y or the weights are not valid examples, or a parameter is out of its range.
         OptionError
-            There are more than two classes and no label, or there is no such label.
+            There are more than two classes and no label, or the label is none of the classes.
         """
         features: Any
         labels: Any
@@ -308,22 +314,22 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
     def save_certificate(
         self, path: str | PathLike[str], X: Any, y: Any, sample_weight: Any = None, label: Any = None
     ) -> None:
-        """Save how far the soft margin is from the best over the class of hypotheses, with what proves it.
+        """Save the certificate of the soft margin over the whole class of hypotheses, with its proof.
 
         Parameters
         ----------
         path
-            The file, JSON text; `boostopt.verify(path, classifier.class_of(X, y))` checks it.
+            The file, JSON text. `boostopt.verify(path, classifier.class_of(X, y))` checks it.
         X, y, sample_weight
-            What was fitted to.
+            The examples that the classifier was fitted to.
         label
-            Of more than two classes the one whose certificate it is.
+            With more than two classes, the class whose certificate is saved.
 
         Raises
         ------
         OptionError
-            The examples are others; or the formulation has no soft margin; or the classifier was loaded from a file,
-            which holds no run; or there are more than two classes and no label.
+            The examples differ from those of the fit; or the formulation has no soft margin; or the classifier was
+            loaded from a file, which holds no run; or there are more than two classes and no label.
         ProblemError
             F or G has no closed forms (a prototype).
         DataError
@@ -332,20 +338,20 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
         check_is_fitted(self)
         if not hasattr(self, "runs_"):
             raise OptionError(
-                "a certificate is that of a run; this classifier was loaded from a file, which holds none. Fit it, and "
-                "save both."
+                "a certificate needs the run of a fit; this classifier was loaded from a file, which holds no run. Fit "
+                "the classifier, and save both."
             )
         k = told_apart(self.classes_, label)
         run = self.runs_[0 if len(self.runs_) == 1 else k]
         run.save_certificate(path, self.class_of(X, y, sample_weight, label))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write what the classifier predicts with to a file of plain numbers, without pickle: see `load`.
+        """Save the classifier to a model file of plain numbers, without pickle: see `load`.
 
         Raises
         ------
         OptionError
-            It has hypotheses or labels that are more than plain numbers and texts, such as fitted estimators.
+            The hypotheses or the labels are not plain numbers and texts; fitted estimators are an example.
         DataError
             The file cannot be written.
         """
@@ -354,16 +360,16 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> MarginBoostClassifier:
-        """Return a classifier that was saved: it predicts what the saved one did, to the last bit.
+        """Return the classifier in a model file, whose predictions equal those of the saved one to the last bit.
 
-        It has `classes_`, `certificate_` as it was recorded, `oracle_`, `n_iter_`, `nu_`, `predict_proba` if the saved
-        classifier had it, names of features and parameters. It has no runs: `run_.save` saves a run. Nothing in the
-        file is executed.
+        The classifier has `classes_`, `certificate_` as it was recorded, `oracle_`, `n_iter_`, `nu_`, the names of the
+        features, the parameters, and `predict_proba` if the saved classifier had it. It has no runs; save a run by
+        `run_.save`. Nothing in the file is executed.
 
         Raises
         ------
         DataError
-            The file is not there, is no model file, was made by another version, or is damaged.
+            The file does not exist, is not a model file, was written by another version, or is damaged.
         """
         about = load(path, cls._get_param_names())
         model = cls(**about.parameters)
@@ -390,13 +396,13 @@ class MarginBoostClassifier(WithProbabilities, BoostedClassifier):
             return [None] * (1 if len(classes) == 2 else len(classes))
         if not np.array_equal(classes, self.classes_):
             raise OptionError(
-                f"warm_start goes on with the runs of the last fit, of the classes {self.classes_.tolist()}; got "
+                f"warm_start continues the runs of the last fit, so it needs the classes {self.classes_.tolist()}; got "
                 f"{classes.tolist()}. Fit a clone, or set warm_start=False."
             )
         if not hasattr(self, "runs_"):
             raise OptionError(
-                "warm_start goes on with the runs of the last fit; this classifier was loaded from a file, which holds "
-                "none. Set warm_start=False."
+                "warm_start continues the runs of the last fit; this classifier was loaded from a file, which holds "
+                "no runs. Set warm_start=False."
             )
         return self.runs_
 

@@ -165,8 +165,8 @@ def warn_of_members(judged: Sequence[Judged], total: float, always: str, stackle
         said=lambda nu: f"nu = {nu * total:g}",
         at_most=lambda nu: f"{max(math.floor(nu * total), 1):g}",
         finer="lower tol, which narrows the interval",
-        others="take another ensemble, whose members predict better",
-        balanced="give both classes the same weight by sample_weight",
+        others="use another ensemble with better members",
+        balanced="give both classes the same weight with sample_weight",
     )
     warn_of_margins(judged, "all members", always, advice, stacklevel + 1)
 
@@ -202,7 +202,7 @@ def _silent(judged: Sequence[Judged], always: str) -> list[str]:
         share = max(j.zeros for j in found)
         said.append(
             f"f(x) = 0 on {share:.0%} of the training examples{_where(judged, found)}: hypotheses and their negations "
-            "cancel, or no weights were worth their price."
+            "cancel, or every weight costs more than it gains."
         )
     if always:
         said.append(f"Every training example is predicted as {always}.")
@@ -216,7 +216,9 @@ def _too_large(judged: Sequence[Judged], advice: Advice) -> list[str]:
         return []
     least = min(found, key=lambda j: j.share)
     nu = math.nan if least.nu is None else least.nu
-    own = "" if least.bounds is None else f"; the model has {least.bounds[0]:.3g}, which does not rule this out"
+    own = (
+        "" if least.bounds is None else f"; the soft margin of the model, {least.bounds[0]:.3g}, does not rule this out"
+    )
     balance = advice.balanced if len(judged) == 1 else ""
     return [
         f"{advice.said(nu)} is {nu / least.share:.2g} times the share {least.share:.3g} of the smaller class in the "

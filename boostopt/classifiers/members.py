@@ -27,17 +27,18 @@ class Members:
     Attributes
     ----------
     hypotheses
-        The members, t of them. A member with a negative weight stands here as its negation.
+        The t members. A member with a negative weight is stored as its negation.
     weights
         The ensemble's own weights, shape (t,), non-negative, with sum 1 over all members of the ensemble.
     labels
-        The negative label and the positive one, as users know them, shape (2,); None where hypotheses know none.
+        The negative label and the positive label, as in the user's y, shape (2,); None if the hypotheses have no
+        labels.
     names
-        The names of the features that the ensemble was fitted to; None if they had none.
+        The names of the features that the ensemble was fitted to; None if the features had no names.
     before
-        What transforms X before the ensemble sees it (the earlier steps of a pipeline); None for nothing.
+        The earlier steps of a pipeline, which transform X before the ensemble sees it; None without such steps.
     own
-        Whether the hypotheses are boostopt's, which take X as it is.
+        Whether the hypotheses are boostopt's own, which take X as it is.
     """
 
     hypotheses: tuple[Hypothesis, ...]
@@ -54,16 +55,16 @@ class Members:
         Raises
         ------
         ProblemError
-            There is no hypothesis, or other than one finite weight for each, not all 0.
+            There is no hypothesis, or there is not one finite weight for each, or all weights are 0.
         """
         w = as_array("weights", weights)
         if not hypotheses:
-            raise ProblemError("an ensemble must have at least one member; got none. Fit it, or put members in.")
+            raise ProblemError("an ensemble must have at least one member; got none. Fit it, or add members.")
         numbers = w.shape == (len(hypotheses),) and w.dtype.kind in "biuf"
         if not numbers or not np.isfinite(w).all() or not w.any():
             raise ProblemError(
                 f"the weights of an ensemble must be {len(hypotheses)} finite numbers, not all 0, one for each member; "
-                f"got {w.tolist() if w.size <= 5 else f'shape {w.shape} of {w.dtype}'}. Pass how much each counts."
+                f"got {w.tolist() if w.size <= 5 else f'shape {w.shape} of {w.dtype}'}. Pass such weights."
             )
         sizes = np.abs(w.astype(np.float64))
         shares = sizes / sizes.max()  # the sum of huge weights must not overflow
@@ -72,22 +73,21 @@ class Members:
 
     @property
     def t(self) -> int:
-        """Number of members."""
+        """The number of members."""
         return len(self.hypotheses)
 
     def taken(self, numbers: Int[Array, " k"]) -> Members:
-        """Return some of the members, with the weights that they have in the whole."""
+        """Return some of the members, with the weights that they have in the whole ensemble."""
         chosen = tuple(self.hypotheses[q] for q in numbers.tolist())
         return replace(self, hypotheses=chosen, weights=self.weights[numbers])
 
     def rows(self, X: Any) -> Any:
-        """Return X as the hypotheses take it: transformed once for all of them, names of features checked.
+        """Check the names of the features, and return X transformed as the hypotheses take it.
 
         Raises
         ------
         ProblemError
-            The features have other names than those that the ensemble was fitted to, or X cannot be transformed, or
-            has no row, which the estimators of ensembles refuse.
+            The names of the features differ from those at the fit, or X cannot be transformed, or X has no row.
         """
         shape = (Features(X).n,)
         if not self.own and shape[:1] == (0,):
@@ -97,18 +97,18 @@ class Members:
             wrong = [name for name, own in zip(columns, self.names, strict=False) if name != own][:3]
             raise ProblemError(
                 f"X must have the {len(self.names)} features that the ensemble was fitted to, in their order; got "
-                f"{len(columns)} and where they differ {wrong}. Order the columns of X as at the fit."
+                f"{len(columns)} features with these differences: {wrong}. Order the columns of X as at the fit."
             )
         taken = X if self.before is None else quietly(self.before, "transform", X)
         return taken if self.own else Rows(taken)
 
     def labelled(self, y: npt.ArrayLike) -> Members:
-        """Return members that know the two labels of y, the smaller one as the negative, if they knew none.
+        """Return the members with the two labels of y, the smaller one as the negative, if they had no labels.
 
         Raises
         ------
         ProblemError
-            The labels of y have no order.
+            The labels of y cannot be ordered.
         """
         if self.labels is not None:
             return self
@@ -117,7 +117,8 @@ class Members:
             labels = np.unique(array)
         except TypeError as unlike:
             raise ProblemError(
-                f"y must hold labels of one type; got some without order: {unlike}. Code them."
+                f"y must hold labels of one type; got labels that cannot be compared: {unlike}. Code the labels as "
+                "numbers or texts."
             ) from unlike
         # Others than two are refused as signs: by what is expected where labels are not known.
         is_pair = labels.shape == (2,) and not (labels.dtype.kind in "fc" and not np.isfinite(labels).all())
@@ -129,35 +130,36 @@ class Members:
         Raises
         ------
         ProblemError
-            y is no vector of the ensemble's two labels.
+            y is not a vector of the ensemble's two labels.
         """
         coded = recoded(self.labels, y)
         if coded.ndim != 1 or not len(coded):
             raise ProblemError(
-                f"y must have shape (N,), one label for each row of X, at least one; got shape {coded.shape}. Pass the "
-                "labels of the rows."
+                f"y must have shape (N,), with one label for each row of X and N >= 1; got shape {coded.shape}. Pass "
+                "the labels of the rows."
             )
         return coded
 
     def margins(self, X: Any, y: Int8[Array, " N"], rows: Int[Array, " n"]) -> Margins:
-        """Return U[n, q] = y_n h_q(x_n) for some of the rows of X, shape (n, t): int8 where all are whole numbers.
+        """Return U[n, q] = y_n h_q(x_n) for some rows of X, shape (n, t): int8 if all margins are whole numbers.
 
         Raises
         ------
         ProblemError
-            X has another number of rows, or a member answers with other than a finite value in [-1, 1] for each.
+            X and y have different numbers of rows, or a member returns a value that is not finite or not in [-1, 1].
         """
         taken, columns = self.rows(X), list[Array]()
         for hypothesis, values in zip(self.hypotheses, evaluate(self.hypotheses, taken), strict=True):
             if values.shape != y.shape:
                 raise ProblemError(
-                    f"X must have one row for each of {len(y)} labels; got {len(values)}. Pass both of the same rows."
+                    f"X must have one row for each of {len(y)} labels; got {len(values)} rows. Pass X and y of the "
+                    "same examples."
                 )
             h = values[rows]
             if not (np.abs(h) <= 1.0 + OUTSIDE).all():
                 raise ProblemError(
-                    f"a member must have values in [-1, 1]; {hypothesis} has one of size {np.abs(h).max():.6g}. "
-                    "Scale it, or cut it off."
+                    f"a member must have values in [-1, 1]; {hypothesis} has a value of size {np.abs(h).max():.6g}. "
+                    "Scale or clip its values."
                 )
             columns.append(as_stored(y[rows] * np.clip(h, -1.0, 1.0)))
         return Margins(np.stack(columns, axis=1))
@@ -180,6 +182,6 @@ def recoded(labels: Array | None, y: npt.ArrayLike) -> Int8[Array, "*shape"]:
         negative, larger = labels.tolist()
         raise ProblemError(
             f"y must hold the labels that the ensemble was fitted to, {negative!r} and {larger!r}; got "
-            f"{array[strange].tolist()[0]!r}. Code the two classes so."
+            f"{array[strange].tolist()[0]!r}. Code the two classes with these labels."
         )
     return np.where(positive, 1, -1).astype(np.int8)

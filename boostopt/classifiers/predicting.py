@@ -31,9 +31,9 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
     _scorers: tuple[Scorer, ...]
 
     def decision_function(self, X: Any) -> Any:
-        """Return f(x) in [-1, 1]: shape (n,), positive for the second of two classes, or of each class (n, classes).
+        """Return f(x) in [-1, 1]: shape (n,), positive for the second of two classes; with more, shape (n, classes).
 
-        Of a `dask.array` or a `dask.dataframe` a collection of its kind, which is computed when it is asked for.
+        For a `dask.array` or a `dask.dataframe`, the result is a lazy collection of the same kind.
         """
         if is_collection(X):
             check_is_fitted(self)
@@ -45,8 +45,9 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
     def predict(self, X: Any) -> Any:
         """Return the label of each row of X, shape (n,).
 
-        Of two classes by the sign of f(x), and where it is 0 the class of more training examples; of more the class
-        with the largest f(x). Of a `dask.array` or a `dask.dataframe` a collection of its kind.
+        With two classes, the sign of f(x) decides; where f(x) = 0, the label is that of the class with more training
+        examples. With more than two classes, the class with the largest f(x) decides. For a `dask.array` or a
+        `dask.dataframe`, the result is a collection of the same kind.
         """
         if is_collection(X):
             check_is_fitted(self)
@@ -54,66 +55,66 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         return self._labels(self.decision_function(X))
 
     def staged_decision_function(self, X: Any) -> Iterator[Float[Array, " n *classes"]]:
-        """Yield the decision function after each round; runs that have ended stay as they are.
+        """Yield the decision function after each round; runs that have ended keep their last stage.
 
-        Where a further fit needed no round there is one stage, that of the classifier itself.
+        If a further fit needed no round, the only stage is the classifier itself.
 
         Raises
         ------
         OptionError
-            The weights of the rounds were not kept: those of a corrective formulation with a `max_iter` above 1000, or
-            of a classifier that was loaded.
+            The weights of the rounds were not kept: the formulation is corrective and `max_iter` is above 1000, or the
+            classifier was loaded from a file.
         """
         features = self._checked(X)
         if not hasattr(self, "runs_"):
             raise OptionError(
-                "stages are those of runs; this classifier was loaded from a file, which holds the last weights only. "
-                "Fit it, or save the run: run_.save(path)."
+                "stages need the runs of a fit; this classifier was loaded from a file, which holds the last weights "
+                "only. Fit it, or save the run: run_.save(path)."
             )
         return stages(self.runs_, features)
 
     def staged_predict(self, X: Any) -> Iterator[npt.NDArray[Any]]:
-        """Yield the predicted labels after each round, as `staged_decision_function` does their values."""
+        """Yield the predicted labels after each round: see `staged_decision_function`."""
         return map(self._labels, self.staged_decision_function(X))
 
     @property
     def run_(self) -> Run:
-        """The run, of two classes."""
+        """The run, with two classes."""
         check_is_fitted(self)
         if not hasattr(self, "runs_"):
             raise AttributeError(
-                "run_ is the run of a fit; this classifier was loaded from a file, which holds what it predicts with. "
+                "run_ is the run of a fit; this classifier was loaded from a file, which holds no run. "
                 "Fit it, or save the run: run_.save(path)."
             )
         if len(self.classes_) > 2:
             raise AttributeError(
-                f"run_ is the run of two classes; there are {len(self.classes_)}: runs_ has one for each."
+                f"run_ needs two classes; there are {len(self.classes_)}. Use runs_, which has one run for each class."
             )
         return self.runs_[0]
 
     @property
     def certificate_(self) -> ClassCertificate | list[ClassCertificate]:
-        """The interval of the best soft margin or value over the class, one for each of several classes."""
+        """The interval of the best soft margin or value over the class; a list with more than two classes."""
         check_is_fitted(self)
         certificates = [scorer.certificate for scorer in self._scorers if scorer.certificate is not None]
         if len(certificates) < len(self._scorers):
             raise AttributeError(
-                f"certificate_ is about a whole class of hypotheses, and {self._scorers[0].formulation} has no "
-                "bound on a class. Use the certificate of a run, which is about the collected hypotheses."
+                f"certificate_ needs a bound over the whole class of hypotheses; {self._scorers[0].formulation} has no "
+                "such bound. Use the certificate of a run, which is about the collected hypotheses."
             )
         return certificates[0] if len(certificates) == 1 else certificates
 
     @property
     def oracle_(self) -> str:
-        """The class of hypotheses, in words; of more than two classes that of the first."""
+        """The class of hypotheses in words; with more than two classes, that of the first run."""
         check_is_fitted(self)
         return self._scorers[0].oracle
 
     @property
     def feature_importances_(self) -> Float[Array, " features"]:
-        """The share of each feature in the weights |w|, shape (features,); of more than two classes the mean.
+        """The share of each feature in the weights |w|, shape (features,); with more than two classes, the mean.
 
-        For stumps and features, and for classifiers with feature_importances_ or coef_, whose own shares count.
+        The base must be stumps, features, or a classifier with feature_importances_ or coef_, which give its shares.
         """
         check_is_fitted(self)
         features: Any = vars(self)["n_features_in_"]

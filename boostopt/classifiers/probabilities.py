@@ -76,8 +76,8 @@ def _has_probabilities(model: Any) -> bool:
     """Return whether there are probabilities, or will be after a fit."""
     if not model.probability:
         raise AttributeError(
-            "there is no predict_proba: f is a margin and no probability. Fit with probability=True, which learns them "
-            "from held-out examples."
+            "there is no predict_proba: f is a margin, not a probability. Fit with probability=True to learn "
+            "probabilities from held-out examples."
         )
     if hasattr(model, "classes_") and not hasattr(model, "sigmoids_"):
         raise AttributeError("there is no predict_proba: probability was set after the fit. Fit the classifier again.")
@@ -94,8 +94,8 @@ class WithProbabilities:
     def predict_proba(self, X: Any) -> Float[Array, "n classes"]:
         """Return the probability of each class for each row of X, shape (n, classes), in the order of `classes_`.
 
-        There is none unless the classifier was fitted with probability=True. `predict` goes by f, and may differ where
-        the probabilities are near each other.
+        The method exists only if the classifier was fitted with probability=True. `predict` uses f, so its label may
+        differ from the most probable one if two probabilities are close.
         """
         check_is_fitted(self)
         model: Any = self

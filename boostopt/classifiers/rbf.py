@@ -22,30 +22,31 @@ from boostopt.shapes import Array, Float
 class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
     """Classify by an RBF network whose centres and widths are fitted with its output weights.
 
-    The squared error to the targets -1 and 1 is minimised. Of more than two classes each has an output of its own, 1 on
-    its examples and -1 on the others; all share the centres. Equal examples are merged first.
+    The fit minimizes the squared error to the targets -1 and 1. With more than two classes, each class has its own
+    output, with the target 1 on its examples and -1 on the others. All outputs share the centres. Equal examples are
+    merged first.
 
     Parameters
     ----------
     K
-        Number of centres, at least 1; as many as there are different examples if these are fewer.
+        The number of centres, at least 1. It is reduced to the number of different examples if that is smaller.
     iterations
-        Steps of conjugate gradients at most, from 0.
+        The largest number of steps of conjugate gradients, at least 0.
     ridge
-        Regularisation of the output weights w, positive: lambda in the term lambda / (2N) |w|² of the error.
+        The regularization of the output weights w, positive: lambda in the term lambda / (2N) |w|² of the error.
     random_state
-        What the first centres are drawn with, as scikit-learn takes it; None for a start without chance.
+        The seed of the first centres, as in scikit-learn; None for a start without random numbers.
 
     Attributes
     ----------
     classes_
         The labels, ascending, shape (classes,).
     network_
-        The fitted `RBFNetwork`, with one output for two classes and one for each of more.
+        The fitted `RBFNetwork`. It has one output for two classes, and one output for each class with more.
     n_features_in_
-        Number of features.
+        The number of features.
     feature_names_in_
-        Their names, if X had any.
+        The names of the features, if X had any.
 
     References
     ----------
@@ -64,7 +65,7 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X
-            Features, shape (N, features), finite and dense. One width serves all of them: scale them first.
+            Features, shape (N, features), finite and dense. All features share one width, so scale them first.
         y
             Labels, shape (N,), at least two different ones.
         sample_weight
@@ -73,7 +74,7 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            X, y or the weights are no examples, or a parameter is out of its range.
+            X, y or the weights are not valid examples, or a parameter is out of its range.
         """
         settings = RBFSettings(self.K, self.iterations, positive("ridge", self.ridge, advice=PAPERS))
         features: Any
@@ -90,7 +91,7 @@ class RBFNetworkClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def decision_function(self, X: Any) -> Float[Array, " n *classes"]:
-        """Return the outputs of the network: shape (n,), positive for the second of two classes, or (n, classes)."""
+        """Return the outputs of the network: shape (n,), positive for the second of two classes; else (n, classes)."""
         check_is_fitted(self)
         features: Any = validate_data(self, X, dtype=np.float64, reset=False)
         return self.network_.value(features)

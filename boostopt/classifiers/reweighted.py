@@ -1,4 +1,4 @@
-"""A fitted ensemble with new weights: a classifier, and what is proved about its soft margin."""
+"""A fitted ensemble with new weights: a classifier with a certificate of its soft margin."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class WeightedMembers:
     Attributes
     ----------
     ensemble
-        The members that this classifier is made of, t of them.
+        The t members of this classifier.
     numbers
-        Which members of the ensemble as it was fitted these are, shape (t,).
+        The numbers of these members in the ensemble as it was fitted, shape (t,).
     w
-        The new weights, shape (t,), with sum |w| = 1; where the program holds w to sum |w| <= 1 it may be less.
+        The new weights, shape (t,), with sum |w| = 1. If the program requires sum |w| <= 1, the sum may be smaller.
     weights_are
         Where w comes from, in words.
     soft_margin_before
@@ -75,23 +75,24 @@ class WeightedMembers:
 
     @property
     def own_weights(self) -> Float[Array, " t"]:
-        """The weights that they have in the ensemble as it was fitted, with sum 1 over all of its members."""
+        """The weights of the members in the ensemble as it was fitted, with sum 1 over all its members."""
         return self.ensemble.weights
 
     @property
     def kept(self) -> int:
-        """Number of members with a weight."""
+        """The number of members with a nonzero weight."""
         return int(np.count_nonzero(self.w))
 
     @property
     def loss(self) -> float:
-        """A proven bound of how much the soft margin of w falls short of the best over all members of the ensemble."""
+        """A proved bound on the distance from the soft margin of w to the best one over all members."""
         return max(self.soft_margin_certificate.upper - self.soft_margin, 0.0)
 
     def decision_function(self, X: Any) -> Any:
-        """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X, as the ensemble takes it, shape (n,).
+        """Return f(x) = sum_q w_q h_q(x) / sum |w| in [-1, 1] for each row of X, shape (n,).
 
-        Of a `dask.array` or a `dask.dataframe` a collection of its kind, which is computed when it is asked for.
+        Pass X in the form that the ensemble takes. For a `dask.array` or a `dask.dataframe`, the result is a lazy
+        collection of the same kind.
 
         Raises
         ------
@@ -101,15 +102,15 @@ class WeightedMembers:
         return self._each_block(X, partial(_values, self.ensemble, self.w), np.zeros(1))
 
     def predict(self, X: Any, at_zero: AtZero = "majority") -> Any:
-        """Return the label of each row of X, as the ensemble's y had them, shape (n,).
+        """Return the label of each row of X, one of the ensemble's labels, shape (n,).
 
         Parameters
         ----------
         X
-            Features, as the ensemble takes them; of a `dask.array` or a `dask.dataframe` the labels are a collection of
-            its kind.
+            Features, in the form that the ensemble takes. For a `dask.array` or a `dask.dataframe`, the labels are a
+            collection of the same kind.
         at_zero
-            What is predicted where f(x) = 0: the class of more training examples by default, as in `Run.predict`.
+            The label where f(x) = 0: that of the class with more training examples by default, as in `Run.predict`.
 
         Raises
         ------
@@ -124,7 +125,7 @@ class WeightedMembers:
 
     @property
     def labels(self) -> list[Any]:
-        """The negative label and the positive one, as the examples had them; -1 and 1 where the members know none."""
+        """The negative label and the positive label of the examples; -1 and 1 if the members have no labels."""
         return [-1, 1] if self.ensemble.labels is None else self.ensemble.labels.tolist()
 
     def in_words(self, most: int | None = 10) -> list[str]:
@@ -210,15 +211,15 @@ class Reweighted(WeightedMembers):
     Attributes
     ----------
     ensemble, numbers, w, weights_are, soft_margin_before, soft_margin, soft_margin_certificate, majority
-        As in `WeightedMembers`. What the program itself has for w is `solution.w`.
+        As in `WeightedMembers`. The w of the program itself is `solution.w`.
     solution
         The solved program.
     goal
-        The soft margin that is certified.
+        The soft margin of the certificate.
     U
-        Margins u_nq = y_n h_q(x_n) of the examples that count, shape (N, t).
+        The margins u_nq = y_n h_q(x_n) of the examples with a positive multiplicity, shape (N, t).
     signs
-        Their classes y, -1 or 1, shape (N,).
+        The classes y of these examples, -1 or 1, shape (N,).
     """
 
     soft_margin_certificate: Certificate
@@ -239,24 +240,24 @@ class Reweighted(WeightedMembers):
 
     @property
     def nu(self) -> float | None:
-        """The nu of the soft margin, a count; None where it is measured by other than a cap."""
+        """The nu of the soft margin, a count; None if the soft margin does not come from a cap."""
         return self.goal.nu
 
     @property
     def margins(self) -> Float[Array, " N"]:
-        """The margins U w of the examples that count, shape (N,)."""
+        """The margins U w of the examples with a positive multiplicity, shape (N,)."""
         return self.U.margins(self.w)
 
     def of_margins(self) -> Array:
-        """Return the labels that are predicted for the examples that count, shape (N,)."""
+        """Return the predicted labels of the examples with a positive multiplicity, shape (N,)."""
         classes = decided(self.margins * self.signs, AT_ZERO[0], self.majority)
         return np.array(self.labels)[(classes > 0).astype(np.intp)]
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write what predicts to a model file of plain numbers, without pickle.
+        """Save the classifier to a model file of plain numbers, without pickle.
 
-        `MarginBoostClassifier.load` and `boostopt predict` read it: the classifier that they have predicts what this
-        one does, and its `certificate_` is about all the members.
+        `MarginBoostClassifier.load` and `boostopt predict` read the file. The loaded classifier makes the same
+        predictions, and its `certificate_` is about all members of the ensemble.
 
         Parameters
         ----------
@@ -266,28 +267,29 @@ class Reweighted(WeightedMembers):
         Raises
         ------
         OptionError
-            The members are fitted estimators, which are no plain numbers: pickle keeps them.
+            The members are fitted estimators, not plain numbers. Save such a classifier by pickle.
         DataError
             The file cannot be written.
         """
         save(model_of(self), [scorer_of(self)], path)
 
     def thinned(self, k: Any) -> Reweighted:
-        """Return a classifier of at most k of the members; its `loss` is proved, however the members were chosen.
+        """Return a classifier of at most k of the members, with a proved `loss`.
 
-        Where more members than k have a weight, the few have the weights of their largest soft margin, whatever the
-        formulation: that is what the loss is about. Otherwise only members without a weight are left out: where all
-        weights are 0 nothing is kept, and f is 0 everywhere.
+        If more than k members have a weight, the k members get the weights of their largest soft margin, for any
+        formulation, because the loss is a loss of soft margin. The proof of the loss does not depend on the choice of
+        the members. Otherwise only the members without a weight are left out. If all weights are 0, no member is kept
+        and f is 0 everywhere.
 
         Parameters
         ----------
         k
-            How many members are to be left, a whole number of at least 1.
+            The largest number of members to keep, at least 1.
 
         Raises
         ------
         OptionError
-            k is no whole number of at least 1.
+            k is not a whole number of at least 1.
         SolverFailed
             No solver left an answer.
         """
@@ -352,7 +354,7 @@ def model_of(found: Reweighted) -> MarginBoostClassifier:
     if not found.ensemble.own or len(features) != 1:
         raise OptionError(
             "a model file holds hypotheses as plain numbers, stumps, features or kernel columns; got members "
-            f"such as {found.members[0]}. Keep this object by pickle, for yourfound."
+            f"such as {found.members[0]}. Save this object by pickle, for your own use."
         )
     model = MarginBoostClassifier(nu=0.1 if found.nu is None else min(found.nu / found.goal.examples.total, 1.0))
     model.classes_, model.n_features_in_, model.n_iter_ = np.array(found.labels), features.pop(), 0

@@ -1,4 +1,4 @@
-"""`reweight`: any program over all hypotheses, solved over the members of a fitted ensemble."""
+"""`reweight` solves any program over all hypotheses for the members of a fitted ensemble."""
 
 from __future__ import annotations
 
@@ -51,19 +51,20 @@ TOL = 1e-9
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReweightOptions:
-    """The options of `reweight`, which takes them whole, as `options`, or one by one by their names.
+    """The options of `reweight`. Pass the record as `options`, or each option by its name.
 
     Attributes
     ----------
     values
-        What a classifier's h(x) is, "predict" by default: see `members_of`.
+        The method that gives the values h(x) of a classifier, "predict" by default: see `members_of`.
     weights
-        The own weights of a list of classifiers, 1 by default.
+        The weights of the classifiers in a list, 1 by default.
     reflexive
-        Whether the negation of each member may have a weight too: then w has either sign.
+        Whether the negation of each member may have a weight too; w then has either sign.
     tol
-        Scaled gap wanted, in (0, 1), 1e-9 by default. Weights that sum to less than this share are dropped. Of rows on
-        a cluster it is the distance of the soft margin from the best one, at least 1e-5, and 0.001 by default.
+        The scaled gap, in (0, 1), 1e-9 by default. The smallest weights are dropped if they sum to less than this
+        share. For rows on a cluster, tol is the distance of the soft margin from the best one, at least 1e-5, and 0.001
+        by default.
 
     Raises
     ------
@@ -116,66 +117,70 @@ def reweight(
     options: ReweightOptions | None = None,
     **keywords: Any,
 ) -> Reweighted | DistributedReweighted:
-    """Give the members of a fitted ensemble the weights of a program, and prove how good these are.
+    """Give the members of a fitted ensemble the weights of a program, and certify the soft margin of the new weights.
 
-    What is certified is the soft margin: that of the ensemble's own weights, that of the new ones, and the interval of
-    the largest one that any weights of these members have. Its nu is the program's. Programs whose weights d need not
-    sum to 1 (margins held at 1, a slack at the price C) have none: there it is nu = sum d / C of the optimal d, but at
-    least 1, or the smallest multiplicity if that is less; d / sum d lies within its caps. For the program (22) of the
-    source these w / sum w are then optimal, with the soft margin 1 / sum d; for its quadratic relatives nu is a
-    yardstick only.
+    The result has the soft margin of the ensemble's own weights, the soft margin of the new weights, and the interval
+    of the largest soft margin of any weights of these members. The nu of the soft margin is that of the program.
+
+    Some programs have no nu, because their d need not sum to 1: they hold the margins at 1 and give a slack the price
+    C. For them nu = sum d / C with the optimal d, but at least 1, or the smallest multiplicity if that is less. Then
+    d / sum d lies within the caps of this nu. For the program (22) of the source, w / sum w is then optimal, with the
+    soft margin 1 / sum d. For its quadratic relatives, nu only fixes the scale of the comparison.
 
     Parameters
     ----------
     ensemble
         A fitted ensemble of two classes: see `members_of`.
     X
-        Features as the ensemble takes them, N rows: the training set, or better a set of its own. The rows of a
-        `dask.array` or a `dask.dataframe` stay on the cluster of the default client: members vote there, by -1 or 1,
-        for formulations that `boost` makes by looks.
+        Features in the form that the ensemble takes, N rows. Pass the training set or, better, a separate set. The rows
+        of a `dask.array` or a `dask.dataframe` stay on the cluster of the default client. There the members vote, by -1
+        or 1, and the formulation must be one that `boost` runs by looks.
     y
-        Labels, shape (N,): the two that the ensemble knows; with a run or a list of hypotheses, which know none, any
-        two, of which the larger is the positive one. Both must occur. On a cluster an array beside a `dask.array`, a
-        series of a `dask.dataframe` or the name of one of its columns, which then is no feature; sample_weight, whole
-        numbers, likewise.
+        Labels, shape (N,): the two labels of the ensemble. A run or a list of hypotheses has no labels; then y holds
+        any two labels, and the larger one is positive. Both labels must occur. On a cluster, y is an array beside a
+        `dask.array`, a series beside a `dask.dataframe`, or the name of one of its columns, which is then not a
+        feature.
     formulation
-        A name from `list_formulations()`, the path of a page, or a formulation; a program over all hypotheses.
+        A name from `list_formulations()`, the path of a page, or a formulation; it must be a program over all
+        hypotheses.
     sample_weight
-        Multiplicities, non-negative, shape (N,), 1 by default: see `boostopt.estimators`.
+        Multiplicities, non-negative, shape (N,), 1 by default: see `boostopt.estimators`. On a cluster, whole numbers
+        in one of the forms of y.
     backend
-        What solves the program, as in `solve`. The best soft margin is bounded by whatever serves.
+        The backend that solves the program, as in `solve`. Any backend may compute the bound on the best soft margin.
     d0
         Reference distribution, shape (N,); proportional to the multiplicities by default.
     options
-        What the members answer, their own weights, the accuracy. Each field may also be given by its name, and then
-        counts before this: `reweight(..., values="predict_proba")`.
+        The values and the own weights of the members, and the accuracy. You can also pass each field by its name, which
+        takes precedence: `reweight(..., values="predict_proba")`.
     **keywords
         Fields of `ReweightOptions`, and parameters of the formulation, as in `bind`: nu is a count, not a fraction.
 
     Returns
     -------
-    The new weights with their certificates. Where the program has no weights to give (it is infeasible, which is how a
-    bound gamma on the edges below the optimum ends; or w = 0 is optimal), they are those of the largest soft margin,
-    and `weights_are` says so. Of rows on a cluster it is a plain local object that predicts, with both ends of the
-    soft margin, and without what is as long as the rows.
+    The new weights with their certificates. If the program gives no weights, the new weights are those of the largest
+    soft margin, and `weights_are` says so. This happens if w = 0 is optimal, or if the program is infeasible, as it is
+    with a bound gamma on the edges below the optimum. For rows on a cluster, the result is a plain local object that
+    predicts. It has both ends of the interval of the soft margin, but no arrays as long as the rows.
 
     Warns
     -----
     MarginWarning
         The soft margin of the new weights is not proved to be above that of f = 0; or f = 0 on most examples; or nu is
-        more than twice the share of the smaller class, so that one answer to everything has a soft margin above 0.
+        more than twice the share of the smaller class, so that a constant prediction has a soft margin above 0.
 
     Raises
     ------
     ProblemError
-        The ensemble is not fitted, of an unknown kind, of other than two classes; X and y do not fit it, or hold one
-        class; a member answers with other than finite values in [-1, 1], on a cluster with other than -1 and 1; a
-        parameter is out of its domain.
+        The ensemble is not fitted, is of an unknown kind, or does not have two classes; or X and y do not fit it, or
+        hold one class; or a member returns values that are not finite or not in [-1, 1], or on a cluster not -1 or 1;
+        or a parameter is out of its domain.
     OptionError
-        The formulation states one update and no program over all hypotheses, or has no soft margin; unknown names. On a
-        cluster: looks do not serve it, or a backend, d0 or other values than "predict" are named.
+        The formulation states one update, not a program over all hypotheses, or has no soft margin; or a name is
+        unknown. On a cluster: looks do not support the formulation, or you passed a backend, d0, or values other than
+        "predict".
     SolverFailed
-        No solver left an answer.
+        No solver returned an answer.
 
     References
     ----------
@@ -244,8 +249,8 @@ def reweighted(
     rows, c = multiplicities(sample_weight, len(signs))
     if (signs[rows] == signs[rows[0]]).all():
         raise ProblemError(
-            f"both classes must occur among the examples that count; got {len(rows)} such examples of one class. "
-            "Pass some of the other."
+            f"both classes must occur among the examples with a positive weight; got {len(rows)} such examples of one "
+            "class. Pass examples of the other class."
         )
     U = members.margins(X, signs, rows)
     program = _bound(page, U, c, _of_rows(d0, rows, len(signs)), how.reflexive, parameters)
@@ -293,8 +298,8 @@ def _check_there(backend: object, d0: object, how: ReweightOptions) -> None:
     for name, (value, left_out) in named.items():
         if not left_out:
             raise OptionError(
-                f"{name} is for rows in memory; got {shown(value)}, and rows on a cluster, where members vote and no "
-                "program is solved. Leave it out, or compute X and y."
+                f"{name} must be left out for rows on a cluster, where the members vote and no backend solves a "
+                f"program; got {shown(value)}. Leave it out, or compute X and y."
             )
 
 
@@ -354,8 +359,9 @@ def _measure(program: Program, solution: Solution) -> Regularizer:
         return F.unsmoothed
     if not isinstance(F, Hinge):
         raise OptionError(
-            f"{program.formulation.name} has no soft margin to measure weights by: its example weights need not sum to "
-            "1, and it has no price of a slack. Bind and solve it over members_of(...).margins(...)."
+            f"reweight needs a formulation with a soft margin; {program.formulation.name} has none, because its "
+            "example weights need not sum to 1 and its slacks have no price. Bind and solve it over "
+            "members_of(...).margins(...)."
         )
     # d / sum d lies within the caps c / nu for nu = sum d / C; caps of nu <= min c are void, all of them.
     nu = min(max(float(solution.d.sum()) / F.C, min(1.0, float(examples.c.min()))), examples.total)
@@ -375,14 +381,14 @@ def _best(goal: Goal, solution: Solution, U: Margins, tol: float) -> Certificate
 def _weights(solution: Solution, goal: Goal, best: Certificate, t: int) -> tuple[Float[Array, " t"], str]:
     """Return the weights of the members, and where they come from."""
     if solution.certificate.infeasible:
-        return best.w, f"of the largest soft margin, {solution.program.formulation.name} being infeasible"
+        return best.w, f"of the largest soft margin, because {solution.program.formulation.name} is infeasible"
     w = solution.w
     w = w if len(w) == t else w[:t] - w[t:]
     total = float(np.abs(w).sum())
     if total == 0.0 and not best.w.any():
-        return best.w, "0, which no others exceed in soft margin"
+        return best.w, "0, because no other weights have a larger soft margin"
     if total == 0.0:
-        return best.w, f"of the largest soft margin, those of {solution.program.formulation.name} being 0"
+        return best.w, f"of the largest soft margin, because the weights of {solution.program.formulation.name} are 0"
     # Inside the ball of the 1-norm weights are left alone: scaled up they would be others.
     G = solution.program.edge_function
     inside = G.mixes and G.even and total <= 1.0

@@ -30,7 +30,7 @@ class OneVsRestReweighted:
     classes
         The labels, ascending, shape (K,).
     parts
-        The weights and certificates of each class against the rest, in the order of `classes`: y is 1 for the class.
+        The weights and certificates of each class against the rest, in the order of `classes`; y = 1 for the class.
     """
 
     classes: Array
@@ -38,16 +38,16 @@ class OneVsRestReweighted:
 
     @property
     def kept(self) -> tuple[int, ...]:
-        """Number of members with a weight, of each class."""
+        """The number of members with a nonzero weight, for each class."""
         return tuple(part.kept for part in self.parts)
 
     @property
     def loss(self) -> float:
-        """The largest proven bound, over the classes, of how much a soft margin falls short of the best."""
+        """The largest proved bound, over the classes, on the distance of a soft margin from the best one."""
         return max(part.loss for part in self.parts)
 
     def decision_function(self, X: Any) -> Float[Array, "n K"]:
-        """Return f(x) in [-1, 1] of each class against the rest for each row of X, shape (n, K).
+        """Return f(x) in [-1, 1] for each row of X and each class against the rest, shape (n, K).
 
         Raises
         ------
@@ -57,7 +57,7 @@ class OneVsRestReweighted:
         return np.column_stack([part.decision_function(X) for part in self.parts])
 
     def predict(self, X: Any) -> Array:
-        """Return the label with the largest f(x) for each row of X, shape (n,); of equal ones the first.
+        """Return the label with the largest f(x) for each row of X, shape (n,); in a tie, the first such label.
 
         Raises
         ------
@@ -81,24 +81,24 @@ class OneVsRestReweighted:
         return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
 
     def thinned(self, k: int) -> OneVsRestReweighted:
-        """Return a classifier of at most k members for each class; each `loss` is proved: see `Reweighted.thinned`.
+        """Return a classifier of at most k members for each class, with a proved `loss`: see `Reweighted.thinned`.
 
         Raises
         ------
         OptionError
-            k is no whole number of at least 1.
+            k is not a whole number of at least 1.
         SolverFailed
             No solver left an answer.
         """
         return replace(self, parts=tuple(part.thinned(k) for part in self.parts))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write what predicts to a model file of plain numbers, without pickle: see `Reweighted.save`.
+        """Save the classifier to a model file of plain numbers, without pickle: see `Reweighted.save`.
 
         Raises
         ------
         OptionError
-            The members are fitted estimators, which are no plain numbers: pickle keeps them.
+            The members are fitted estimators, not plain numbers. Save such a classifier by pickle.
         DataError
             The file cannot be written.
         """
@@ -149,21 +149,22 @@ def reweight_one_vs_rest(
 ) -> OneVsRestReweighted:
     """Give the members of an ensemble of several classes the weights of one program for each class against the rest.
 
-    For each class a member has h(x) = 1 where it predicts the class, and -1 elsewhere; with values="predict_proba" it
-    has 2p - 1, p being its probability of the class. Gradient boosting and `MarginBoostClassifier` have other members
-    for each class. Each program is that of `reweight`, and the largest f decides.
+    For each class, a member has h(x) = 1 where it predicts the class, and h(x) = -1 elsewhere. With
+    values="predict_proba", h(x) = 2p - 1, where p is its probability of the class. Gradient boosting and
+    `MarginBoostClassifier` have other members for each class. Each program is that of `reweight`. The classifier
+    predicts the class with the largest f.
 
     Parameters
     ----------
     ensemble
         A fitted ensemble of more than two classes: see `members_of`.
     X
-        Features as the ensemble takes them, N rows in memory.
+        Features in the form that the ensemble takes, N rows in memory.
     y
-        Labels, shape (N,), of which each of the ensemble occurs.
+        Labels, shape (N,). Each label of the ensemble must occur.
     formulation, sample_weight, backend, d0, options, **keywords
-        As in `reweight`, the same for all classes. If nu is more than the sum of the weights of a class, the weights
-        may give this class up.
+        As in `reweight`, the same for all classes. If nu is more than the sum of the weights of a class, the new
+        weights may give up this class.
 
     Warns
     -----
@@ -173,7 +174,7 @@ def reweight_one_vs_rest(
     Raises
     ------
     ProblemError
-        As in `reweight`; or a class of the ensemble does not occur in y; or the ensemble knows no classes (a run).
+        As in `reweight`; or a class of the ensemble does not occur in y; or the ensemble has no classes (a run).
     OptionError
         As in `reweight`; or X is on a cluster.
     SolverFailed
@@ -186,14 +187,12 @@ def reweight_one_vs_rest(
     page, how = checked(formulation, options, keywords)
     if is_collection(X):
         raise OptionError(
-            "one program for each class needs rows in memory; got rows on a cluster. Compute X and y, or call "
+            "reweight_one_vs_rest needs rows in memory; got rows on a cluster. Compute X and y, or call "
             "reweight for each class with y == class."
         )
     classes = classes_of(ensemble)
     if len(classes) <= 2:
-        raise ProblemError(
-            f"one program for each class needs more than two classes; got {classes.tolist()}. Call reweight."
-        )
+        raise ProblemError(f"reweight_one_vs_rest needs more than two classes; got {classes.tolist()}. Call reweight.")
     labels = _checked(as_array("y", y), classes)
     found, judged = list[Reweighted](), list[Judged]()
     for label in classes.tolist():

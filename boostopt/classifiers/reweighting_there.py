@@ -159,8 +159,8 @@ def reweighted_there(
     epsilon = TOL if tol is None else tol
     if epsilon < FINEST:
         raise OptionError(
-            f"on a cluster tol must be at least {FINEST:g}, for weights of examples are whole numbers there; got "
-            f"{epsilon:g}. Leave it out for {TOL:g}."
+            f"on a cluster tol must be at least {FINEST:g}, because weights of examples are whole numbers there; got "
+            f"{epsilon:g}. Leave out tol for {TOL:g}."
         )
     placing = Placing(*examples, framed=True)
     if members.labels is None:
@@ -202,9 +202,9 @@ def reweighted_there(
 def _unserved(page: Formulation[Any], epsilon: float, why: str) -> OptionError:
     """Return the error for a formulation that looks do not serve."""
     return OptionError(
-        "re-weighting on a cluster is by looks, which serve LPBoost, ERLPBoost and their kin, smoothed by no more than "
-        f"tol = {epsilon:g} needs; {page.name} with these parameters is none{why}. Choose one of them, leave out eta, "
-        "or compute X and y."
+        "re-weighting on a cluster uses looks, which support LPBoost, ERLPBoost and similar programs, with no more "
+        f"smoothing than tol = {epsilon:g} needs; looks do not support {page.name} with these parameters{why}. Choose "
+        "another formulation, leave out eta, or compute X and y."
     )
 
 
@@ -244,7 +244,7 @@ def _votes(members: Members, X: Any, y: Any, c: Any) -> Part:
         margins = U.column(q)
         if (strange := np.abs(margins) != 1.0).any():
             raise ProblemError(
-                f"on a cluster members must vote, by -1 or 1; {hypothesis} has a value of size "
+                f"on a cluster members must have the values -1 and 1; {hypothesis} has a value of size "
                 f"{abs(margins[strange][0]):.6g}. Pass an ensemble of classifiers, or compute X and y."
             )
         np.greater(margins, 0.0, out=codes[q], casting="unsafe")

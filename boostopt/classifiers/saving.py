@@ -57,9 +57,9 @@ NOT_KEPT: Mapping[str, Any] = {
 """Parameters of the machine on which a classifier was fitted, and what they are after it is loaded."""
 
 WITHOUT_FUNCTION = (
-    "{what} cannot be written as plain numbers and read again, and a model file holds nothing else. Use one of "
-    'boostopt\'s own bases, "stump", "binned", "feature", "kernel" or "rbf". Or pickle the classifier for yourself, '
-    "but never load a pickle from others."
+    "a model file holds plain numbers only; {what} cannot be written in this form. Use one of boostopt's own bases, "
+    '"stump", "binned", "feature", "kernel" or "rbf". Or pickle the classifier for your own use, but never load a '
+    "pickle from others."
 )
 
 WITH_ROWS = "with the rows"
@@ -119,7 +119,7 @@ def save(model: Any, scorers: Sequence[Scorer], path: str | PathLike[str]) -> No
     if len(text) > LARGEST_TEXT:
         raise OptionError(
             f"expected a model whose description has at most {LARGEST_TEXT:,} bytes; got {len(text):,}. Fit fewer "
-            "hypotheses, or pickle the classifier for yourself."
+            "hypotheses, or pickle the classifier for your own use."
         )
     writer.arrays[META] = np.frombuffer(text, dtype=np.uint8)
     try:
@@ -169,13 +169,13 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> Loaded:
     if kind != KIND or form != FORMAT:
         raise DataError(
             f"expected a {KIND} of format {FORMAT} in {source}; got {str(kind)[:60]!r} of format {str(form)[:20]}. "
-            "Pass what `boostopt fit` or MarginBoostClassifier.save wrote, with the version of boostopt that wrote it."
+            "Pass a file of `boostopt fit` or MarginBoostClassifier.save, and use the version that wrote it."
         )
     try:
         return _restored(with_arrays(about, arrays), parameters)
     except UNREADABLE as failure:
         raise DataError(
-            f"expected a whole model in {source}; part of it cannot be read ({_in_words(failure)}). Fit it anew."
+            f"expected a whole model in {source}; part of it cannot be read ({_in_words(failure)}). Fit it again."
         ) from failure
 
 
@@ -272,23 +272,26 @@ def _hold(condition: Any, otherwise: str) -> None:
 def _restored(about: Mapping[str, Any], parameters: Sequence[str]) -> Loaded:
     """Return what a description says, checked."""
     wanted = len(about["classes"]["values"])
-    _hold(len(about["parts"]) == (1 if wanted == 2 else wanted), "not one part for each class")
+    _hold(len(about["parts"]) == (1 if wanted == 2 else wanted), "it does not have one part for each class")
     classes, features, names = _classes(about["classes"]), about["features"], about["feature_names"]
-    _hold(type(features) is int and features >= 1, "no number of features")
-    _hold(type(about["rounds"]) is int and about["rounds"] >= 0, "no number of rounds")
+    _hold(type(features) is int and features >= 1, "the number of features is missing")
+    _hold(type(about["rounds"]) is int and about["rounds"] >= 0, "the number of rounds is missing")
     saved = about["parameters"]
-    _hold(isinstance(saved, dict) and set(saved) <= set(parameters), "parameters that the classifier does not have")
+    _hold(isinstance(saved, dict) and set(saved) <= set(parameters), "it has parameters that are unknown")
     parts = tuple(_part(part, features) for part in about["parts"])
     attributes: dict[str, Any] = {"classes_": classes, "n_features_in_": features, "n_iter_": about["rounds"]}
     nu, sigmoids = about.get("nu"), about.get("sigmoids")  # files of earlier versions have neither
     if nu is not None:
-        _hold(type(nu) in (int, float) and nu > 0, "nu that is no number")
+        _hold(type(nu) in (int, float) and nu > 0, "nu is not a positive number")
         attributes["nu_"] = nu
     if sigmoids is not None:
-        _hold(isinstance(sigmoids, np.ndarray) and sigmoids.ndim == 2, "sigmoids that are no table of numbers")
+        _hold(isinstance(sigmoids, np.ndarray) and sigmoids.ndim == 2, "the sigmoids are not a table of numbers")
         attributes["sigmoids_"] = _numbers(sigmoids.ravel(), 2 * len(parts)).reshape(-1, 2)
     if names is not None:
-        _hold(len(names) == features and all(isinstance(name, str) for name in names), "names of other features")
+        _hold(
+            len(names) == features and all(isinstance(name, str) for name in names),
+            "it does not have one name for each feature",
+        )
         attributes["feature_names_in_"] = np.array(names, dtype=object)
     return Loaded({name: _parameter(name, value) for name, value in saved.items()}, attributes, parts)
 
@@ -296,17 +299,17 @@ def _restored(about: Mapping[str, Any], parameters: Sequence[str]) -> Loaded:
 def _classes(saved: Mapping[str, Any]) -> npt.NDArray[Any]:
     """Return labels, ascending and different."""
     values, kind = saved["values"], saved["type"]
-    _hold(isinstance(values, list) and len(values) >= 2, "fewer than two classes")
+    _hold(isinstance(values, list) and len(values) >= 2, "it has fewer than two classes")
     if kind in (TEXT, OBJECT):
-        _hold(all(isinstance(value, str) for value in values), "classes that are no texts")
+        _hold(all(isinstance(value, str) for value in values), "the classes are not texts")
         # An array of texts has room for the longest in each place, four bytes a letter.
-        _hold(4 * len(values) * max(map(len, values)) <= LARGEST_TEXT, "classes with names that are too long")
+        _hold(4 * len(values) * max(map(len, values)) <= LARGEST_TEXT, "the names of the classes are too long")
     else:
-        _hold(kind in LABELS, "classes of an unknown type")
+        _hold(kind in LABELS, "the type of the classes is unknown")
         _hold(all(isinstance(value, bool | int | float) and math.isfinite(value) for value in values), "infinite")
     classes = np.array(values, dtype={TEXT: np.str_, OBJECT: object}.get(kind, kind))
-    _hold(classes.tolist() == values, f"classes that are not of the type {kind}")
-    _hold((classes[1:] > classes[:-1]).all(), "classes that are not in order")
+    _hold(classes.tolist() == values, f"the classes are not of the type {kind}")
+    _hold((classes[1:] > classes[:-1]).all(), "the classes are not in order")
     return classes
 
 
@@ -314,14 +317,15 @@ def _part(saved: Mapping[str, Any], features: int) -> Scorer:
     """Return what tells a class from the rest, checked."""
     hypotheses = [restored_hypothesis(state) for state in saved["hypotheses"]]
     w = _numbers(saved["w"], len(hypotheses))
-    _hold(np.abs(w).sum() > 0 and np.isfinite(np.abs(w).sum()), "weights that sum to nothing")
+    _hold(np.abs(w).sum() > 0 and np.isfinite(np.abs(w).sum()), "the sum of the weights is 0 or not finite")
     for hypothesis in hypotheses:
         _hold(
-            _features(hypothesis) in (features, None), f"a hypothesis of other than {features} features: {hypothesis}"
+            _features(hypothesis) in (features, None), f"a hypothesis does not have {features} features: {hypothesis}"
         )
     texts = {name: saved[name] for name in ("formulation", "oracle", "reason")}
-    _hold(all(isinstance(text, str) for text in texts.values()), "what should be texts")
-    _hold(saved["majority"] in (-1, 1) and type(saved["rounds"]) is int, "what should be whole numbers")
+    _hold(all(isinstance(text, str) for text in texts.values()), "some values must be texts and are not")
+    _hold(saved["majority"] in (-1, 1), "the majority is neither -1 nor 1")
+    _hold(type(saved["rounds"]) is int, "the number of rounds is not a whole number")
     certificate = None if saved["certificate"] is None else _certificate(saved["certificate"], texts["oracle"])
     return Scorer(
         **texts,
@@ -339,7 +343,7 @@ def _features(hypothesis: Hypothesis) -> int | None:
         return hypothesis.network.centres.shape[1]
     if isinstance(hypothesis, Stump | Feature | KernelColumn):
         return hypothesis.features
-    _hold(not isinstance(hypothesis, Fitted), f"a hypothesis that cannot predict: {hypothesis}")
+    _hold(not isinstance(hypothesis, Fitted), f"a hypothesis cannot predict: {hypothesis}")
     return None
 
 
@@ -348,20 +352,20 @@ def _certificate(saved: Mapping[str, Any], oracle: str) -> ClassCertificate:
     lower, upper, d, what = saved["lower"], saved["upper"], saved["d"], saved.get("what", Regularizer.measure)
     _hold(
         isinstance(lower, float) and isinstance(upper, float) and -math.inf < lower <= upper and lower < math.inf,
-        "bounds that are no interval",
+        "the bounds are not an interval",
     )
-    _hold(isinstance(what, str), "bounds of nothing that has a name")
+    _hold(isinstance(what, str), "the bounds have no name")
     if d is None:
-        _hold(upper == math.inf, "an upper bound that nothing proves")
+        _hold(upper == math.inf, "the upper bound has no proof")
         return ClassCertificate(lower, upper, None, oracle, recorded=True, what=what)
     if isinstance(d, str):
-        _hold(d == WITH_ROWS, "an upper bound that nothing proves")
+        _hold(d == WITH_ROWS, "the upper bound has no known proof")
         return ClassCertificate(lower, upper, without_rows, oracle, recorded=True, what=what)
     return ClassCertificate(lower, upper, _numbers(d, len(d)), oracle, recorded=True, what=what)
 
 
 def _numbers(saved: Any, count: int) -> Float[Array, " n"]:
     """Return so many finite numbers."""
-    _hold(isinstance(saved, np.ndarray) and saved.dtype == np.float64, "numbers that are no array of them")
-    _hold(saved.shape == (count,) and np.isfinite(saved).all(), "numbers of another count, or not finite")
+    _hold(isinstance(saved, np.ndarray) and saved.dtype == np.float64, "some numbers are not an array of float64")
+    _hold(saved.shape == (count,) and np.isfinite(saved).all(), f"an array does not have {count} finite numbers")
     return saved

@@ -38,8 +38,8 @@ def _of_run(run: Run, X: Any) -> Iterator[Float[Array, " n"]]:
     history = run.record.history
     if not history.wanted:
         raise OptionError(
-            "stages need the weights of every round; a corrective run that may be long does not keep them. "
-            "Set max_iter to 1000 at most."
+            "stages need the weights of every round; a corrective run with a max_iter above 1000 does not keep them. "
+            "Set max_iter to at most 1000."
         )
     H = np.column_stack(list(evaluate(run.hypotheses, X)))
     columns = [Given(q) for q in range(H.shape[1])]

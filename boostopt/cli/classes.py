@@ -65,7 +65,7 @@ def _tree(options: dict[str, Any]) -> Any:
         tree.fit([[0.0], [1.0]], [0, 1])  # it looks at its parameters no earlier
     except ValueError as failure:
         reason = str(failure).splitlines()[0].rstrip(".")
-        raise OptionError(f"--option of a tree: {reason}. Mend the option, or leave it out.") from None
+        raise OptionError(f"--option of a tree: {reason}. Correct the option, or leave it out.") from None
     return tree
 
 

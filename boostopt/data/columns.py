@@ -84,17 +84,21 @@ def feature_names(
         words = unknown if label == DEFAULT_LABEL else unknown_name("column", label, header)
         raise DataError(f"{source} has no label column: {words}{remedy}")
     if weights is not None and weights not in header:
-        raise DataError(f"{source} has no such column: {unknown_name('column', weights, header)} Mend weights=...")
+        raise DataError(f"{source} has no such column: {unknown_name('column', weights, header)} Correct weights=...")
     if weights == label:
         raise DataError(f"{source}: expected one column for the class and one for the weights; got {label!r} for both.")
     dropped = _dropped(header, drop)
     unknown = next((name for name in dropped if name not in header or name in (label, weights)), None)
     if unknown is not None and unknown in (label, weights):
         what = "classes" if unknown == label else "weights"
-        raise DataError(f"{source}: {unknown!r} is the column of the {what}, which is no feature anyway. Mend drop=...")
+        raise DataError(
+            f"{source}: {unknown!r} is the column of the {what}, which is no feature anyway. Correct drop=..."
+        )
     if unknown is not None:
         others = [name for name in header if name not in (label, weights)]
-        raise DataError(f"{source} has no such column to drop: {unknown_name('column', unknown, others)} Mend drop=...")
+        raise DataError(
+            f"{source} has no such column to drop: {unknown_name('column', unknown, others)} Correct drop=..."
+        )
     left_out = {label, weights, *dropped}
     return [name for name in header if name not in left_out]
 
@@ -185,6 +189,6 @@ def _numbers(
         n, k = np.argwhere(~np.isfinite(table))[0]
         raise DataError(
             f"{path}, line {lines[n]}: {which} must be finite; got {table[n, k]} in column {header[columns[k]]!r}."
-            + (REMEDY if np.isnan(table[n, k]) else " Mend the cell, or leave the row out.")
+            + (REMEDY if np.isnan(table[n, k]) else " Correct the cell, or leave the row out.")
         )
     return table, np.array(labels, dtype=object), lines

@@ -106,8 +106,8 @@ def of_svmlight(source: str, count: int | None = None) -> Contents:
     if named := re.search(rb"^[^#\n]*_", content, re.MULTILINE):
         line = content.count(b"\n", 0, named.start()) + 1
         raise DataError(
-            f"{path}, line {line}: expected svmlight text, numbers alone; got an underscore. Mend the number, or write "
-            "classes that are words into a CSV file."
+            f"{path}, line {line}: expected svmlight text, which holds numbers only; got an underscore. Correct the "
+            "number. If the classes are words, use a CSV file."
         )
     try:
         X, y = load_svmlight_file(io.BytesIO(content), n_features=count)
@@ -174,5 +174,5 @@ def _check_dense(source: str, features: Any) -> None:
     if 8 * entries > SMALL and entries > SPARSEST * features.nnz:
         raise DataError(
             f"{source} has features of shape {features.shape}, and {features.nnz} that are not 0: too few for a dense "
-            f"array of {8 * entries:,} bytes. Mend the largest index, or number the features without holes."
+            f"array of {8 * entries:,} bytes. Correct the largest index, or number the features without holes."
         )

@@ -59,7 +59,7 @@ def as_they_are(source: str, labels: Any, N: int) -> npt.NDArray[Any]:
     texts = [_text(label) for label in labels]
     # An array of texts has room for the longest in each place, four bytes a letter.
     if 4 * N * max(map(len, texts)) > LIMIT:
-        raise DataError(f"{source}: labels must be short; got one of {max(map(len, texts)):,} letters. Mend it.")
+        raise DataError(f"{source}: labels must be short; got one of {max(map(len, texts)):,} letters. Correct it.")
     return np.array(texts)
 
 

@@ -177,7 +177,7 @@ def _numbers(source: str, table: Any, names: Sequence[str]) -> Float[Array, "N c
         n, j = np.argwhere(~np.isfinite(numbers))[0]
         raise DataError(
             f"{source}, row {n}: every feature must be finite; got {numbers[n, j]} in column {names[j]!r}."
-            + (REMEDY if np.isnan(numbers[n, j]) else " Mend the cell, or leave the row out.")
+            + (REMEDY if np.isnan(numbers[n, j]) else " Correct the cell, or leave the row out.")
         )
     return numbers
 

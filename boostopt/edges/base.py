@@ -1,4 +1,4 @@
-"""The contract of an edge function G: a convex function of the edges e = Uᵀd with a conjugate."""
+"""The interface of an edge function G: a convex function of the edges e = Uᵀd with a conjugate."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class Polyhedron:
     Attributes
     ----------
     A
-        Shape (k, t); None for the identity.
+        The matrix of the constraints, shape (k, t); None for the identity.
     low, high
-        Shape (k,); infinite where there is no bound, equal where there is an equation.
+        The bounds, shape (k,): infinite for no bound, equal for an equation.
     """
 
     A: Float[Array, "k t"] | None
@@ -32,7 +32,7 @@ class Polyhedron:
     high: Float[Array, " k"]
 
     def rows(self, t: int) -> Float[Array, "k t"]:
-        """Return A, also where it is the identity."""
+        """Return A as an array, also if it is the identity."""
         return np.eye(t) if self.A is None else self.A
 
     def image(self, e: Float[Array, " t"]) -> Float[Array, " k"]:
@@ -42,25 +42,25 @@ class Polyhedron:
 
 @dataclass(frozen=True)
 class Epigraph:
-    """G by linear inequalities and a quadratic: what solvers of linear and quadratic programs ask for.
+    """G in the form of linear inequalities and a quadratic, for solvers of linear and quadratic programs.
 
-    G(e) = <slope, e> + min over x of <g, x> + (1/2) <x, Q x> subject to A e + B x <= b, with = in place of <= where
-    `equality`. The hypothesis weights are w = A'v + slope, with the multipliers v of the rows.
+    G(e) = <slope, e> + min over x of <g, x> + (1/2) <x, Q x> subject to A e + B x <= b, with = in place of <= in the
+    rows of `equality`. The hypothesis weights are w = A'v + slope, where v are the multipliers of the rows.
 
     Attributes
     ----------
     A
-        Shape (k, t); None for the identity.
+        The coefficients of the edges, shape (k, t); None for the identity.
     B
-        Shape (k, j), of the j further variables x.
+        The coefficients of the j further variables x, shape (k, j).
     b
-        Shape (k,).
+        The right-hand sides, shape (k,).
     equality
-        Which rows are equations, shape (k,).
+        The rows that are equations, as a mask of shape (k,).
     g, Q
-        Shapes (j,) and (j, j), Q positive semidefinite.
+        The linear and the quadratic cost of x, shapes (j,) and (j, j); Q is positive semidefinite.
     slope
-        Shape (t,).
+        The linear cost of the edges, shape (t,).
     """
 
     A: Float[Array, "k t"] | None
@@ -76,7 +76,7 @@ class Epigraph:
         return e if self.A is None else self.A @ e
 
     def weights(self, v: Float[Array, " k"]) -> Float[Array, " t"]:
-        """Return A'v, the hypothesis weights but for the slope."""
+        """Return A'v, the hypothesis weights without the slope."""
         return v if self.A is None else self.A.T @ v
 
     @classmethod
@@ -89,7 +89,7 @@ class Epigraph:
         largest: bool = False,
         slope: Float[Array, " t"] | None = None,
     ) -> Epigraph:
-        """Return rows A e <= b or = b; `largest` subtracts one variable gamma from each and minimizes it."""
+        """Return G with rows A e <= b or = b; `largest` subtracts one variable gamma from each and minimizes it."""
         j, k = int(largest), len(b)
         return cls(
             A,
@@ -104,20 +104,20 @@ class Epigraph:
 
 @dataclass(frozen=True)
 class Active:
-    """The hypothesis weights that complementary slackness leaves at given edges: w = directions @ x.
+    """The hypothesis weights that complementary slackness allows at given edges: w = directions @ x.
 
     Attributes
     ----------
     directions
-        Shape (t, k).
+        The directions, shape (t, k).
     signed
         Whether x may be negative; otherwise x >= 0.
     total
-        What the x must sum to; None where the sum is free.
+        The sum of x; None if the sum is free.
     at_most
         Whether the sum may also be less than `total`.
     offset
-        A part of w that is known, shape (t,): w = offset + directions @ x.
+        The known part of w, shape (t,): w = offset + directions @ x.
     """
 
     directions: Float[Array, "t k"]
@@ -128,7 +128,7 @@ class Active:
 
 
 class EdgeFunction(ABC):
-    """A closed convex function G of the edges, shape (t,). It knows neither the examples nor any solver."""
+    """A closed convex function G of the edges, shape (t,). It is independent of the examples and of any solver."""
 
     cones: ClassVar[frozenset[str]]
     """Need of G that a solver must meet, as for a regularizer."""
@@ -157,25 +157,25 @@ class EdgeFunction(ABC):
 
     @property
     def largest_edge(self) -> EdgeFunction | None:
-        """The largest edge, whose soft margin a program with G is after; None where it is after none.
+        """The largest edge function of the soft margin that a program with G maximizes; None if there is none.
 
-        A G that is not the largest edge itself is after it on the simplex only.
+        If G is not the largest edge itself, this holds on the simplex only.
         """
         return self if self.mixes else None
 
     def statement(self) -> dict[str, Any]:
-        """Return G as a certificate file states it: its kind and its numbers."""
+        """Return G in the form of a certificate file: its kind and its numbers."""
         return {"kind": self.kind}
 
     @abstractmethod
     def value(self, e: Float[Array, " t"]) -> float:
-        """Return G(e); for an indicator 0, whether or not e is in the domain that `domain` gives."""
+        """Return G(e); an indicator returns 0 for any e, also outside the domain that `domain` returns."""
 
     @abstractmethod
     def conjugate(self, w: Float[Array, " t"], near: Float[Array, " t"] | None = None) -> float:
-        """Return G*(w) for w in its domain (up to rounding), or a number above it.
+        """Return G*(w) for w in its domain (up to rounding), or a larger number.
 
-        `near`, edges that may be close to a maximizer of <w, e> - G(e), is for those that have no closed form.
+        Functions without a closed form can use `near`: edges that may be close to a maximizer of <w, e> - G(e).
         """
 
     @abstractmethod
@@ -184,55 +184,55 @@ class EdgeFunction(ABC):
 
     @abstractmethod
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
-        """Return a point of the domain of G* near w, whatever w holds; None where w tells nothing."""
+        """Return a point of the domain of G* near w, for any numbers w; None if w has no usable information."""
 
     def near(self, w: Float[Array, " t"], e: Float[Array, " t"]) -> Float[Array, " t"] | None:
-        """Return the point of the domain of G* near w that proves most beside the edges e; `project(w)` by default."""
+        """Return the point of the domain of G* near w with the best bound at the edges e; `project(w)` by default."""
         return self.project(w)
 
     @abstractmethod
     def residuals(self, w: Float[Array, " t"]) -> dict[str, float]:
-        """Return by how much a raw w violates each constraint of G*'s domain; inf where w is not finite."""
+        """Return the violation of each constraint of G*'s domain by a raw w; inf if w is not finite."""
 
     @abstractmethod
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
-        """Return the t non-negative terms that sum to G(e) + G*(w) - <w, e>, G* as `conjugate(w, near=e)` gives it."""
+        """Return the t non-negative terms that sum to G(e) + G*(w) - <w, e>, with G* from `conjugate(w, near=e)`."""
 
     def rise(self, known: float, edge: float) -> float:
-        """Return by how much G rises, from the value `known`, if a hypothesis with that edge joins; inf if it must not.
+        """Return the increase of G from the value `known` if a hypothesis with this edge joins; inf if it must not.
 
-        By default what a sum over the hypotheses says.
+        The default is that of a sum over the hypotheses.
         """
         return self.value(np.array([edge])) - self.value(np.zeros(1))
 
     def increase(self, e: Float[Array, " t"], moves: Float[Array, " t"]) -> float:
-        """Return a bound of G(e') - G(e) over the e' of the domain with |e'_q - e_q| <= moves_q.
+        """Return a bound on G(e') - G(e) over the e' of the domain with |e'_q - e_q| <= moves_q.
 
-        By default that of a G that is linear on its domain.
+        The default is that of a G that is linear on its domain.
         """
         return float(np.abs(self.subgradient(e)) @ moves)
 
     def class_value(self, largest: float) -> float:
-        """Return a bound of G over any number of hypotheses whose edges are at most `largest`; inf where none holds."""
+        """Return a bound on G over any number of hypotheses with edges of at most `largest`; inf if there is none."""
         return np.inf
 
     def kinks(self, e: Float[Array, " t"]) -> Sequence[str]:
-        """Return the edges, or sums of them, at which G has a kink at e, by their names; none by default."""
+        """Return the names of the edges, or of sums of edges, at which G has a kink at e; none by default."""
         return ()
 
     @property
     def latex(self) -> str | None:
-        """The term of each edge as LaTeX; None where G is not made by a formula."""
+        """The term of each edge as LaTeX; None if G is not made by a formula."""
         return None
 
     def multipliers(self, e: Float[Array, " t"]) -> dict[str, float]:
-        """Return the multipliers and epigraph variables at e by their name in the papers; none by default."""
+        """Return the multipliers and epigraph variables at e by their names in the papers; none by default."""
         return {}
 
     def active(self, e: Float[Array, " t"], within: float) -> Active:
-        """Return the hypothesis weights that complementary slackness leaves, ties up to `within` included.
+        """Return the hypothesis weights that complementary slackness allows, including ties up to `within`.
 
-        By default those of the subgradient alone, as where G has a gradient.
+        The default is the subgradient alone, which is right if G has a gradient.
         """
         return Active(np.zeros((len(e), 0)), False, None, False, self.subgradient(e))
 
@@ -245,26 +245,26 @@ class EdgeFunction(ABC):
         """Return G*(w) as (CVXPY expression, constraints) for an affine expression w of size t."""
 
     def magnitude(self, e: Float[Array, " t"], w: Float[Array, " t"], mass: float) -> float:
-        """Return the largest size of what is added up in G(e) and G*(w), the edges themselves apart.
+        """Return the largest size of the terms in the sums of G(e) and G*(w), without the edges themselves.
 
-        Each edge is a sum of terms whose sizes add up to `mass`: where G amplifies their rounding, it counts here.
+        Each edge is a sum of terms whose sizes sum to `mass`. If G amplifies their rounding, include it here.
         """
         return 0.0
 
     def epigraph(self, t: int) -> Epigraph | None:
-        """Return G by linear rows and a quadratic, None if it has no such form."""
+        """Return G as linear rows and a quadratic; None if it has no such form."""
         return None
 
     def domain(self, t: int) -> Polyhedron | None:
-        """Return the domain of G if it is not all of R^t."""
+        """Return the domain of G; None if it is all of R^t."""
         return None
 
     def rays(self, w: Float[Array, " t"]) -> Sequence[Float[Array, " t"]]:
-        """Return directions, made of w, along which infeasibility may be proved; none if every e is in the domain."""
+        """Return directions, made from w, that may prove infeasibility; none if every e is in the domain."""
         return ()
 
     def support(self, ray: Float[Array, " t"]) -> float:
-        """Return the maximum of <ray, e> over the domain of G, for a direction that `rays` gave."""
+        """Return the maximum of <ray, e> over the domain of G, for a direction from `rays`."""
         return np.inf
 
 

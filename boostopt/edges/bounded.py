@@ -1,8 +1,8 @@
-"""Edges held below a bound, or at a value: indicators whose conjugates are linear in the hypothesis weights.
+"""Edges below a bound, or equal to a value: indicators whose conjugates are linear in the hypothesis weights.
 
 G(e) = I[e <= gamma], G*(w) = gamma sum w + I[w >= 0] [Glocer 2009, (3.1)], and G(e) = I[e = rho], G*(w) = <rho, w>,
-the entropy projections [Kivinen and Warmuth 1999]. Programs with these can be infeasible: then some w has a soft margin
-above what the bound allows.
+the entropy projections [Kivinen and Warmuth 1999]. Programs with these edge functions can be infeasible. Then some w
+has a soft margin above the bound.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class _HeldEdges(EdgeFunction):
 
 @dataclass(frozen=True)
 class BoundedEdges(_HeldEdges):
-    """Indicator of e <= gamma.
+    """The indicator of e <= gamma.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class BoundedEdges(_HeldEdges):
 
 @dataclass(frozen=True)
 class FixedEdges(_HeldEdges):
-    """Indicator of e = rho, the same value for every edge.
+    """The indicator of e = rho, the same value for every edge.
 
     Parameters
     ----------

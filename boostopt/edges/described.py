@@ -1,11 +1,11 @@
-"""Edge functions known by a CVXPY expression alone.
+"""Edge functions from a CVXPY expression.
 
 The edges of weights on the simplex lie in [-1, 1], so G counts on that box only, and for any affine minorant
 <g, e> + a <= G(e),
 
     G*(w) = max over |e| <= 1 of <w, e> - G(e)  <=  ||w - g||_1 - a.
 
-A tangent at e' is one, and tight where w is its slope; where G has a kink at e', `minorants` chooses among many.
+A tangent at e' is such a minorant. It is tight if w is its slope. If G has a kink at e', `minorants` chooses a tangent.
 """
 
 from __future__ import annotations
@@ -31,12 +31,13 @@ from boostopt.shapes import Array, Float
 class DescribedEdges(EdgeFunction):
     """A convex function of the edges, finite on [-1, 1]^t, from its CVXPY expression.
 
-    For regularizers whose weights sum to at most 1.
+    Use it with regularizers whose weights sum to at most 1.
 
     Parameters
     ----------
     G
-        Makes the CVXPY expression: takes an affine expression of shape (t,), returns a convex scalar.
+        The function that makes the CVXPY expression. It takes an affine expression of shape (t,) and returns a convex
+        scalar.
 
     Raises
     ------
@@ -107,7 +108,7 @@ class DescribedEdges(EdgeFunction):
             if G.size != 1 or not G.is_convex():
                 raise ProblemError(
                     f"an edge function must be a convex scalar expression; got shape {G.shape}, {G.curvature}: {G}. "
-                    "Write it with atoms whose convexity CVXPY knows."
+                    "Write it with atoms that CVXPY recognizes as convex."
                 )
             self._models[t] = e, G, tree_of(G, e)
         return self._models[t]
@@ -119,7 +120,7 @@ class DescribedEdges(EdgeFunction):
         linearized = tree.at_values()
         if linearized is None:
             raise ProblemError(
-                "CVXPY must know a subgradient of the edge function everywhere on [-1, 1]; it has none at some e. "
+                "the edge function must have a subgradient everywhere on [-1, 1]; CVXPY finds none at some e. "
                 "Write it with atoms that are finite and not infinitely steep there."
             )
         return Minorants(e, float(G.value), linearized, [])

@@ -1,11 +1,11 @@
-"""An edge function written as one formula: G(e) = sum_q g(e_q) on [-1, 1].
+"""An edge function as one formula: G(e) = sum_q g(e_q) on [-1, 1].
 
-There the edges of weights on the simplex lie. As for a regularizer the formula is read, differentiated and proved
-convex. For ANY x in [-1, 1],
+The edges of weights on the simplex lie in this interval. As for a regularizer, boostopt reads and differentiates the
+formula and proves that it is convex. For ANY x in [-1, 1],
 
     g*(w) <= w x - g(x) + max(w - g'(x), 0) (1 - x) + max(g'(x) - w, 0) (1 + x),
 
-and x is the maximizer as far as Newton's method finds it.
+and Newton's method finds an x near the maximizer.
 """
 
 from __future__ import annotations
@@ -36,21 +36,21 @@ ENDS = np.array([-1.0]), np.array([1.0])
 
 @dataclass(frozen=True, eq=False)
 class FormulaEdges(EdgeFunction):
-    """The sum over the edges of one formula, on [-1, 1]^t; made by `edge_formula`.
+    """The sum of one formula over the edges, on [-1, 1]^t; `edge_formula` makes it.
 
-    For regularizers whose weights sum to at most 1.
+    Use it with regularizers whose weights sum to at most 1.
 
     Parameters
     ----------
     text
         The formula, in e and the parameters.
     parameters
-        Numbers by name.
+        The values of the parameters by name, numbers.
 
     Raises
     ------
     ProblemError
-        The text is no formula, or g is not convex on [-1, 1].
+        The text is not a formula, or g is not convex on [-1, 1].
     """
 
     text: str
@@ -69,7 +69,7 @@ class FormulaEdges(EdgeFunction):
             formula = convex(read, Range("e", *ENDS, {}, (constant(-1), constant(1))))
         except FormulaFault as fault:
             why = str(fault).rstrip(".")
-            raise ProblemError(f"the formula {self.text!r} of an edge cannot be taken: {why}.") from fault
+            raise ProblemError(f"the formula {self.text!r} of an edge is not allowed: {why}.") from fault
         object.__setattr__(self, "_formula", formula)
 
     @cached_property
@@ -124,7 +124,7 @@ class FormulaEdges(EdgeFunction):
         return float((lost.max(axis=0) + np.abs(w)).sum())
 
     def epigraph(self, t: int) -> Epigraph | None:
-        """Return rows e - p = 0 with a multiple of the squares of p: None where g is no convex quadratic function."""
+        """Return rows e - p = 0 with a multiple of the squares of p; None if g is not a convex quadratic function."""
         bend = self._formula.curvature.number
         if bend is None or bend <= 0:
             return None
@@ -135,8 +135,8 @@ class FormulaEdges(EdgeFunction):
         value = modelled(self._formula.value, e, "e", {})
         if value is None:
             raise ProblemError(
-                f"the formula {self.text!r} of an edge must be a sum of atoms of CVXPY to be modelled; no rule makes "
-                "one of it. Write it as such a sum."
+                f"a model in CVXPY needs a formula that is a sum of atoms; the formula {self.text!r} of an edge cannot "
+                "be written so. Write it as such a sum."
             )
         return value, []
 
@@ -155,13 +155,14 @@ def edge_formula(text: Any, **parameters: Any) -> FormulaEdges:
     Parameters
     ----------
     text
-        g as a text, or as an expression of SymPy: of the edge e and the parameters, in the grammar of `formula`.
+        The function g as a text or as an expression of SymPy, in the edge e and the parameters, in the grammar of
+        `formula`.
     parameters
-        The other names: numbers.
+        The values of the other names, numbers.
 
     Raises
     ------
     ProblemError
-        It is no formula, or it is not proved to be convex on [-1, 1], or has no slope there.
+        The text is not a formula, or boostopt cannot prove that it is convex on [-1, 1], or it has no slope there.
     """
     return FormulaEdges(text_of(text), parameters)

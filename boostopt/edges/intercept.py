@@ -1,8 +1,8 @@
-"""An intercept: the first hypothesis has a weight of any sign that costs nothing, and its edge must be 0.
+"""An intercept: the weight of the first hypothesis may have any sign and costs nothing, and its edge must be 0.
 
-G(e) = g(e_2, ..., e_t) + I[e_1 = 0] with G*(w) = g*(w_2, ..., w_t): one equation on the example weights,
-sum_n u_n d_n = 0 for the margins u of the first hypothesis. With u = y it is the bias of a support vector machine
-[Cortes and Vapnik 1995] and the intercept of a logistic regression.
+G(e) = g(e_2, ..., e_t) + I[e_1 = 0] with G*(w) = g*(w_2, ..., w_t). This is one equation on the example weights,
+sum_n u_n d_n = 0, where u are the margins of the first hypothesis. With u = y, its weight is the bias of a support
+vector machine [Cortes and Vapnik 1995] and the intercept of a logistic regression.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from boostopt.shapes import Array, Float
 
 @dataclass(frozen=True)
 class InterceptEdges(EdgeFunction):
-    """G of all edges but the first, which must be 0.
+    """An edge function of all edges except the first, which must be 0.
 
     Parameters
     ----------
     rest
-        The edge function of the other hypotheses; it is finite everywhere, or an indicator of single edges.
+        The edge function of the other hypotheses. It must be finite everywhere, or an indicator of single edges.
     """
 
     rest: EdgeFunction

@@ -1,7 +1,7 @@
-"""A linear function of the edges: hypothesis weights that are given, not chosen.
+"""A linear function of the edges, for fixed hypothesis weights.
 
-G(e) = slope sum_q e_q with G*(w) = I[w = slope]: the update of the distribution for a step that is already known
-[Raetsch, Onoda, Mueller 2001, figure 10].
+G(e) = slope sum_q e_q with G*(w) = I[w = slope]. This is the update of the distribution for a known step [Raetsch,
+Onoda, Mueller 2001, figure 10].
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from boostopt.shapes import Array, Float
 
 @dataclass(frozen=True)
 class LinearEdges(SupportFunction):
-    """slope times the sum of the edges.
+    """The product of slope and the sum of the edges.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The largest edge, with a sign or without: hypothesis weights in the simplex or in the ball of the 1-norm.
+"""The largest edge, with or without a sign: hypothesis weights in the simplex or in the ball of the 1-norm.
 
 G(e) = max_q e_q with G*(w) = I[w in the simplex] [Glocer 2009, (2.1)], and G(e) = max_q |e_q| with
 G*(w) = I[||w||_1 <= 1], the same for a class closed under negation [Shalev-Shwartz and Singer 2008, (2), (3)].
@@ -18,7 +18,7 @@ from boostopt.shapes import Array, Float
 
 @dataclass(frozen=True)
 class MaximumEdge(SupportFunction):
-    """The largest edge; its conjugate holds w to the simplex."""
+    """The largest edge; its conjugate is the indicator of the simplex."""
 
     kind: ClassVar[str] = "maximum"
     mixes: ClassVar[bool] = True
@@ -64,7 +64,7 @@ class MaximumEdge(SupportFunction):
 
 @dataclass(frozen=True)
 class AbsoluteEdge(SupportFunction):
-    """The largest absolute edge; its conjugate holds w to the ball of the 1-norm."""
+    """The largest absolute edge; its conjugate is the indicator of the ball of the 1-norm."""
 
     even: ClassVar[bool] = True
     kind: ClassVar[str] = "absolute"

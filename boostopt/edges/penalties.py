@@ -1,12 +1,12 @@
 """Penalties of the hypothesis weights by their absolute values: balls of a norm, the elastic net, the 1-norm.
 
-Each is a function g of a_q = |e_q| where weights are free in sign, and of a_q = max(0, e_q) where they are not:
+Each is a function g of a_q = |e_q| if weights may have any sign, and of a_q = max(0, e_q) if they are non-negative:
 
     ball of radius r, ||w||_p <= r    g(a) = r ||a||_q, 1/p + 1/q = 1, for p = 1, 2, inf
     elastic net                       g(a) = sum_q [a_q - l1]_+^2 / (2 l2),   G*(w) = l1 ||w||_1 + (l2/2) ||w||_2^2
     1-norm                            g(a) = I[a <= l1],                      G*(w) = l1 ||w||_1
 
-With l1 = 0 the elastic net is the squared 2-norm. The 1-norm of weights that are not negative is also `BoundedEdges`.
+With l1 = 0 the elastic net is the squared 2-norm. The 1-norm of non-negative weights is also `BoundedEdges`.
 
 Sources: Shen, Li, van den Hengel 2013; Zou and Hastie 2005 for the elastic net.
 """
@@ -93,16 +93,16 @@ class AbsolutePenalty(EdgeFunction):
 
 @dataclass(frozen=True)
 class BallEdges(AbsolutePenalty):
-    """r times the norm of the edges that is dual to the p-norm: weights in the ball ||w||_p <= r.
+    """The product of r and the dual norm of the edges, for weights in the ball ||w||_p <= r.
 
     Parameters
     ----------
     signed
         Whether weights may be negative.
     p
-        Exponent of the norm of the weights: 1, 2 or inf.
+        The exponent of the norm of the weights: 1, 2 or inf.
     r
-        Radius, positive.
+        The radius, positive.
     """
 
     p: float
@@ -219,16 +219,16 @@ class BallEdges(AbsolutePenalty):
 
 @dataclass(frozen=True)
 class ElasticEdges(AbsolutePenalty):
-    """The squares of what edges exceed l1 by, by 2 l2: weights penalized by l1 ||w||_1 + (l2/2) ||w||_2^2.
+    """The elastic net: sum_q max(0, a_q - l1)^2 / (2 l2), for weights with the penalty l1 ||w||_1 + (l2/2) ||w||_2^2.
 
     Parameters
     ----------
     signed
         Whether weights may be negative.
     l1
-        Price of the 1-norm, at least 0.
+        The price of the 1-norm, at least 0.
     l2
-        Price of half of the squared 2-norm, positive.
+        The price of half of the squared 2-norm, positive.
     """
 
     l1: float
@@ -284,14 +284,14 @@ class ElasticEdges(AbsolutePenalty):
 
 @dataclass(frozen=True)
 class OneNormEdges(AbsolutePenalty):
-    """Indicator of edges that do not exceed l1: weights penalized by l1 ||w||_1.
+    """The indicator of edges that do not exceed l1, for weights with the penalty l1 ||w||_1.
 
     Parameters
     ----------
     signed
         Whether weights may be negative.
     l1
-        Price of the 1-norm, positive.
+        The price of the 1-norm, positive.
     """
 
     l1: float

@@ -1,7 +1,7 @@
-"""A quarter of the squared edges, all of them or their positive parts: hypothesis weights penalized by their squares.
+"""A quarter of the squared edges, or of their squared positive parts: hypothesis weights with a quadratic penalty.
 
 G(e) = (1/4) ||[e]_+||^2 with G*(w) = ||w||^2 + I[w >= 0] [Raetsch, Onoda, Mueller 2001, figure 14], and
-G(e) = (1/4) ||e||^2 with G*(w) = ||w||^2, the support vector machine's.
+G(e) = (1/4) ||e||^2 with G*(w) = ||w||^2, as in the support vector machine.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Two edges that must be equal, and their common value: the corrective programs as printed.
+"""The common value of two edges that must be equal: the corrective programs as printed.
 
-On e = (v . d, u . d), the edges of the mixture so far and of the new hypothesis: G(e) = e_u + I[e_u = e_v] with
-G*(w) = I[w_v + w_u = 1], the weights free in sign [Glocer 2009, (4.6), (4.12)].
+The edges e = (v . d, u . d) are those of the mixture so far and of the new hypothesis. G(e) = e_u + I[e_u = e_v] with
+G*(w) = I[w_v + w_u = 1], where the weights may have any sign [Glocer 2009, (4.6), (4.12)].
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ DIFFERENCE = np.array([-1.0, 1.0])
 
 @dataclass(frozen=True)
 class TiedEdges(SupportFunction):
-    """The value of two edges that are equal; t must be 2."""
+    """The common value of two equal edges; t must be 2."""
 
     kind: ClassVar[str] = "tied"
 

@@ -233,7 +233,7 @@ def _check_points(curvature: Sum, box: Range) -> None:
             n = int(np.argmin(high))
             raise FormulaFault(
                 f"it must be convex; its second derivative is {high[n]:.6g} at {box.variable} = {x[n]:.6g}"
-                f"{_whose(box, n)}. Mend it{', or make the box smaller' if box.variable == 'd' else ''}"
+                f"{_whose(box, n)}. Correct it{', or make the box smaller' if box.variable == 'd' else ''}"
             )
 
 

@@ -127,7 +127,7 @@ def _own_values(hypothesis: Hypothesis, features: Features) -> Float[Array, " n"
     if h.shape != (features.n,) or h.dtype.kind not in "iuf" or not np.isfinite(h).all():
         raise ProblemError(
             f"a hypothesis must return one finite number for each of {features.n} rows; {hypothesis} returned shape "
-            f"{h.shape} of {h.dtype}. Mend it."
+            f"{h.shape} of {h.dtype}. Correct it."
         )
     return h.astype(np.float64, copy=False)
 

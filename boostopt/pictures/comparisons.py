@@ -176,7 +176,9 @@ def intervals(comparison: Comparison | Sequence[Row], axes: Where = None, brief:
     nearest = 10.0 ** math.floor(math.log10(max(min(filter(None, ends), default=LEAST), LEAST)))
     farthest = 10.0 * max(*ends, nearest)
     if not farthest < math.inf:
-        raise ProblemError(f"the ends of intervals must be numbers that a scale can hold; got {max(ends)}. Mend them.")
+        raise ProblemError(
+            f"the ends of intervals must be numbers that a scale can hold; got {max(ends)}. Correct them."
+        )
     for height, run in zip(range(len(runs))[::-1], runs, strict=True):
         _row(axis, runs, run, height, (middle, farthest), brief)
     axis.set_xscale("symlog", linthresh=nearest)

@@ -162,7 +162,7 @@ def _values(classifier: Decides, X: Any, ticks: list[Float[Array, " resolution"]
             "classifier of two classes, or one class against the others."
         )
     if not np.isfinite(f).all():
-        raise ProblemError("decision_function must return finite numbers; got nan or inf. Mend the classifier.")
+        raise ProblemError("decision_function must return finite numbers; got nan or inf. Correct the classifier.")
     return f.reshape(len(ticks[1]), len(ticks[0]))
 
 

@@ -1,4 +1,4 @@
-"""The formulations by name, path or object: built in, from an entry point, or a file of one's own."""
+"""Formulations by name, path or object: built in, from an entry point, or from your own file."""
 
 from __future__ import annotations
 
@@ -41,16 +41,16 @@ def get_formulation(which: object, further: Mapping[str, Formulation[Any]] | Non
     Parameters
     ----------
     which
-        A name from `list_formulations()`, in upper or lower case, "-" and " " for "_"; a loss and a penalty, such as
-        "hinge+l1" (see `combine`); the path of a Python file that
-        states one (a path ends in ".py"); or a formulation, which is returned as it is.
+        A name from `list_formulations()`, in upper or lower case, with "-" or " " allowed for "_"; a loss and a
+        penalty, such as "hinge+l1" (see `combine`); the path of a Python file that states a formulation (a path ends in
+        ".py"); or a formulation, which is returned unchanged.
     further
-        Pages by name that come before those of the list; none by default.
+        Further pages by name, which take precedence over the list; none by default.
 
     Raises
     ------
     OptionError
-        The name is unknown, or the file is not there or does not define exactly one formulation.
+        The name is unknown, or the file does not exist or does not define exactly one formulation.
     """
     if isinstance(which, Formulation):
         return which  # pyright: ignore[reportUnknownVariableType]
@@ -96,7 +96,7 @@ def _unknown(name: str, known: set[str]) -> OptionError:
     """Return the error for an unknown name, which may be that of a file without its ending."""
     error = unknown_name("formulation", name, known)
     path = f"{name}.py"
-    return OptionError(f"{error} There is a file {path}: give its path.") if os.path.isfile(path) else error
+    return OptionError(f"{error} A file {path} exists: pass its path.") if os.path.isfile(path) else error
 
 
 def _pages() -> set[str]:
@@ -144,6 +144,6 @@ def _instance(page: type[Any], where: str) -> Formulation[Any]:
         return page()
     except Exception as failure:
         raise OptionError(
-            f"the page {page.__name__} in {where} must be made without arguments; it raises "
-            f"{type(failure).__name__}: {failure}. Mend the page."
+            f"the class {page.__name__} in {where} must be constructed without arguments; it raises "
+            f"{type(failure).__name__}: {failure}. Correct the page."
         ) from failure

@@ -1,9 +1,9 @@
-"""A loss of the margins with a penalty of the hypothesis weights: one formulation for each pair of names.
+"""One formulation for each pair of a loss of the margins and a penalty of the hypothesis weights.
 
     max over w of -(loss(Uw) + penalty(w)),    min over d of F(d) + G(Uᵀd),    F* the loss at -m, G* the penalty
 
-Shen, Li, van den Hengel 2013 state the family. Each loss and each penalty is written once, as a function and in words;
-a page is made of the two.
+Shen, Li, van den Hengel 2013 state this family. Each loss and each penalty is written once, as a function and in words.
+A page combines one of each.
 """
 
 from __future__ import annotations
@@ -449,8 +449,8 @@ Sources: {"; ".join(self.sources)}. c are multiplicities.
 def combine(loss: str, penalty: str, signed: bool = False, intercept: bool = False) -> Formulation[Any]:
     """Return the formulation of a loss of the margins with a penalty of the hypothesis weights.
 
-    It binds, solves, certifies, compares and boosts like any other, and by its name, such as "hinge+elastic_net" or
-    "logistic+signed_l1", every function and command takes it.
+    You can bind, solve, certify, compare and boost it like any other formulation. Every function and command takes it
+    by its name, such as "hinge+elastic_net" or "logistic+signed_l1".
 
     Parameters
     ----------
@@ -464,13 +464,14 @@ def combine(loss: str, penalty: str, signed: bool = False, intercept: bool = Fal
     signed
         Whether hypothesis weights may be negative.
     intercept
-        Whether the first column of U is an intercept: its weight may have any sign and costs nothing. With the labels
-        as that column it is the bias of a linear model. Names end in "+intercept". Column generation has no intercept.
+        Whether the first column of U is an intercept: its weight may have any sign and costs nothing. If this column
+        holds the labels, its weight is the bias of a linear model. The names of these formulations end in "+intercept".
+        Column generation does not support an intercept.
 
     Raises
     ------
     OptionError
-        A name is unknown, the penalty has no form with weights free in sign, or none with an intercept.
+        A name is unknown, or the penalty has no form with signed weights, or no form with an intercept.
     """
     for what, name, known in (("loss", loss, LOSSES), ("penalty", penalty, PENALTIES)):
         if not isinstance(name, str):  # pyright: ignore[reportUnnecessaryIsInstance]
@@ -479,14 +480,12 @@ def combine(loss: str, penalty: str, signed: bool = False, intercept: bool = Fal
             raise unknown_name(what, name, known)
     if flag("signed", signed, "Pass whether weights may be negative.") and PENALTIES[penalty].stated[1] is None:
         raise OptionError(
-            f"the penalty {penalty} must have weights that are not negative; got signed=True. Take l1_ball with r = 1 "
-            "for weights free in sign."
+            f"the penalty {penalty} needs non-negative weights; got signed=True. Use l1_ball with r = 1 for signed "
+            "weights."
         )
-    flag("intercept", intercept, "Pass whether the first column of U is one.")
+    flag("intercept", intercept, "Pass whether the first column of U is an intercept.")
     if intercept and PENALTIES[penalty].stated[1] is None:
-        raise OptionError(
-            f"beside an intercept weights must have a penalty that 0 satisfies; got {penalty}. Take l1_ball."
-        )
+        raise OptionError(f"an intercept needs a penalty that allows the weights 0; got {penalty}. Use l1_ball.")
     return Combination(loss, penalty, signed, intercept)
 
 

@@ -1,6 +1,7 @@
-"""A formulation: the pair (F, G) of one algorithm with its parameters, sources and the problems as printed.
+"""A formulation: the pair (F, G) of one algorithm with its parameters, its sources and the problems as printed.
 
-A page of `formulations/` subclasses `Formulation`; binding it to a margin matrix and numbers gives a `Program`.
+A page of `formulations/` defines a subclass of `Formulation`. Binding it to a margin matrix and numbers makes a
+`Program`.
 """
 
 from __future__ import annotations
@@ -43,8 +44,8 @@ P = TypeVar("P")
 class Formulation(ABC, Generic[P]):
     """The base of every page in `formulations/`.
 
-    A page names itself, declares the record of its parameters (a frozen dataclass whose fields are made by
-    `parameter`), gives F and G and, where there is print, the two problems as printed.
+    A page defines its name, the record of its parameters (a frozen dataclass whose fields are made by `parameter`),
+    and the functions F and G. If a paper prints the two problems, the page also defines them as printed.
     """
 
     name: ClassVar[str]
@@ -95,17 +96,17 @@ class Formulation(ABC, Generic[P]):
 
     @property
     def text(self) -> str:
-        """The docstring of the module that states it, "" for none."""
+        """The docstring of the module that states the formulation; "" if it has none."""
         return getattr(sys.modules.get(type(self).__module__), "__doc__", None) or ""
 
     @property
     def parameters(self) -> Mapping[str, Parameter]:
-        """The parameters by name, with meaning, domain and default."""
+        """The parameters by name, each with its meaning, domain and default."""
         for field in dataclasses.fields(self.Parameters):
             if "domain" not in field.metadata:
                 raise ProblemError(
                     f"the parameter {field.name} of {self.name} must be declared by parameter(meaning, domain, "
-                    "default); it is not. Mend the page."
+                    "default); it is not. Correct the page."
                 )
         return {
             field.name: Parameter(field.name, field.metadata["meaning"], field.metadata["domain"], field.default)
@@ -121,16 +122,16 @@ class Formulation(ABC, Generic[P]):
         """Return G."""
 
     def primal(self, U: Float[Array, "N t"], p: P, examples: Examples) -> Any:
-        """Return the primal as printed, a `cvxpy.Problem` with labelled constraints; by default the derived one."""
+        """Return the primal as printed, a `cvxpy.Problem` with labelled constraints; the derived primal by default."""
         return self._derived("primal", U, p, examples)
 
     def dual(self, U: Float[Array, "N t"], p: P, examples: Examples) -> Any:
-        """Return the dual as printed, a `cvxpy.Problem` with labelled constraints; by default the derived one.
+        """Return the dual as printed, a `cvxpy.Problem` with labelled constraints; the derived dual by default.
 
         Raises
         ------
         ProblemError
-            By default, where a conjugate is not known in closed form.
+            The page defines no dual, and a conjugate is not known in closed form.
         """
         return self._derived("dual", U, p, examples)
 
@@ -138,31 +139,31 @@ class Formulation(ABC, Generic[P]):
         return derive(Margins(U), self.regularizer(p, examples), self.edge_function(p), Form(side)).problem
 
     def canonical(self, p: P, examples: Examples) -> P:
-        """Return the record with the values that were left open (`CANONICAL`) filled in."""
+        """Return the record with every open value (`CANONICAL`) filled in."""
         return p
 
     def iteration_bound(self, p: P, examples: Examples) -> float:
-        """Return the number of hypotheses after which column generation must have stopped; inf if none is known."""
+        """Return the proved bound on the number of hypotheses of column generation; inf if none is known."""
         return math.inf
 
     def least_excess(self, p: P) -> float:
-        """Return by how much an edge must exceed its target for a "projection" to be made; any excess by default."""
+        """Return the least excess of an edge over its target for a "projection"; by default any excess suffices."""
         return 0.0
 
     def keeps_faultless(self, p: P) -> bool:
-        """Whether a hypothesis for which no "projection" is long enough is the whole classifier, or is left out."""
+        """Whether a hypothesis for which no "projection" is long enough becomes the whole classifier."""
         return True
 
     def guaranteed_edge(self, p: P) -> float | None:
-        """Return the edge that the algorithm takes every answer of the oracle to reach; None where it takes none."""
+        """Return the edge that the algorithm assumes of every answer of the oracle; None if it assumes none."""
         return None
 
     def next_parameters(self, progress: Progress) -> Mapping[str, float]:
-        """Return the parameters that boosting sets anew in every round, from how far it has come; none by default."""
+        """Return the parameters that boosting sets from its progress in every round; none by default."""
         return {}
 
     def smallest(self) -> Program:
-        """Return a program of two examples with typical parameters: it shows what the formulation needs of a solver."""
+        """Return a program of two examples with typical parameters, which shows what a solver must support."""
         U = np.tile([[1.0], [-1.0]], self.columns or 1)
         needed = {name: parameter.domain for name, parameter in self.parameters.items() if parameter.required}
         return self.bind(U, **{name: typical(domain, len(U)) for name, domain in needed.items()})
@@ -175,27 +176,27 @@ class Formulation(ABC, Generic[P]):
         d0: npt.ArrayLike | None = None,
         **parameters: Any,
     ) -> Program:
-        """Bind the formulation to a margin matrix and to numbers.
+        """Bind the formulation to a margin matrix and to values of its parameters.
 
         Parameters
         ----------
         U
             Margin matrix U[n, q] = y_n h_q(x_n), shape (N, t), entries in [-1, 1]; an array (float64 and int8 are
-            kept without a copy), a scipy sparse matrix or `Margins`. The labels are in it: numbers 0 and 1 of any type
-            are the margins 0 and 1, whereas True and False, and masked entries, are refused.
+            kept without a copy), a scipy sparse matrix or `Margins`. U contains the labels. Numbers 0 and 1 of any type
+            are the margins 0 and 1. True, False and masked entries are refused.
         c
-            Multiplicities, shape (N,), positive; 1 by default. They are what sample weights mean: an example with
-            c_n = 2 counts as two copies of itself.
+            Multiplicities, shape (N,), positive; 1 by default. They are sample weights: an example with c_n = 2 counts
+            as two copies of itself.
         d0
-            Reference distribution, shape (N,), non-negative with sum 1; proportional to c by default. Only for
-            formulations with a regularizer relative to one.
+            Reference distribution, shape (N,), non-negative with sum 1; proportional to c by default. Only
+            formulations with a regularizer relative to a reference distribution take it.
         **parameters
-            Values of `self.parameters`: real numbers, flags, or arrays of shape (N,), as their domains say; None means
+            Values of `self.parameters`: real numbers, flags, or arrays of shape (N,), as their domains say. None means
             the default or canonical value.
 
         Returns
         -------
-        The program, every parameter filled in.
+        The program, with every parameter filled in.
 
         Raises
         ------
@@ -203,13 +204,13 @@ class Formulation(ABC, Generic[P]):
             U, c, d0 or a parameter lies outside its domain or is masked, a required parameter is missing, or the page
             fails to make its pieces.
         OptionError
-            A parameter that this formulation does not have.
+            The formulation does not have a parameter of this name.
         """
         margins = Margins(U)
         if self.columns not in (None, margins.t):
             raise ProblemError(
                 f"{self.name} takes {self.columns} column{'s' if self.columns != 1 else ''}; got t = {margins.t}. "
-                "The page of the formulation says what they are."
+                "See the page of the formulation for their meaning."
             )
         examples = _examples(self, margins.N, c, d0)
         for name, value in parameters.items():
@@ -242,7 +243,7 @@ def _examples(page: Formulation[Any], N: int, c: npt.ArrayLike | None, d0: npt.A
         n = int(np.argmin((counts >= SMALLEST) & (counts <= LARGEST)))
         raise ProblemError(
             f"the multiplicities c must be positive; got {counts[n]:.6g} at {n}, outside {POSITIVE.text}. "
-            "Remove examples that should not count."
+            "Remove the examples that should not count."
         )
     if d0 is None:
         return Examples(counts, counts / counts.sum())
@@ -254,7 +255,7 @@ def _examples(page: Formulation[Any], N: int, c: npt.ArrayLike | None, d0: npt.A
     reference = per_example("d0", d0, N)
     if not ((reference >= 0) & (reference <= 2)).all():
         n = int(np.argmin((reference >= 0) & (reference <= 2)))
-        raise ProblemError(f"d0 must be non-negative with sum 1; got {reference[n]:.6g} at {n}.")
+        raise ProblemError(f"d0 must be non-negative with sum 1; got {reference[n]:.6g} at {n}. Correct this entry.")
     if abs(reference.sum() - 1.0) > 1e-8:
         raise ProblemError(f"d0 must sum to 1; got {reference.sum():.10g}. Divide it by its sum.")
     return Examples(counts, summing_to_one(reference))

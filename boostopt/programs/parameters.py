@@ -1,4 +1,4 @@
-"""The parameters of a formulation: where each may lie, and how what a user passes is read and refused."""
+"""The parameters of a formulation: their domains, and how the values of a user are read or refused."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from boostopt.shapes import Array, Float
 
 @dataclasses.dataclass(frozen=True)
 class Domain:
-    """The values a parameter may take: in words, as a test that may look at the examples, and how they are read.
+    """The set of values that a parameter may take.
 
     Attributes
     ----------
     text
-        Where the values lie, as it stands in a message.
+        The set in words, as messages show it.
     contains
-        Whether a value that was read lies there.
+        A function of a value and the examples that says whether the value lies in the set.
     kind
         "number" for a float, "flag" for a bool, "per example" for a float64 array of shape (N,).
     typical
-        A value that every instance takes, for trying a formulation out.
+        A value that lies in the set for any examples. It is used to try out a formulation.
     """
 
     text: str
@@ -70,7 +70,8 @@ PER_EXAMPLE = Domain(
 COUNT = Domain("[1, sum of c]", lambda value, examples: 1.0 <= value <= examples.total * (1 + FULL_SUPPORT))
 
 CANONICAL: float = math.nan
-"""Default of a parameter whose value follows from the others and from the examples: `Formulation.canonical`."""
+"""The default of a parameter whose value follows from the other parameters and the examples: see
+`Formulation.canonical`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -82,12 +83,12 @@ class Parameter:
     name
         The paper's symbol, spelled out.
     meaning
-        What it does, in a sentence.
+        Its meaning in words.
     domain
-        Where it may lie.
+        The values that it may take.
     default
-        Value when it is not given: a number, `CANONICAL` (nan) for a value that follows from the others and from
-        the examples, or `dataclasses.MISSING` if it must be given.
+        The value if none is passed: a number, `CANONICAL` (nan) for a value that follows from the other parameters and
+        the examples, or `dataclasses.MISSING` if you must pass a value.
     """
 
     name: str
@@ -97,22 +98,22 @@ class Parameter:
 
     @property
     def required(self) -> bool:
-        """Whether it must be given."""
+        """Whether you must pass a value."""
         return self.default is dataclasses.MISSING
 
 
 def parameter(meaning: str, domain: Domain, default: Any = dataclasses.MISSING) -> Any:
-    """Declare a field of a parameter record; the default `CANONICAL` leaves it to `Formulation.canonical`.
+    """Declare a field of a parameter record; with the default `CANONICAL`, `Formulation.canonical` sets its value.
 
     Raises
     ------
     OptionError
-        The meaning is no text, or the domain none of `Domain`.
+        The meaning is not a text, or the domain is not a `Domain`.
     """
     text("meaning", meaning, "a text that says what the parameter does")
     words = (
         "a Domain",
-        "Take one of boostopt.authoring: POSITIVE, COUNT, FRACTION, ..., or make one: Domain(text, contains).",
+        "Use one of boostopt.authoring: POSITIVE, COUNT, FRACTION, ..., or make one: Domain(text, contains).",
     )
     instance("domain", domain, Domain, *words)
     return dataclasses.field(default=default, metadata={"meaning": meaning, "domain": domain})
@@ -132,7 +133,7 @@ def _if_fraction(domain: Domain, value: float, examples: Examples) -> str:
     if count >= 1:
         return f" If {value:.10g} is a fraction, pass {count:.10g}."
     return (
-        f" If {value:.10g} is a fraction, it is one of the sum of c and means {count:.10g}, fewer than one example; "
+        f" If {value:.10g} is a fraction of the sum of c, it means {count:.10g} examples, which is fewer than one; "
         f"the smallest fraction is {smallest_fraction(examples.total):.4g}."
     )
 
@@ -160,7 +161,7 @@ def check_values(parameters: Mapping[str, Parameter], values: Mapping[str, Any],
             got = f"{value:.10g}" if parameter.domain.kind == "number" else f"{value!r}"
             raise ProblemError(
                 f"{name} must lie in {parameter.domain.text}{_with_total(parameter.domain, examples)}; "
-                f"got {got}. It is {parameter.meaning}: pass one that lies there."
+                f"got {got}. It is {parameter.meaning}. Pass a value in this domain."
                 f"{_if_fraction(parameter.domain, value, examples)}"
             )
 
@@ -176,5 +177,5 @@ def per_example(name: str, values: npt.ArrayLike, N: int) -> Float[Array, " N"]:
     array = real_numbers(name, values, expected, "Pass an array of them.", lambda shape: shape == (N,))
     if not np.isfinite(array).all():
         n = int(np.argmin(np.isfinite(array)))
-        raise ProblemError(f"{name} must be finite; got {array[n]} at {n}. Correct it, or leave that example out.")
+        raise ProblemError(f"{name} must be finite; got {array[n]} at {n}. Correct it, or leave out this example.")
     return array

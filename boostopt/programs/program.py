@@ -49,12 +49,12 @@ class Examples:
 
     @property
     def N(self) -> int:
-        """Number of examples."""
+        """The number of examples."""
         return len(self.c)
 
     @property
     def total(self) -> float:
-        """Number of examples counted with multiplicity."""
+        """The number of examples, counted with multiplicity."""
         return float(self.c.sum())
 
 
@@ -76,16 +76,16 @@ class Page(Protocol):
 class Program:
     """min F(d) + G(Uᵀd) over example weights d, with its dual max -F*(-Uw) - G*(w) over hypothesis weights w.
 
-    Made by `Formulation.bind`.
+    `Formulation.bind` returns programs.
 
     Attributes
     ----------
     formulation
-        The page that states it.
+        The page that states the program.
     parameters
-        The frozen record of its parameters, all filled in.
+        The frozen record of the parameters, all filled in.
     examples
-        Multiplicities and reference distribution.
+        The multiplicities and the reference distribution.
     margins
         The margin matrix U, shape (N, t).
     regularizer, edge_function
@@ -110,35 +110,36 @@ class Program:
 
     @property
     def headline(self) -> str:
-        """The program in a line: name, sizes, parameters."""
+        """The name, the sizes and the parameters in one line."""
         N, t = self.margins.shape
         return f"{self.formulation.name}: N = {N}, t = {t}, {parameters_in_words(self.parameters)}"
 
     @property
     def cones(self) -> frozenset[str]:
-        """The cones that a solver must take: "linear", "exponential"."""
+        """The cones that a solver must support, such as "linear" and "exponential"."""
         return self.regularizer.cones | self.edge_function.cones
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """The sides that can be handed to a solver: the dual only where both conjugates are known in closed form."""
+        """The sides that a solver can get: the dual only if both conjugates are known in closed form."""
         return ("primal", "dual") if self.regularizer.exact and self.edge_function.exact else ("primal",)
 
     @one_thread()
     def certify(self, d: npt.ArrayLike | None = None, w: npt.ArrayLike | None = None) -> Certificate:
-        """Return the interval that an answer proves, wherever it came from.
+        """Return the interval that an answer proves; the answer may come from any source.
 
         Parameters
         ----------
         d
-            Example weights, shape (N,); any numbers: what is not feasible is repaired, non-finite entries count as 0.
+            Example weights, shape (N,). They may be any numbers: infeasible weights are repaired, and non-finite
+            entries count as 0.
         w
-            Hypothesis weights, shape (t,), likewise; without them those that `recover` finds for d.
+            Hypothesis weights, shape (t,), with the same treatment. By default, `recover` computes them from d.
 
         Raises
         ------
         ProblemError
-            An array has another shape or does not hold real numbers.
+            An array has a wrong shape or does not hold real numbers.
 
         References
         ----------
@@ -157,24 +158,24 @@ class Program:
 
     @one_thread()
     def recover(self, d: npt.ArrayLike, method: str = "nnls", within: float = 1e-6) -> Recovery:
-        """Return the multipliers (w, beta, psi, zeta) that the active sets of d determine, and how well.
+        """Return the multipliers (w, beta, psi, zeta) that the active sets of d determine, with their residual.
 
         Parameters
         ----------
         d
             Example weights, shape (N,), near the optimum.
         method
-            "nnls" solves equations and inequalities together, w >= 0; "least_squares" is the papers' own way, the
-            equations alone.
+            "nnls" solves the equations together with the inequalities w >= 0. "least_squares" solves the equations
+            alone, as the papers do.
         within
-            Tolerance for "active", in (0, 0.1]: relative to the cap for weights, absolute for edges.
+            The tolerance for "active", in (0, 0.1]: relative to the cap for weights, absolute for edges.
 
         Raises
         ------
         ProblemError
-            d has another shape or does not hold real numbers.
+            d has a wrong shape or does not hold real numbers.
         OptionError
-            Unknown method, or the tolerance is out of range.
+            The method is unknown, or the tolerance is out of range.
 
         References
         ----------
@@ -186,17 +187,17 @@ class Program:
     def example_weights(self, w: npt.ArrayLike) -> Float[Array, " N"]:
         """Return d(w), the maximizer of F* at the margins of w, shape (N,): the optimal answer to w.
 
-        Where it is not unique (linear programs) it is one of them.
+        If the maximizer is not unique (linear programs), the method returns one of them.
 
         Raises
         ------
         ProblemError
-            w has another shape or does not hold real numbers, or none of it is meaningful.
+            w has a wrong shape, does not hold real numbers, or has no positive finite weight.
         """
         vector = _vector("w", w, self.margins.t, "t")
         feasible = self.edge_function.project(vector)
         if feasible is None:
-            raise ProblemError("w must have a positive finite weight; got none. Pass hypothesis weights.")
+            raise ProblemError("w must have a positive finite weight; it has none. Pass hypothesis weights.")
         return self.regularizer.conjugate_at(-self.margins.margins(feasible)).d
 
     def cvxpy(self, side: str, form: str = "derived") -> Any:
@@ -207,16 +208,17 @@ class Program:
         side
             "primal" (over d, minimized) or "dual" (over w, maximized).
         form
-            "derived" is made from F and G: variables d and e with the constraint "w" (Uᵀd = e), or w and m with the
-            constraint "d" (m = Uw), whose multipliers are the other side's variables. "literal" is the problem as
-            the formulation's page prints it, every constraint labelled with its multiplier.
+            "derived" builds the problem from F and G. Its variables are d and e with the constraint "w" (Uᵀd = e), or w
+            and m with the constraint "d" (m = Uw). The multipliers of this constraint are the variables of the other
+            side. "literal" is the problem that the page of the formulation prints, with every constraint labelled by
+            its multiplier.
 
         Raises
         ------
         OptionError
-            Unknown side or form.
+            The side or the form is unknown.
         ProblemError
-            No dual can be derived, or the page fails to make the problem that it prints.
+            boostopt cannot derive a dual, or the page fails to make the problem that it prints.
         """
         side = "primal" if choice("side", side, ("primal", "dual")) == "primal" else "dual"
         form = choice("form", form, ("derived", "literal"))
@@ -229,7 +231,7 @@ class Program:
         if side not in self.sides:
             raise ProblemError(
                 f"the derived dual needs the conjugates of F and G in closed form; {self.formulation.name} has none. "
-                'Take the primal, or the dual that its page states: form="literal".'
+                'Use the primal, or the dual of its page: form="literal".'
             )
         return derive(self.margins, self.regularizer, self.edge_function, Form(side)).problem
 
@@ -243,7 +245,7 @@ class Program:
         merge: bool = True,
         options: Mapping[str, Any] | None = None,
     ) -> Solution:
-        """Solve and certify: the same as `boostopt.solve(program, ...)`."""
+        """Solve the program and certify the answer: the same as `boostopt.solve(program, ...)`."""
         from boostopt.solving.solving import solve
 
         return solve(self, backend, tol, time_limit, start, isolate, merge, options)
@@ -261,15 +263,15 @@ def made_by_page(page: str, what: str, make: Callable[[], Any], kind: type[T]) -
         at = ([frame for frame in frames if "site-packages" not in frame.filename] or frames)[-1]
         raise ProblemError(
             f"{page} must make its {what}; it raises {type(failure).__name__}: {failure} "
-            f"({at.filename}, line {at.lineno}). Mend the page."
+            f"({at.filename}, line {at.lineno}). Correct the page."
         ) from failure
     if not isinstance(made, kind):
-        raise ProblemError(f"{page} must make its {what}; it made {made!r}"[:300] + ", which is none. Mend the page.")
+        raise ProblemError(f"{page} must make its {what}; it made {made!r}"[:300] + ". Correct the page.")
     return made
 
 
 def _vector(name: str, values: npt.ArrayLike, length: int, size: str) -> Float[Array, " n"]:
     """Return an answer's array as float64, checked for its shape only."""
     expected = f"{length} real numbers, shape ({size},)"
-    advice = "Pass one weight for each, in the order of the margin matrix."
+    advice = "Pass one weight for each row or column, in the order of the margin matrix."
     return real_numbers(name, values, expected, advice, lambda shape: shape == (length,))

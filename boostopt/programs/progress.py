@@ -1,4 +1,4 @@
-"""The progress of boosting, which step rules look at to set their parameters for the next program."""
+"""The progress of boosting, from which step rules set their parameters for the next program."""
 
 from __future__ import annotations
 
@@ -17,25 +17,26 @@ from boostopt.shapes import Array, Float
 class Progress:
     """A run of boosting between the answer of the oracle and the update.
 
-    The steps lambda are those taken so far, the newest hypothesis not yet among them. Examples to which d0 gives no
-    weight never have any: they do not count in the margins here.
+    The steps lambda are those taken so far, without the newest hypothesis. An example without weight in d0 never gets
+    weight, and the margins below ignore it.
 
     Attributes
     ----------
     round
-        Number of the round, from 1.
+        The number of the round, from 1.
     smallest_edge
-        The smallest edge that a hypothesis had when it came, the newest included; 1 before the first.
+        The smallest edge of a hypothesis at the time when the oracle returned it, including the newest; 1 before the
+        first.
     epsilon
-        The accuracy at which the run is to stop.
+        The accuracy at which the run stops.
     examples
-        Multiplicities and reference distribution.
+        The multiplicities and the reference distribution.
     steps_total
         ||lambda||_1 of the steps taken so far, 0 at first.
     step_margins
         U lambda, shape (N,), not normalized.
     column
-        Margins u of the newest hypothesis, shape (N,).
+        The margins u of the newest hypothesis, shape (N,).
     """
 
     round: int
@@ -58,17 +59,17 @@ class Progress:
     def smooth_margin(self) -> float:
         """The smooth margin G of the steps, at most 1; -inf before the first.
 
-        Example n counts N d0_n times, N the number of examples with multiplicity: c_n times for the default d0. So the
-        distribution of the run, d0 exp(-U lambda), is the gradient of G whatever d0 is.
+        Example n counts N d0_n times, where N is the number of examples with multiplicity; with the default d0, this is
+        c_n times. So the distribution of the run, d0 exp(-U lambda), is the gradient of G for any d0.
         """
         return min(smooth_margin(self.step_margins, self.steps_total, self._log_counts), 1.0)
 
     @cached_property
     def next_smooth_margin(self) -> float:
-        """The smooth margin after the exact step of the newest hypothesis, and its edge there.
+        """The smooth margin after the exact step of the newest hypothesis, which equals its edge there.
 
-        The limit, the smallest u, where no step is long enough. Where the hypothesis cannot raise the smooth margin,
-        its edge as it is: the projection onto that is no step.
+        If no step is long enough, the value is the limit, the smallest u. If the hypothesis cannot increase the smooth
+        margin, the value is its present edge, for which the projection makes no step.
         """
         u, m, total = self.column, self.step_margins, self.steps_total
         alpha = step_to_largest_smooth_margin(u, m, total, self._log_counts)

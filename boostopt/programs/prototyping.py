@@ -1,4 +1,4 @@
-"""A formulation in one call: for regularizers and edge functions that are being tried out."""
+"""A formulation in one call, to try out regularizers and edge functions."""
 
 from __future__ import annotations
 
@@ -23,44 +23,44 @@ def prototype(
     edge_function: Callable[[Any], EdgeFunction] = lambda p: MaximumEdge(),
     **parameters: Any,
 ) -> Formulation[Any]:
-    """Return a formulation that binds, solves, certifies and compares like any other.
+    """Return a formulation from functions that make F and G.
 
-    Its literal problems are the derived ones. In a file of its own it is a page: every command and function that
-    takes a formulation takes the path of the file.
+    You can bind, solve, certify and compare it like any other formulation. Its literal problems are the derived ones.
+    A file with one prototype is a page: every command and function that takes a formulation takes the path of the file.
 
     Parameters
     ----------
     name
-        How it is called.
+        The name of the formulation.
     regularizer
-        Makes F from the record of parameters p and the examples, which have the multiplicities `c`, their sum `total`
-        and the reference distribution `d0`.
+        The function that makes F from the record of parameters p and the examples. The examples have the multiplicities
+        `c`, their sum `total` and the reference distribution `d0`.
     edge_function
-        Makes G from p; the largest edge by default.
+        The function that makes G from p; the largest edge by default.
     **parameters
         The parameters by name, each made by `parameter(meaning, domain, default)`.
 
     Raises
     ------
     OptionError
-        The name is no text, or F or G is not made by a function.
+        The name is not a text, or regularizer or edge_function is not a function.
     ProblemError
         A parameter is not made by `parameter`, or the name is the path of a page.
 
     Notes
     -----
-    It is pickled by where it stands, as a function is: in its page, or under a name in a module.
+    Like a function, a prototype is pickled by reference: by its page, or by its name in a module.
     """
     text("name", name, "the name of the formulation")
     maker("regularizer", regularizer, "a function of the parameters and the examples")
     maker("edge_function", edge_function, "a function of the parameters")
     if name.endswith(".py"):
-        raise ProblemError(f"a prototype must have a name of its own; got {name!r}, the path of a page. Leave out .py.")
+        raise ProblemError(f"name must not be the path of a page; got {name!r}. Leave out .py.")
     for key, field in parameters.items():
         if not isinstance(field, dataclasses.Field) or "domain" not in field.metadata:
             raise ProblemError(
                 f"the parameter {key} of {name} must be made by parameter(meaning, domain, default); got "
-                f"{shown(field)}. Make it so."
+                f"{shown(field)}. Call parameter(...)."
             )
     fields = [(key, Any, field) for key, field in parameters.items()]
     record = dataclasses.make_dataclass("Parameters", fields, frozen=True, kw_only=True)

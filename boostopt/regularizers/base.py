@@ -1,4 +1,4 @@
-"""The contract of a regularizer F: a convex function of the example weights with a conjugate."""
+"""The interface of a regularizer F: a convex function of the example weights with a conjugate."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ class ConjugatePoint:
     Attributes
     ----------
     value
-        F*(z) = max_d <z, d> - F(d), or a number above it (never below: -value is used as a lower bound).
+        F*(z) = max_d <z, d> - F(d), or a larger number. It is never smaller, because -value is a lower bound.
     d
         A maximizer, shape (N,), in the domain of F.
     multipliers
-        Multipliers of the constraints of F's domain by their name in the papers, for instance beta and psi.
+        The multipliers of the constraints of F's domain by their names in the papers, for instance beta and psi.
     """
 
     value: float
@@ -36,19 +36,19 @@ class ConjugatePoint:
 class Stationarity:
     """The conditions under which d maximizes <z, d> - F(d), as linear equations in the multipliers.
 
-    z = slopes + beta + psi - zeta + normals @ nu with beta only on the simplex, psi >= 0 where d is at `upper`,
-    zeta >= 0 where it is at `lower`, nu >= 0.
+    z = slopes + beta + psi - zeta + normals @ nu, with beta only on the simplex, psi >= 0 where d is at `upper`,
+    zeta >= 0 where d is at `lower`, and nu >= 0.
 
     Attributes
     ----------
     slopes
-        Gradient of the smooth part of F at d, shape (N,).
+        The gradient of the smooth part of F at d, shape (N,).
     lower, upper
-        Ends of the box, shape (N,).
+        The ends of the box, shape (N,).
     normals
-        Gradients of further constraints or of norms that are active at d, shape (N, k).
+        The gradients of further constraints or of norms that are active at d, shape (N, k).
     total
-        What <d, z - slopes - beta> must be in addition; None for no such condition.
+        The value that <d, z - slopes - beta> must have in addition; None for no such condition.
     """
 
     slopes: Float[Array, " N"]
@@ -64,14 +64,14 @@ INSIDE = 1e-9
 
 @dataclass(frozen=True)
 class Pointwise:
-    """F as a sum over the examples, F(d) = sum f_n(d_n) on lower <= d <= upper: what second-order methods ask for.
+    """F as a sum over the examples, F(d) = sum f_n(d_n) on lower <= d <= upper, for second-order methods.
 
     Attributes
     ----------
     lower, upper
-        Ends of the box, shape (N,).
+        The ends of the box, shape (N,).
     derivatives, curvatures
-        f_n'(d_n) and f_n''(d_n) for d inside the box, shape (N,).
+        The functions that return f_n'(d_n) and f_n''(d_n) for d inside the box, shape (N,).
     on_simplex
         Whether the weights must sum to 1.
     """
@@ -83,7 +83,7 @@ class Pointwise:
     on_simplex: bool
 
     def freedom(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return by how much each weight yields, 1 / f_n''(d_n) between the ends of the box and 0 at them."""
+        """Return 1 / f_n''(d_n) for the weights between the ends of the box, and 0 for those at the ends."""
         inside = (d > self.lower + INSIDE * self.upper) & (d < self.upper * (1.0 - INSIDE))
         if not inside.any():
             return np.zeros(len(d))
@@ -93,7 +93,7 @@ class Pointwise:
 class Regularizer(ABC):
     """A closed convex function F of the example weights d, shape (N,), with a bounded domain.
 
-    It knows neither the margin matrix nor any solver.
+    It is independent of the margin matrix and of any solver.
     """
 
     cones: ClassVar[frozenset[str]]
@@ -121,38 +121,38 @@ class Regularizer(ABC):
     @property
     @abstractmethod
     def N(self) -> int:
-        """Number of examples."""
+        """The number of examples."""
 
     @property
     def mass(self) -> float:
-        """A bound of the sum of |d_n| over the domain: 1 on the simplex."""
+        """A bound on the sum of |d_n| over the domain: 1 on the simplex."""
         return 1.0
 
     @property
     def strong_convexity(self) -> float:
         """A modulus of strong convexity in the 1-norm: 1 / eta for an entropy on the simplex, 0 if none is known.
 
-        Where it is positive, d(w), the maximizer of F* at the margins of w, is unique, and a step of the weights has
-        a gain that can be told in advance.
+        If it is positive, d(w), the maximizer of F* at the margins of w, is unique, and the gain of a step of the
+        weights can be bounded in advance.
         """
         return 0.0
 
     @property
     def unsmoothed(self) -> Regularizer:
-        """F without the term that makes it strongly convex: -F0*(-Uw) is the soft margin that boosting is after."""
+        """F0, which is F without its strongly convex term: boosting maximizes the soft margin -F0*(-Uw)."""
         return self
 
     @property
     @abstractmethod
     def value_bound(self) -> float:
-        """A bound of F's largest value on its domain: C_Delta / eta for an entropy, 0 for an indicator."""
+        """A bound on the largest value of F on its domain: C_Delta / eta for an entropy, 0 for an indicator."""
 
     @property
     def price(self) -> float:
-        """A bound of what the term that makes F strongly convex may cost of the soft margin: its range on the domain.
+        """A bound on the loss of soft margin by the term that makes F strongly convex: its range on the domain.
 
-        Such a term is never negative; where nothing else is added up in F its smallest value is that of F. An F without
-        such a term is meant as it is.
+        Such a term is never negative. If F has no other term, its smallest value is that of F. The price of an F
+        without such a term is 0.
         """
         if self.unsmoothed is self:
             return 0.0
@@ -161,22 +161,22 @@ class Regularizer(ABC):
         return self.value_bound - rest - least
 
     def affordable(self, epsilon: float) -> bool:
-        """Whether that is at most epsilon / 2: a gap of epsilon / 2 of the program then makes epsilon of the margin."""
+        """Whether the price is at most epsilon / 2, so that a gap of epsilon / 2 gives epsilon of soft margin."""
         return self.price <= 0.5 * epsilon * (1.0 + 1e-9)
 
     @property
     @abstractmethod
     def magnitude(self) -> float:
-        """Largest absolute size of the quantities that are added up in F and F*, margins apart: scales rounding."""
+        """The largest absolute size of the terms in the sums of F and F*, without the margins; it scales rounding."""
 
     @property
     @abstractmethod
     def weight_scale(self) -> Float[Array, " N"]:
-        """Natural size of each weight, positive where the weight may be: solvers may be given d / weight_scale."""
+        """The natural size of each weight, positive if the weight may be positive. Solvers may get d / weight_scale."""
 
     @property
     def objective_scale(self) -> float:
-        """Natural size of 1 / F: eta for an entropy, 1 for an indicator. Solvers may be given it times F + G."""
+        """The natural size of 1 / F: eta for an entropy, 1 for an indicator. Solvers may get F + G times this."""
         return 1.0
 
     @abstractmethod
@@ -187,73 +187,71 @@ class Regularizer(ABC):
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
         """Return F*(z) with a maximizer and multipliers.
 
-        `near`, a point of the domain that may be close to a maximizer, is for those that have no closed form; the
-        others need no hint.
+        Functions without a closed form can use `near`, a point of the domain that may be close to a maximizer.
         """
 
     @abstractmethod
     def support(self, z: Float[Array, " N"]) -> float:
-        """Return the maximum of <d, z> over the domain of F, or a number above it: what proves infeasibility."""
+        """Return the maximum of <d, z> over the domain of F, or a larger number, for proofs of infeasibility."""
 
     @abstractmethod
     def room(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return by how much each weight may move, up and down, all at once, within the domain.
+        """Return how far all weights may move at once, up and down, within the domain.
 
-        On the simplex the moves must sum to 0. Zeros where that is not known.
+        On the simplex the moves must sum to 0. Return zeros if this is not known.
         """
 
     @abstractmethod
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
-        """Return a point of the domain near d, whatever d holds; the minimizer of F for None."""
+        """Return a point of the domain near d, for any numbers d; the minimizer of F for None."""
 
     @abstractmethod
     def residuals(self, d: Float[Array, " N"]) -> dict[str, float]:
-        """Return by how much a raw d violates each constraint of the domain; inf where d is not finite."""
+        """Return the violation of each constraint of the domain by a raw d; inf if d is not finite."""
 
     @abstractmethod
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
         """Return the N non-negative terms that sum to F(d) + F*(z) - <d, z>, given `at = conjugate_at(z)`."""
 
     def rise(self, d: Float[Array, " N"], share: Float[Array, " N"]) -> float:
-        """Return a bound of F(d') - F(d) over all d' of the domain with |d'_n - d_n| <= share_n room_n, share < 1.
+        """Return a bound on F(d') - F(d) over all d' of the domain with |d'_n - d_n| <= share_n room_n, share < 1.
 
-        By convexity: d' lies at most the largest share of the way from d to a point of the domain.
+        The default uses convexity: d' lies at most the largest share of the way from d to a point of the domain.
         """
         rise = float(share.max()) * max(self.value_bound - self.value(d), 0.0)
         return rise if np.isfinite(rise) else np.inf
 
     @abstractmethod
     def stationarity(self, d: Float[Array, " N"], floor: float) -> Stationarity:
-        """Return the conditions at d, slopes taken at no less than `floor` times the upper end of the box.
+        """Return the conditions at d, with slopes at weights of at least `floor` times the upper end of the box.
 
-        At tiny weights the slope of an entropy is the noise of a solver.
+        At smaller weights, the slope of an entropy is the noise of a solver.
         """
 
     def kinks(self, d: Float[Array, " N"]) -> Sequence[str]:
-        """Return the weights, or sums of them, at which F has a kink at d, by their names; none by default."""
+        """Return the names of the weights, or of sums of weights, at which F has a kink at d; none by default."""
         return ()
 
     @property
     def latex(self) -> str | None:
-        """The term of each example as LaTeX; None where F is not made by a formula."""
+        """The term of each example as LaTeX; None if F is not made by a formula."""
         return None
 
     def pointwise(self) -> Pointwise | None:
-        """Return F as a sum of functions of one weight each, None if it is none."""
+        """Return F as a sum of functions of one weight each; None if F is not such a sum."""
         return None
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
-        """Return F as a certificate file states it; None where a file cannot say what it is.
+        """Return F in the form of a certificate file; None if a file cannot state it.
 
         Parameters
         ----------
         c
-            Multiplicities, shape (N,), which the file has.
+            The multiplicities in the file, shape (N,).
         d0
-            Reference distribution, shape (N,), which the file has.
+            The reference distribution in the file, shape (N,).
         nus
-            Numbers by which c may have been divided to give the caps: where one of them gives these, the caps are
-            stated by it.
+            Candidates for nu. If c / nu gives the caps for one of them, the file states the caps by this nu.
         """
         return None
 

@@ -1,4 +1,4 @@
-"""Binary relative entropy: every weight against the rest of its cap.
+"""The binary relative entropy: the entropy of every weight and of the rest of its cap.
 
 With caps u_n,
 
@@ -9,8 +9,8 @@ d_n = u_n sigmoid(logit(d0_n / u_n) + eta (z_n - beta)) [Glocer 2009, (3.25), (3
 d0 = c / 2, its conjugate is the logarithmic loss (1/eta) sum_n c_n ln((1 + exp(eta z_n)) / 2) [Shalev-Shwartz and
 Singer 2008, section 6]. Examples with d0_n = 0 or d0_n = u_n keep that weight whatever z is.
 
-A reference that equals its cap in floating point stands there; however little it lies below, the weight can move, and
-the logarithm of u_n - d0_n says at what price.
+If a reference weight equals its cap in floating point, the weight is fixed there. If it lies below, by however little,
+the weight can move, and the logarithm of u_n - d0_n enters its price.
 """
 
 from __future__ import annotations
@@ -36,23 +36,23 @@ from boostopt.shapes import Array, Bool, Float
 
 @dataclass(frozen=True)
 class BinaryEntropy(Entropy):
-    """(1/eta) times the binary relative entropy to d0 on the simplex, within the caps.
+    """The binary relative entropy to d0 on the simplex within the caps, divided by eta.
 
     Parameters
     ----------
     caps
-        Largest weights u, shape (N,), positive, sum at least 1.
+        The largest weights u, shape (N,), positive, with a sum of at least 1.
     eta
-        Positive number; the larger, the less regularization.
+        The inverse strength, positive; a larger eta regularizes less.
     d0
-        Reference distribution, shape (N,), 0 <= d0 <= u, sum 1.
+        The reference distribution, shape (N,), 0 <= d0 <= u, sum 1.
     below
-        By how much d0 lies below u, shape (N,), where that is known better than by subtraction: see `capped`.
+        The distances u - d0, shape (N,), if they are known more accurately than by subtraction: see `capped`.
 
     Raises
     ------
     ProblemError
-        d0 exceeds a cap: the binary entropy is not defined then.
+        d0 exceeds a cap, where the binary entropy is not defined.
     """
 
     caps: Float[Array, " N"]
@@ -64,7 +64,7 @@ class BinaryEntropy(Entropy):
 
     @classmethod
     def capped(cls, c: Float[Array, " N"], nu: float, eta: float, d0: Float[Array, " N"]) -> BinaryEntropy:
-        """Return the binary entropy with the caps c / nu: their rounding does not enter c / nu - d0."""
+        """Return the binary entropy with the caps c / nu, without the rounding of the caps in c / nu - d0."""
         return cls(c / nu, eta, d0, exact_difference(c, nu, d0) / nu)
 
     def __post_init__(self) -> None:
@@ -102,29 +102,29 @@ class BinaryEntropy(Entropy):
 
     @cached_property
     def free(self) -> Bool[Array, " N"]:
-        """The weights that can move, as a mask: those whose reference is neither 0 nor at its cap."""
+        """The weights that can move, as a mask: their reference is neither 0 nor at its cap."""
         return (self.d0 > 0) & (self.d0 < self.caps)
 
     @cached_property
     def fixed(self) -> Float[Array, " N"]:
-        """The weights that cannot move, 0 where they can."""
+        """The fixed weights, and 0 for the weights that can move."""
         return np.where(self.free, 0.0, self.upper)
 
     @cached_property
     def rest(self) -> Float[Array, " N"]:
-        """Distances u - d0 to the caps, 0 at the weights that stand at their caps."""
+        """The distances u - d0 to the caps, 0 for weights at their caps."""
         return np.where(self.d0 < self.caps, self.caps - self.d0 if self.below is None else self.below, 0.0)
 
     @cached_property
     def logit(self) -> Float[Array, " N"]:
-        """logit(d0 / u) of the free weights, -inf and inf at the fixed ones."""
+        """The numbers logit(d0 / u) of the free weights, and -inf or inf for the fixed ones."""
         log_odds = np.where(self.d0 > 0, np.inf, -np.inf)
         log_odds[self.free] = np.log(self.d0[self.free]) - np.log(self.rest[self.free])
         return log_odds
 
     @cached_property
     def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """C / eta: the terms at weight 0, then those of the cap in their place where that is most."""
+        """The bound C / eta: the terms at weight 0, replaced by those at the cap where this gains most."""
         u, logit = self.upper[self.free], self.logit[self.free]
         at_zero, at_cap = -u * log_expit(-logit), -u * log_expit(logit)
         if not self.on_simplex:
@@ -206,7 +206,7 @@ class BinaryEntropy(Entropy):
         return super().stationarity(np.minimum(d, (1.0 - floor) * self.upper), floor)
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
-        """Return the entropic projection onto the caps, the fixed weights where they must be."""
+        """Return the entropic projection onto the caps, with the fixed weights at their values."""
         if d is None:
             return normalized(self.d0, self.lower, self.upper)
         # What the fixed weights leave is known up to the rounding of their sum: it may seem more than the caps carry.
@@ -253,7 +253,7 @@ class LogarithmicLoss(BinaryEntropy):
 
     @classmethod
     def of(cls, c: Float[Array, " N"], eta: float) -> LogarithmicLoss:
-        """Return the one whose conjugate is (1/eta) sum_n c_n ln((1 + exp(eta z_n)) / 2)."""
+        """Return the regularizer whose conjugate is (1/eta) sum_n c_n ln((1 + exp(eta z_n)) / 2)."""
         return cls(c, eta, 0.5 * c)
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
@@ -263,7 +263,7 @@ class LogarithmicLoss(BinaryEntropy):
 
     @property
     def strong_convexity(self) -> float:
-        """4 / (eta sum u): f'' is 4 / (eta u) at least, and a sum's square at most sum u times that of squares by u."""
+        """The modulus 4 / (eta sum u), because f'' >= 4 / (eta u) and (sum x)^2 <= (sum u) (sum x^2 / u)."""
         return 4.0 / (self.eta * self.mass)
 
     @property

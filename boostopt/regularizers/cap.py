@@ -22,7 +22,7 @@ from boostopt.shapes import Array, Float
 
 @dataclass(frozen=True)
 class Cap(Separable):
-    """Indicator of C_nu; f_n = 0 on [0, c_n / nu]."""
+    """The indicator of C_nu; f_n = 0 on [0, c_n / nu]."""
 
     domain: CappedSimplex
 

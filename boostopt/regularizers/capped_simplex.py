@@ -1,9 +1,8 @@
-"""The capped simplex C_nu = {d : sum d = 1, 0 <= d_n <= c_n / nu} and what is projected onto or averaged over it.
+"""The capped simplex C_nu = {d : sum d = 1, 0 <= d_n <= c_n / nu}, with its projections and quantiles.
 
-c_n is the multiplicity of example n and nu the number of examples (counted with multiplicity) among which the
-weight must at least be shared. Everything here is computed from logarithms, so that nothing overflows or loses
-its small entries [Warmuth, Glocer, Raetsch 2007, section 4; Glocer 2009, algorithm 4.2 with its caps corrected;
-Shalev-Shwartz and Singer 2008, figure 2].
+c_n is the multiplicity of example n. nu is the least number of examples, counted with multiplicity, that share the
+weight. The computations use logarithms, so that nothing overflows or loses its small entries [Warmuth, Glocer, Raetsch
+2007, section 4; Glocer 2009, algorithm 4.2 with its caps corrected; Shalev-Shwartz and Singer 2008, figure 2].
 """
 
 from __future__ import annotations
@@ -31,9 +30,9 @@ class CappedSimplex:
     Parameters
     ----------
     c
-        Multiplicities, shape (N,), non-negative; an example with c_n = 0 has weight 0 (its cap is 0).
+        The multiplicities, shape (N,), non-negative; an example with c_n = 0 has the cap and the weight 0.
     nu
-        Positive real number, at most the sum of c (and taken as the sum where it exceeds it by rounding).
+        A positive real number, at most the sum of c. If it exceeds the sum by rounding, the sum is used.
 
     Raises
     ------
@@ -51,7 +50,7 @@ class CappedSimplex:
     def __post_init__(self) -> None:
         c = _weights("c", self.c)
         object.__setattr__(self, "c", c)
-        expected, advice = "a positive number", "Pass how many examples must at least share the weight."
+        expected, advice = "a positive number", "Pass the least number of examples that share the weight."
         object.__setattr__(self, "nu", positive("nu", self.nu, expected, advice, ProblemError))
         total = float(c.sum())
         if total < self.nu * (1 - FULL_SUPPORT):
@@ -69,11 +68,11 @@ class CappedSimplex:
 
     @property
     def single(self) -> bool:
-        """Whether the set is the one point at which every weight stands at its cap."""
+        """Whether the set is a single point, where every weight is at its cap."""
         return float(self.c.sum()) <= self.nu * (1 + FULL_SUPPORT)
 
     def quantile(self, m: Float[Array, " N"]) -> float:
-        """Return rho = m_(ceil nu): the smallest value such that the examples with m_n <= rho count nu or more."""
+        """Return rho = m_(ceil nu), the smallest value for which the examples with m_n <= rho count at least nu."""
         if not self._last or not np.array_equal(self._last[0][0], m):
             self._last[:] = [(m.copy(), self._quantile(m))]
         return self._last[0][1]
@@ -89,7 +88,7 @@ class CappedSimplex:
         return float(values[order[np.argmax(reached) if reached.any() else -1]])
 
     def fill(self, m: Float[Array, " N"], rho: float) -> Float[Array, " N"]:
-        """Return the weights that are at their cap where m < rho and share the rest, like the caps, where m = rho."""
+        """Return weights at their cap where m < rho; where m = rho, they share the rest in proportion to the caps."""
         u = self.upper
         d = np.where(m < rho, u, 0.0)
         tied = (m == rho) & (u > 0)
@@ -98,15 +97,15 @@ class CappedSimplex:
         return self.normalized(d)
 
     def normalized(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return d with sum 1 where rounding has made it something else, and never above the caps."""
+        """Return d with the rounding error of its sum corrected, never above the caps."""
         return normalized(d, np.zeros(len(d)), self.upper)
 
     def repair(self, q: Float[Array, " N"], reference: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return the point of the set nearest to q in relative entropy, whatever q is.
+        """Return the point of the set nearest to q in relative entropy, for any numbers q.
 
-        Negative and non-finite entries count as 0. Where the positive ones are too few to carry the whole weight,
-        they stand at their caps and the rest is shared by the others in proportion to `reference` (positive
-        wherever the cap is).
+        Negative and non-finite entries count as 0. If the positive entries are too few to carry the whole weight, they
+        are set to their caps, and the others share the rest in proportion to `reference` (positive wherever the cap
+        is positive).
         """
         if self.single:
             return self.normalized(self.upper)
@@ -155,25 +154,25 @@ def project_capped_simplex(
     Parameters
     ----------
     q
-        Non-negative finite weights, shape (N,), of any scale (the answer does not depend on it).
+        Non-negative finite weights, shape (N,). The answer does not depend on their scale.
     nu
-        Real number of examples that must at least share the weight, in [1, sum of c].
+        The least number of examples that share the weight, a real number in [1, sum of c].
     c
         Positive multiplicities, shape (N,); 1 by default.
     method
-        "select" runs in O(N), "sort" in O(N log N); "auto" takes the fastest way.
+        "select" runs in O(N), "sort" in O(N log N); "auto" chooses the faster method.
 
     Returns
     -------
-    Weights d, shape (N,): 0 <= d_n <= c_n / nu, sum 1, minimizing sum d ln(d / q) over that set.
+    The weights d, shape (N,), that minimize sum d ln(d / q) subject to 0 <= d_n <= c_n / nu and sum d = 1.
 
     Raises
     ------
     ProblemError
-        q or c has a wrong shape or sign, or the positive entries of q are too few: their multiplicities sum to
-        less than nu, so that no point of the set has a finite relative entropy to q.
+        q or c has a wrong shape or sign; or the multiplicities of the positive entries of q sum to less than nu, so
+        that no point of the set has a finite relative entropy to q.
     OptionError
-        Unknown method.
+        The method is unknown.
 
     References
     ----------
@@ -185,14 +184,15 @@ def project_capped_simplex(
     c = np.ones(len(q)) if c is None else _weights("c", c)
     if len(q) == 0 or c.shape != q.shape:
         raise ProblemError(
-            f"q and c must have one common shape (N,) with N >= 1; got {q.shape} and {c.shape}. Pass one of each for "
-            "every example."
+            f"q and c must have the same shape (N,) with N >= 1; got {q.shape} and {c.shape}. Pass one entry of each "
+            "for every example."
         )
     if (c == 0).any():
         raise ProblemError(
-            f"the multiplicities c must be finite and positive; got 0 at {int(np.argmin(c))}. Leave that example out."
+            f"the multiplicities c must be finite and positive; got 0 at {int(np.argmin(c))}. Leave out this example."
         )
-    expected, advice = f"lie in [1, sum of c] = [1, {c.sum():.6g}]", "Pass how many must share the weight."
+    expected = f"lie in [1, sum of c] = [1, {c.sum():.6g}]"
+    advice = "Pass the least number of examples that share the weight."
     most = float(c.sum()) * (1 + FULL_SUPPORT)
     nu = number("nu", nu, expected, lambda count: 1.0 <= count <= most, advice, ProblemError)
     simplex = CappedSimplex(np.where(q > 0, c, 0.0), nu)  # raises where the support of q is too small

@@ -1,14 +1,14 @@
-"""Regularizers known by a CVXPY expression alone: F(d) = f(d) + I[d in C_nu] + I[h(d) <= 0].
+"""Regularizers from a CVXPY expression: F(d) = f(d) + I[d in C_nu] + I[h(d) <= 0].
 
-The prototyper's way: an expression, a capped simplex and one strictly feasible point. A supremum that was computed
-numerically would lie below F* and prove nothing. A bound that holds needs no supremum: for ANY affine minorants
-<g, d> + a <= f(d) and <p, d> + b <= <lambda, h(d)>, lambda >= 0,
+Such a regularizer needs an expression, a capped simplex and one strictly feasible point. A numerical supremum would lie
+below F* and prove nothing. A valid bound needs no supremum. For ANY affine minorants <g, d> + a <= f(d) and
+<p, d> + b <= <lambda, h(d)>, lambda >= 0,
 
     F*(z) <= max over d in C_nu of <z - g - p, d>  -  a - b.
 
-Tangents at d' are such minorants, and tight where d' is a maximizer of <z, d> - F(d): the solver's own d serves. At a
-kink there are many, and `minorants` chooses. A subclass that overrides `conjugate_at` and `gaps` with closed forms is
-faster, and nothing else changes.
+Tangents at d' are such minorants. They are tight if d' is a maximizer of <z, d> - F(d), so the d of the solver is a
+good choice. At a kink there are many tangents, and `minorants` chooses one. If you know closed forms, override
+`conjugate_at` and `gaps` in a subclass: it is faster, and nothing else changes.
 """
 
 from __future__ import annotations
@@ -67,19 +67,21 @@ class DescribedRegularizer(Regularizer):
     domain
         The capped simplex C_nu.
     f
-        Makes the CVXPY expression of f: takes an affine expression of shape (N,), returns a convex scalar.
+        The function that makes the CVXPY expression of f. It takes an affine expression of shape (N,) and returns a
+        convex scalar.
     inside
-        A strictly feasible point, shape (N,): in C_nu, h(inside) < 0, f finite there and not infinitely steep.
+        A strictly feasible point, shape (N,): it lies in C_nu, h(inside) < 0, and f is finite and not infinitely steep
+        there.
     constraints
-        Makes the further constraints, CVXPY inequalities h(d) <= 0 with convex h; none by default.
+        The function that makes the further constraints, CVXPY inequalities h(d) <= 0 with convex h; none by default.
     objective_scale
-        Natural size of 1 / F, as eta for an entropy: solvers may be given objective_scale * objective.
+        The natural size of 1 / F, positive, such as eta for an entropy. Solvers may get objective_scale * objective.
 
     Raises
     ------
     ProblemError
-        f is not a scalar, or not convex by CVXPY's rules; it is made of eigenvalues; a constraint is no convex
-        inequality; `inside` does not lie strictly inside.
+        f is not a scalar, or not convex by CVXPY's rules, or uses eigenvalues; or a constraint is not a convex
+        inequality; or `inside` is not strictly feasible.
     """
 
     domain: CappedSimplex
@@ -104,13 +106,13 @@ class DescribedRegularizer(Regularizer):
         for h in stated:
             check_variables("constraints", h, d)
         if f.size != 1:
-            shape = f"f must be a scalar expression; got one of shape {f.shape}. Sum it over the examples."
+            shape = f"f must be a scalar expression; got the shape {f.shape}. Sum it over the examples."
             raise about(ProblemError(shape), self.f)
         if not f.is_convex():
             not_convex = (
                 f"f must be convex by the rules of disciplined convex programming; CVXPY finds {f.curvature} in "
-                f"{textwrap.shorten(str(f), 120)}. Write it with atoms whose convexity CVXPY knows: power, rel_entr, "
-                "quad_form, log_sum_exp, ..."
+                f"{textwrap.shorten(str(f), 120)}. Write it with atoms that CVXPY recognizes as convex: power, "
+                "rel_entr, quad_form, log_sum_exp, ..."
             )
             raise about(ProblemError(not_convex), self.f)
         # Outside its natural domain CVXPY may give f a value: that of 1 / x is negative left of 0.
@@ -137,7 +139,7 @@ class DescribedRegularizer(Regularizer):
         if inside.shape != (self.N,) or inside.dtype.kind not in "biuf" or not np.isfinite(inside).all():
             raise ProblemError(
                 f"inside must be {self.N} finite numbers; got shape {inside.shape} of {inside.dtype}. Pass a point "
-                "with one weight for each example: c / sum c often is one."
+                "with one weight for each example: often c / sum c."
             )
         object.__setattr__(self, "inside", inside.astype(np.float64))
 
@@ -146,8 +148,8 @@ class DescribedRegularizer(Regularizer):
         made = called_with("constraints", self.constraints, d, "a list of CVXPY inequalities")
         if not isinstance(made, list | tuple):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise ProblemError(
-                f"constraints must make a list of CVXPY inequalities of d; got {shown(made)}. Make it a list, [] for "
-                "none."
+                f"constraints must return a list of CVXPY inequalities of d; got {shown(made)}. Return a list, [] for "
+                "no constraints."
             )
         return made
 
@@ -156,16 +158,17 @@ class DescribedRegularizer(Regularizer):
         violated = max(Cap(self.domain).residuals(inside).values())
         if violated > ROUNDING:
             raise ProblemError(
-                f"inside must lie in the capped simplex; it misses it by {violated:.3g}. c / sum c always lies in it."
+                f"inside must lie in the capped simplex; its distance is {violated:.3g}. Pass c / sum c, which lies in "
+                "it."
             )
         worst = float(self._h.values(inside).max(initial=-np.inf))
         if worst >= 0.0:
             raise ProblemError(
                 f"inside must satisfy every constraint strictly; the worst has h(inside) = {worst:.3g}. "
-                "Name a point with h < 0: d is repaired by mixing it with this one."
+                "Pass a point with h < 0: the repair of d mixes d with it."
             )
         if not np.isfinite(self.value(inside)) or self._linearized_at(inside) is None:
-            raise ProblemError("f must be finite and have a subgradient at inside; it has none. Name another point.")
+            raise ProblemError("f must be finite and have a subgradient at inside; it has none. Pass another point.")
 
     @cached_property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -178,12 +181,12 @@ class DescribedRegularizer(Regularizer):
 
     @property
     def value_bound(self) -> float:
-        """Not known (nan): no rule of convex programming gives the maximum of a convex function."""
+        """The value nan (unknown), because no rule of convex programming gives the maximum of a convex function."""
         return np.nan
 
     @cached_property
     def magnitude(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """As large as f and its slopes are inside; CVXPY's values are taken to be right to rounding of that."""
+        """The size of f and its slopes at `inside`; CVXPY's values are assumed to be accurate up to its rounding."""
         f = needed(self._linearized_at(self.inside), "a slope of f inside of its domain")
         return 1.0 + abs(self.value(self.inside)) + float(f.steepest(np.ones(1)).max())
 
@@ -281,7 +284,7 @@ class DescribedRegularizer(Regularizer):
             if np.isfinite(value) and (f := self._linearized_at(at)) is not None:
                 return at, Minorants(at, value, f, self._h.linearized(at))
         raise ProblemError(
-            "f must have a subgradient at every point inside its domain; it has none near d. Write it with atoms that "
+            "f must have a subgradient at every point inside its domain; it has none near d. Write f with atoms that "
             "are finite and not infinitely steep inside the simplex."
         )
 
@@ -323,8 +326,8 @@ class DescribedRegularizer(Regularizer):
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
         if not isinstance(at, _Bounded):
             raise ProblemError(
-                f"the gaps of a described regularizer need a point of its own conjugate; got {type(at).__name__}. "
-                "Take it from conjugate_at."
+                f"the gaps of a described regularizer need the result of its own conjugate_at; got "
+                f"{type(at).__name__}. Pass conjugate_at(z)."
             )
         rest = at.minorant.below_f(d, self.value(d)) + max(-at.minorant.of_h(d), 0.0)
         return Cap(self.domain).gaps(d, at.y, at) + rest * self.inside

@@ -1,11 +1,11 @@
-"""A regularizer written as one formula: F(d) = sum_n f(d_n; d0_n, c_n, u_n) on the capped simplex.
+"""A regularizer as one formula: F(d) = sum_n f(d_n; d0_n, c_n, u_n) on the capped simplex.
 
-The formula is read and differentiated exactly, and it is proved that f is convex on every box. The maximizer of
-y x - f(x) is found by Newton's method; the bound of the conjugate holds for ANY x of the box,
+boostopt reads and differentiates the formula exactly and proves that f is convex on every box. Newton's method finds
+the maximizer of y x - f(x). By convexity, the bound of the conjugate holds for ANY x of the box,
 
-    f*(y) <= y x - f(x) + max(y - f'(x), 0) (u - x) + max(f'(x) - y, 0) x,
+    f*(y) <= y x - f(x) + max(y - f'(x), 0) (u - x) + max(f'(x) - y, 0) x.
 
-by the convexity of f: a maximizer that is slightly wrong makes it larger, never smaller.
+An inexact maximizer makes the bound larger, never smaller.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ SUMMED = 1e-12
 
 @dataclass(frozen=True, eq=False)
 class FormulaRegularizer(Separable):
-    """The sum over the examples of one formula, on the capped simplex; made by `formula`.
+    """The sum of one formula over the examples, on the capped simplex; `formula` makes it.
 
     Parameters
     ----------
@@ -52,14 +52,16 @@ class FormulaRegularizer(Separable):
     domain
         The capped simplex.
     d0
-        Reference distribution, shape (N,); None for c / sum c. Where it is 0 and occurs, the weight is 0.
+        The reference distribution, shape (N,); None for c / sum c. If the formula contains d0, an example with d0_n = 0
+        has weight 0.
     parameters
-        Numbers, or arrays of shape (N,), by name.
+        The values of the parameters by name: numbers, or arrays of shape (N,).
 
     Raises
     ------
     ProblemError
-        The text is no formula, or f is not convex on the boxes, or copies of an example do not count as copies.
+        The text is not a formula, or f is not convex on the boxes, or an example with c_n = k does not count as k
+        copies.
     """
 
     text: str
@@ -90,7 +92,7 @@ class FormulaRegularizer(Separable):
         try:
             object.__setattr__(self, "_formula", convex(read, self._box))
         except FormulaFault as fault:
-            raise ProblemError(f"the formula {self.text!r} cannot be taken: {str(fault).rstrip('.')}.") from fault
+            raise ProblemError(f"the formula {self.text!r} is not allowed: {str(fault).rstrip('.')}.") from fault
         if fault := copies_fault(self.text, read, self.names, self.live_upper, self._counts[self.live]):
             raise ProblemError(fault)
 
@@ -109,12 +111,12 @@ class FormulaRegularizer(Separable):
 
     @cached_property
     def live_upper(self) -> Float[Array, " n"]:
-        """Their caps."""
+        """The caps of the examples that may have weight."""
         return self.upper[self.live]
 
     @cached_property
     def names(self) -> dict[str, Any]:
-        """What the names of the formula stand for at the examples that may have weight."""
+        """The values of the names in the formula, for the examples that may have weight."""
         own = {"d0": self.d0, "c": self.domain.c, "u": self.upper, **self.parameters}
         return {
             name: np.asarray(value)[self.live]
@@ -164,7 +166,7 @@ class FormulaRegularizer(Separable):
 
     @cached_property
     def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """The largest sum of the chords from 0 to the caps; nan where f is infinite at an end."""
+        """The largest sum of the chords from 0 to the caps; nan if f is infinite at an end."""
         at_zero, at_cap = self.values(np.zeros(self.N)), self.values(self.upper)
         if not (np.isfinite(at_zero).all() and np.isfinite(at_cap).all()):
             return np.nan
@@ -184,7 +186,7 @@ class FormulaRegularizer(Separable):
 
     @cached_property
     def objective_scale(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """One over the second derivative of F along its own point, eta for an entropy; 1 where that is 0."""
+        """The inverse of the second derivative of F along its own point, eta for an entropy; 1 if that is 0."""
         d = self.domain.normalized(self.upper / self.upper.sum())
         bend = float((d**2 * self.curvatures(d)).sum())
         return 1.0 / bend if 0.0 < bend < np.inf else 1.0
@@ -204,7 +206,7 @@ class FormulaRegularizer(Separable):
         return self._spread(self._slope.inverse(y[self.live]))
 
     def conjugate_terms(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return f_n*(y_n), or a number above it."""
+        """Return f_n*(y_n), or a larger number."""
         return self._spread(self._slope.bounds(self._functions[0], y[self.live]))
 
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
@@ -256,8 +258,8 @@ class FormulaRegularizer(Separable):
         value = self._modelled(d)
         if value is None:
             raise ProblemError(
-                f"the formula {self.text!r} must be a sum of atoms of CVXPY to be modelled; no rule makes one of it. "
-                'Solve by the backend "interior", which takes any formula.'
+                f"a model in CVXPY needs a formula that is a sum of atoms; the formula {self.text!r} cannot be written "
+                'so. Use the backend "interior", which takes any formula.'
             )
         return value, Cap(self.domain).cvxpy_value(d)[1]
 
@@ -292,23 +294,25 @@ def formula(text: Any, domain: CappedSimplex, d0: Any = None, **parameters: Any)
     Parameters
     ----------
     text
-        f as a text, or as an expression of SymPy: of the weight d, the reference weight d0, the multiplicity c, the cap
-        u = c / nu and the parameters, with ``+ - * / **``, numbers, log, exp, sqrt, max, min and huber(x, M).
+        The function f as a text or as an expression of SymPy. It may contain the weight d, the reference weight d0, the
+        multiplicity c, the cap u = c / nu and the parameters, with ``+ - * / **``, numbers, log, exp, sqrt, max, min
+        and huber(x, M).
     domain
         The capped simplex: CappedSimplex(c, nu).
     d0
-        Reference distribution, shape (N,); c / sum c by default.
+        The reference distribution, shape (N,); c / sum c by default.
     parameters
-        The other names: numbers, or arrays of shape (N,).
+        The values of the other names: numbers, or arrays of shape (N,).
 
     Returns
     -------
-    A regularizer with exact certificates, `interior`, multiplicities, merging and files that verify.
+    A regularizer with exact certificates. It supports the backend `interior`, multiplicities, merging, and certificate
+    files.
 
     Raises
     ------
     ProblemError
-        It is no formula; it is not proved to be convex on every box, or has no slope there; or an example with c_n = k
-        would not count as k copies.
+        The text is not a formula; or boostopt cannot prove that f is convex on every box, or f has no slope there; or
+        an example with c_n = k would not count as k copies.
     """
     return FormulaRegularizer(text_of(text), domain, d0, parameters)

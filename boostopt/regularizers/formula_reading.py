@@ -60,7 +60,7 @@ def read_formula(text: object, parameters: Mapping[str, float | Array]) -> Sum:
         It is no formula in d, d0, c, u and the parameters.
     """
     if not isinstance(text, str):
-        raise ProblemError(f"a formula must be a text; got {shown(text)}. Put it in quotes.")
+        raise ProblemError(f"a formula must be a text; got {shown(text)}. Pass it in quotes.")
     numbers = {name: value for name, value in parameters.items() if isinstance(value, float)}
     arrays = {name for name, value in parameters.items() if isinstance(value, np.ndarray)}
     try:

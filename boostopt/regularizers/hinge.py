@@ -1,7 +1,7 @@
 """The conjugate of the hinge loss: F(d) = -sum d_n on 0 <= d_n <= C c_n, without the simplex.
 
-F*(z) = C sum_n c_n [1 + z_n]_+: with z = -Uw the hinge loss of the margins. The regularizer of the programs whose
-margins are held at 1 instead of being maximized [Raetsch, Onoda, Mueller 2001, (22), figure 14].
+F*(z) = C sum_n c_n [1 + z_n]_+, which for z = -Uw is the hinge loss of the margins. This is the regularizer of programs
+that hold the margins at 1 and do not maximize them [Raetsch, Onoda, Mueller 2001, (22), figure 14].
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from boostopt.shapes import Array, Float
 
 @dataclass(frozen=True)
 class Hinge(Loss):
-    """Minus the sum of the weights, on the box [0, C c]; C is the penalty of a unit of slack for one example."""
+    """Minus the sum of the weights, on the box [0, C c]; C is the price of a unit of slack at one example."""
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear"})
     kind: ClassVar[str] = "hinge"

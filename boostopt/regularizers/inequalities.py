@@ -74,8 +74,8 @@ def left_side(constraint: Any) -> Any:
 
     if not isinstance(constraint, Inequality) or not constraint.is_dcp():
         raise ProblemError(
-            f"a further constraint must be an inequality h(d) <= 0 with convex h; got {constraint}. Equations leave no "
-            "strictly feasible point; write cones as inequalities of norms."
+            f"a further constraint must be an inequality h(d) <= 0 with convex h; got {constraint}. Leave out "
+            "equations, which have no strictly feasible point, and write cones as inequalities of norms."
         )
     return constraint.expr
 

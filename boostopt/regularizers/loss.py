@@ -44,8 +44,8 @@ class Loss(Separable):
         if not self.mass <= LARGEST_MASS:
             most = LARGEST_MASS * (float(self.priced.sum()) / self.mass)
             raise ProblemError(
-                f"for the weights d, C times the sum of the multiplicities must be at most {most:g}, or squares "
-                f"overflow; they may sum to {self.mass:.6g}. Lower C."
+                f"the largest sum of the weights, C times the sum of the multiplicities, must be at most {most:g}, or "
+                f"squares overflow; got {self.mass:.6g}. Lower C."
             )
 
     @property

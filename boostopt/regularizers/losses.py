@@ -5,18 +5,18 @@
     logistic           loss(m) = ln(1 + exp(-m));  F(d) = sum [ d ln(d/u) + (u - d) ln((u - d)/u) ], u = C c_n
     exponential        loss(m) = exp(-m);  F(d) = sum [ d_n ln(d_n / (C c_n)) - d_n ] on 0 <= d_n <= B_n C c_n
 
-With mu and B = 1 the quadratic hinge is the smoothed hinge [Nesterov 2005; Shalev-Shwartz and Zhang 2013], with
-mu = 1/2 and B = 4 the modified Huber loss [Zhang 2004], with mu = 1/2 and no B the squared hinge.
+With mu and B = 1, the quadratic hinge is the smoothed hinge [Nesterov 2005; Shalev-Shwartz and Zhang 2013]. With
+mu = 1/2 and B = 4, it is the modified Huber loss [Zhang 2004]. With mu = 1/2 and no B, it is the squared hinge.
 
-The squared hinge and the exponential loss have a slope without bound. A bounded domain of F makes them linear beyond a
-slope -B_n that no optimum reaches. Let w be optimal, w0 a smallest of the penalty (0, or a point of the simplex), whose
-margins are at least -1. The loss of w is then at most that of w0:
+The slopes of the squared hinge and of the exponential loss are unbounded. A bounded domain of F makes these losses
+linear beyond a slope -B_n that no optimum reaches. Let w be optimal, and let w0 minimize the penalty (0, or a point of
+the simplex). The margins of w0 are at least -1. The loss of w is then at most that of w0:
 
     c_n loss(m_n) <= sum_k c_k loss(-1) = c_n L_n,   L_n = (sum c / c_n) loss(-1)
 
-so that the slope there is at most 2 sqrt(L_n) for the squared hinge and L_n for the exponential loss; with min(c_n, 1)
-in place of c_n the end is no nearer, and c_n = k has that of k copies. The optimum is that of the loss itself, and so
-is every interval that contains it.
+So the slope there is at most 2 sqrt(L_n) for the squared hinge and L_n for the exponential loss. The code uses
+min(c_n, 1) in place of c_n: the end does not come nearer, and an example with c_n = k has the same end as k copies. The
+optimum is that of the original loss, so every interval that contains it is valid.
 """
 
 from __future__ import annotations
@@ -48,17 +48,17 @@ def steepest_exponential(c: Float[Array, " N"]) -> Float[Array, " N"]:
 
 @dataclass(frozen=True)
 class QuadraticHinge(Loss):
-    """-d + (mu/2) d^2 / (C c) on [0, B C c].
+    """The regularizer of quadratic hinge losses: -d + (mu/2) d^2 / (C c) on [0, B C c].
 
     Parameters
     ----------
     c, C
-        Multiplicities, shape (N,), and the price of one example.
+        The multiplicities, shape (N,), and the price of the loss at one example.
     mu
-        Inverse curvature of the loss, positive.
+        The inverse curvature of the loss, positive.
     B
-        The steepest slope: 1 for the smoothed hinge, 4 for the modified Huber loss; None for the squared hinge, which
-        has none and must have mu = 1/2.
+        The steepest slope: 1 for the smoothed hinge, 4 for the modified Huber loss. None for the squared hinge, which
+        has no steepest slope and needs mu = 1/2.
     """
 
     mu: float
@@ -82,7 +82,7 @@ class QuadraticHinge(Loss):
 
     @property
     def strong_convexity(self) -> float:
-        """Mu / (C sum c): a sum's square is at most C sum c times that of the squares by C c."""
+        """The modulus mu / (C sum c), because (sum x)^2 <= (C sum c) (sum x^2 / (C c))."""
         return self.mu / float(self.priced.sum())
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
@@ -121,7 +121,7 @@ class QuadraticHinge(Loss):
 
 @dataclass(frozen=True)
 class Exponential(Loss):
-    """d ln(d / (C c)) - d on [0, B C c], with a slope B that no optimum reaches: the exponential loss."""
+    """The regularizer of the exponential loss: d ln(d / (C c)) - d on [0, B C c]; no optimum reaches the slope B."""
 
     cones: ClassVar[frozenset[str]] = frozenset({"linear", "exponential"})
     kind: ClassVar[str] = "exponential"
@@ -141,7 +141,7 @@ class Exponential(Loss):
 
     @property
     def strong_convexity(self) -> float:
-        """1 / mass: f'' is 1 / upper at least."""
+        """The modulus 1 / mass, because f'' >= 1 / upper."""
         return 1.0 / self.mass
 
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
@@ -192,7 +192,7 @@ class Exponential(Loss):
 
 @dataclass(frozen=True)
 class Logistic(LogarithmicLoss):
-    """The logarithmic loss from its own 0 on: minus the binary entropy of d / u, on 0 <= d <= u = C c."""
+    """The regularizer of the logistic loss: minus the binary entropy of d / u, on 0 <= d <= u = C c."""
 
     C: float = 1.0
 
@@ -200,7 +200,7 @@ class Logistic(LogarithmicLoss):
 
     @classmethod
     def priced(cls, c: Float[Array, " N"], C: float) -> Logistic:
-        """Return the one whose conjugate is C sum_n c_n ln(1 + exp(z_n))."""
+        """Return the regularizer whose conjugate is C sum_n c_n ln(1 + exp(z_n))."""
         return cls(C * c, 1.0, 0.5 * (C * c), C=C)
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:

@@ -1,15 +1,15 @@
-"""Regularizers whose conjugates are plain functions of all margins: their variance, and what they fall short of.
+"""Regularizers whose conjugates are simple functions of all margins: their variance and their shortfall.
 
     margin variance    F*(-m) = -mean(m) + (D/2) var(m),    F(d) = (s/2) sum_n (d_n - a_n)^2 / c_n,  sum d = 1
     shortfall          F*(-m) = -sum_n c_n (C m_n + min(0, m_n - theta)),
                        F(d) = -theta sum_n (d_n - C c_n)  on  C c_n <= d_n <= (1 + C) c_n
 
-with a = c / sum c, s = (sum c - 1) / D, and mean and variance those of the copies: mean(m) = sum a_n m_n,
+with a = c / sum c and s = (sum c - 1) / D. The mean and the variance are those of the copies: mean(m) = sum a_n m_n,
 var(m) = sum c_n (m_n - mean(m))^2 / (sum c - 1).
 
-The weights of the variance may be negative: a margin far above the mean is too large. No margin of a convex combination
-of hypotheses is farther than 2 from the mean, so that |d_n - a_n| <= 2 c_n / s holds at every optimum; it is the box
-of F.
+The weights of the variance may be negative, because a margin far above the mean is too large. The margins of a convex
+combination of hypotheses differ from their mean by at most 2. So |d_n - a_n| <= 2 c_n / s holds at every optimum, and
+this is the box of F.
 
 Sources: Shen and Li 2010b for the variance; Akkerman, Ferry, Artigues, Hebrard, Vidal 2025 for the shortfall.
 """
@@ -36,19 +36,19 @@ FARTHEST_FROM_MEAN = 2.0
 
 @dataclass(frozen=True)
 class MarginVariance(Separable):
-    """Half of s times the sum of (d_n - a_n)^2 / c_n with sum d = 1, the weights free in sign.
+    """Half of s times the sum of (d_n - a_n)^2 / c_n with sum d = 1; the weights may have any sign.
 
     Parameters
     ----------
     c
-        Multiplicities, shape (N,), positive; their sum is above 1.
+        The multiplicities, shape (N,), positive, with a sum above 1.
     D
-        Price of half of the variance of the margins, positive.
+        The price of half of the variance of the margins, positive.
 
     Raises
     ------
     ProblemError
-        There is one example alone: the variance is divided by sum c - 1.
+        The sum of c is not above 1; the variance is divided by sum c - 1.
     """
 
     c: Float[Array, " N"]
@@ -62,8 +62,8 @@ class MarginVariance(Separable):
     def __post_init__(self) -> None:
         if not self.freedom > 0.0:
             raise ProblemError(
-                f"for a variance of the margins the multiplicities must sum to more than 1; got {self.total:.6g}. "
-                "Take two examples at least."
+                f"for a variance of the margins, the multiplicities must sum to more than 1; got {self.total:.6g}. "
+                "Pass at least two examples."
             )
 
     @property
@@ -75,22 +75,22 @@ class MarginVariance(Separable):
 
     @cached_property
     def total(self) -> float:
-        """Sum of the multiplicities."""
+        """The sum of the multiplicities."""
         return float(self.c.sum())
 
     @cached_property
     def freedom(self) -> float:
-        """Their sum less 1, rounded once: what the squares are divided by."""
+        """The sum of the multiplicities minus 1, rounded once: the divisor of the variance."""
         return math.fsum([*self.c.tolist(), -1.0])
 
     @cached_property
     def share(self) -> Float[Array, " N"]:
-        """Equal shares a, shape (N,), at which F is 0 and smallest."""
+        """The equal shares a, shape (N,), at which F has its minimum 0."""
         return self.c / self.total
 
     @cached_property
     def yields(self) -> Float[Array, " N"]:
-        """How far each weight moves with its margin, c / s, shape (N,)."""
+        """The change of each weight with its margin, c / s, shape (N,)."""
         return self.c * (self.D / self.freedom)
 
     @cached_property
@@ -107,7 +107,7 @@ class MarginVariance(Separable):
 
     @property
     def strong_convexity(self) -> float:
-        """S / sum c: a sum's square is at most sum c times that of the squares by c."""
+        """The modulus s / sum c, because (sum x)^2 <= (sum c) (sum x^2 / c)."""
         return self.freedom / (self.total * self.D)
 
     @property
@@ -173,14 +173,14 @@ class MarginVariance(Separable):
 
 @dataclass(frozen=True)
 class Shortfall(Separable):
-    """-theta sum (d_n - C c_n) on C c_n <= d_n <= (1 + C) c_n, without the simplex.
+    """The function -theta sum (d_n - C c_n) on C c_n <= d_n <= (1 + C) c_n, without the simplex.
 
     Parameters
     ----------
     c
-        Multiplicities, shape (N,), positive.
+        The multiplicities, shape (N,), positive.
     C
-        Price of the sum of the margins, positive.
+        The price of the sum of the margins, positive.
     theta
         The margin below which an example falls short.
     """

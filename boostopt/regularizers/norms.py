@@ -1,4 +1,4 @@
-"""Norm balls and norm penalties on the simplex, without and with the relative entropy.
+"""Norm balls and norm penalties on the simplex, with or without the relative entropy.
 
 Their conjugates are infimal convolutions, F*(z) = min over s of B*(z - s) + H(s) with
 
@@ -45,21 +45,21 @@ CANCELLED = 16.0 * float(np.finfo(np.float64).eps)
 
 
 def simplex(c: Float[Array, " N"]) -> Cap:
-    """Return the indicator of the simplex, without a cap; ties are shared in proportion to c."""
+    """Return the indicator of the simplex, without a cap; tied examples share weight in proportion to c."""
     return Cap(CappedSimplex(c, float(c.min())))
 
 
 @dataclass(frozen=True)
 class NormBall(Normed):
-    """The base on the part of its domain where ||d||_p <= r.
+    """The base regularizer restricted to ||d||_p <= r.
 
-    A radius that is the smallest one but for rounding leaves one point; what it allows beyond is counted in F*.
+    If the radius equals the smallest norm up to rounding, the domain is one point, and F* includes the rounding of r.
 
     Raises
     ------
     ProblemError
-        The ball does not meet the simplex: r is less than the smallest norm of a distribution. Or r is larger, and the
-        common part is too small to be computed in.
+        The ball does not meet the simplex, because r is less than the smallest norm of a distribution; or the ball and
+        the simplex have a common part that is too small for computations.
     """
 
     kind: ClassVar[str] = "norm ball"
@@ -68,8 +68,8 @@ class NormBall(Normed):
         smallest = self.norm(self.center)
         if self.beyond < -self.rounding:
             raise ProblemError(
-                f"the ball does not meet the simplex: r must be at least {smallest:.10g}, the {self.p:g}-norm of the "
-                f"uniform distribution; got {self.r:.10g}. Raise r."
+                f"r must be at least {smallest:.10g}, the {self.p:g}-norm of the uniform distribution, so that the "
+                f"ball meets the simplex; got {self.r:.10g}. Raise r."
             )
         # A radius larger by a relative x leaves a part of the simplex of size sqrt(x): between rounding and this, the
         # set is too small to be computed in, and not one point either.
@@ -81,18 +81,18 @@ class NormBall(Normed):
 
     @property
     def rounding(self) -> float:
-        """Relative rounding error of a norm."""
+        """The relative rounding error of a norm."""
         return NORM_ROUNDING * (8.0 + float(np.log2(self.N))) + self.power_rounding(self.p)
 
     @cached_property
     def beyond(self) -> float:
-        """By how much r exceeds the smallest norm, relative to that; near 0 with all its digits."""
+        """The relative distance of r to the smallest norm, accurate near 0."""
         beyond = self.r / self.norm(self.center) - 1.0
         return beyond if abs(beyond) > NARROW else beyond_smallest(self.r, self.c[self.center > 0], self.p)
 
     @cached_property
     def single(self) -> bool:
-        """Whether the ball and the simplex have one point in common, that of smallest norm, but for rounding."""
+        """Whether the ball and the simplex have, up to rounding, a single common point, that of smallest norm."""
         return self.beyond <= self.rounding
 
     @property
@@ -116,7 +116,7 @@ class NormBall(Normed):
         return {**self.base.residuals(d), "norm d <= r": max(0.0, norm - self.r) if np.isfinite(norm) else np.inf}
 
     def project(self, d: Float[Array, " N"] | None) -> Float[Array, " N"]:
-        """Return the projection onto the simplex, mixed with the point of smallest norm as far as needed."""
+        """Return the projection onto the simplex, mixed with the point of smallest norm as much as needed."""
         if self.single:
             return self.center
         if d is None:
@@ -207,7 +207,7 @@ class NormBall(Normed):
 
 @dataclass(frozen=True)
 class NormPenalty(Normed):
-    """The base plus r ||d||_p, p possibly infinite."""
+    """The base regularizer plus r ||d||_p; p may be infinite."""
 
     kind: ClassVar[str] = "norm penalty"
 

@@ -2,8 +2,8 @@
 
     phi(r) = (r^q - 1 - q (r - 1)) / (q (q - 1)),   phi'(r) = (r^(q-1) - 1) / (q - 1),   phi''(r) = r^(q-2)
 
-is convex for every real q, with phi(1) = phi'(1) = 0 and phi''(1) = 1: q changes nothing near equal weights. Many
-divergences in use are of this family:
+is convex for every real q, with phi(1) = phi'(1) = 0 and phi''(1) = 1, so q changes nothing near equal weights. Many
+common divergences belong to this family:
 
     q = 2      half of Pearson's chi-square, (mu/2) sum d^2 / c up to a constant
     q = 3/2    a Tsallis entropy, as every q > 0 is: weights end in exact zeros for q > 1
@@ -12,8 +12,8 @@ divergences in use are of this family:
     q = 0      Burg's entropy, a logarithmic barrier, r - 1 - ln r
     q = -1     half of Neyman's chi-square, sum (d - a)^2 / d
 
-For q <= 0 the value at weight 0 is infinite. The maximizer of y r - phi(r) is r = (1 + (q - 1) y)^(1 / (q - 1)), whose
-logarithm is log1p((q - 1) y) / (q - 1): near q = 1 nothing cancels.
+For q <= 0 the value at weight 0 is infinite. The maximizer of y r - phi(r) is r = (1 + (q - 1) y)^(1 / (q - 1)). Its
+logarithm is log1p((q - 1) y) / (q - 1), which has no cancellation near q = 1.
 
 References: Cressie and Read 1984, for the divergences; the caps are ours.
 """
@@ -42,21 +42,22 @@ from boostopt.shapes import Array, Float
 
 @dataclass(frozen=True, eq=False)
 class PowerDivergence(Separable):
-    """(1/eta) times the power divergence of order q from equal shares, on the capped simplex.
+    """The power divergence of order q from equal shares, divided by eta, on the capped simplex.
 
     Parameters
     ----------
     domain
-        The capped simplex, all c_n positive.
+        The capped simplex, with all c_n positive.
     q
-        The order, any real number; at 1 the relative entropy, whose own class is faster and exact at extremes.
+        The order, any real number. For q = 1, the relative entropy, use `RelativeEntropy`: it is faster, and exact at
+        extreme values.
     eta
-        Positive number; the larger, the less regularization.
+        The inverse strength, positive; a larger eta regularizes less.
 
     Raises
     ------
     ProblemError
-        The domain is no capped simplex with positive c, q is not finite, or eta not positive.
+        The domain is not a capped simplex with positive c, or q is not finite, or eta is not positive.
     """
 
     domain: CappedSimplex
@@ -71,7 +72,7 @@ class PowerDivergence(Separable):
         )
         if not (self.domain.c > 0).all():
             raise ProblemError(
-                f"c must be positive; got {float(self.domain.c.min()):.6g}. Leave examples that do not count out."
+                f"c must be positive; got {float(self.domain.c.min()):.6g}. Leave out examples that do not count."
             )
         number("q", self.q, error=ProblemError)
         positive("eta", self.eta, error=ProblemError)
@@ -96,7 +97,7 @@ class PowerDivergence(Separable):
 
     @cached_property
     def share(self) -> Float[Array, " N"]:
-        """Equal shares a = c / sum c, at which F is 0 and smallest."""
+        """The equal shares a = c / sum c, at which F has its minimum 0."""
         return self.domain.c / self.domain.c.sum()
 
     @cached_property
@@ -105,9 +106,9 @@ class PowerDivergence(Separable):
 
     @property
     def strong_convexity(self) -> float:
-        """The least 1 / (eta sum_n a_n r_n^(2-q)), by Cauchy and Schwarz; the mean of r is 1.
+        """The minimum of 1 / (eta sum_n a_n r_n^(2-q)), by Cauchy and Schwarz; the mean of r is 1.
 
-        The sum is concave in r and at most 1 for 1 <= q <= 2, below its chord for q < 1, unbounded for q > 2.
+        The sum is concave in r and at most 1 for 1 <= q <= 2, below its chord for q < 1, and unbounded for q > 2.
         """
         if self.q > 2.0:
             return 0.0
@@ -115,7 +116,7 @@ class PowerDivergence(Separable):
 
     @property
     def value_bound(self) -> float:
-        """The chord of phi from weight 0 to the cap, at the mean of r, 1; none (nan) for q <= 0."""
+        """The chord of phi from weight 0 to the cap, at the mean 1 of r; nan for q <= 0."""
         if self.domain.single:
             return 0.0
         if self.q <= 0.0:

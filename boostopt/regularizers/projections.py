@@ -73,8 +73,8 @@ def step_to_edge(
     low, high = float(u.min()), float(u.max())
     if not low <= rho <= high:
         raise ProblemError(
-            f"the edge {rho:.10g} must lie between the smallest and the largest margin of the live examples, "
-            f"[{low:.10g}, {high:.10g}]: no distribution on them has another. Ask for one in there."
+            f"the edge must lie between the smallest and the largest margin of the examples with weight, "
+            f"[{low:.10g}, {high:.10g}], because no distribution has another edge; got {rho:.10g}. Pass such an edge."
         )
     if low == high:
         return 0.0
@@ -206,8 +206,8 @@ def _root(function: Callable[[float], tuple[float, float, float]], x: float) -> 
         # No comparison holds for what is not a number: the bracket would never close.
         if math.isnan(value) or math.isnan(rounding):
             raise ProblemError(
-                f"margins times steps must be finite numbers; at the step {x:.6g} they overflow. The largest margins "
-                "are too many times the smallest: rescale the features, or leave out those that differ so much."
+                f"margins times steps must be finite numbers; at the step {x:.6g} they overflow, because the largest "
+                "margins are too many times the smallest. Scale the features, or leave out those that differ so much."
             )
         if abs(value) <= rounding:
             break

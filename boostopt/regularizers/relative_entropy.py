@@ -1,8 +1,8 @@
-"""Relative entropy on the capped simplex: F(d) = (1/eta) sum d ln(d / d0) + I[d in C_nu], ERLPBoost's regularizer.
+"""The relative entropy on the capped simplex: F(d) = (1/eta) sum d ln(d / d0) + I[d in C_nu], as in ERLPBoost.
 
-The maximizer at z is the capped softmax d_n = min(c_n / nu, d0_n exp(eta (z_n - beta))) with one number beta such
-that it sums to one, i.e. the entropic projection of d0 exp(eta z) onto C_nu [Glocer 2009, (3.6), (3.11); the beta
-here is the multiplier of sum d = 1 in the unnormalised form, the one of (3.16) plus 1/eta].
+The maximizer at z is the capped softmax d_n = min(c_n / nu, d0_n exp(eta (z_n - beta))), where the number beta makes
+the sum 1. It is the entropic projection of d0 exp(eta z) onto C_nu [Glocer 2009, (3.6), (3.11)]. The beta here is the
+multiplier of sum d = 1 in the unnormalised form, that of (3.16) plus 1/eta.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ E = TypeVar("E", bound="RelativeEntropy")
 
 @dataclass(frozen=True)
 class RelativeEntropy(Entropy):
-    """(1/eta) times the relative entropy to d0, on the capped simplex.
+    """The relative entropy to d0, divided by eta, on the capped simplex.
 
     Parameters
     ----------
     domain
-        The capped simplex; an example with d0_n = 0 must have c_n = 0 there, for its weight can only be 0.
+        The capped simplex. An example with d0_n = 0 must have c_n = 0, because its weight can only be 0.
     eta
-        Positive number; the larger, the less regularization.
+        The inverse strength, positive; a larger eta regularizes less.
     d0
-        Reference distribution, shape (N,), non-negative, sum 1. It need not lie in the domain.
+        The reference distribution, shape (N,), non-negative, sum 1. It need not lie in the domain.
     """
 
     domain: CappedSimplex
@@ -48,7 +48,7 @@ class RelativeEntropy(Entropy):
 
     @classmethod
     def capped(cls: type[E], c: Float[Array, " N"], nu: float, eta: float, d0: Float[Array, " N"]) -> E:
-        """Return the relative entropy to d0 on C_nu, without the examples to which d0 gives no weight."""
+        """Return the relative entropy to d0 on C_nu, without the examples that have no weight in d0."""
         return cls(CappedSimplex(np.where(d0 > 0, c, 0.0), nu), eta, d0)
 
     def statement(self, c: Float[Array, " N"], d0: Float[Array, " N"], nus: tuple[float, ...] = ()) -> Statement | None:
@@ -66,17 +66,17 @@ class RelativeEntropy(Entropy):
 
     @cached_property
     def log_d0(self) -> Float[Array, " N"]:
-        """Logarithm of d0, -inf at its zeros."""
+        """The logarithm of d0, -inf at its zeros."""
         return logarithm(self.d0)
 
     @cached_property
     def log_upper(self) -> Float[Array, " N"]:
-        """Logarithm of the caps, -inf where the cap is 0."""
+        """The logarithm of the caps, -inf where the cap is 0."""
         return logarithm(self.upper)
 
     @cached_property
     def value_bound(self) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """C_Delta / eta: fill the examples of smallest d0_n / c_n first; exact when nothing is filled in part."""
+        """The bound C_Delta / eta: it fills examples of smallest d0_n / c_n first; exact if none is partly filled."""
         live = self.domain.c > 0
         density = np.zeros(self.N)
         density[live] = np.log(self.upper[live]) - self.log_d0[live]  # ln(d / d0) at the cap
@@ -142,9 +142,9 @@ class RelativeEntropy(Entropy):
 
 @dataclass(frozen=True)
 class LogExponentialLoss(RelativeEntropy):
-    """The same function where it is meant as it is, and not to smooth a margin.
+    """The relative entropy as the objective itself, not to smooth a margin.
 
-    Minus its conjugate is -(1/eta) ln sum_n d0_n exp(-eta m_n): the logarithm of the exponential loss.
+    Minus its conjugate is -(1/eta) ln sum_n d0_n exp(-eta m_n), the logarithm of the exponential loss.
     """
 
     kind: ClassVar[str] = RelativeEntropy.kind
@@ -156,9 +156,9 @@ class LogExponentialLoss(RelativeEntropy):
 
 
 class UnnormalizedRelativeEntropy(RelativeEntropy):
-    """The same function on the simplex, modelled with the terms -d + d0 and with beta kept in the conjugate.
+    """The relative entropy on the simplex, modelled with the terms -d + d0 and with beta in the conjugate.
 
-    The conjugate is then a minimum over beta of a sum over the examples instead of the logarithm of a sum [Glocer 2009,
+    The conjugate is then a minimum over beta of a sum over the examples, not the logarithm of a sum [Glocer 2009,
     (3.18), (3.19)].
     """
 

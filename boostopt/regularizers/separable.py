@@ -1,10 +1,10 @@
 """Regularizers that are sums over the examples, F(d) = sum f_n(d_n) on a box, with or without I[sum d = 1].
 
-A subclass gives f, f', the argmax of y x - f(x) over the box and the box; this class derives the multiplier beta
-of sum d = 1, clipping, the conjugate and the gap. The multiplier splits the conjugate into one problem for each
-example: F*(z) = min_beta beta + sum_n f_n*(z_n - beta), and any beta gives a number above F*(z), hence a valid
-lower bound of the dual. With y = z - beta the maximizers satisfy f'(d) + beta + psi - zeta = z, where psi >= 0
-belongs to the upper end of the box and zeta >= 0 to the lower one. Without the simplex there is no beta.
+A subclass defines f, f', the box, and the argmax of y x - f(x) over the box. This class derives the multiplier beta of
+sum d = 1, clipping, the conjugate and the gap. The multiplier splits the conjugate into one problem for each example:
+F*(z) = min_beta beta + sum_n f_n*(z_n - beta). Any beta gives an upper bound on F*(z), hence a valid lower bound of the
+dual. With y = z - beta, the maximizers satisfy f'(d) + beta + psi - zeta = z, where psi >= 0 belongs to the upper end
+of the box and zeta >= 0 to the lower end. Without the simplex there is no beta.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ class Separable(Regularizer):
 
     @property
     def lower(self) -> Float[Array, " N"]:
-        """Lower end of the box, 0 by default."""
+        """The lower end of the box, shape (N,), 0 by default."""
         return np.zeros(self.N)
 
     @property
     @abstractmethod
     def upper(self) -> Float[Array, " N"]:
-        """Upper end of the box."""
+        """The upper end of the box, shape (N,)."""
 
     @abstractmethod
     def values(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
@@ -56,16 +56,16 @@ class Separable(Regularizer):
 
     @abstractmethod
     def derivatives(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return f_n'(d_n); -inf is a value (entropies at 0)."""
+        """Return f_n'(d_n); it may be -inf, as for entropies at 0."""
 
     @abstractmethod
     def maximizers(self, y: Float[Array, " N"]) -> Float[Array, " N"]:
         """Return the argmax over the box of y_n x - f_n(x), an increasing function of y_n."""
 
     def curvatures(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return f_n''(d_n) for d inside the box; by differences of f' where a subclass does not say.
+        """Return f_n''(d_n) for d inside the box; by default from differences of f'.
 
-        No bound depends on it: it is for methods that take Newton steps.
+        Newton steps use it. No bound depends on it.
         """
         step = DIFFERENCE * np.minimum(d - self.lower, self.upper - d)
         risen = self.derivatives(d + step) - self.derivatives(d - step)
@@ -90,7 +90,7 @@ class Separable(Regularizer):
     def normalizer(self, z: Float[Array, " N"]) -> tuple[float, Float[Array, " N"]]:
         """Return (beta, d) with d a maximizer at z - beta and sum d = 1, by bisection.
 
-        At a jump (a linear piece) d mixes the maximizers on both sides, which are maximizers too.
+        At a jump (a linear piece), d is a mixture of the maximizers on both sides, which is a maximizer too.
         """
         high = 1.0 + float(np.abs(z).max())
         low = -high
@@ -177,18 +177,18 @@ def mixed(below: Float[Array, " N"], above: Float[Array, " N"]) -> Float[Array, 
 class SeparableSum(Separable):
     """The sum of separable regularizers on the intersection of their boxes, on the simplex if one of them is.
 
-    Maximizers are found by bisection on f', all examples at once. The conjugate for modelling is the infimal
+    Bisection on f' finds the maximizers for all examples at once. The conjugate for modelling is the infimal
     convolution of the pieces' conjugates: (F_1 + F_2)*(z) = min over s of F_1*(z - s) + F_2*(s).
 
     Parameters
     ----------
     pieces
-        Regularizers of the same number of examples, their lower ends 0.
+        Regularizers of the same number of examples, with lower ends of 0.
 
     Raises
     ------
     ProblemError
-        No piece, pieces of different N, or a lower end that is not 0.
+        There is no piece, or the pieces have different N, or a lower end is not 0.
     """
 
     pieces: tuple[Separable, ...]
@@ -196,9 +196,13 @@ class SeparableSum(Separable):
     def __post_init__(self) -> None:
         sizes = {piece.N for piece in self.pieces}
         if len(sizes) != 1:
-            raise ProblemError(f"expected regularizers of the same examples; got N = {sorted(sizes) or 'no piece'}.")
+            raise ProblemError(
+                f"expected regularizers of the same examples; got N = {sorted(sizes) or 'no piece'}. Pass such pieces."
+            )
         if any(np.any(piece.lower != 0) for piece in self.pieces):
-            raise ProblemError("expected regularizers of non-negative weights; got a lower end that is not 0.")
+            raise ProblemError(
+                "expected regularizers of non-negative weights; got a lower end that is not 0. Pass other pieces."
+            )
 
     @property
     def cones(self) -> frozenset[str]:  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -1,6 +1,6 @@
-"""The weighted sum of squares, (mu/2) sum_n d_n^2 / c_n on [0, 1]: a separable piece to be added to others.
+"""The weighted sum of squares, (mu/2) sum_n d_n^2 / c_n on [0, 1]: a separable piece to add to others.
 
-With multiplicities c it is the same for k copies of an example, of a k-th of its weight each, as for c_n = k.
+An example with c_n = k has the same value as k copies that share its weight equally.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class Squares(Separable):
     Parameters
     ----------
     c
-        Multiplicities, shape (N,), positive.
+        The multiplicities, shape (N,), positive.
     mu
-        Strength, positive.
+        The strength, positive.
     """
 
     c: Float[Array, " N"]

@@ -1,4 +1,4 @@
-"""Functions by kind and numbers: how a certificate file states the F of the program that it is about."""
+"""Functions by kind and numbers: the form in which a certificate file states the F of its program."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from boostopt.shapes import Array, Bool, Float
 
 @dataclass(frozen=True)
 class Statement:
-    """A function by its kind and its numbers.
+    """A function in the form of a certificate file: its kind and its numbers.
 
     Attributes
     ----------
     numbers
-        Its kind and what belongs to it, for the text of a file.
+        The kind of the function and its numbers, for the text of a file.
     arrays
-        The arrays that it needs besides the multiplicities and the reference distribution.
+        The further arrays that the function needs, besides the multiplicities and the reference distribution.
     """
 
     numbers: dict[str, Any]

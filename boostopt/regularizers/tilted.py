@@ -1,4 +1,4 @@
-"""A regularizer with a linear term added: F(d) + <tilt, d>, whose conjugate is F* at z - tilt."""
+"""A regularizer plus a linear term, F(d) + <tilt, d>; its conjugate is F* at z - tilt."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Tilted(Composite):
     base
         The regularizer.
     tilt
-        Coefficients of the linear term, shape (N,), finite.
+        The coefficients of the linear term, shape (N,), finite.
     """
 
     tilt: Float[Array, " N"]

@@ -40,10 +40,10 @@ def check_asked(backend: Backend | None, options: object, profile: Profile | Non
     """Return the user's options for a backend, None for "auto", checked as far as their names are known."""
     if backend is None and (options or profile is not None):
         what = f"the profile {profile.name!r}" if profile is not None else "options"
-        raise OptionError(f'backend="auto" asks several solvers until a gap is certified; got {what}. Name a backend.')
+        raise OptionError(f'backend="auto" takes no profile and no options of a solver; got {what}. Name a backend.')
     if backend is None or options is None:
         return {}
-    words = "options by their names, or None", 'Pass such as {"max_iter": 50}.'
+    words = "options by their names, or None", 'Pass a mapping such as {"max_iter": 50}.'
     named: Any = instance("options", options, Mapping, *words)
     names = backend.option_names
     for name in named:
@@ -60,6 +60,6 @@ def check_refused(options: Mapping[str, Any], tried: list[Backend], attempts: li
     if options and errors and all(errors) and any(name in errors[0] for name in options):
         named = ", ".join(f"{name}={value!r}" for name, value in options.items())
         raise OptionError(
-            f"{tried[0].name} must be given options that it has, with values that it takes; got {named}: "
+            f"options must be options of {tried[0].name} with valid values; got {named}: "
             f"{errors[0].rstrip('.')}. Correct them, or leave them out."
         )

@@ -1,7 +1,8 @@
-"""Why an answer is optimal, or which condition fails, and at which example or hypothesis.
+"""Explanations: why an answer is optimal, or which condition fails at which example or hypothesis.
 
-Optimal means: d is feasible, w is feasible, d is the best answer to w (no example gap), w the best answer to d (no
-hypothesis gap). Each is a number; this module says them in words and names the worst offenders.
+An answer is optimal if d is feasible, w is feasible, d is the best answer to w (no example gap), and w is the best
+answer to d (no hypothesis gap). Each condition has a number. This module states the conditions in words and names the
+examples and hypotheses with the largest violations.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ NAMED = 3
 PROOFS = {
     "d(w)": "d(w), computed from w",
     "repaired": "the given d, made feasible",
-    "start": "the minimizer of F, for no d was given",
+    "start": "the minimizer of F, because no d was given",
 }
 """Proofs of an upper end, in words."""
 
@@ -38,13 +39,13 @@ class Condition:
     Attributes
     ----------
     name
-        What it says.
+        The condition in words.
     holds
-        Whether it holds within the tolerance.
+        Whether the condition holds within the tolerance.
     violation
-        By how much it fails, at least 0; inf where its part of the answer was missing.
+        The size of the violation, at least 0; inf if this part of the answer was missing.
     where
-        The worst offenders in words, "" if there are none.
+        The examples or hypotheses with the largest violations, in words; "" if there are none.
     """
 
     name: str
@@ -54,14 +55,14 @@ class Condition:
 
     @property
     def mark(self) -> str:
-        """Whether it holds, in a word."""
+        """Whether the condition holds, in one word."""
         return "holds" if self.holds else "FAILS"
 
     @property
     def amount(self) -> str:
-        """By how much it fails, in words."""
+        """The size of the violation, in words."""
         if np.isnan(self.violation):
-            return "no number says by how much"
+            return "not measured"
         return "not given or not finite" if self.violation == np.inf else f"{self.violation:.2e}"
 
 
@@ -72,11 +73,11 @@ class Explanation:
     Attributes
     ----------
     headline
-        The conclusion in a sentence.
+        The conclusion in one sentence.
     conditions
-        The conditions of optimality with what they amount to.
+        The conditions of optimality with their violations.
     facts
-        What the answer looks like: who has weight.
+        Facts about the answer, such as the number of examples and hypotheses with weight.
     """
 
     headline: str
@@ -114,11 +115,11 @@ def explain(program: Program, certificate: Certificate, tol: float, unanswered: 
     narrow = certificate.scaled_gap <= tol
     words = interval(certificate.lower, certificate.upper)
     if unanswered:
-        return Explanation(f"No answer: {unanswered}.", (), (f"Without one the optimum is known to lie in {words}.",))
+        return Explanation(f"No answer: {unanswered}.", (), (f"Without an answer, the optimum lies in {words}.",))
     headline = (
         f"Optimal: the optimum lies in {words}, of width {certificate.gap:.2e}."
         if narrow
-        else f"Not shown to be optimal within {tol:g}: the optimum lies in {words}, of width {certificate.gap:.2e}."
+        else f"Not proved to be optimal within {tol:g}: the optimum lies in {words}, of width {certificate.gap:.2e}."
     )
     conditions = [
         Condition(f"as it was given, {name}", bool(residual <= allowed), float(residual), "")
@@ -130,9 +131,7 @@ def explain(program: Program, certificate: Certificate, tol: float, unanswered: 
         _gap_condition("w is the best answer to d", certificate.hypothesis_gaps, allowed, hypotheses),
     ]
     if not np.isfinite(certificate.upper):
-        conditions.append(
-            Condition("some d near the answer has edges that are allowed", False, np.nan, "none was found")
-        )
+        conditions.append(Condition("some d near the answer has feasible edges", False, np.nan, "no such d was found"))
     return Explanation(headline, tuple(conditions), _facts(program, certificate))
 
 
@@ -163,16 +162,18 @@ def _facts(program: Program, certificate: Certificate) -> tuple[str, ...]:
     """Return who has weight, and where the upper end comes from."""
     d, w = certificate.d, certificate.w
     psi = np.asarray(certificate.multipliers.get("psi", np.zeros(len(d))))
-    facts = [f"{_present(d)} of {len(d)} examples and {_present(w)} of {len(w)} hypotheses have weight."]
+    facts = [f"{_present(d)} of {len(d)} examples and {_present(w)} of {len(w)} hypotheses have a weight."]
     if np.isfinite(certificate.upper):
         facts.append(f"The upper end is proved by {PROOFS[certificate.d_is]}.")
-    facts.append(f"Rounding is {certificate.slack:.1e} of each end.")
+    facts.append(f"Each end includes {certificate.slack:.1e} for rounding.")
     facts += _kinks("f", program.regularizer.kinks(d))
     if not program.edge_function.exact:  # edges are a pass over U
         facts += _kinks("G", program.edge_function.kinks(program.margins.edges(d)))
     if (psi > 0).any():
         facts.insert(
-            1, f"{int((psi > 0).sum())} examples press against their cap, the most example {int(psi.argmax())}."
+            1,
+            f"{int((psi > 0).sum())} examples are at their cap with a positive multiplier; example "
+            f"{int(psi.argmax())} has the largest.",
         )
     return tuple(facts)
 
@@ -187,10 +188,10 @@ def _kinks(function: str, places: Sequence[str]) -> list[str]:
 
 def _infeasible(program: Program, certificate: Certificate) -> Explanation:
     words = (
-        "Infeasible: with the hypothesis weights w every allowed d has <d, U w> larger than the constraints on the "
-        f"edges allow, by at least {certificate.excess:.3e}."
+        "Infeasible: with the hypothesis weights w, every allowed d has a <d, U w> that exceeds the limit of the "
+        f"constraints on the edges by at least {certificate.excess:.3e}."
     )
-    facts = (f"{_present(certificate.w)} of {program.margins.t} hypotheses are needed for the proof.",)
+    facts = (f"The proof needs {_present(certificate.w)} of {program.margins.t} hypotheses.",)
     return Explanation(words, (), facts)
 
 

@@ -1,4 +1,4 @@
-"""An answer and what is known about it: outcome, verdict, certificate, every raw attempt."""
+"""A solution: an answer with its outcome, verdict, certificate and raw attempts."""
 
 from __future__ import annotations
 
@@ -28,46 +28,47 @@ class Outcome(Enum):
 
     SOLVED = "solved: there is an answer, and the certificate says how good it is"
     INFEASIBLE = "infeasible: no example weights satisfy the constraints, and the certificate proves it"
-    FAILED = "failed: no backend left an answer; the interval is what holds without one"
+    FAILED = "failed: no backend returned an answer; the interval holds without one"
 
 
 class Verdict(Enum):
-    """The degree to which an answer is known to be right, from nothing upwards."""
+    """The degree to which an answer is known to be right, in ascending order."""
 
     NONE = "none: no solver claims an optimum and the interval is wider than asked"
-    CLAIMED = "claimed: the solver says optimal, the interval does not"
+    CLAIMED = "claimed: the solver claims an optimum, but the interval is wider than asked"
     CHECKED = "checked: the raw answer satisfies the optimality conditions within the tolerance"
     BOUNDED = "bounded: the certified interval is as narrow as asked, or it is proved that the program is infeasible"
 
 
 @dataclass(frozen=True, repr=False)
 class Solution:
-    """An answer and what is known about it.
+    """An answer with its outcome, its verdict and its certificate.
 
     Attributes
     ----------
     program
         The program that was solved.
     outcome, verdict
-        What the solve came to; how much is known about the answer.
+        The outcome of the solve, and the degree to which the answer is known to be right.
     backend, version
-        The backend whose answer this is, and the version of its solver.
+        The backend that returned the answer, and the version of its solver.
     solver_status
-        The solver's own words about its best attempt: hearsay.
+        The solver's own status of its best attempt. Nothing relies on it.
     certificate
-        The interval that holds whatever the solver did, proved by `d` and `w`.
+        The interval that `d` and `w` prove. It holds whatever the solver did.
     tol
         The scaled gap that was asked for.
     attempts
-        All attempts in order, raw, over all backends that were tried.
+        The raw attempts of all backends, in order.
     best
         The attempt whose answer gave the narrowest interval.
     path
-        The backends tried, in order; "<backend>, unmerged" where equal examples were merged in vain.
+        The backends in the order in which they were tried. "<backend>, unmerged" marks a second attempt without merged
+        examples, after the first one failed.
     times
-        Seconds in each of `PHASES`, summed over the attempts, and "total".
+        The seconds in each of `PHASES`, summed over the attempts, and "total".
     gaps
-        After each attempt the seconds since the beginning, and the scaled gap that all until then have proved.
+        After each attempt, the seconds since the start, and the scaled gap that the attempts up to then have proved.
     """
 
     program: Program
@@ -105,8 +106,9 @@ class Solution:
         return html_table(self.program.headline, rows)
 
     def explain(self) -> Explanation:
-        """Say why the answer is optimal within `tol`, or which condition fails and where, or why there is none."""
-        unanswered = f"{', '.join(self.path)} left none ({self._reasons})" if self.outcome is Outcome.FAILED else ""
+        """Explain why the answer is optimal within `tol`, or which condition fails where, or why there is no answer."""
+        failed = self.outcome is Outcome.FAILED
+        unanswered = f"{', '.join(self.path)} returned no answer ({self._reasons})" if failed else ""
         return explain(self.program, self.certificate, self.tol, unanswered)
 
     @property
@@ -117,44 +119,44 @@ class Solution:
 
     @property
     def d(self) -> Float[Array, " N"]:
-        """Example weights, feasible."""
+        """The example weights, feasible, shape (N,)."""
         return self.certificate.d
 
     @property
     def w(self) -> Float[Array, " t"]:
-        """Hypothesis weights, feasible."""
+        """The hypothesis weights, feasible, shape (t,)."""
         return self.certificate.w
 
     @property
     def multipliers(self) -> Mapping[str, float | Array]:
-        """Multipliers of the constraints by their name in the papers, derived from d and w and not the solver's."""
+        """The multipliers of the constraints by their names in the papers, derived from d and w alone."""
         return self.certificate.multipliers
 
     @property
     def start(self) -> WarmStart:
-        """The point where a solver of a related program may begin."""
+        """A point from which a solver of a related program can start."""
         return WarmStart(self.d, self.w, self.backend, self.best.state if self.best else None)
 
     @property
     def iterations(self) -> int | None:
-        """Iterations over all attempts, None where no solver counts them."""
+        """The number of iterations over all attempts; None if no solver counts them."""
         counts = [attempt.iterations for attempt in self.attempts if attempt.iterations is not None]
         return sum(counts) if counts else None
 
     def polish(self, tol: float = 1e-9, time_limit: float | None = None) -> Solution:
-        """Return a solution within a finer tolerance, by boostopt's own solver that begins at this one.
+        """Return a solution with a smaller gap: boostopt's own solver starts from this solution.
 
         Parameters
         ----------
         tol
-            Scaled gap wanted, in (0, 1).
+            The scaled gap, in (0, 1).
         time_limit
-            Seconds; None for no limit.
+            The limit in seconds; None for no limit.
 
         Raises
         ------
         SolverNotFound
-            The program is not one that the solver takes.
+            The solver does not support the program.
         """
         tol, time_limit = tolerance("tol", tol), seconds("time_limit", time_limit)
         if self.certificate.scaled_gap <= tol:
@@ -162,13 +164,13 @@ class Solution:
         return self.program.solve(POLISHER, tol, time_limit, start=self)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Save the certificate with what proves it: `boostopt.verify` checks it elsewhere, without a solver.
+        """Save the certificate with its proof. `boostopt.verify` checks the file anywhere, without a solver.
 
         Parameters
         ----------
         path
-            The file, JSON text; vectors of more than 50,000 numbers in all are put into one with ".npz" added to its
-            name.
+            The file, JSON text. If its vectors have more than 50,000 numbers in all, they go into a second file with
+            ".npz" added to the name.
 
         Raises
         ------
@@ -180,12 +182,12 @@ class Solution:
         save_certificate("program", self, path)
 
     def raise_if_failed(self) -> Solution:
-        """Return the solution itself.
+        """Return the solution itself, or raise an error if there is no answer.
 
         Raises
         ------
         SolverFailed
-            No attempt left an answer.
+            No attempt returned an answer.
         """
         if self.outcome is Outcome.FAILED:
             raise SolverFailed(

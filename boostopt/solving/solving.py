@@ -1,4 +1,4 @@
-"""One program, one answer: a backend's attempts, certified one by one until the interval is narrow enough."""
+"""`solve` certifies the attempts of a backend one by one until the interval is narrow enough."""
 
 from __future__ import annotations
 
@@ -63,50 +63,52 @@ def solve(
 ) -> Solution:
     """Solve a program and certify the answer.
 
-    The backend's attempts, in different forms and accuracies, are made feasible and certified one after another
-    until the gap over max(1, |lower|, |upper|) is at most `tol`. No status decides anything. Meanwhile BLAS has one
-    thread, in the whole process: more of them wait for each other where cores are busy.
+    The backend makes attempts in different forms and accuracies. `solve` makes each attempt feasible and certifies it,
+    until the gap over max(1, |lower|, |upper|) is at most `tol`. The status of a solver decides nothing. During the
+    solve, BLAS has one thread in the whole process, because several threads wait for each other on busy cores.
 
     Parameters
     ----------
     program
-        What to solve.
+        The program to solve.
     backend
-        A name from `list_backends()`, a backend, or "auto": the backends that take the program, in order of trust,
-        until one reaches `tol` or two end with gaps within a factor of 2, which no third one would narrow. Solvers
-        that are mixed-integer, want a licence or obey no tolerance are asked where they are named only.
+        A name from `list_backends()`, a backend, or "auto". "auto" tries the backends that support the program, in a
+        fixed order. It stops when one reaches `tol`, or when two end with gaps within a factor of 2, because a third
+        one would not narrow the gap. It never tries solvers that are mixed-integer, need a licence or obey no
+        tolerance; pass their names to use them.
     tol
-        Scaled gap wanted, in (0, 1): attempts are made until the certificate is as narrow; "certified" is 1e-8. Or a
-        profile by name, one solve of one form that the solver ends by its own estimate: "default" as it is shipped,
-        "low", "mid" and "high" asked for 1e-3, 1e-6 and 1e-9. The certificate then says what that is worth.
+        The scaled gap, in (0, 1): the backend makes attempts until the certificate reaches it; "certified" is 1e-8. Or
+        the name of a profile, which is one solve of one form that the solver ends by its own estimate: "default" uses
+        the solver's own tolerances, and "low", "mid" and "high" ask for 1e-3, 1e-6 and 1e-9. The certificate then gives
+        the gap that was reached.
     time_limit
-        Seconds after which no attempt is started; what is left is passed on to the solvers. None for no limit. Solvers
-        that may run past it, as all of other packages do on large programs, run in a process of their own and are
-        killed when a twentieth more is over; a RuntimeWarning names one that cannot be handed to another process.
+        The limit in seconds, None for no limit. After it, no attempt is started; each solver gets the remaining time.
+        Solvers that may exceed the limit, as those of other packages may on large programs, run in a separate process,
+        which is killed after 1.05 times the limit. A RuntimeWarning names a solver that cannot run in another process.
     start
-        The solution of a program with the same examples and the first hypotheses of this one, for instance before a
-        column was appended or a parameter was moved: backends that can begin there.
+        The solution of a program with the same examples and the first hypotheses of this program, for instance from
+        before a column was appended or a parameter was changed. Backends with warm starts begin there.
     isolate
-        Whether foreign solvers run in a process of their own also where there is no limit or they keep it: what they
-        break or print there ends nothing here. What cannot be handed to another process runs in this one all the same.
+        Whether solvers of other packages always run in a separate process, even without a limit. A crash or a printed
+        line of the solver then does not affect this process. A solver that cannot run in another process runs in this
+        one.
     merge
-        Whether examples that are equal are merged for the solvers where that pays; by a named profile they are not. The
-        certificate is of the program as it is.
+        Whether equal examples are merged for the solvers if that saves time. With a named profile they are not merged.
+        The certificate always belongs to the original program.
     options
-        Options of the named backend's solver, by its own names: they come before all that are set here, and stand in
-        the attempts.
+        Options of the named backend's solver, by the solver's own names. They override the options that boostopt sets,
+        and the attempts record them.
 
     Returns
     -------
-    The solution; also where the solver failed (`outcome`, `verdict` and the certificate say what holds then).
+    The solution. If the solver failed, `outcome`, `verdict` and the certificate say what is known.
 
     Raises
     ------
     OptionError
-        Unknown backend or profile, a tolerance or a time limit out of range, or an option that the solver does not
-        have.
+        The backend, the profile or an option is unknown, or the tolerance or the time limit is out of range.
     SolverNotFound
-        The backend is not installed, or cannot take the program or the profile.
+        The backend is not installed, or does not support the program or the profile.
     """
     profile = profile_of(tol)
     tol, time_limit = gap_of(tol, profile), limit_of("time_limit", time_limit)
@@ -186,14 +188,14 @@ def _start(program: Program, start: Solution | WarmStart | None) -> WarmStart | 
     """Return where to begin, checked for its shapes."""
     if start is None:
         return None
-    expected, advice = "a solution, what solve returns", "Pass the solution from before the columns were appended."
+    expected, advice = "a solution of solve", "Pass the solution from before the columns were appended."
     warm = instance("start", start, (Solution, WarmStart), expected, advice)
     warm = warm.start if isinstance(warm, Solution) else warm
     N, t = program.margins.shape
     if (warm.d is not None and warm.d.shape != (N,)) or (warm.w is not None and (warm.w.ndim != 1 or len(warm.w) > t)):
         shapes = [None if array is None else array.shape for array in (warm.d, warm.w)]
         raise OptionError(
-            f"start must be of a program with these {N} examples and at most {t} hypotheses; got d and w of shapes "
+            f"start must belong to a program with these {N} examples and at most {t} hypotheses; got d and w of shapes "
             f"{shapes[0]} and {shapes[1]}. {advice}"
         )
     return warm
@@ -270,7 +272,9 @@ class _NarrowestInterval:
         try:
             new = self._task.certify(attempt.d, attempt.w)
         except ProblemError as fault:
-            raise ProblemError(f"the backend {backend.name} left no answer to this program: {fault}") from fault
+            raise ProblemError(
+                f"the answer of the backend {backend.name} does not belong to this program: {fault}"
+            ) from fault
         if self._own is None or (new.gap, -new.lower) < (self._own.gap, -self._own.lower):
             self._own = new
         old = self.certificate
@@ -301,10 +305,10 @@ def _able(backend: Backend, program: Program, profile: Profile | None = None) ->
     """Return the backend if it can take the program, asked by the profile; one that fails when it is asked does not."""
     able = Guarded(backend).takes(program)
     if able and profile is not None and not (asked := Guarded(backend).takes_profile(profile)):
-        raise SolverNotFound(f"expected a backend that can be asked by the profile {profile.name!r}; {asked.reason}.")
+        raise SolverNotFound(f"expected a backend that supports the profile {profile.name!r}; {asked.reason}.")
     if not able:
         raise SolverNotFound(
-            f"expected a backend that takes {program.formulation.name}; {able.reason}. "
+            f"expected a backend that supports {program.formulation.name}; {able.reason}. "
             f"Use one of {', '.join(b.name for b in _in_order(program)) or 'none installed'}."
         )
     return backend
@@ -337,6 +341,6 @@ def _in_order(program: Program, start: WarmStart | None = None) -> Iterator[Back
             yield backend
     if not taken:
         raise SolverNotFound(
-            f"no installed backend takes {', '.join(sorted(program.cones))} constraints. Install clarabel or scs, or "
-            "name a backend."
+            f"no installed backend supports {', '.join(sorted(program.cones))} constraints. Install clarabel or scs, "
+            "or name a backend."
         )

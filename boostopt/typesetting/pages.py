@@ -132,7 +132,7 @@ def parse_page(docstring: str) -> PageText:
         raise OptionError(f"expected each block of {title} once; got {', '.join(n for n, _ in blocks)}. Rename one.")
     primal, dual, kkt = (_called(title, name, read) for name in ("Primal", "Dual", "KKT"))
     if not (isinstance(primal, PrintedProblem) and isinstance(dual, PrintedProblem) and isinstance(kkt, Statements)):
-        raise OptionError(f"expected two problems and conditions in {title}; got others. Mend its blocks.")
+        raise OptionError(f"expected two problems and conditions in {title}; got others. Correct its blocks.")
     further = tuple(block for block in read.values() if block not in (primal, dual, kkt))
     symbols = _meanings(title, dict(blocks).get("Symbols", ""))
     return PageText(title, summary, primal, dual, kkt, further, symbols, prose, sources)

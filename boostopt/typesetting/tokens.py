@@ -125,7 +125,7 @@ class Reader:
         """Return the error for what stands at the present place."""
         token = self.peek()
         got = f"{token.text!r} at position {token.place}" if token else "the end"
-        return OptionError(f"expected {expected}; got {got} of {self.expression!r}. Mend the expression there.")
+        return OptionError(f"expected {expected}; got {got} of {self.expression!r}. Correct the expression there.")
 
     def peek(self) -> Token | None:
         """Return the present token, None at the end."""

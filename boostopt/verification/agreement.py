@@ -40,12 +40,12 @@ def agree(document: Document, formulation: Any) -> Goal | None:
         goal = Goal.of(*pair, examples)
         if document.subject == "class":
             if goal is None:
-                fail(f"{page.name} has no soft margin that a class could be bounded by")
+                fail(f"{page.name} has no soft margin, so it has no certificate of a class")
             pair = goal.F0, goal.G
         statement = described(pair[0], examples, _nus(document))
         edge = described_edge(pair[1])
     except (BoostoptError, ArithmeticError, ValueError) as failure:
-        fail(f"{page.name} with these parameters is no program: {failure}"[:400])
+        fail(f"{page.name} with these parameters does not make a program: {failure}"[:400])
     if statement.numbers != document.F or edge != document.G:
         fail(
             f"{page.name} with the parameters of the file means F = {statement.numbers}, G = {edge}; the file states "
@@ -63,12 +63,12 @@ def page_in(name: str, formulation: Any) -> Formulation[Any]:
     boosters = {page.name: page for page in PAGES.values()}
     if formulation is None:
         if name == SoftMargin.name:
-            fail("the soft margin of a run is stated by its formulation; pass formulation=")
+            fail("the soft margin of a run depends on its formulation; pass formulation=")
         if name not in (*list_formulations(), *boosters) and not names_combination(name):
-            fail(f"there is no formulation {name!r} here; pass its page, formulation= or --page FILE.py")
+            fail(f"the formulation {name!r} is unknown; pass its page, formulation= or --page FILE.py")
         return boosters[name] if name in boosters else get_formulation(name)
     page = boosters[name] if formulation == name and name in boosters else get_formulation(formulation)
-    return page if page.name == name else fail(f"the certificate is of {name!r} and not of {page.name!r}")
+    return page if page.name == name else fail(f"the certificate is of {name!r}, not of {page.name!r}")
 
 
 def record_in(page: Formulation[Any], stated: Mapping[str, Any], examples: Examples) -> Any:

@@ -125,7 +125,7 @@ def recompute(document: Document, U: Any, A: Numbers) -> ProvedBounds:
     if document.outcome == "infeasible":
         excess = _excess(A, document, U, F, G)
         if 0.0 < A.low(excess) <= ROUNDED * math.fsum(np.abs(document.arrays["w"]).tolist()):
-            fail("that there is no optimum holds by no more than rounding: as edges go, the excess is below 1e-13")
+            fail("infeasibility is not proved beyond rounding: relative to the edges, the excess is below 1e-13")
         return ProvedBounds(math.inf, math.inf, float(A.low(excess)), (_width(A, excess), 0.0))
     w = _hypothesis_weights(A, G, document.arrays["w"])
     below = _conjugate(A, document, F, -A.margins(U, w)) + G.conjugate(w)
@@ -205,7 +205,7 @@ def _box(document: Document, A: Numbers, F: Any, c: np.ndarray, d0: np.ndarray) 
     if F["kind"] in ("relative entropy", "unnormalized relative entropy"):
         return entropy(A, u, F["eta"], d0, F["kind"] != "relative entropy")
     if F["kind"] != "binary entropy":
-        fail(f"a regularizer of the unknown kind {F['kind']!r}: no formula is known for it")
+        fail(f"the kind of F is unknown: {F['kind']!r} has no formula")
     if not (d0 <= plain * (1 + 1e-11)).all():
         fail("the binary entropy needs a reference distribution within the caps")
     rest = u - A.vector(d0) if short else A.residue(of, nu, d0) / by
@@ -230,7 +230,9 @@ def _check_inhabited(A: Numbers, box: Box, norm: Norm | None) -> None:
         return
     center = smallest_in(A, norm, A.high(box.upper) > ZERO)
     if not (A.certain(A.number(norm.r) - norm.of(A, center)) and (A.high(center - box.upper) <= 0.0).all()):
-        fail("in exact arithmetic no example weights in the ball are known: it may touch the simplex in one point only")
+        fail(
+            "in exact arithmetic, no example weights in the ball are known: it may touch the simplex in one point only"
+        )
 
 
 def _conjugate(A: Numbers, document: Document, F: StatedRegularizer, z: Vector) -> Any:
@@ -260,7 +262,7 @@ def _excess(A: Numbers, document: Document, U: Any, F: StatedRegularizer, G: Edg
     elif G.weights == "positive" and not (w >= 0).all():
         fail("a proof of infeasibility must have non-negative weights where edges are bounded from above")
     if F.box.free:
-        fail("of weights that are in no box infeasibility is not proved")
+        fail("infeasibility is not proved, because the weights have no box")
     beta = A.number(document.beta if F.box.on_simplex else 0.0)
     y = -A.margins(U, weights) - beta
     lower, upper = F.box.lower, F.box.upper

@@ -38,14 +38,14 @@ from boostopt.verification.reading import LARGEST_ARRAYS, Document
 from boostopt.verification.verdicts import BOTH, NO_MORE, Verification, claimed_ends, compare, matrix, verdict
 from boostopt.verification.writing import plain, read_back, stated, with_claim, write
 
-UNTOLD = "the margins of its hypotheses cannot be told from the file: pass them as U="
+UNTOLD = "the file does not determine the margins of its hypotheses: pass them as U="
 
 UNWRITTEN = (
-    "hypotheses that are more than numbers and texts are not written: who verifies the file needs their margins, "
+    "hypotheses that are more than numbers and texts are not written: to verify the file, pass their margins, "
     "verify(path, oracle, U=margins)"
 )
 
-UNCHECKED = "; that the hypotheses with weight belong to the class was not checked"
+UNCHECKED = "; it was not checked whether the hypotheses with weight belong to the class"
 """Of margins that were passed, and of heuristic oracles, nobody can tell."""
 
 UNREADABLE = (BoostoptError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -53,40 +53,40 @@ UNREADABLE = (BoostoptError, ArithmeticError, AttributeError, LookupError, TypeE
 
 
 def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mapping[str, Any] | None = None) -> None:
-    """Save the certificate of a run over its whole class, so that others can verify it with an oracle of their own.
+    """Save the certificate of a run over its whole class. Others can verify it with their own oracle.
 
     Parameters
     ----------
     run
         The run.
     oracle
-        Its oracle, which is asked once: the upper end is proved before it is written.
+        The oracle of the run. It gets one query, which proves the upper end before the file is written.
     path
-        The file; long vectors are put beside it, as `save` does.
+        The file; long vectors go into a second file, as in `save`.
     made
-        How the run came about, for those who read the file.
+        Information about the run for readers of the file: names with texts and numbers.
 
     Warns
     -----
     UserWarning
-        Its hypotheses are not written, for they are more than numbers and texts.
+        The hypotheses are not written, because they are more than numbers and texts.
 
     Raises
     ------
     OptionError
-        The oracle has other examples or another class; or the program is none of a soft margin.
+        The oracle has other examples or another class; or the program has no soft margin.
     ProblemError
         F or G has no closed forms.
     DataError
         The file cannot be written.
     """
-    run = instance("run", run, Run, "a run, what boost returns", "Pass the run itself.")
+    run = instance("run", run, Run, "a run of boost", "Pass the run itself.")
     if isinstance(run, LookedRun) and isinstance(oracle, RowsOracle) and oracle.rows is not None:
         save_looks(run, oracle, path, made or {})
         return
     certificate, goal = run.verify_class(oracle), run.record.problem.goal
     if goal is None or not run.w.any():
-        raise OptionError("expected a run with weights that have a soft margin; got none. Use run.certificate.")
+        raise OptionError("expected a run with a soft margin; got a run without one. Use run.certificate.")
     used = np.flatnonzero(run.w)
     hypotheses = _plain_states([run.hypotheses[q] for q in used.tolist()])
     if not hypotheses:
@@ -126,17 +126,17 @@ def save_class(run: Run, oracle: Oracle, path: str | PathLike[str], made: Mappin
 def verified(document: Document, oracle: Any, U: Any, formulation: Any) -> Verification:
     """Return the verdict on the certificate of a class."""
     if not isinstance(oracle, Oracle):
-        fail("it is the certificate of a class of hypotheses: pass the oracle, made of the same examples")
+        fail("it is the certificate of a class of hypotheses: pass an oracle over the same examples")
     if oracle.digest != document.oracle_digest:
         fail(
-            f"it is of another class or of other examples: of {document.oracle}; the data give {oracle}. Check the "
-            "data, what is left out of them, and the options of the oracle"[:500]
+            f"it has another class or other examples: it is about {document.oracle}; the data give {oracle}. Check the "
+            "data, the rows and columns left out, and the options of the oracle"[:500]
         )
     if oracle.N != document.N or not np.array_equal(oracle.c, document.c):
-        fail("it is for other multiplicities than those of the oracle")
+        fail("its multiplicities differ from those of the oracle")
     goal = agree(document, formulation)
     if goal is not None and not goal.signed and not oracle.reflexive:
-        fail("edges count without their sign, and the class does not hold the negations of its hypotheses")
+        fail("edges count without their sign, but the class does not contain the negations of its hypotheses")
     d, A = document.arrays.get("d"), Floats()
     F = regularizer(document, A)
     point = None if d is None else _feasible(A, F, d)
@@ -146,7 +146,7 @@ def verified(document: Document, oracle: Any, U: Any, formulation: Any) -> Verif
     bounds = recompute(dataclasses.replace(document, arrays=alone), margins, A)
     if d is not None:
         if answer.largest is None:
-            fail("the oracle knows no bound of the edges of its class; the certificate claims one")
+            fail("the oracle gives no bound on the edges of its class; the certificate claims one")
         bounds = ProvedBounds(bounds.lower, _end_above(A, F, point, d, answer.largest))
     compare(document, bounds)
     ends = claimed_ends(document)
@@ -160,7 +160,7 @@ def _feasible(A: Floats, F: StatedRegularizer, d: Float[Array, " N"]) -> Vector:
     point = normed_weights(A, F.box, F.norm, d)
     if F.norm is not None and F.norm.ball:
         point = into_ball(A, F.norm, point, F.box)
-    return fail("that d lies in the ball of its norm cannot be told") if point is None else point
+    return fail("it cannot be decided whether d lies in the ball of its norm") if point is None else point
 
 
 def _weights(F: StatedRegularizer, d: Float[Array, " N"]) -> Float[Array, " N"]:
@@ -184,8 +184,8 @@ def _upper(document: dict[str, Any], arrays: dict[str, Array], largest: float) -
             return _end_above(A, F, _feasible(A, F, d), d, largest)
     except Rejected as rejected:
         raise ProblemError(
-            f"expected weights d that prove an upper end; {rejected}. Boost to a finer tolerance; please report it if "
-            "that does not help."
+            f"expected weights d that prove an upper end; {rejected}. Boost with a smaller tolerance. If that does not "
+            "help, please report this bug."
         ) from rejected
 
 
@@ -215,13 +215,13 @@ def _columns(document: Document, oracle: Oracle, answer: Answer) -> Margins:
     if len(document.hypotheses) != document.t:
         fail(UNTOLD)
     if document.N * document.t > LARGEST_ARRAYS // 8:
-        fail(f"its {document.t} hypotheses on {document.N} examples would take more than {LARGEST_ARRAYS:,} bytes")
+        fail(f"its {document.t} hypotheses on {document.N} examples need more than {LARGEST_ARRAYS:,} bytes")
     kind = answer.columns[0].hypothesis.kind
     columns = np.empty((document.N, document.t), order="F")
     for q, state in enumerate(document.hypotheses):
         try:
             if state["kind"] != kind and not oracle.mixed:
-                fail(f"a hypothesis is of the kind {state['kind']!r}; those of the class are {kind!r}"[:200])
+                fail(f"a hypothesis is of the kind {state['kind']!r}; the class has the kind {kind!r}"[:200])
             column = oracle.margins_of(restored_hypothesis(state))
         except UNREADABLE as failure:
             fail(f"a hypothesis of the file cannot be read: {failure}"[:300])

@@ -40,7 +40,7 @@ def described(F: Regularizer, examples: Examples, nus: tuple[float, ...] = ()) -
 
 def _foreign(what: str, part: object) -> ProblemError:
     return ProblemError(
-        f"a certificate in a file must be about {what} that the file can state: one of boostopt's own with a closed "
-        f"form, or a formula; got {type(part).__name__}. Write it by boostopt.authoring.formula or edge_formula, or "
-        "keep the program and its certificate in Python."
+        f"a certificate file can only state {what} of boostopt with a closed form, or a formula; got "
+        f"{type(part).__name__}. Write it with boostopt.authoring.formula or edge_formula, or keep the program and "
+        "its certificate in Python."
     )

@@ -135,7 +135,7 @@ class Arbs(Exact):
     def __init__(self) -> None:
         if importlib.util.find_spec("flint") is None:
             raise OptionError(
-                "expected python-flint, in whose ball arithmetic entropies are proved; it is not installed. "
+                "exact proofs with entropies need the ball arithmetic of python-flint; it is not installed. "
                 "Install it: pip install python-flint, or verify without exact."
             )
         import flint

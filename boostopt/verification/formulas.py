@@ -99,7 +99,7 @@ class StatedFormula:
         try:
             formula = convex(self.read, Range("e", -ones[:1], ones[:1], {}, (constant(-1), constant(1))))
         except FormulaFault as fault:
-            fail(f"its formula of the edges cannot be taken: {fault}"[:400])
+            fail(f"its formula of the edges is not allowed: {fault}"[:400])
         floats = Compiler("e", {})
         between = Slope.between(floats.function(formula.slope), floats.function(formula.curvature), -ones, ones)
 
@@ -122,7 +122,7 @@ class StatedFormula:
         try:
             return convex(self.read, Range("d", np.zeros(kinds.shape[1]), kinds[1], names, ends))
         except FormulaFault as fault:
-            fail(f"its formula cannot be taken: {fault}"[:400])
+            fail(f"its formula is not allowed: {fault}"[:400])
 
 
 @dataclass(frozen=True)
@@ -207,7 +207,7 @@ class Computed:
             at = self.sum(base.inner[1])
             beyond, below = A.positive(inner - at), A.positive(-inner - at)
             return inner * inner - beyond * beyond - below * below if base.kind == "huber" else inner - beyond + below
-        return fail(f"{base.kind!r} is no part of the value or the slope of a formula")
+        return fail(f"{base.kind!r} is not allowed in the value or the slope of a formula")
 
     def _log(self, of: Sum) -> Vector:
         """Return a logarithm, that of a product of positive quantities factor by factor."""

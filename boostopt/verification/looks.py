@@ -126,7 +126,7 @@ def verified(
     sizes = count(data["N"], "N"), count(data["examples"], "examples")
     if sizes != (oracle.N, int(oracle.total)) or data["oracle"] != " ".join(str(oracle).split())[:1000]:
         fail(
-            f"it is of another class or of other examples: of {sizes[0]} examples and "
+            f"it has another class or other examples: it is about {sizes[0]} examples and "
             f"{text(data['oracle'], 'oracle')}; the data give {oracle.N} and {oracle}"[:500]
         )
     rows = oracle.rows if isinstance(oracle, RowsOracle) else None
@@ -134,18 +134,18 @@ def verified(
         fail(NO_ROWS)
     for what, values in expected.items():
         if values is not None and not np.array_equal(values, oracle.c / (1.0 if what == "c" else oracle.c.sum())):
-            fail(f"the certificate is for other {'multiplicities c' if what == 'c' else 'reference weights d0'}")
+            fail(f"the certificate has other {'multiplicities c' if what == 'c' else 'reference weights d0'}")
     aim = _aim(page_in(name, formulation), parameters, oracle, nu)
     claim = with_keys(about["claim"], {"lower", "upper"}, "claim")
     low, high = claimed(claim["lower"], "lower", 1), claimed(claim["upper"], "upper", -1)
     lower, proof = _ends(about, oracle, rows, aim)
     lower, upper = aim.scale * lower, aim.scale * proof.upper
     if low > lower:  # Python compares a float with a fraction exactly
-        fail(f"it is of other examples, or claims too much: at least {low!r}, where these have {below(lower)!r}")
+        fail(f"it has other examples, or claims too much: at least {low!r}, but these examples have {below(lower)!r}")
     if high < upper:
-        fail(f"it is of other examples, or claims too much: at most {high!r}, where these have {-below(-upper)!r}")
+        fail(f"it has other examples, or claims too much: at most {high!r}, but these examples have {-below(-upper)!r}")
     exact = aim.slack == 0
-    how = "were proved in whole numbers" if exact else "were recomputed, with a bound of the rounding of logarithms,"
+    how = "were proved in whole numbers" if exact else "were recomputed, with a bound on the rounding of logarithms,"
     return Verification(
         accepted=True,
         reason=f"both ends {how} over {oracle}",
@@ -167,7 +167,7 @@ def _ends(about: Mapping[str, Any], oracle: RowsOracle, rows: Rows, aim: Aim) ->
         splits = [Split(*(_whole(value, "a split") for value in listed(each["split"], "a split"))) for each in stated]
         check_splits(oracle, rows, splits, [restored_hypothesis(mapping(each["is"], "is")) for each in stated])
     except UNREADABLE as failure:
-        fail(f"a hypothesis of the file is none of the class: {failure}"[:300])
+        fail(f"a hypothesis of the file does not belong to the class: {failure}"[:300])
     W, origin, shift = _weights(about["w"], splits), _whole(d["origin"], "origin"), _whole(d["shift"], "shift")
     table = np.array([_whole(q, "a weight of a bucket") for q in listed(d["table"], "table")], dtype=np.int64)
     if not (abs(origin) <= ONE and 0 <= shift <= BITS and len(table) == BUCKETS + 2):
@@ -180,7 +180,7 @@ def _ends(about: Mapping[str, Any], oracle: RowsOracle, rows: Rows, aim: Aim) ->
             rows, aim, oracle.reflexive, splits[: len(of_d)], of_d, Window(origin >> shift << shift, shift), table
         )
     except BoostoptError as failure:
-        fail(f"it is of other examples, or proves nothing: {failure}"[:300])
+        fail(f"it has other examples, or proves nothing: {failure}"[:300])
     return aim.sharp(rows, rows.scores(splits[: len(W)], W)), proof
 
 
@@ -192,7 +192,7 @@ def _aim(page: Formulation[Any], parameters: Mapping[str, Any], oracle: RowsOrac
     try:
         goal = Goal.of(page.regularizer(record, examples), page.edge_function(record), examples)
     except (BoostoptError, ArithmeticError, ValueError) as failure:
-        fail(f"{page.name} with these parameters is no program: {failure}"[:400])
+        fail(f"{page.name} with these parameters does not make a program: {failure}"[:400])
     aim = aim_of_goal(goal, page, record, examples, oracle.total) if goal is not None and goal.signed else None
     if aim is None or (float(aim.nu) if isinstance(aim, SoftMarginAim) else None) != nu:
         wanted = "a loss" if nu is None else f"that of nu = {nu:g}"
@@ -204,7 +204,7 @@ def _weights(stated: Any, splits: list[Split]) -> Int[Array, " t"]:
     """Return whole weights, one for each of the first hypotheses."""
     W = np.array([_whole(value, "a weight") for value in listed(stated, "the weights")], dtype=np.int64)
     if len(W) > len(splits) or (W < 0).any() or W.sum() > ONE:
-        fail(f"weights must be of the {len(splits)} hypotheses, not negative, and sum to 2^{BITS} at most")
+        fail(f"there must be at most {len(splits)} weights, non-negative and with a sum of at most 2^{BITS}")
     return W
 
 

@@ -354,7 +354,7 @@ def edge(A: Numbers, G: Mapping[str, Any]) -> Edge:
         return Edge(lambda e: A.total(e) * A.number(slope), none, "given", slope=slope)
     if kind == "tied":
         return Edge(lambda e: e[1], none, "tied")
-    raise ValueError(f"an edge function of the unknown kind {kind!r}")
+    raise ValueError(f"the kind of the edge function is unknown: {kind!r}")
 
 
 def _penalty(A: Numbers, G: Mapping[str, Any]) -> Edge:

@@ -59,7 +59,7 @@ def parse(raw: bytes) -> Any:
         return made
 
     def constant(name: str) -> NoReturn:
-        fail(f"it holds {name}, which is no number of JSON")
+        fail(f"it holds {name}, which is not a number of JSON")
 
     try:
         return json.loads(
@@ -84,7 +84,7 @@ def content(path: Path, most: int) -> bytes:
     try:
         about = path.stat()
         if not stat.S_ISREG(about.st_mode):
-            fail(f"{name} cannot be read: it is no file")
+            fail(f"{name} cannot be read: it is not a file")
         if about.st_size > most:
             fail(f"{name} is larger than {most:,} bytes, the limit")
         with path.open("rb") as file:
@@ -115,7 +115,7 @@ def listed(value: Any, what: str) -> list[Any]:
 def text(value: Any, what: str) -> str:
     """Return a text that is not too long and can be printed."""
     if not isinstance(value, str) or len(value) > 1000 or not value.isprintable():
-        fail(f"{what} must be a text of at most 1000 characters that can be printed")
+        fail(f"{what} must be a text of at most 1000 printable characters")
     return value
 
 

@@ -56,9 +56,9 @@ def example_weights(A: Numbers, box: Box, raw: np.ndarray, in_proportion: bool =
     mass = one - A.total(A.choose(fixed, d, nothing)) if fixed.any() else one
     if not movable.any():
         apart = A.low(mass) > 0 or A.high(mass) < 0
-        return fail("no example weight can move, and in exact arithmetic they do not sum to 1") if apart else d
+        return fail("no example weight can move, and in exact arithmetic their sum is not 1") if apart else d
     if fixed.any() and not A.certain(mass):
-        fail("the example weights that cannot move leave nothing to the others")
+        fail("the example weights that cannot move leave nothing for the others")
     theta = A.number(at_most_one(A, A.total(x) / mass))
     x = x * theta
     missing, room = mass - A.total(x), A.choose(movable, box.upper - x, nothing)

@@ -286,7 +286,7 @@ def _regularizer(value: Any, depth: int) -> tuple[dict[str, Any], set[str]]:
         }
     if "base" in keys:
         if depth:
-            fail("the base of F must have no base of its own")
+            fail("the base of F must not have a base")
         base, of_base = _regularizer(stated["base"], depth + 1)
         if base["kind"] not in ("cap", "relative entropy"):
             fail(f"the base of F must be a cap or a relative entropy; it is {base['kind']}")
@@ -373,7 +373,7 @@ def _beside(path: Path, digest: str, most: int) -> dict[str, np.ndarray]:
     except (Rejected, MemoryError):
         raise
     except Exception as failure:  # zipfile and NumPy raise nearly anything on a damaged file
-        raise Rejected(f"{path.name} is no npz file of plain arrays: {failure}"[:300]) from failure
+        raise Rejected(f"{path.name} is not an npz file of plain arrays: {failure}"[:300]) from failure
     for name, array in read.items():
         if not (isinstance(array, np.ndarray) and array.dtype == np.float64 and (np.abs(array) <= LARGEST_ENTRY).all()):  # pyright: ignore[reportUnnecessaryIsInstance]
             fail(f"the array {name} must hold finite float64 numbers")

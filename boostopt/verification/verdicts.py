@@ -1,4 +1,4 @@
-"""The verdict on a certificate file, and the comparison of what it claims with what is proved."""
+"""The verdict on a certificate file: its claims compared with the proved interval."""
 
 from __future__ import annotations
 
@@ -28,27 +28,27 @@ NO_MORE = "; the certificate claims no more"
 
 @dataclass(frozen=True)
 class Verification:
-    """The result of looking at a certificate file.
+    """The result of verifying a certificate file.
 
     Attributes
     ----------
     accepted
-        Whether all that it claims was proved anew.
+        Whether every claim of the file was proved again.
     reason
-        Why, in words.
+        The reason of the verdict, in words.
     formulation
-        The name that it gives, with parameters; "" where it could not be read so far.
+        The formulation that the file names, with parameters; "" if this part could not be read.
     parameters
         The parameters by name.
     outcome
         "solved", "infeasible" or "".
     lower, upper
-        The interval as recomputed; nan where nothing was.
+        The recomputed interval; nan if none was computed.
     claimed
         The interval that the file claims.
     verdict
-        "none" where it was rejected, "bounded" where the interval was recomputed with a bound of its rounding,
-        "proved" where it was recomputed in exact or ball arithmetic.
+        "none" for a rejected file; "bounded" if the interval was recomputed with a bound on its rounding; "proved" if
+        it was recomputed in exact or ball arithmetic.
     """
 
     accepted: bool
@@ -80,16 +80,16 @@ def compare(document: Document, bounds: ProvedBounds) -> None:
     """Reject a claim of more than is proved."""
     if document.outcome == "infeasible":
         if not bounds.excess > 0.0:
-            fail(f"it claims that there is no optimum; the proof falls short by {-bounds.excess:.3g}")
+            fail(f"it claims that the program is infeasible; the proof misses this by {-bounds.excess:.3g}")
         if not document.excess <= bounds.excess:
-            fail(f"it claims an excess of {document.excess!r}; {bounds.excess!r} is proved")
+            fail(f"it claims an excess of {document.excess!r}; the proved excess is {bounds.excess!r}")
         return
     if not bounds.lower <= bounds.upper:
-        fail(f"its ends contradict each other: {bounds.lower!r} and {bounds.upper!r} are what they come to")
+        fail(f"its ends contradict each other: the recomputed ends are {bounds.lower!r} and {bounds.upper!r}")
     if not document.lower <= bounds.lower:
-        fail(f"it claims that the optimum is at least {document.lower!r}; what is proved is {bounds.lower!r}")
+        fail(f"it claims that the optimum is at least {document.lower!r}; the proved bound is {bounds.lower!r}")
     if not bounds.upper <= document.upper:
-        fail(f"it claims that the optimum is at most {document.upper!r}; what is proved is {bounds.upper!r}")
+        fail(f"it claims that the optimum is at most {document.upper!r}; the proved bound is {bounds.upper!r}")
 
 
 def matrix(data: Any) -> Any:
@@ -106,11 +106,11 @@ def matrix(data: Any) -> Any:
     rows = compressed_rows("U", rows) if sparse else rows
     entries: Any = rows.data if sparse else rows
     if not np.isfinite(entries).all():
-        raise ProblemError("the data must be finite; got entries that are not. Pass U, the margins y_n h_q(x_n).")
+        raise ProblemError("the data must be finite; got nan or inf. Pass U, the margins y_n h_q(x_n).")
     if whole and entries.size and max(int(entries.max()), -int(entries.min())) >= EXACT:
         raise ProblemError(
-            f"whole numbers in the data must be below 2^53, beyond which float64 has not all of them; got "
-            f"{entries.min()} and {entries.max()} as the ends. Pass U, the margins y_n h_q(x_n)."
+            f"whole numbers in the data must be below 2^53, because float64 does not hold all larger ones; got "
+            f"{entries.min()} to {entries.max()}. Pass U, the margins y_n h_q(x_n)."
         )
     return rows
 

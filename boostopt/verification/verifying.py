@@ -1,4 +1,4 @@
-"""The verdict on a certificate file: accepted or rejected, with the reason."""
+"""`verify` accepts or rejects a certificate file and gives the reason."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ def verify(
 ) -> Verification:
     """Recompute every bound of a certificate file from the data, and say whether it holds.
 
-    Nothing in the file is believed and nothing in it is executed. What the bounds are computed with imports NumPy and
-    nothing of what solves: `boostopt.verification.checking`, and the three modules that it names.
+    `verify` does not trust the file and executes nothing in it. The module that computes the bounds,
+    `boostopt.verification.checking`, and the three modules that it names import NumPy but no solver.
 
     Parameters
     ----------
@@ -43,29 +43,30 @@ def verify(
         The file.
     data
         The margin matrix, shape (N, t): an array, a scipy sparse matrix or `Margins`; or a program over it, whose
-        multiplicities and reference distribution must then be those of the file too. For the certificate of a class:
-        its oracle, which is asked once; of a run of looks, whose file is always proved in whole numbers, one with rows.
+        multiplicities and reference distribution must then equal those of the file. For the certificate of a class,
+        pass its oracle, which gets one query. For a run of looks, pass an oracle with rows; such a file is always
+        proved in whole numbers.
     c, d0
-        Multiplicities and reference distribution, shape (N,), that the file must state; None to take those that it
-        states.
+        The multiplicities and the reference distribution, shape (N,), that the file must state; None to accept those
+        in the file.
     U
-        For the certificate of a class, the margins of the hypotheses with weight, where the oracle cannot tell them.
+        The margins of the hypotheses with weight, for the certificate of a class, if the oracle cannot compute them.
     formulation
-        The page of a formulation of one's own; those of boostopt are known by their name.
+        The page of your own formulation. The formulations of boostopt are known by their names.
     exact
         Whether to compute in exact rationals (linear and quadratic programs) or in ball arithmetic, which needs
-        python-flint: the interval is then proved.
+        python-flint. The interval is then proved.
 
     Returns
     -------
-    The verdict; a file that cannot be read is rejected too.
+    The verdict. A file that cannot be read is also rejected.
 
     Raises
     ------
     ProblemError
-        The data are no matrix of finite numbers, or c or d0 no vectors of numbers.
+        The data are not a matrix of finite numbers, or c or d0 is not a vector of numbers.
     OptionError
-        python-flint is needed and not installed; or an exact proof is asked for of a class.
+        python-flint is needed but not installed; or you asked for an exact proof of a class.
     """
     try:
         exact, source = flag("exact", exact), file_path("path", path)
@@ -81,11 +82,11 @@ def verify(
     except Rejected as rejected:
         return verdict(document, False, str(rejected), None, exact)
     except MemoryError:
-        return verdict(document, False, "to verify it takes more memory than there is", None, exact)
+        return verdict(document, False, "to verify it needs more memory than there is", None, exact)
 
 
 def subject(path: str | PathLike[str]) -> str:
-    """Return what a certificate file is about, "program" or "class"; "" where it cannot be read."""
+    """Return the subject of a certificate file, "program" or "class"; "" if the file cannot be read."""
     source = file_path("path", path)
     try:
         top = top_of(source)
@@ -102,8 +103,8 @@ def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulatio
     if document.subject == "class":
         if exact:
             raise OptionError(
-                "the upper end of a class is what its oracle says, in floating point; exact proofs are for programs. "
-                "Leave out exact=True."
+                "exact proofs need the certificate of a program; the upper end of a class comes from its oracle, in "
+                "floating point. Leave out exact=True."
             )
         _check_vectors(document, expected)
         return verified(document, data, U, formulation)
@@ -121,7 +122,7 @@ def _verified(document: Document, data: Any, c: Any, d0: Any, U: Any, formulatio
     compare(document, bounds)
     what = f"proved in exact arithmetic{_computed(document)}" if exact else "recomputed from the data"
     if document.outcome == "infeasible":
-        return verdict(document, True, f"that there is no optimum was {what}", bounds, exact)
+        return verdict(document, True, f"the proof of infeasibility was {what}", bounds, exact)
     ends = claimed_ends(document)
     were = "were" if ends == BOTH else "was"
     more = "" if ends == BOTH else NO_MORE
@@ -157,8 +158,8 @@ def _vector(name: str, values: Any) -> np.ndarray:
     vector = as_array(name, values)
     if vector.ndim != 1 or vector.dtype.kind not in "biuf":
         raise ProblemError(
-            f"{name} must be a vector of real numbers; got shape {vector.shape} of {vector.dtype}. Pass one for each "
-            "example."
+            f"{name} must be a vector of real numbers; got shape {vector.shape} of {vector.dtype}. Pass one number for "
+            "each example."
         )
     return vector.astype(np.float64)
 
@@ -168,7 +169,7 @@ def _check_vectors(document: Document, expected: Mapping[str, np.ndarray | None]
     for name, values in expected.items():
         # The sizes first: the file may state more examples than memory has room for.
         if values is not None and (len(values) != document.N or not np.array_equal(getattr(document, name), values)):
-            fail(f"the certificate is for other {'multiplicities c' if name == 'c' else 'reference weights d0'}")
+            fail(f"the certificate has other {'multiplicities c' if name == 'c' else 'reference weights d0'}")
 
 
 def arithmetic(document: Document, exact: bool) -> Numbers:

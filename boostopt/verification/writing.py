@@ -1,4 +1,4 @@
-"""Certificates into files: the statement, the proof, what it claims and how it came about."""
+"""Certificate files: the statement, the proof, the claims and the origin of the answer."""
 
 from __future__ import annotations
 
@@ -53,20 +53,20 @@ def save(
 ) -> None:
     """Save a certificate, so that others can verify it without boostopt's solvers.
 
-    The file states the formulation with its parameters, F and G by kind and numbers, shape and digest of the margin
-    matrix, the weights d and w that prove the interval, and the interval. The matrix itself is not in it. Before
-    it is written the file is verified; its interval is the certificate's, rounded outward.
+    The file states the formulation with its parameters, F and G by kind and numbers, the shape and the digest of the
+    margin matrix, the weights d and w that prove the interval, and the interval. It does not contain the matrix. The
+    file is verified before it is written. Its interval is that of the certificate, rounded outward.
 
     Parameters
     ----------
     what
-        A solution, or a program with a certificate of it.
+        A solution, or a pair of a program and its certificate.
     path
-        The file; long vectors are put in one with ".npz" added to its name. Both are written under another name first
-        and renamed.
+        The file. Long vectors go into a second file with ".npz" added to the name. Both files are written under another
+        name first and then renamed.
     made
-        How the answer came about, for those who read the file: names with texts and numbers. By default what a
-        solution says of itself.
+        Information about the origin of the answer, for readers of the file: names with texts and numbers. By default,
+        the information of the solution.
 
     Raises
     ------
@@ -76,7 +76,7 @@ def save(
         The file cannot be written.
     """
     pair = (what.program, what.certificate) if isinstance(what, Solution) else what
-    expected, advice = "a solution, or a program with a certificate of it", "Pass what solve returns."
+    expected, advice = "a solution, or a program with its certificate", "Pass a solution of solve."
     if not isinstance(pair, tuple | list) or len(pair) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise refused("what", expected, what, advice)
     program = instance("what", pair[0], Program, expected, advice)
@@ -84,8 +84,8 @@ def save(
     sizes, shape = (len(certificate.d), len(certificate.w)), (program.margins.N, program.margins.t)
     if sizes != shape:
         raise ProblemError(
-            f"expected a certificate of this program, {shape[0]} examples and {shape[1]} hypotheses; got one of "
-            f"{sizes[0]} and {sizes[1]}. Pass the program that was certified."
+            f"expected a certificate of this program, with {shape[0]} examples and {shape[1]} hypotheses; got a "
+            f"certificate with {sizes[0]} and {sizes[1]}. Pass the certified program."
         )
     statement, arrays = stated(program, certificate.w)
     write(path, *with_claim(statement, arrays, program, certificate, _made(what, made)))
@@ -157,9 +157,9 @@ def with_claim(
         sound = not (certificate.lower - lower > allowed or upper - certificate.upper > allowed)
     if not sound:
         raise ProblemError(
-            f"expected a certificate that can be proved from its weights; got {certificate!r}, of which "
-            f"[{bounds.lower!r}, {bounds.upper!r}] is proved. Solve to a finer tolerance; please report it if "
-            "that does not help."
+            f"expected a certificate that can be proved from its weights; got {certificate!r}, but the weights prove "
+            f"[{bounds.lower!r}, {bounds.upper!r}]. Solve with a smaller tol. If that does not help, please report "
+            "this bug."
         )
     return document, arrays
 
@@ -185,7 +185,7 @@ def _readable(text: bytes) -> bytes:
     if len(text) <= LARGEST_TEXT:
         return text
     raise ProblemError(
-        f"expected a certificate of at most {LARGEST_TEXT:,} bytes of text; got {len(text):,}. Say less in made, or "
+        f"expected a certificate of at most {LARGEST_TEXT:,} bytes of text; got {len(text):,}. Pass less in made, or "
         "save a run with fewer hypotheses."
     )
 
@@ -243,7 +243,7 @@ def _proved(document: dict[str, Any], arrays: dict[str, Array], program: Program
             return recompute(read_back(document, arrays), program.margins.for_modelling(), Floats())
     except Rejected as rejected:
         raise ProblemError(
-            f"expected a certificate that can be proved from its weights; {rejected}. Please report it."
+            f"expected a certificate that can be proved from its weights; {rejected}. Please report this bug."
         ) from rejected
 
 

@@ -64,7 +64,7 @@ class TestWhatIsRead:
         ({"stabilization": True}, r"stabilization must be a Stabilization; got True\. Make one with .*Stabilization\("),
         ({"stabilization": Stabilization}, "stabilization must be a Stabilization; got <class"),
         ({"schedule": 1e-3}, r"schedule must be a Schedule; got 0\.001\. Make one"),
-        ({"start": "x"}, "start must be a run, what boost returns; got 'x'"),
+        ({"start": "x"}, "start must be a run of boost; got 'x'"),
         ({"columns_per_round": "x"}, """columns_per_round must be "auto", or a whole number of at least 1; got 'x'"""),
         ({"columns_per_round": 1.5}, r'columns_per_round must be "auto", or a whole number of at least 1; got 1\.5'),
         ({"epsilon": "0.1"}, r"epsilon must be a positive number; got '0\.1'"),
@@ -147,7 +147,7 @@ def test_progress_of_comparisons_is_said_on_the_standard_error(capsys: pytest.Ca
 
 @pytest.mark.usefixtures("as_users")
 def test_a_program_is_no_start() -> None:
-    with pytest.raises(OptionError, match="start must be a solution, what solve returns; got Program"):
+    with pytest.raises(OptionError, match="start must be a solution of solve; got Program"):
         PROGRAM.solve("interior", start=PROGRAM)
 
 
@@ -160,5 +160,5 @@ def test_a_list_is_an_inner_point() -> None:
         CappedSimplex(100, 20)  # pyright: ignore[reportArgumentType]
     with pytest.raises(ProblemError, match=r"constraints must be a function of d; got \[\]"):
         DescribedRegularizer(domain, cp.sum_squares, np.array(inside), [])  # pyright: ignore[reportArgumentType]
-    with pytest.raises(ProblemError, match=r"f must make a CVXPY expression.*NumPy's know no variables"):
+    with pytest.raises(ProblemError, match=r"f must make a CVXPY expression.*those of NumPy take no variables"):
         DescribedRegularizer(domain, lambda d: np.log(d).sum(), np.array(inside))

@@ -97,9 +97,10 @@ FUNCTION = frozenset({"function"})
 NOTHING = frozenset[str]()
 ANYTHING = frozenset(VALUES)
 
-VERBS = """Ask Bind Call Certify Check Choose Code Compare Correct Describe Divide Drop Encode Exchange Export Fit Give
-Impute Install Keep Label Leave Load Look Lower Make Measure Mend Merge Move Name Number Pass Pickle Point Put Raise
-Read Rename Run Save Say Scale Set Solve Spell State Subclass Sum Take Try Use Write""".split()
+VERBS = """Add Ask Bind Call Certify Check Choose Code Compare Correct Describe Divide Drop Encode
+Exchange Export Fit Give Impute Install Keep Label Leave Load Look Lower Make Measure Merge Move Name
+Number Pass Pickle Point Put Raise Read Remove Rename Replace Run Save Say Scale Select Set Solve Spell
+State Subclass Sum Take Try Use Write""".split()
 WITHIN = "pass leave drop take make use give choose".split()
 ADVICE = re.compile(
     rf"(?:[.?!:;,] (?:Or )?|, and )(?:{'|'.join(VERBS)})\b|\b(?:{'|'.join(WITHIN)}) |Known: |Did you mean"

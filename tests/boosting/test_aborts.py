@@ -27,7 +27,7 @@ def test_a_hypothesis_without_error_is_the_classifier_or_left_out_as_printed(nam
     assert ours.reason == "the newest hypothesis alone has a margin of 1 on every example"
     printed = boost(name, perfect_in_the_third_round(), max_rounds=9, rules=(), keep_faultless=False, **given)
     before = boost(name, perfect_in_the_third_round(), max_rounds=2, rules=(), **given)
-    assert printed.reason == "the newest hypothesis has a margin of 1 on every example, and is left out"
+    assert printed.reason == "the newest hypothesis has a margin of 1 on every example, so it is left out"
     assert printed.rounds == before.rounds == 2 and printed.w[2] == 0.0
     assert np.array_equal(printed.w[:2], before.w) and before.w.all()
 

@@ -112,8 +112,8 @@ def sound(run: Run) -> None:
 WRONG: list[tuple[str, Any, str]] = [
     ("too large", [0.5, 1.2, -0.5], r"values in \[-1, 1\]; got values from -0.5 to 1.2"),
     ("too small", [0.5, -1.2, -0.5], r"values in \[-1, 1\]; got values from -1.2 to 0.5"),
-    ("nan", [0.5, math.nan, -0.5], "no finite number"),
-    ("inf", [0.5, math.inf, -0.5], "no finite number"),
+    ("nan", [0.5, math.nan, -0.5], "not finite"),
+    ("inf", [0.5, math.inf, -0.5], "not finite"),
     ("too short", [0.5, 0.2], r"3 real numbers, one for each example; got shape \(2,\)"),
     ("too long", [0.5, 0.2, 0.1, 0.1], r"got shape \(4,\)"),
     ("a matrix", [[0.5, 0.2, 0.1]], r"got shape \(1, 3\)"),
@@ -146,7 +146,7 @@ def test_rounding_beyond_one_is_no_error() -> None:
 
 @pytest.mark.parametrize("largest", [0.1, -math.inf, math.inf, math.nan])
 def test_a_bound_of_the_class_below_an_edge_of_it_is_an_error(largest: float) -> None:
-    with pytest.raises(ProblemError, match="a number that no edge of its class exceeds, or None; got"):
+    with pytest.raises(ProblemError, match="an upper bound on the edges of its class, or None; got"):
         boost("lpboost", Scripted(3, lambda call, d: [0.5, 0.5, 0.5], largest), nu=1)
 
 
@@ -192,7 +192,7 @@ def test_a_foreign_failure_is_said_and_loses_nothing() -> None:
 @pytest.mark.parametrize("formulation", ["lpboost", "erlpboost", "softboost", "corrective_erlpboost"])
 def test_a_guarantee_broken_by_the_first_answer_is_a_stated_stop(formulation: str) -> None:
     run = boost(formulation, Scripted(3, lambda call, d: [0.1, 0.1, -0.1]), nu=1, guarantee=0.5)
-    assert "the guarantee is broken: every edge was to be at least 0.5" in run.reason
+    assert "the guarantee is broken: every edge must be at least 0.5" in run.reason
     assert run.rounds == 1
     sound(run)
 
@@ -204,7 +204,9 @@ def test_a_guarantee_broken_later_is_a_stated_stop() -> None:
 
     run = boost("lpboost", Scripted(9, script), nu=3, guarantee=0.5, epsilon=1e-9)
     assert run.rounds == 2
-    assert run.reason == "the guarantee is broken: every edge was to be at least 0.5, and the oracle returned 0.2"
+    assert (
+        run.reason == "the guarantee is broken: every edge must be at least 0.5, but the oracle returned the edge 0.2"
+    )
     sound(run)
 
 
@@ -230,7 +232,7 @@ def test_epsilon_is_positive(name: str, epsilon: float) -> None:
 
 OPTIONS: list[tuple[dict[str, Any], str]] = [
     ({"update": "sideways"}, "unknown update 'sideways'.*Known"),
-    ({"update": "projection"}, "moves by"),
+    ({"update": "projection"}, "the update of lpboost is"),
     ({"update": "step"}, "strongly convex"),
     ({"rules": ["never"]}, "unknown stopping rule 'never'"),
     ({"rules": ["regularized"]}, "the rule 'regularized' cannot hold for lpboost"),
@@ -255,7 +257,9 @@ def test_an_option_that_means_nothing_is_an_error(options: dict[str, Any], says:
 
 
 def test_a_page_that_states_one_update_is_not_boosted() -> None:
-    with pytest.raises(OptionError, match="adaboost_reg states one update, not a program over all hypotheses"):
+    with pytest.raises(
+        OptionError, match="boosting needs a program over all hypotheses; adaboost_reg states one update"
+    ):
         boost(get_formulation("adaboost_reg"), given())
 
 
@@ -278,7 +282,7 @@ def test_what_is_no_oracle_and_what_is_no_parameter() -> None:
     ],
 )
 def test_what_is_set_anew_in_every_round_is_not_given(name: str, options: dict[str, Any], parameter: str) -> None:
-    with pytest.raises(OptionError, match=f"{parameter} of {name} is set anew in every round"):
+    with pytest.raises(OptionError, match=f"{name} sets {parameter} in every round"):
         boost(name, given(), max_rounds=5, **options)
 
 
@@ -291,7 +295,7 @@ def test_nu_lies_between_1_and_the_number_of_examples(name: str, nu: float) -> N
 
 @pytest.mark.parametrize("name", ["adaboost", "arc_gv", "approximate_coordinate_ascent", "coordinate_ascent"])
 def test_what_nothing_need_ever_stop_wants_a_limit(name: str) -> None:
-    with pytest.raises(OptionError, match=r"may go on for ever.*Pass max_rounds or time_limit"):
+    with pytest.raises(OptionError, match=r"needs a limit, because it may never stop.*Pass max_rounds or time_limit"):
         boost(name, given())
     assert boost(name, given(), time_limit=0.2).reason
 

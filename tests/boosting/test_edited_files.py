@@ -151,11 +151,11 @@ def test_a_trace_with_a_column_of_another_kind_is_refused(tmp_path: Path, column
         name = about["trace"][column]["array"]
         arrays[name] = np.full(len(arrays[name]), 1j if column == "backend" else "x")
 
-    with pytest.raises(DataError, match=f"a trace with {column} of shape"):
+    with pytest.raises(DataError, match=f"{column} of the trace has the shape"):
         Run.load(edit_of(tmp_path, replaced))
 
 
-@pytest.mark.parametrize("part, words", [("sizes", "another size"), ("at", "beyond"), ("counts", "counts say")])
+@pytest.mark.parametrize("part, words", [("sizes", "a wrong size"), ("at", "exceed"), ("counts", "match their counts")])
 def test_rounds_whose_weights_do_not_fit_are_refused(tmp_path: Path, part: str, words: str) -> None:
     def grown(about: Any, arrays: dict[str, np.ndarray]) -> None:
         name = about["history"]["rounds"]["w"][part]["array"]
@@ -173,5 +173,5 @@ def test_a_record_that_says_something_else_is_refused(tmp_path: Path, name: str,
 
 @pytest.mark.parametrize("value", [float("inf"), [0.5], "x"], ids=str)
 def test_a_start_that_is_none_is_refused(tmp_path: Path, value: Any) -> None:
-    with pytest.raises(DataError, match="a start of another size, or not finite"):
+    with pytest.raises(DataError, match="the start has a wrong size, or is not finite"):
         Run.load(edit_of(tmp_path, lambda about, arrays: about["start"].update(d=value)))

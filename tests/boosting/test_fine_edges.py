@@ -80,7 +80,7 @@ def test_a_run_is_not_said_to_have_converged_while_its_bounds_are_apart() -> Non
     words = standstill(problem, apart)
     assert "are 6e-06 apart, epsilon / 2 is 5e-06" in words
     off = math.sqrt(2.0 * certificate.gap / problem.F.strong_convexity)
-    assert words.endswith(f"it leaves edges that may be off by {off:.2g}")
+    assert words.endswith(f"the edges may have errors of {off:.2g}")
     met = replace(state, bounds=replace(state.bounds, smallest_value=state.value + 0.4 * epsilon))
     assert standstill(problem, met) == CONVERGED
 
@@ -90,7 +90,9 @@ def test_corrective_steps_that_rounding_hides_have_not_converged() -> None:
     oracle = GivenMargins(np.random.default_rng(2).uniform(-1, 1, (10, 4)))
     run = boost("corrective_erlpboost", oracle, nu=2.0, epsilon=1e-9, max_rounds=300, update="line_search")
     assert run.class_certificate.gap > 1e-4
-    assert run.reason.startswith("the steps are stuck: the oracle returns hypotheses that are known, and none raises")
+    assert run.reason.startswith(
+        "the steps are stuck: the oracle returns hypotheses that are known, and no step raises"
+    )
     assert "its bounds over the class are" in run.reason
 
 
@@ -112,7 +114,9 @@ def test_below_the_theoretical_eta_a_run_may_converge_far_from_the_best_soft_mar
     """Its own program over the class is solved, and that is what converged says."""
     U = np.random.default_rng(2).choice([-1.0, 1.0], (30, 12))
     run = boost("erlpboost", GivenMargins(U), nu=3.0, eta=2.0, epsilon=1e-3)
-    assert run.reason.startswith(f"{CONVERGED}; that promises nothing of the soft margin, for the regularizer may cost")
+    assert run.reason.startswith(
+        f"{CONVERGED}; this promises nothing about the soft margin, because the regularizer may cost"
+    )
     assert run.class_certificate.gap > 1e-3
     whole = get_formulation("erlpboost").bind(U, nu=3.0, eta=2.0).solve(tol=1e-9).certificate
     assert whole.upper - run.record.state.value <= 5e-4

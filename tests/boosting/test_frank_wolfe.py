@@ -232,9 +232,9 @@ def test_the_step_is_an_option_of_mlpboost_alone() -> None:
     oracle = GivenMargins(np.random.default_rng(0).uniform(-1, 1, (12, 8)))
     assert tuple(CLASSES) == STEPS
     for update in ("step", "total", None):
-        with pytest.raises(OptionError, match=r'corrective is the step of update="mlpboost"; erlpboost moves'):
+        with pytest.raises(OptionError, match=r'corrective needs update="mlpboost"; the update of erlpboost'):
             boost("erlpboost", oracle, nu=3, update=update, corrective="step")
     with typechecker.unchecked(), pytest.raises(OptionError, match=r"corrective 'stp'.*step"):
         boost("erlpboost", oracle, nu=3, update="mlpboost", corrective="stp")
-    with pytest.raises(OptionError, match="needs a regularizer that is strongly convex"):
+    with pytest.raises(OptionError, match="needs a strongly convex regularizer"):
         boost("lpboost", oracle, nu=3, update="mlpboost")

@@ -343,7 +343,7 @@ def test_where_whole_numbers_tell_no_more_steps_in_floating_point_go_on(monkeypa
     monkeypatch.setattr(looked_module, "LARGEST", 0)
     coarse = looked(oracle, "lpboost", epsilon=0.001, nu=how["nu"])
     (low, high), (lower, upper) = ranges(coarse), proved(coarse, oracle)
-    assert coarse.reason == "converged: whole numbers tell no better weights" and low <= lower and upper <= high
+    assert coarse.reason == "converged: whole numbers give no better weights" and low <= lower and upper <= high
     assert high - low > 0.001 and max(low, ranges(run)[0]) <= min(high, ranges(run)[1])
     limited = going_on(coarse, BoostOptions(max_rounds=coarse.rounds + 7, time_limit=1000.0))
     assert limited.max_rounds == 7 and 0 < needed(limited.time_limit, "seconds") < 1000.0 and limited.start is coarse
@@ -644,7 +644,7 @@ def test_a_look_that_fails_ends_the_run_and_loses_nothing(time: int, monkeypatch
         with pytest.raises(OSError, match="the disk is gone"):
             looked(oracle)
         return
-    with pytest.warns(RuntimeWarning, match="the run failed after 2 looks .* It ends with what it had"):
+    with pytest.warns(RuntimeWarning, match="the run failed after 2 looks .* The run ends with the looks before"):
         run = looked(oracle)
     assert run.reason == "failed after 2 looks at all rows: OSError: the disk is gone" and run.rounds == 2
     (low, high), (lower, upper) = ranges(run), proved(run, oracle)

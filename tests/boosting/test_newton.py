@@ -129,7 +129,7 @@ def test_a_page_that_names_no_smooth_twin_has_no_entropy_to_take() -> None:
         lambda p, examples: Cap(CappedSimplex(examples.c, p.nu)),
         nu=parameter("the least number of examples", COUNT),
     )
-    with pytest.raises(OptionError, match=r'needs a regularizer that is strongly convex.*[Tt]ake update="total"'):
+    with pytest.raises(OptionError, match=r'needs a strongly convex regularizer.*[Uu]se update="total"'):
         boost(page, stumps(0), nu=40, **NEWTON)
 
 
@@ -196,7 +196,7 @@ def test_the_known_optimum_of_breast_cancer_lies_in_the_interval() -> None:
     ("name", "options", "message"),
     [
         ("lpboost", {"nu": 3, "two_sided": True}, "or leave out two_sided"),
-        ("softboost", {"nu": 3}, "is by looks at rows, which do not serve this oracle"),
+        ("softboost", {"nu": 3}, "needs looks; looks do not support this oracle"),
         ("erlpboost", {"nu": 3, "two_sided": True}, "or leave out two_sided"),
         ("adaboost", {}, "moves by 'projection'; got update='newton'"),
     ],

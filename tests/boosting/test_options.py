@@ -36,7 +36,7 @@ def test_what_is_given_by_its_name_counts_before_the_whole() -> None:
 def test_a_path_takes_them_too_but_none_that_is_of_one_run() -> None:
     several = path("lpboost", ORACLE, nu=[12.0, 6.0], options=BoostOptions(max_rounds=5))
     assert max(several.rounds) <= 5
-    with pytest.raises(OptionError, match="checkpoint is of one run; a path has 2"):
+    with pytest.raises(OptionError, match="checkpoint belongs to a single run; a path has 2"):
         path("lpboost", ORACLE, nu=[12.0, 6.0], options=BoostOptions(checkpoint="run.npz"))
 
 
@@ -86,5 +86,5 @@ def test_test_examples_that_hypotheses_cannot_be_evaluated_on_are_refused_before
     X = rng.normal(size=(60, 4))
     y = np.where(X[:, 3] + X[:, 1] > 0, 1, -1)
     for wrong, says in ((X[:, :2], "the 4 features that were learned from"), (X * np.nan, "X must be finite")):
-        with pytest.raises(OptionError, match=f"test must hold features as the oracle has them: .*{says}"):
+        with pytest.raises(OptionError, match=f"test must hold features in the form of the oracle: .*{says}"):
             boost("erlpboost", Asked(X, y), nu=6, epsilon=0.1, test=(wrong, y))

@@ -58,7 +58,7 @@ def test_the_ends_are_those_of_all_examples(page: str, N: int, epsilon: float) -
 
 def test_a_page_that_bounds_the_edges_and_a_run_without_rows_have_none(tmp_path: Any) -> None:
     oracle = binned(0, 150)
-    with pytest.raises(ProblemError, match="softboost bounds the edges"):
+    with pytest.raises(ProblemError, match="softboost changes its bound on the edges"):
         _ = looked("softboost", oracle, epsilon=0.05).program_interval
     run = looked("erlpboost", oracle, epsilon=0.05)
     run.stored_looks.save(tmp_path / "run.npz")

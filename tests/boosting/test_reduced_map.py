@@ -190,7 +190,7 @@ def test_three_iterations_of_the_map_have_the_cycles_as_fixed_points() -> None:
     assert abs(positions[-1] - positions[-4]) < 1e-14
     assert abs(positions[-1] - positions[-3]) > 0.3
     with pytest.raises(
-        ProblemError, match=re.escape("the largest weight must be 1/2, as it is after a round; got one")
+        ProblemError, match=re.escape("the largest weight must be 1/2, as it is after a round; got an error")
     ):
         unfolded_triangle(trajectory)
 
@@ -205,7 +205,7 @@ def test_three_iterations_of_the_map_have_the_cycles_as_fixed_points() -> None:
             [[1.0], [-1]],
             [1.0, 0.0],
             0,
-            "hypothesis 0 must be right on some live examples and wrong on others; its edge",
+            "hypothesis 0 must be right on some examples with weight and wrong on others; its edge",
         ),
     ],
 )

@@ -185,7 +185,7 @@ def test_the_upper_end_over_the_class_is_said_to_be_recorded_and_can_be_proved_a
     run, again = boost("lpboost", stumps(), nu=4, max_rounds=6), Run.load(saved)
     recorded = again.class_certificate
     assert not run.class_certificate.recorded and recorded.recorded
-    assert "was computed when the run was made: run.verify_class(oracle) does it anew" in str(recorded)
+    assert "was computed when the run was made: run.verify_class(oracle) computes it again" in str(recorded)
     assert "was computed when" not in str(run.class_certificate)
     assert recorded.upper == run.class_certificate.upper
     for proved in (again.verify_class(stumps()), run.verify_class(stumps())):
@@ -214,7 +214,7 @@ def test_a_bound_that_the_hypotheses_contradict_is_refused(saved: Path) -> None:
     def lower_it(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         about["bounds"]["upper"] -= 0.5
 
-    with pytest.raises(DataError, match="a bound of the class that its hypotheses contradict"):
+    with pytest.raises(DataError, match="its hypotheses contradict the bound of the class"):
         Run.load(forged(saved, lower_it))
 
 
@@ -270,7 +270,7 @@ def test_what_makes_no_sense_is_refused(part: tuple[str, ...], value: object, sa
             about = about[name]
         about[part[-1]] = value
 
-    with pytest.raises(DataError, match=r"(?s)expected a whole run in .*Make the run anew"):
+    with pytest.raises(DataError, match=r"(?s)expected a whole run in .*Make the run again"):
         Run.load(forged(saved, change))
 
 
@@ -279,7 +279,7 @@ def test_weights_that_are_not_those_of_the_run_are_refused(name: str, saved: Pat
     def not_finite(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         arrays[about["state"][name]["array"]][0] = np.nan
 
-    with pytest.raises(DataError, match="weights that are not finite"):
+    with pytest.raises(DataError, match="weights are not finite"):
         Run.load(forged(saved, not_finite))
 
     def too_short(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
@@ -324,7 +324,7 @@ for path in sys.argv[1:]:
         Run.load(path)
         print("read")
     except DataError as why:
-        print("refused" if "expected a whole run in" in str(why) and "Make the run anew" in str(why) else why)
+        print("refused" if "expected a whole run in" in str(why) and "Make the run again" in str(why) else why)
 """
 
 
@@ -332,7 +332,7 @@ def test_margins_of_other_weights_are_refused(saved: Path) -> None:
     def raised(about: dict[str, Any], arrays: dict[str, np.ndarray]) -> None:
         arrays[about["state"]["m"]["array"]] += 0.1
 
-    with pytest.raises(DataError, match="margins of other weights"):
+    with pytest.raises(DataError, match="the margins belong to other weights"):
         Run.load(forged(saved, raised))
 
 
@@ -341,7 +341,7 @@ def test_only_the_oracle_of_the_run_verifies_it() -> None:
     with pytest.raises(OptionError, match="the oracle must have the examples and the class of the run"):
         run.verify_class(Asked(features(), -labels()))
     no_margin = boost("svm", stumps(), C=1.0, max_rounds=4)
-    with pytest.raises(OptionError, match="bounds the hypotheses collected only"):
+    with pytest.raises(OptionError, match="a certificate over the class needs a soft margin"):
         no_margin.verify_class(stumps())
 
 

@@ -113,7 +113,7 @@ def test_a_saved_run_whose_active_hypotheses_do_not_exist_is_refused(tmp_path: P
     run = boost("lpboost", stumps(60), nu=6, max_rounds=10, stabilization=Stabilization(idle=0.1))
     broken = replace(run.record, state=replace(run.record.state, active=np.array([10_000])))
     save(broken, tmp_path / "run.npz", (run.w, run.final_weights))
-    with pytest.raises(DataError, match="active hypotheses that are unknown"):
+    with pytest.raises(DataError, match="an active hypothesis is unknown"):
         Run.load(tmp_path / "run.npz")
 
 

@@ -131,9 +131,9 @@ def test_a_class_that_the_file_calls_another_is_the_oracles(tmp_path: Path) -> N
     words, stored = str(BinnedStumps(X, y)), run.stored_looks
     left = Left(words, stored.oracle.N, stored.oracle.total, stored.oracle.majority, False)
     replace(stored, oracle=left).save(path)
-    with pytest.raises(OptionError, match="ends of"):
+    with pytest.raises(OptionError, match="the ends"):
         Run.load(path).verify_class(BinnedStumps(X, y))
-    with pytest.raises(DataError, match="of other examples"):
+    with pytest.raises(DataError, match="has other examples"):
         boost("erlpboost", BinnedStumps(X, y), nu=80.0, epsilon=0.02, checkpoint=path)
 
 
@@ -141,7 +141,7 @@ def test_a_start_of_ones_own_takes_the_place_of_no_checkpoint(tmp_path: Path) ->
     X, y = examples(1)
     boosted(X, y, checkpoint=tmp_path / "run.npz")
     before, start = (tmp_path / "run.npz").read_bytes(), boosted(*examples(2), page="lpboost")
-    with pytest.raises(DataError, match="by looks, or by steps"):
+    with pytest.raises(DataError, match="Continue a run of looks by looks"):
         boosted(*examples(2), start=start, checkpoint=tmp_path / "run.npz")
     assert (tmp_path / "run.npz").read_bytes() == before
 
@@ -183,10 +183,10 @@ def test_a_checkpoint_has_nothing_as_long_as_the_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"y": -1}, "it is of other examples"),
+        ({"y": -1}, "it has other examples"),
         ({"nu": 100.0}, "with the parameters"),
         ({"page": "binary_erlpboost"}, "it is a run of erlpboost and not of binary_erlpboost"),
-        ({"update": "total"}, "by looks, or by steps"),
+        ({"update": "total"}, "Continue a run of looks by looks"),
         ({"rows": 399}, "with the number of examples 399; it is of a run with 400"),
         ({"columns": 4}, "with the class .* 4 features"),
     ],
@@ -294,36 +294,36 @@ def raised(table: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(
     ("name", "value", "said"),
     [
-        ("lower", lambda old: ["1", "2"], "ends of 0.5|ends that are none"),
+        ("lower", lambda old: ["1", "2"], "the ends 0.5|the ends are not an interval"),
         ("proof upper", lambda old: ["1", "1"], "and 1, where"),
-        ("proof total", lambda old: 2 * old, "ends of"),
-        ("proof table", raised, "ends of|capped simplex"),
+        ("proof total", lambda old: 2 * old, "the ends"),
+        ("proof table", raised, "the ends|capped simplex"),
         ("proof table", lambda old: old * 0, "capped simplex"),
-        ("proof table", lambda old: old[1:], "weights of other buckets"),
-        ("proof shift", lambda old: 99, "a window beside the margins"),
-        ("W", lambda old: old // 2, "weights that do not sum to 2"),
-        ("W", lambda old: old[::-1].copy(), "ends of"),
-        ("W", lambda old: old * 3, "weights that are no whole numbers|a sum above"),
+        ("proof table", lambda old: old[1:], "the weights belong to other buckets"),
+        ("proof shift", lambda old: 99, "the window lies outside the margins"),
+        ("W", lambda old: old // 2, "the weights do not sum to 2"),
+        ("W", lambda old: old[::-1].copy(), "the ends"),
+        ("W", lambda old: old * 3, "the weights are not whole numbers|sum of the weights is above"),
         ("splits", lambda old: old + np.array([0, 9999, 0]), "in the class"),
         ("splits", lambda old: old[1:], "do not belong together"),
         ("glances", lambda old: old[:-1], "another number of looks"),
         ("epsilon", lambda old: "x", "part of it cannot be read"),
-        ("W", lambda old: old + 2**62, "weights that are no whole numbers"),
-        ("lower", lambda old: ["1", "0"], "an end that is no fraction"),
-        ("lower", lambda old: ["-3", "1"], "ends that are none"),
-        ("proof upper", lambda old: ["1", "-1"], "an end that is no fraction"),
-        ("proof upper", lambda old: ["2", "1"], "ends that are none"),
-        ("sum", lambda old: -1.0, "weights of another sum"),
-        ("sum", lambda old: 0.0, "weights of another sum"),
+        ("W", lambda old: old + 2**62, "the weights are not whole numbers"),
+        ("lower", lambda old: ["1", "0"], "an end is not a fraction"),
+        ("lower", lambda old: ["-3", "1"], "the ends are not an interval"),
+        ("proof upper", lambda old: ["1", "-1"], "an end is not a fraction"),
+        ("proof upper", lambda old: ["2", "1"], "the ends are not an interval"),
+        ("sum", lambda old: -1.0, "the sum of the weights is not positive"),
+        ("sum", lambda old: 0.0, "the sum of the weights is not positive"),
         ("stand W", lambda old: old * 0 + 1, "do not sum to 2"),
-        ("stand W", lambda old: old + 2**62, "weights that are no whole numbers"),
-        ("stand total", lambda old: -1.0, "numbers that none of a run are"),
-        ("stand level", lambda old: "a", "counts that are none"),
-        ("stand count", lambda old: True, "counts that are none"),
-        ("stand gamma", lambda old: float("nan"), "numbers that none of a run are"),
-        ("stand least", lambda old: None, "other things where numbers should be"),
-        ("glances", lambda old: [[*old[0][:2], -1, *old[0][3:]], *old[1:]], "counts that are none"),
-        ("glances", lambda old: [["x", *old[0][1:]], *old[1:]], "counts that are none"),
+        ("stand W", lambda old: old + 2**62, "the weights are not whole numbers"),
+        ("stand total", lambda old: -1.0, "some numbers cannot belong to a run"),
+        ("stand level", lambda old: "a", "a count is not a whole number"),
+        ("stand count", lambda old: True, "a count is not a whole number"),
+        ("stand gamma", lambda old: float("nan"), "some numbers cannot belong to a run"),
+        ("stand least", lambda old: None, "some values must be numbers and are not"),
+        ("glances", lambda old: [[*old[0][:2], -1, *old[0][3:]], *old[1:]], "a count is not a whole number"),
+        ("glances", lambda old: [["x", *old[0][1:]], *old[1:]], "a count is not a whole number"),
         ("c", lambda old: old * 0 + 1, "nu"),
     ],
 )
@@ -344,5 +344,5 @@ def test_a_run_that_has_looked_at_nothing_is_no_run_yet(tmp_path: Path) -> None:
     with pytest.raises(Killed):
         boosted(X, y, checkpoint=tmp_path / "run.npz", checkpoint_seconds=1e-9, progress=killed_after(1))
     assert StoredLooks.load(tmp_path / "run.npz").reached.ends.W is None
-    with pytest.raises(DataError, match="one that has just begun"):
+    with pytest.raises(DataError, match="a run without a look"):
         Run.load(tmp_path / "run.npz")

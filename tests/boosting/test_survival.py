@@ -471,7 +471,7 @@ def test_a_truncated_file_is_refused(made: Path) -> None:
     whole = made.read_bytes()
     for size in (0, 1, 100, len(whole) // 2, len(whole) - 100, len(whole) - 1):
         made.write_bytes(whole[:size])
-        assert f"{made} is left as it is" in refused(made)
+        assert f"{made} was not changed" in refused(made)
 
 
 @pytest.mark.thorough
@@ -511,7 +511,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
 
 def test_a_place_that_cannot_be_written_to_is_said_before_the_first_round(tmp_path: Path) -> None:
     for place in (tmp_path / "no folder" / "run.npz", tmp_path):
-        with pytest.raises(DataError, match="expected the path of a file in a folder"):
+        with pytest.raises(DataError, match="expected the path of a file in a writable folder"):
             boost("lpboost", small(), nu=4, checkpoint=place, progress=lambda row: pytest.fail("a round was made"))
 
 
@@ -523,7 +523,7 @@ def test_a_run_is_not_lost_with_the_folder_of_its_checkpoint(tmp_path: Path) -> 
         if row.round == 2:
             shutil.rmtree(folder)
 
-    with pytest.warns(RuntimeWarning, match="no checkpoint of round 3: .* cannot be written"):
+    with pytest.warns(RuntimeWarning, match="the checkpoint of round 3 was not written: .* cannot be written"):
         run = boost(
             "lpboost", small(), nu=4, max_rounds=3, checkpoint=folder / "run.npz", checkpoint_rounds=3, progress=show
         )

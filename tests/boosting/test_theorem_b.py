@@ -103,7 +103,9 @@ def test_a_mixture_of_weights_without_a_sum_is_refused(name: str) -> None:
     oracle = GivenMargins(np.random.default_rng(0).uniform(-1, 1, (12, 8)))
     given: dict[str, Any] = {} if name == "totalboost" else {"nu": 3.0}
     for update in set(CORRECTIVE) - set(RAISING):
-        with pytest.raises(OptionError, match=rf'mixture so far.*; {name} bounds the edges.*Take update="step", "line'):
+        with pytest.raises(
+            OptionError, match=rf'weights with a fixed sum.*; {name} bounds the edges.*Use update="step", "line'
+        ):
             boost(name, oracle, update=update, **given)
 
 
@@ -117,6 +119,6 @@ def test_edges_without_a_bound_or_a_maximum_have_no_corrective_update(update: st
             return G
 
     oracle = GivenMargins(np.random.default_rng(0).uniform(-1, 1, (12, 2)))
-    with pytest.raises(OptionError, match=r'fixed has neither with a soft margin\. Take update="total"'):
+    with pytest.raises(OptionError, match=r'fixed has neither\. Use update="total"'):
         boost(Fixed(), oracle, update=update, nu=3.0, epsilon=0.1)
     assert not isinstance(G, BoundedEdges)

@@ -176,7 +176,7 @@ def test_what_cannot_be_told_is_flagged() -> None:
     doubtful[0] -= 1.1e-6 * cap
     flagged = one.program.recover(doubtful, within=1e-6)
     assert set(at_zero) <= set(flagged.doubtful_examples)
-    assert "cannot be told at this accuracy: example" in str(flagged)
+    assert "undecided at this accuracy: example" in str(flagged)
     # An edge within 30 tolerances of the largest.
     far = one.program.recover(one.d, within=2e-3)
     assert len(far.doubtful_hypotheses) > 0
@@ -279,7 +279,7 @@ def test_the_answer_to_w_is_the_maximizer() -> None:
     w = np.array([0.5, 0.3, 0.2])
     np.testing.assert_array_equal(pair.example_weights(w), pair.regularizer.conjugate_at(-REFERENCE_U @ w).d)
     np.testing.assert_allclose(pair.example_weights(10 * w), pair.example_weights(w), atol=1e-15)
-    with pytest.raises(ProblemError, match="w must have a positive finite weight; got none"):
+    with pytest.raises(ProblemError, match="w must have a positive finite weight; it has none"):
         pair.example_weights(np.zeros(3))
     with pytest.raises(ProblemError, match="w must be 3 real numbers"):
         pair.example_weights(np.zeros(2))

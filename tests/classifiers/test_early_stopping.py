@@ -101,7 +101,8 @@ def test_a_run_waits_as_long_as_its_patience() -> None:
     run = boost("lpboost", oracle, nu=40, epsilon=1e-6, test=(X[:50], signs[:50]), patience=2)
     errors = run.trace["test_error"]
     assert (
-        run.reason.startswith("no smaller test error; the smallest is") and "2 rounds have had none below" in run.reason
+        run.reason.startswith("no smaller test error; the smallest is")
+        and "the last 2 rounds were not below" in run.reason
     )
     assert errors[-2:].min() >= errors[:-2].min()
     with pytest.raises(OptionError, match="got patience=2 and no test"):

@@ -94,7 +94,7 @@ THREE = MarginBoostClassifier(epsilon=0.5).fit(X, np.arange(len(Y)) % 3)
     [
         (FOREST, X[:, :2], Y, r"^member 0: DecisionTreeClassifier\.predict does not take X: .*as input\. Pass X"),
         (FOREST, X[:0], Y, r"X must have at least one row; got shape \(0,"),
-        (FOREST, X[:0], Y[:0], r"one label for each row of X, at least one; got shape \(0,\). Pass"),
+        (FOREST, X[:0], Y[:0], r"one label for each row of X and N >= 1; got shape \(0,\). Pass"),
         (RUN, X, np.arange(len(Y)) % 3, "y must hold -1 and 1, or 0 and 1; got 0, 1, 2"),
         (RUN, X, np.where(SIGNS > 0, np.nan, 1.0), "y must hold -1 and 1"),
         (RUN, X, np.array(["a", None], dtype=object)[(SIGNS > 0).astype(int)], "y must hold labels of one type"),

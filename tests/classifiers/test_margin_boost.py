@@ -158,7 +158,7 @@ def test_more_classes_are_problems_of_two_each() -> None:
     np.testing.assert_array_equal(model.predict(WINE), model.classes_[f.argmax(axis=1)])
     assert model.n_iter_ == max(run.rounds for run in model.runs_)
     assert model.feature_importances_.sum() == pytest.approx(1.0)
-    with pytest.raises(AttributeError, match="run_ is the run of two classes; there are 3: runs_ has one for each"):
+    with pytest.raises(AttributeError, match="run_ needs two classes; there are 3"):
         model.run_  # noqa: B018
     two = fitted(WINE, names, epsilon=0.2, n_jobs=2)
     np.testing.assert_array_equal(two.decision_function(WINE), f)
@@ -178,13 +178,15 @@ def test_stages_end_with_the_classifier_and_begin_with_a_hypothesis() -> None:
     assert len(stages) == several.n_iter_ and all(stage.shape == (178, 3) for stage in stages)
     np.testing.assert_array_equal(stages[-1], several.decision_function(WINE))
     long = fitted(X, y, formulation="corrective_erlpboost", max_iter=None, epsilon=0.3)
-    with pytest.raises(OptionError, match=r"stages need the weights of every round.*Set max_iter to 1000 at most"):
+    with pytest.raises(OptionError, match=r"stages need the weights of every round.*Set max_iter to at most 1000"):
         list(long.staged_predict(X))
 
 
 @pytest.mark.thorough
 def test_a_time_limit_ends_the_fit_and_says_what_is_proved() -> None:
-    with pytest.warns(ConvergenceWarning, match=r"time_limit = 1e-09 seconds were over before a stopping rule held: "):
+    with pytest.warns(
+        ConvergenceWarning, match=r"the limit of time_limit = 1e-09 seconds was reached before a stopping rule held: "
+    ):
         short = MarginBoostClassifier(epsilon=1e-6, time_limit=1e-9).fit(X, y)
     assert (short.run_.reason, short.n_iter_) == (TIME, 1)
     assert fitted(X, y, time_limit=1000).n_iter_ == fitted(X, y).n_iter_
@@ -216,7 +218,7 @@ def test_importances_are_shares_of_the_weights() -> None:
     for base in ("feature", DecisionTreeClassifier(max_depth=2), LogisticRegression()):
         shares = fitted(X, X[:, 0] > 0, base=base, epsilon=0.1).feature_importances_
         assert shares.shape == (4,) and shares.sum() == pytest.approx(1.0) and shares.argmax() == 0
-    with pytest.raises(AttributeError, match="RBFHypothesis looks at all of them at once"):
+    with pytest.raises(AttributeError, match="RBFHypothesis uses all features"):
         fitted(X, y, base="rbf", epsilon=0.3).feature_importances_  # noqa: B018
     with pytest.raises(AttributeError, match="KNeighborsClassifier has none"):
         fitted(X, y, base=KNeighborsClassifier(9), epsilon=0.3).feature_importances_  # noqa: B018
@@ -294,7 +296,7 @@ def test_an_interrupt_ends_the_fit_and_leaves_the_checkpoint(tmp_path: Path) -> 
 def test_the_limit_on_rounds_is_warned_of_with_what_is_proved() -> None:
     with pytest.warns(ConvergenceWarning, match=r"max_iter = 3 rounds.*decision stumps.*lies in \[.*epsilon = 0.01"):
         fitted(X, y, max_iter=3)
-    with pytest.warns(ConvergenceWarning, match="the optimum over the hypotheses collected lies in"):
+    with pytest.warns(ConvergenceWarning, match="the optimum over the collected hypotheses lies in"):
         fitted(X, y, max_iter=1, formulation="svm", parameters={"C": 1.0})
     assert fitted(X, y, max_iter=3, formulation="adaboost").n_iter_ == 3  # there rounds are the only end
 
@@ -485,8 +487,8 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"base": "stumps"}, "unknown base 'stumps'. Did you mean 'stump'?"),
     ({"base": DecisionTreeClassifier}, "base must be one of stump, binned, feature, kernel, rbf, an unfitted"),
     ({"base": 3}, "base must be one of stump"),
-    ({"base": lambda X, y, c: DecisionStumps(X[20:], y[20:])}, "base must return an oracle of the 60 examples"),
-    ({"base": lambda X, y, c: 3, "base_options": {"K": 2}}, "options of boostopt's own oracles; got K"),
+    ({"base": lambda X, y, c: DecisionStumps(X[20:], y[20:])}, "base must return an oracle over the 60 examples"),
+    ({"base": lambda X, y, c: 3, "base_options": {"K": 2}}, "base_options must be empty if base is a function; got K"),
     ({"base_options": {"K": 2}}, "unknown option of DecisionStumps 'K'. Known: none"),
     ({"base": "rbf", "base_options": {"k": 2}}, "unknown option of RBFNetworks 'k'"),
     ({"base_options": 2}, "base_options must be a mapping from names to values, or None; got 2"),
@@ -511,7 +513,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ({"n_jobs": 0}, "n_jobs must be a whole number other than 0, or None; got 0"),
     ({"warm_start": 1}, "warm_start must be True or False; got 1"),
     ({"checkpoint": 1}, "checkpoint must be a path, or None; got 1"),
-    ({"checkpoint": "/nowhere/run"}, "expected the path of a file in a folder"),
+    ({"checkpoint": "/nowhere/run"}, "expected the path of a file in a writable folder"),
     ({"random_state": "seed"}, "'seed' cannot be used to seed"),
     (
         {"class_weight": "even"},
@@ -519,7 +521,7 @@ BAD: list[tuple[dict[str, Any], str]] = [
     ),
     ({"class_weight": {0: 0, 1: 1}}, "class_weight must give each class a positive number in .*; got 0 for 0"),
     ({"class_weight": {0: 1, 1: -2}}, "class_weight must give each class a positive number in .*; got -2 for 1"),
-    ({"class_weight": {5: 1}}, "class_weight must have the labels in y as keys, 0, 1; got 5, and no weight for 0"),
+    ({"class_weight": {5: 1}}, "class_weight must have the labels in y as keys, 0, 1; got the key 5, and no key 0"),
 ]
 
 

@@ -88,7 +88,7 @@ def test_of_several_classes_one_is_named(tmp_path: Path) -> None:
 def test_what_holds_no_run_has_no_certificate(tmp_path: Path) -> None:
     model = classifier().fit(X, y)
     model.save(tmp_path / "model.npz")
-    with pytest.raises(OptionError, match="loaded from a file, which holds none"):
+    with pytest.raises(OptionError, match="loaded from a file, which holds no run"):
         MarginBoostClassifier.load(tmp_path / "model.npz").save_certificate(tmp_path / "proof.json", X, y)
     with pytest.raises(OptionError, match="the oracle must have the examples"):
         model.save_certificate(tmp_path / "proof.json", X[1:], y[1:])

@@ -34,7 +34,9 @@ def test_a_run_that_ends_far_from_epsilon_is_warned_of() -> None:
     assert model.certificate_.gap > 1e-9
     with pytest.warns(ConvergenceWarning, match=r"no further hypothesis helped before.* = 0.01: .*or leave out eta\.$"):
         model = fitted(eta=1e-9)
-    assert model.run_.reason.startswith(f"{CONVERGED}; that promises nothing of the soft margin, for the regularizer")
+    assert model.run_.reason.startswith(
+        f"{CONVERGED}; this promises nothing about the soft margin, because the regularizer"
+    )
     assert model.certificate_.gap > 0.5
 
 
@@ -105,7 +107,7 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"class_weight": Series()}, "a mapping from labels to weights; got Series"),
     ({"class_weight": {0: "a", 1: 1}}, "class_weight must give each class a positive number in .*; got 'a' for 0"),
     ({"class_weight": {0: True, 1: 1}}, "class_weight must give each class a positive number in .*; got True for 0"),
-    ({"class_weight": {"0": 1, "1": 2}}, "as keys, 0, 1; got '0', and no weight for 0. Write the labels"),
+    ({"class_weight": {"0": 1, "1": 2}}, "as keys, 0, 1; got the key '0', and no key 0. Write the labels"),
     ({"class_weight": {0: 1e300, 1: 1e-300}}, r"positive number in \[1e-100, 1e\+100\]; got 1e\+300 for 0"),
     ({"class_weight": {0: 1e60, 1: 1e-60}}, r"sample_weight times class_weight must lie.*got 1e-60 to 1e\+60"),
     ({"sample_weight": np.full(60, 1e308)}, r"sample_weight must be 0 or lie in .*got weights from 1e\+308 to 1e\+308"),

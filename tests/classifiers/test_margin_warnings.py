@@ -50,7 +50,7 @@ def test_a_soft_margin_of_zero_is_named_with_its_interval_and_what_to_do() -> No
         "at nu = 0.3 no weights have a soft margin above 0, that of f(x) = 0, which predicts nothing: "
     )
     assert "over decision stumps on 2 features, both directions, and constants lies in [" in words
-    assert "Raise nu, to 1 at most, or take another base, whose hypotheses predict better." in words
+    assert "Raise nu, to 1 at most, or use another base with better hypotheses." in words
     assert "lower epsilon" not in words and "f(x) = 0 on 100% of the training examples" in words
     assert words.endswith("Every training example is predicted as 1.")
 
@@ -81,8 +81,10 @@ def test_a_limit_that_ended_the_run_is_what_narrows_the_interval() -> None:
 def test_a_nu_that_gives_the_smaller_class_up_is_named_with_what_one_answer_reaches() -> None:
     (words,) = said(X, RARE, nu=0.4)
     assert words.startswith("nu = 0.4 is 4 times the share 0.1 of the smaller class in the weights, so the model may ")
-    assert "the constant prediction 'no' has the soft margin 0.5; the model has 0.59" in words  # 1 - 2 * 0.1 / 0.4
-    assert words.endswith('Set nu to 0.2 or less, or give both classes the same weight by class_weight="balanced".')
+    assert (
+        "the constant prediction 'no' has the soft margin 0.5; the soft margin of the model, 0.59" in words
+    )  # 1 - 2 * 0.1 / 0.4
+    assert words.endswith('Set nu to 0.2 or less, or give both classes the same weight with class_weight="balanced".')
     assert said(X, RARE, nu=0.4, class_weight="balanced") == []
     # One feature tells these apart with soft margin 1: nothing is given up.
     assert said(X, np.where(X[:, 0] > np.sort(X[:, 0])[-11], "yes", "no"), nu=0.4) == []
@@ -109,12 +111,14 @@ def test_of_several_classes_one_warning_tells_all() -> None:
     assert "the constant prediction not 0 has the soft margin 0.429" in words  # 1 - 2 * 0.1 / 0.35
     assert words.endswith("Set nu to 0.1 or less.")
     (noise,) = said(X, RNG.permutation(np.repeat([0, 1, 2, 3, 4], 20)), epsilon=0.5)
-    assert "(classes 0, 1, 2 and 2 more against the rest): the best one of class" in noise
+    assert "(classes 0, 1, 2 and 2 more against the rest): the best soft margin of class" in noise
 
 
 def test_what_has_no_soft_margin_is_warned_of_where_it_says_nothing() -> None:
     (zero,) = said(X, CLEAR, formulation="l1_adaboost", parameters={"C": 1e-6}, epsilon=0.01)
-    assert zero.startswith("f(x) = 0 on 100% of the training examples: hypotheses and their negations cancel, or no w")
+    assert zero.startswith(
+        "f(x) = 0 on 100% of the training examples: hypotheses and their negations cancel, or every weight costs"
+    )
     assert "Every training example is predicted as" in zero and "Set other parameters of " in zero
     # A booster that adds steps goes on whatever the soft margin is.
     assert said(SQUARE, EXCLUSIVE + (np.arange(20) == 0), formulation="madaboost", max_iter=3) == []
@@ -132,7 +136,8 @@ def test_chance_of_a_penalty_is_what_no_weights_are_worth() -> None:
 def test_new_weights_of_an_ensemble_are_warned_of_alike() -> None:
     forest = RandomForestClassifier(10, max_depth=1, random_state=0).fit(X, RARE)
     with pytest.warns(
-        MarginWarning, match="nu = 40 is 4 times the share 0.1 .* the constant prediction 'no' .* 0.5; the model has"
+        MarginWarning,
+        match="nu = 40 is 4 times the share 0.1 .* the constant prediction 'no' .* 0.5; the soft margin of the model",
     ):
         reweight(forest, X, RARE, "lpboost", nu=40)
     noise = np.random.default_rng(3).permutation(CLEAR)

@@ -139,7 +139,9 @@ def test_members_that_saw_one_class_know_one_label() -> None:
     listed = [DecisionTreeClassifier().fit(X, np.full(len(X), "no")), fresh(STUMP).fit(X, Y)]
     assert (values(members_of(listed), Z)[:, 0] == -1).all()
     svms = BaggingClassifier(AlwaysSure(), 20, max_samples=1, random_state=0).fit(X[few], y)
-    with pytest.raises(ProblemError, match=r"member 0: .*members that know two classes; AlwaysSure knows \[[01]\]"):
+    with pytest.raises(
+        ProblemError, match=r"member 0: .*members that were fitted to two classes; AlwaysSure was fitted to \[[01]\]"
+    ):
         values(members_of(svms, "decision_function"), Z)
 
 
@@ -183,7 +185,7 @@ def test_pipelines_transform_first() -> None:
     assert values(members, table(Z)) @ members.weights == pytest.approx(2 * ensemble.predict_proba(table(Z))[:, 1] - 1)
     alone = make_pipeline(fresh(ENSEMBLES["forest"])).fit(X, Y)
     assert values(members_of(alone), Z).shape == (50, 15)
-    with pytest.raises(ProblemError, match=r"StandardScaler|Pipeline.transform does not take X: .*Pass X as the ens"):
+    with pytest.raises(ProblemError, match=r"StandardScaler|Pipeline.transform does not take X: .*Pass X in the form"):
         members.rows(Z[:, :2])
 
 
@@ -267,7 +269,7 @@ FOREST = RandomForestClassifier(3, random_state=0)
 @pytest.mark.parametrize(
     ("ensemble", "message"),
     [
-        (FOREST, "must be fitted; RandomForestClassifier knows no classes. Call fit"),
+        (FOREST, "must be fitted; RandomForestClassifier has no classes. Call fit"),
         (AdaBoostClassifier(), "must be fitted; AdaBoostClassifier"),
         (make_pipeline(StandardScaler(), FOREST), "must be fitted; RandomForestClassifier"),
         ([STUMP], "must be fitted; DecisionTreeClassifier"),
@@ -275,8 +277,8 @@ FOREST = RandomForestClassifier(3, random_state=0)
         ([object()], "a list must hold fitted classifiers"),
         (LogisticRegression(), "expected a fitted ensemble: .*VotingClassifier.*; got LogisticRegression"),
         (RandomForestRegressor(), "expected a fitted ensemble"),
-        (HistGradientBoostingClassifier(), "HistGradientBoostingClassifier has neither in public"),
-        (GradientBoostingClassifier(init=LogisticRegression()).fit(X, Y), "must begin with a constant"),
+        (HistGradientBoostingClassifier(), "HistGradientBoostingClassifier gives neither"),
+        (GradientBoostingClassifier(init=LogisticRegression()).fit(X, Y), "must start from a constant"),
         ([Answering(), Answering(classes=("no", "maybe"))], r"same two labels; got 3: \['maybe', 'no', 'yes'\]"),
         ([Answering(classes=("no",))], "same two labels; got 1"),
         (
@@ -306,9 +308,9 @@ def test_weights_must_be_finite_numbers_not_all_zero(weights: Any) -> None:
 def test_options_that_do_not_fit_are_refused() -> None:
     with pytest.raises(OptionError, match=r"unknown kind of values 'proba'.*Did you mean 'predict_proba'"):
         members_of(fitted("forest"), "proba")
-    with pytest.raises(OptionError, match="GradientBoostingClassifier have values of their own"):
+    with pytest.raises(OptionError, match="GradientBoostingClassifier have their own values"):
         members_of(fitted("gradient boosting"), "predict")
-    with pytest.raises(OptionError, match="hypotheses have values of their own"):
+    with pytest.raises(OptionError, match="hypotheses have their own values"):
         members_of([Given(0)], "predict")
     with pytest.raises(OptionError, match="weights must belong to a list of classifiers; AdaBoostClassifier has"):
         members_of(fitted("adaboost"), weights=np.ones(15))
@@ -338,5 +340,5 @@ def test_values_outside_are_refused() -> None:
             return np.full(len(X), 1.5)
 
     members = members_of([Large(0)])
-    with pytest.raises(ProblemError, match=r"column 0 has one of size 1.5|hypotheses, numbers in \[-1, 1\]"):
+    with pytest.raises(ProblemError, match=r"column 0 has a value of size 1.5|hypotheses, numbers in \[-1, 1\]"):
         members.margins(1.5 * np.ones((80, 1)), SIGNS.astype(np.int8), ROWS)

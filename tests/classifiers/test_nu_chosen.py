@@ -89,9 +89,9 @@ def test_the_proof_is_that_of_the_chosen_nu(tmp_path: Path) -> None:
 
 
 def test_what_has_no_nu_or_too_few_examples_is_refused() -> None:
-    with pytest.raises(OptionError, match="nu='auto' chooses the nu of a formulation; svm has none"):
+    with pytest.raises(OptionError, match="nu='auto' needs a formulation with the parameter nu; svm does not have it"):
         MarginBoostClassifier("svm", nu="auto", parameters={"C": 1.0}).fit(X, y)
-    with pytest.raises(ProblemError, match="at least two different ones of each; got one class with 1"):
+    with pytest.raises(ProblemError, match="at least two different examples; got a class with one"):
         MarginBoostClassifier(nu="auto").fit(X, np.arange(80) == 0)
     with pytest.raises(OptionError, match="or \"auto\"; got 'best'"):
         MarginBoostClassifier(nu="best").fit(X, y)

@@ -26,7 +26,7 @@ def test_there_are_none_unless_they_are_asked_for() -> None:
     assert not hasattr(model, "predict_proba") and not hasattr(model.fit(X, y), "predict_log_proba")
     with pytest.raises(AttributeError, match="has no attribute 'predict_proba'") as failed:
         model.predict_proba(X)
-    assert "f is a margin and no probability. Fit with probability=True" in str(failed.value.__cause__)
+    assert "f is a margin, not a probability. Fit with probability=True" in str(failed.value.__cause__)
     assert hasattr(MarginBoostClassifier(probability=True), "predict_proba")  # before the fit, as SVC has it
     assert not hasattr(model.set_params(probability=True), "predict_proba")
     with pytest.raises(OptionError, match="probability must be True or False; got 'yes'"):
@@ -59,7 +59,7 @@ def test_sigmoids_that_are_damaged_are_refused(tmp_path: Path) -> None:
     model: Any = MarginBoostClassifier(**ROUGH, probability=True).fit(X, y)
     for sigmoids in ([[np.nan, 0.0]], [[1.0, 0.0], [1.0, 0.0]], [1.0, 0.0]):
         model.sigmoids_ = np.array(sigmoids)
-        with pytest.raises(OptionError, match=r"sigmoids that are no table|numbers of another count"):
+        with pytest.raises(OptionError, match=r"the sigmoids are not a table|an array does not have"):
             model.save(tmp_path / "model.npz")
 
 

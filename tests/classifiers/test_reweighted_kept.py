@@ -52,7 +52,7 @@ def test_a_model_file_predicts_the_same(found: Any, few: bool, tmp_path: Path) -
 def test_estimators_are_kept_by_pickle_alone(tmp_path: Path) -> None:
     ensemble = AdaBoostClassifier(n_estimators=5, random_state=0).fit(X, y)
     found = reweight(ensemble, X, y, "lpboost", nu=20)
-    with pytest.raises(OptionError, match=r"got members such as DecisionTreeClassifier 0\. Keep this object by pickle"):
+    with pytest.raises(OptionError, match=r"got members such as DecisionTreeClassifier 0\. Save this object by pickle"):
         found.save(tmp_path / "model.npz")
     assert not (tmp_path / "model.npz").exists()
     again = pickle.loads(pickle.dumps(found))

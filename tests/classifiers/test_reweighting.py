@@ -57,7 +57,7 @@ UNMEASURED = ("logitboost_cg",)
 
 def test_a_program_without_a_soft_margin_measures_no_weights() -> None:
     for name in UNMEASURED:
-        with pytest.raises(OptionError, match=f"{name} has no soft margin to measure weights by"):
+        with pytest.raises(OptionError, match=f"needs a formulation with a soft margin; {name} has none"):
             reweight(ADABOOST, X, Y, name)
 
 
@@ -111,7 +111,7 @@ def test_where_no_slack_is_worth_a_weight_the_largest_soft_margin_is_taken() -> 
     # w = 0 is optimal if and only if no edge of the heaviest d exceeds 1: C Uᵀ1 <= 1.
     found = reweight(ADABOOST, X, Y, "l1_adaboost", C=1e-3)
     assert not found.solution.w.any()
-    assert found.weights_are == "of the largest soft margin, those of l1_adaboost being 0"
+    assert found.weights_are == "of the largest soft margin, because the weights of l1_adaboost are 0"
     assert found.nu == N and found.soft_margin == pytest.approx(found.U.to_array().mean(axis=0).max(), abs=1e-10)
 
 
@@ -122,7 +122,7 @@ def test_an_infeasible_bound_gives_the_weights_of_the_linear_program(name: str) 
     below = best.soft_margin_certificate.lower - 0.01
     found = reweight(BOOSTING, X, Y, name, gamma=below, **nu)
     assert found.certificate.infeasible and found.solution.outcome is Outcome.INFEASIBLE
-    assert found.weights_are == f"of the largest soft margin, {name} being infeasible"
+    assert found.weights_are == f"of the largest soft margin, because {name} is infeasible"
     assert found.weights_are in repr(found)
     assert found.soft_margin == pytest.approx(best.soft_margin, abs=1e-8) and found.loss <= 1e-8
     assert found.nu == pytest.approx(nu.get("nu", 1.0))
@@ -224,8 +224,8 @@ def test_results_pickle() -> None:
     ("given", "message"),
     [
         ({"y": Y[:-1]}, r"one row for each of 79 labels; got 80"),
-        ({"y": np.full(N, "yes")}, "both classes must occur among the examples that count; got 80"),
-        ({"y": Y, "sample_weight": (Y == "yes").astype(float)}, "both classes must occur among the examples that cou"),
+        ({"y": np.full(N, "yes")}, "both classes must occur among the examples with a positive weight; got 80"),
+        ({"y": Y, "sample_weight": (Y == "yes").astype(float)}, "both classes must occur among the examples with"),
         ({"y": SIGNS}, "y must hold the labels"),
         ({"y": Y, "sample_weight": np.zeros(N)}, "multiplicities c must be 80 finite numbers"),
         ({"y": Y, "sample_weight": -np.ones(N)}, "multiplicities c must be 80 finite numbers"),
@@ -290,5 +290,5 @@ class Penalized(Formulation[NoParameters]):
 
 
 def test_a_program_without_any_soft_margin_is_refused() -> None:
-    with pytest.raises(OptionError, match="penalized has no soft margin to measure weights by"):
+    with pytest.raises(OptionError, match="needs a formulation with a soft margin; penalized has none"):
         reweight(ADABOOST, X, Y, Penalized(), tol=1e-6)

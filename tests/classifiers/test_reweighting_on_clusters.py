@@ -201,23 +201,29 @@ def test_every_other_formulation_is_refused_or_certified(page: str, client: Any)
     try:
         found = reweight(FOREST, array(), Y, page, tol=0.01, **numbers)
     except OptionError as refusal:
-        assert "by looks, which serve LPBoost, ERLPBoost and their kin" in str(refusal) and page in str(refusal)
+        assert "uses looks, which support LPBoost, ERLPBoost and similar programs" in str(refusal) and page in str(
+            refusal
+        )
     else:
         twin = reweight(FOREST, X, Y, page, **numbers)
         assert isinstance(found, DistributedReweighted) and isinstance(twin, Reweighted) and overlap(found, twin)
 
 
 REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "values": (lambda: there(FOREST, array(), Y, values="predict_proba"), OptionError, "values is for rows in memory"),
-    "backend": (lambda: there(FOREST, array(), Y, backend="highs"), OptionError, "backend is for rows in memory"),
-    "d0": (lambda: there(FOREST, array(), Y, d0=np.ones(N)), OptionError, "d0 is for rows in memory"),
+    "values": (
+        lambda: there(FOREST, array(), Y, values="predict_proba"),
+        OptionError,
+        "values must be left out for rows",
+    ),
+    "backend": (lambda: there(FOREST, array(), Y, backend="highs"), OptionError, "backend must be left out for rows"),
+    "d0": (lambda: there(FOREST, array(), Y, d0=np.ones(N)), OptionError, "d0 must be left out for rows"),
     "tol": (lambda: there(FOREST, array(), Y, tol=1e-6), OptionError, "tol must be at least 1e-05.*got 1e-06"),
     "eta": (lambda: there(FOREST, array(), Y, formulation="erlpboost", eta=1e6), OptionError, "leave out eta"),
     "nu": (lambda: there(FOREST, array(), Y, nu=2.0 * N), ProblemError, "nu must lie in"),
     "no votes": (
         lambda: there(fresh(ENSEMBLES["gradient boosting"]).fit(X, Y), array(), Y),
         ProblemError,
-        "on a cluster members must vote, by -1 or 1; .* has a value of size 0.*Pass an ensemble of classifiers",
+        "on a cluster members must have the values -1 and 1; .* has a value of size 0.*Pass an ensemble of classifiers",
     ),
     "a label": (
         lambda: there(FOREST, array(), np.where(C == 2, "perhaps", Y)),

@@ -141,7 +141,7 @@ def test_a_class_that_may_be_given_up_is_named() -> None:
         (FOREST, np.stack([Y, Y]), r"got shape \(2, 120\)"),
         (RandomForestClassifier(3).fit(X, Y == "low"), Y == "low", "more than two classes; .*Call reweight"),
         (RandomForestClassifier(3), Y, "must be fitted"),
-        (MarginBoostClassifier(epsilon=0.5).fit(X, Y == "low").run_, Y, "knows no classes"),
+        (MarginBoostClassifier(epsilon=0.5).fit(X, Y == "low").run_, Y, "has no classes"),
     ],
 )
 def test_what_has_not_the_classes_is_refused(ensemble: Any, y: Any, message: str) -> None:
@@ -152,7 +152,7 @@ def test_what_has_not_the_classes_is_refused(ensemble: Any, y: Any, message: str
 def test_other_errors_are_those_of_reweight() -> None:
     with pytest.raises(ProblemError, match="call reweight_one_vs_rest"):
         reweight(FOREST, X, Y, "lpboost", nu=NU)
-    with pytest.raises(OptionError, match="expected the label of a class that is told apart"):
+    with pytest.raises(OptionError, match="label must be one of the classes"):
         members_of(FOREST, label="none")
     with pytest.raises(ProblemError, match='Pass values="predict" or "predict_proba"'):
         models = [LogisticRegression().fit(X, Y), LogisticRegression(C=0.1).fit(X, Y)]

@@ -73,7 +73,7 @@ def test_algorithms_that_nothing_need_stop_have_done_what_was_asked_at_their_lim
     found = document("boost", "adaboost", "--data", data, "--max-rounds", 7, "--epsilon", 0.001)
     assert (found["rounds"], found["reached"]) == (7, True)
     assert found["class"]["gap"] > 0.001
-    refused("adaboost may go on for ever", "boost", "adaboost", "--data", data)
+    refused("adaboost needs a limit, because it may never stop", "boost", "adaboost", "--data", data)
 
 
 def test_a_program_without_a_soft_margin_is_reached_when_its_rule_holds(data: Path) -> None:
@@ -115,7 +115,7 @@ def test_of_a_margin_matrix_the_columns_are_the_class(margins: Path) -> None:
     assert found["hypotheses"] <= 20 and found["class"]["gap"] <= 0.2
     both = document("boost", "svm", "--data", margins, "--set", "C=0.1", "--reflexive", "--epsilon", 0.1)
     assert both["reached"] is True
-    refused("edges without a sign", "boost", "svm", "--data", margins, "--set", "C=0.1")
+    refused("svm has edges without a sign", "boost", "svm", "--data", margins, "--set", "C=0.1")
     refused(".* holds U, whose columns are the class", "boost", "lpboost", "--data", margins, "--oracle", "stump")
 
 
@@ -248,18 +248,18 @@ def test_a_second_ctrl_c_ends_at_once_and_says_where_the_checkpoint_is(
         ),
         (("lpboost", "--nu", "0.3", "--option", "depth"), "--option takes name=value; got 'depth'"),
         (("lpboost", "--nu", "0.3", "--oracle", "tree", "--option", "depth=2"), "unknown option of tree 'depth'"),
-        (("lpboost", "--nu", "0.3", "--update", "step"), "update='step' needs a regularizer that is strongly convex"),
+        (("lpboost", "--nu", "0.3", "--update", "step"), "update='step' needs a strongly convex regularizer"),
         (("lpboost", "--nu", "0.3", "--backend", "nonsense"), "unknown backend 'nonsense'"),
         (("lpboost", "--nu", "0.3", "--max-rounds", "0"), "--max-rounds must be None, or a whole number"),
         (
             ("lpboost", "--nu", "0.3", "--epsilon", "0.1", "--set", "epsilon=1"),
             "epsilon is given twice, by --epsilon and by --set",
         ),
-        (("lpboost", "--nu", "0.3", "--out", "no/run.npz"), "expected the path of a file in a folder"),
-        (("lpboost", "--nu", "0.3", "--checkpoint", "no/run.npz"), "expected the path of a file in a folder"),
+        (("lpboost", "--nu", "0.3", "--out", "no/run.npz"), "expected the path of a file in a writable folder"),
+        (("lpboost", "--nu", "0.3", "--checkpoint", "no/run.npz"), "expected the path of a file in a writable folder"),
         (("lpboost", "--nu", "0.3", "--picture", "p.txt"), r"--picture takes a file ending in \.png"),
         (("lpboost", "--nu", "0.3", "--out", "a", "--certificate", "a"), "each result needs a file of its own"),
-        (("adaboost_reg",), "AdaBoost_REG needs C, how much past weight counts as margin"),
+        (("adaboost_reg",), "AdaBoost_REG needs C, the factor by which past weight counts as margin"),
     ],
 )
 def test_bad_input_is_an_error(
@@ -304,7 +304,7 @@ own = prototype(
     "arguments, message",
     [
         (("qp_reg_adaboost", "--set", "C=0.1"), "qp_reg_adaboost has no soft margin over a class to certify"),
-        (("own.py", "--nu", "0.3"), "a certificate in a file must be about a regularizer .* got OwnCap"),
+        (("own.py", "--nu", "0.3"), "a certificate file can only state a regularizer .* got OwnCap"),
     ],
     ids=["no soft margin", "a regularizer of one's own"],
 )
@@ -322,7 +322,9 @@ def test_a_certificate_that_cannot_be_is_an_error_before_the_run(
 @pytest.mark.parametrize(("command", "nu"), [("boost", "0.3"), ("path", "0.3,0.4")])
 def test_options_that_trees_do_not_take_are_bad_input(data: Path, option: str, command: str, nu: str) -> None:
     arguments = ("erlpboost", "--data", data, "--nu", nu, "--oracle", "tree", "--option", option)
-    refused(rf"--option of a tree: The '{option.partition('=')[0]}' parameter .*Mend the option", command, *arguments)
+    refused(
+        rf"--option of a tree: The '{option.partition('=')[0]}' parameter .*Correct the option", command, *arguments
+    )
 
 
 def test_values_between_commas_are_none_left_out(data: Path) -> None:

@@ -542,9 +542,7 @@ def test_a_folder_that_is_not_there_is_an_error_before_any_work(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("boostopt.cli.records.load_dataset", None)
-    expected = (
-        rf"expected the path of a file in a folder that can be written to; got '{arguments[-1]}'\. Make the folder"
-    )
+    expected = rf"expected the path of a file in a writable folder; got '{arguments[-1]}'\. Make the folder"
     refused(expected, *arguments, "--data", "breast_cancer", "--nu", "5")
 
 
@@ -901,7 +899,7 @@ def test_profiles_and_repeats_make_it_a_benchmark_that_can_be_resumed(data: Path
     again = run(*command, "--profiles", "1e-3,1e-6")
     assert again.exit_code == 0
     assert file.stat().st_size == size
-    assert "Fastest to a certified gap of 1e-06: cvxpy:highs." in again.stdout
+    assert "Fastest of the backends that reach a certified gap of 1e-06 on all programs: cvxpy:highs." in again.stdout
     rows = list(csv.DictReader(io.StringIO(run(*command, "--profiles", "all", "--csv").stdout)))
     assert [row["tol"] for row in rows] == [tol for tol in ("0.001", "1e-06", "1e-09") for _ in range(2)]
 

@@ -234,7 +234,7 @@ def test_a_scheduler_must_have_workers_and_a_worker_is_none(folder: Path, addres
         (("--backend", "interior"), "rows on a cluster serve looks alone"),
         (("--nu", "5000"), r"nu must lie in \[1, sum of c\] = \[1, 400\]; got 5000"),
         (("--label", "knd"), r".* has no label column: unknown column 'knd'\. Did you mean 'kind'\?"),
-        (("--label", "id"), ".*'id' is the column of the classes, which is no feature anyway. Mend --drop"),
+        (("--label", "id"), ".*'id' is the column of the classes, which is no feature anyway. Correct --drop"),
         (("--weights", "mass"), ".* has no such column: unknown column 'mass'"),
         (("--weights", "a"), "on a cluster the multiplicities c must be whole numbers from 0 to"),
     ],

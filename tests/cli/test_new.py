@@ -226,7 +226,9 @@ def test_a_run_says_which_page_it_needs_and_whether_that_has_changed(tmp_path: P
     saved, checkpoint = tmp_path / "run.npz", tmp_path / "checkpoint.npz"
     how = ("boost", page, "--data", data, "--nu", 8, "--eta", 20, "--epsilon", 0.9)
     assert run(*how, "--out", saved, "--checkpoint", checkpoint).exit_code == 0
-    with pytest.raises(boostopt.DataError, match=r"a run of mine, which a file mine\.py stated: pass the path"):
+    with pytest.raises(
+        boostopt.DataError, match=r"the file mine\.py states the formulation mine of this run: pass its path"
+    ):
         boostopt.Run.load(saved)
     with pytest.raises(boostopt.DataError, match=r"there is no file .*moved\.py"):
         boostopt.Run.load(saved, formulation=tmp_path / "moved.py")

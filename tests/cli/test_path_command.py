@@ -124,7 +124,7 @@ def test_ctrl_c_prints_the_values_that_were_reached(data: Path, monkeypatch: pyt
         (("--nu", "0.3,0.5", "--set", "nu=3"), "nu is given twice, by --nu and by --set"),
         (("--nu", "0.3,0.5", "--eta", "-1"), "eta must"),
         (("--nu", "0.3,0.5", "--json", "--csv"), "--json and --csv exclude each other"),
-        (("--nu", "0.3,0.5", "--picture", "no/p.png"), "expected the path of a file in a folder"),
+        (("--nu", "0.3,0.5", "--picture", "no/p.png"), "expected the path of a file in a writable folder"),
     ],
 )
 def test_bad_input_is_an_error(data: Path, arguments: tuple[str, ...], message: str) -> None:

@@ -103,7 +103,7 @@ def test_where_nothing_takes_the_program_the_automatic_choice_has_a_reason(monke
     monkeypatch.setattr(boostopt.solving.solving, "list_backends", list[str])
     automatic, able = compare(reference_lpboost(), ["auto", right()]).rows
     assert automatic.solution is None
-    assert automatic.reason.startswith("no installed backend takes linear constraints.")
+    assert automatic.reason.startswith("no installed backend supports linear constraints.")
     assert able.reached
 
 

@@ -490,7 +490,7 @@ def test_a_missing_value_is_to_be_imputed_and_text_to_be_encoded(
 @pytest.mark.parametrize("value, shown", [("nan", "nan"), ("inf", "inf"), ("-Infinity", "-inf"), ("1e999", "inf")])
 def test_a_feature_that_is_not_finite_is_an_error_with_its_place(tmp_path: Path, value: str, shown: str) -> None:
     source = write(tmp_path, "data.csv", f"a,b,label\n1,2,0\n\n3,{value},1\n")
-    remedy = IMPUTE if shown == "nan" else "Mend the cell, or leave the row out."
+    remedy = IMPUTE if shown == "nan" else "Correct the cell, or leave the row out."
     expected = f"{source}, line 4: every column but 'label' must be finite; got {shown} in column 'b'. {remedy}"
     refused(re.escape(expected), load_dataset, source)
     arrays = write(tmp_path, "data.npz", npz(X=np.array([[1.0, 2.0], [3.0, float(value)]]), y=np.array([0, 1])))
@@ -566,7 +566,7 @@ def test_a_column_of_csv_may_hold_the_weights_and_is_no_feature_then(tmp_path: P
 @pytest.mark.parametrize(
     "name, content, weights, message",
     [
-        ("a.csv", CSV, "c", r"has no such column: unknown column 'c'\. .*Known: a, b, label\. Mend weights=\.\.\."),
+        ("a.csv", CSV, "c", r"has no such column: unknown column 'c'\. .*Known: a, b, label\. Correct weights=\.\.\."),
         ("a.csv", CSV, "label", "expected one column for the class and one for the weights; got 'label' for both"),
         ("a.csv", b"a,c,c,label\n1,1,1,x\n2,1,1,y\n", "c", "has 2 columns 'c'"),
         ("a.csv", b"a,c,label\n1,,x\n2,1,y\n", "c", "line 2: every column but 'label' must be a number"),

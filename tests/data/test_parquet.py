@@ -118,7 +118,7 @@ def edited(column: str, value: Any, n: int | None = 5) -> Any:
 
 WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "missing": (lambda: edited("a", np.nan), r"row 5: every feature must be finite; got nan in column 'a'\. It is a m"),
-    "infinite": (lambda: edited("c", np.inf), r"row 5: .* got inf in column 'c'\. Mend the cell"),
+    "infinite": (lambda: edited("c", np.inf), r"row 5: .* got inf in column 'c'\. Correct the cell"),
     "blank": (lambda: edited("label", None), "row 5: every example must have a label; there is none in column 'label'"),
     "text": (table, "every feature must be a number; got .*string in column 'id'. Encode it, or leave it out"),
     "times": (lambda: edited("a", pd.Timestamp("2020-01-01"), None), r"must be a number; got timestamp\[.* in column"),

@@ -107,7 +107,9 @@ def test_what_is_written_to_npz_is_read_whatever_its_size(tmp_path: Path, monkey
 
 def test_an_index_that_no_data_set_has_is_refused(tmp_path: Path) -> None:
     source = write(tmp_path, "data.svm", "1 1:1\n-1 100000000:1\n")
-    with pytest.raises(DataError, match=r"shape \(2, 100000000\), and 2 that are not 0: too few .* Mend the largest"):
+    with pytest.raises(
+        DataError, match=r"shape \(2, 100000000\), and 2 that are not 0: too few .* Correct the largest"
+    ):
         load_dataset(source)
 
 
@@ -155,7 +157,7 @@ def test_a_label_with_an_underscore_is_a_text(tmp_path: Path) -> None:
     "text", ["1 1:1\n-1 1:1_000\n", "1 1:1\n-1 1_0:1\n", "1 1:1\n1_0 1:1\n"], ids=["value", "index", "label"]
 )
 def test_svmlight_has_no_underscores_but_in_comments(tmp_path: Path, text: str) -> None:
-    with pytest.raises(DataError, match=r"line 2: expected svmlight text, numbers alone; got an underscore"):
+    with pytest.raises(DataError, match=r"line 2: expected svmlight text, which holds numbers only; got an underscore"):
         load_dataset(write(tmp_path, "data.svm", text))
     assert load_dataset(write(tmp_path, "data.svm", "1 1:1 # an_example\n-1 1:2\n#_\n")).X is not None
 

@@ -125,7 +125,7 @@ def test_export_as_json(tmp_path: Path, data: Path) -> None:
     [
         (("--out", "model.lp"), "expected a path that ends in .mps, .cbf, .npz; got 'model.lp'"),
         (("--out", "model.mps", "--side", "left"), "unknown side 'left'"),
-        (("--out", "none/model.mps"), "expected the path of a file in a folder that can be written to"),
+        (("--out", "none/model.mps"), "expected the path of a file in a writable folder"),
     ],
 )
 def test_bad_input_is_a_message(data: Path, monkeypatch: pytest.MonkeyPatch, arguments: Any, message: str) -> None:

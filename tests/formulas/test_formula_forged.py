@@ -93,7 +93,7 @@ def test_a_better_claim_by_another_beta_or_another_tilt_is_refused(folder: Path)
         ({"parameters": {"eta": True, "tilt": "array"}}, "must be a number"),
         ({"parameters": [7.0]}, "must be an object with names"),
         ({"text": 7}, "must be a text"),
-        ({"text": "d" * 1001}, "at most 1000 characters"),
+        ({"text": "d" * 1001}, "at most 1000 printable characters"),
         ({"nu": 3.5}, "means F"),
     ],
 )

@@ -172,5 +172,5 @@ def test_a_formula_without_atoms_is_for_interior_alone() -> None:
     assert solve(program, "interior", tol=1e-9).certificate.scaled_gap <= 1e-9
     with pytest.raises(SolverNotFound, match="which only interior takes"):
         solve(program, "cvxpy:clarabel")
-    with pytest.raises(ProblemError, match='Solve by the backend "interior"'):
+    with pytest.raises(ProblemError, match='Use the backend "interior"'):
         program.cvxpy("primal")

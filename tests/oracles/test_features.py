@@ -204,7 +204,9 @@ def test_without_weight_all_values_are_0_and_rows_are_counted_of_anything() -> N
 
 @pytest.mark.parametrize("values", [np.zeros(39), np.zeros((40, 1)), np.full(40, np.nan), np.full(40, "a"), 0.0])
 def test_own_hypotheses_that_return_something_else_are_an_error(values: Any) -> None:
-    with pytest.raises(ProblemError, match=r"one finite number for each of 40 rows; own returned shape .* Mend it\."):
+    with pytest.raises(
+        ProblemError, match=r"one finite number for each of 40 rows; own returned shape .* Correct it\."
+    ):
         list(evaluate([Own(lambda X: values)], X))
 
 

@@ -47,7 +47,7 @@ def test_a_classifier_says_what_weighs_most() -> None:
 def test_the_page_of_one_update_says_how_the_algorithm_is_run() -> None:
     page, how = (
         get_formulation("adaboost_reg"),
-        r'As an algorithm it is known by its name: boost\("adaboost_reg", oracle',
+        r'Run the algorithm by its name: boost\("adaboost_reg", oracle',
     )
     with pytest.raises(OptionError, match=how):
         boost(page, DecisionStumps(X, y), b=1.0)

@@ -155,7 +155,7 @@ def test_a_pair_is_known_by_its_name_and_pickled() -> None:
         (("hinge", "l3"), r"unknown penalty 'l3'"),
         (("hinge", 3), "expected the name of a penalty; got 3. Pass one of simplex"),
         ((None, "l1"), "expected the name of a loss; got None"),
-        (("hinge", "simplex", True), "simplex must have weights that are not negative.*Take l1_ball with r = 1"),
+        (("hinge", "simplex", True), "simplex needs non-negative weights.*Use l1_ball with r = 1"),
         (("hinge", "l1", "yes"), "signed must be"),
     ],
 )

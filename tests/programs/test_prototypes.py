@@ -165,7 +165,7 @@ def test_a_prototype_on_the_command_line() -> None:
     [
         ({"f": lambda cp, d: -cp.sum_squares(d)}, "f must be convex by the rules of disciplined convex programming"),
         ({"f": lambda cp, d: d}, "f must be a scalar expression"),
-        ({"inside": np.eye(6)[0]}, "inside must lie in the capped simplex; it misses it by 0.5"),
+        ({"inside": np.eye(6)[0]}, "inside must lie in the capped simplex; its distance is 0.5"),
         ({"inside": np.ones(5) / 5}, "inside must be 6 finite numbers"),
         ({"constraints": lambda d: [d[0] <= 1 / 6]}, "inside must satisfy every constraint strictly"),
         ({"constraints": lambda d: [d[0] == 0.1]}, r"must be an inequality h\(d\) <= 0 with convex h"),

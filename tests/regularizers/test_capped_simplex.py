@@ -151,9 +151,9 @@ def test_repair_leaves_feasible_points_where_they_are() -> None:
 @pytest.mark.parametrize(
     ("q", "nu", "c", "error", "message"),
     [
-        ([], 1.0, None, ProblemError, "one common shape"),
+        ([], 1.0, None, ProblemError, "the same shape"),
         ([[1.0]], 1.0, None, ProblemError, r"real numbers of shape \(N,\); got shape \(1, 1\)"),
-        ([1.0, 1.0], 1.0, [1.0], ProblemError, "one common shape"),
+        ([1.0, 1.0], 1.0, [1.0], ProblemError, "the same shape"),
         ([1.0, -1.0], 1.0, None, ProblemError, "finite and non-negative; got -1 at 1"),
         ([1.0, np.nan], 1.0, None, ProblemError, "finite and non-negative; got nan at 1"),
         ([1.0, 1.0], 1.0, [1.0, 0.0], ProblemError, "finite and positive"),

@@ -161,5 +161,5 @@ def test_a_domain_that_holds_anyway_is_no_constraint() -> None:
 
 @pytest.mark.parametrize("other", [cp.Variable(6, name="x"), cp.Parameter(6, name="x")])
 def test_another_variable_is_refused_by_name(other: Any) -> None:
-    with pytest.raises(ProblemError, match="f must have no variable or parameter but its argument; got x as well"):
+    with pytest.raises(ProblemError, match="f must have no variable or parameter except its argument; got x as well"):
         of_six(lambda d: cp.norm1(d - other))

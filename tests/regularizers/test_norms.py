@@ -237,7 +237,7 @@ def test_at_and_near_the_smallest_radius(seed: int) -> None:
     for beyond in (5e-13, 1e-8):
         with pytest.raises(ProblemError, match="where the ball touches the simplex in one point, or at least"):
             NormBall(B, c, p, smallest * (1 + beyond))
-    with pytest.raises(ProblemError, match="the ball does not meet the simplex"):
+    with pytest.raises(ProblemError, match="so that the ball meets the simplex"):
         NormBall(B, c, p, smallest * (1 - 5e-13))
     for beyond in (1.1e-6, 1e-5):
         ball = NormBall(B, c, p, smallest * (1 + beyond))

@@ -111,9 +111,7 @@ def test_only_live_examples_count() -> None:
 )
 def test_outside_the_range_there_is_no_projection(u: list[float], log_d: list[float], rho: float) -> None:
     low = min(v for v, a in zip(u, log_d, strict=True) if a > -math.inf)
-    message = (
-        f"the edge {rho:.10g} must lie between the smallest and the largest margin of the live examples, [{low:.10g}"
-    )
+    message = f"the edge must lie between the smallest and the largest margin of the examples with weight, [{low:.10g}"
     with pytest.raises(ProblemError, match=re.escape(message)):
         step_to_edge(np.array(u), np.array(log_d), rho)
 

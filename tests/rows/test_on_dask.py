@@ -470,7 +470,10 @@ def test_a_file_that_has_vanished_ends_the_run_with_what_it_had(
     processes.wait_for_workers(2, timeout=30)
     oracle = on_dask(*from_files(kind, tmp_path))
     vanish: Callable[[], object] = lambda: [file.unlink() for file in tmp_path.iterdir()]  # noqa: E731
-    with failing(processes, kernel, 5, vanish), pytest.warns(RuntimeWarning, match="It ends with what it had"):
+    with (
+        failing(processes, kernel, 5, vanish),
+        pytest.warns(RuntimeWarning, match="The run ends with the looks before"),
+    ):
         run = boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
     assert run.reason.startswith(f"failed after {run.rounds} looks at all rows: DataError: rows on a cluster must be ")
     assert re.search(rf"FileNotFoundError: .*'{tmp_path}/\d.{kind}'. Bring back what is missing", run.reason)
@@ -528,7 +531,7 @@ def test_a_cluster_that_is_closed_ends_the_run_with_what_it_had(monkeypatch: pyt
             return asked(self, name, *how)
 
         monkeypatch.setattr(RowsOnDask, "_asked", closing)
-        with pytest.warns(RuntimeWarning, match="It ends with what it had"):
+        with pytest.warns(RuntimeWarning, match="The run ends with the looks before"):
             run = boost("erlpboost", oracle, nu=0.4 * N, epsilon=0.02)
     assert run.reason.startswith("failed after ")
     holds(run)

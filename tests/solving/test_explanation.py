@@ -62,11 +62,11 @@ def test_no_answer_is_said_with_the_solvers_own_words() -> None:
     silent = Fake("cvxpy:mosek", (attempt(form="primal", status="raised", claims=False, error=LICENCE),) * 2)
     solution = reference_lpboost().solve(silent)
     explanation = solution.explain()
-    assert explanation.headline == f"No answer: cvxpy:mosek left none (primal: {LICENCE})."
+    assert explanation.headline == f"No answer: cvxpy:mosek returned no answer (primal: {LICENCE})."
     assert explanation.conditions == ()
     (fact,) = explanation.facts
     c = solution.certificate
-    assert fact == f"Without one the optimum is known to lie in {interval(c.lower, c.upper)}."
+    assert fact == f"Without an answer, the optimum lies in {interval(c.lower, c.upper)}."
     assert LICENCE in str(explanation)
     nothing = reference_lpboost().solve(Fake("nothing"))
-    assert nothing.explain().headline == "No answer: nothing left none (no attempt was made)."
+    assert nothing.explain().headline == "No answer: nothing returned no answer (no attempt was made)."

@@ -320,7 +320,7 @@ def test_a_gradient_that_is_none_is_noticed(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_described_edges_need_weights_of_mass_one() -> None:
     page = prototype("mine", lambda p, x: Hinge(x.c, 3.0), lambda p: DescribedEdges(lambda e: cp.sum_squares(e)))
-    with pytest.raises(ProblemError, match=r"takes edges in \[-1, 1\]; the weights of this regularizer sum to 9"):
+    with pytest.raises(ProblemError, match=r"needs edges in \[-1, 1\]; the weights of this regularizer sum to 9"):
         page.bind([[-0.9], [0.0], [-0.6]]).certify(w=[0.4])
 
 

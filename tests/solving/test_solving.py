@@ -131,7 +131,7 @@ def test_auto_goes_past_a_backend_that_fails_when_it_is_asked(monkeypatch: pytes
     monkeypatch.setattr(boostopt.solving.solving, "list_backends", lambda: ["confused", "interior"])
     assert reference_lpboost().solve().path == ("interior",)
     monkeypatch.setattr(boostopt.solving.solving, "AUTO_ORDER", ())
-    with pytest.raises(SolverNotFound, match="no installed backend takes linear, second_order constraints"):
+    with pytest.raises(SolverNotFound, match="no installed backend supports linear, second_order constraints"):
         get_formulation("norm_ball").smallest().solve()
 
 

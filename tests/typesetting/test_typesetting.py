@@ -127,7 +127,7 @@ def test_expressions_in_latex(expression: str, expected: str) -> None:
         ("d⁰", r"got '⁰' \(U\+2070\) at position 1"),
         ("", "expected an expression; got an empty one"),
         ("  ", "expected an expression; got an empty one"),
-        ("ln(d_n", r"expected '\)' for the '\(' at position 2; got the end of 'ln\(d_n'\. Mend"),
+        ("ln(d_n", r"expected '\)' for the '\(' at position 2; got the end of 'ln\(d_n'\. Correct"),
         ("(a + b]", r"expected '\)' for the '\(' at position 0; got '\]' at position 6"),
         ("a + b)", r"expected a symbol, a number or a word; got '\)' at position 5"),
         ("||d|_p", r"got '_' at position 4 of '\|\|d\|_p'"),

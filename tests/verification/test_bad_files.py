@@ -70,9 +70,9 @@ def test_what_is_no_regular_file_is_not_opened(tmp_path: Path, monkeypatch: pyte
 
     monkeypatch.setattr(Path, "open", noted)
     for path in (tmp_path / "pipe", Path("/dev/zero"), tmp_path):
-        assert "it is no file" in verify(path, NOTHING).reason
+        assert "it is not a file" in verify(path, NOTHING).reason
     assert not opened
-    assert "it is no file" in verify(tmp_path / "changed.json", NOTHING).reason
+    assert "it is not a file" in verify(tmp_path / "changed.json", NOTHING).reason
     assert opened == [tmp_path / "changed.json"]
 
 

@@ -186,7 +186,7 @@ def test_an_end_of_which_nothing_is_known_is_not_claimed(
 
 def test_a_file_that_would_be_too_long_to_be_read_is_not_written(tmp_path: Path) -> None:
     path, bound = tmp_path / "certificate.json", program("cap")
-    with pytest.raises(ProblemError, match=r"at most 16,000,000 bytes of text; got .*Say less in made"):
+    with pytest.raises(ProblemError, match=r"at most 16,000,000 bytes of text; got .*Pass less in made"):
         save(bound.solve(), path, made={"log": "x" * 16_000_000})
     assert not path.exists()
 

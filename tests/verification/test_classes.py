@@ -92,7 +92,7 @@ def test_other_oracles_and_data_are_rejected(tmp_path: Path) -> None:
     save_class(run("erlpboost"), DecisionStumps(*data()), path)
     X, y = data()
     assert "other examples" in verify(path, DecisionStumps(X[:, :7], y)).reason
-    assert "pass the oracle" in verify(path, np.ones((3, 2))).reason
+    assert "pass an oracle" in verify(path, np.ones((3, 2))).reason
     with pytest.raises(OptionError, match="floating point"):
         verify(path, DecisionStumps(*data()), exact=True)
 

@@ -422,7 +422,7 @@ def test_hypotheses_are_counted_before_they_are_asked(tmp_path: Path, monkeypatc
     assert verify(path, DecisionStumps(X, y))
     monkeypatch.setattr(classes, "LARGEST_ARRAYS", 8 * 40 * said["data"]["t"] - 1)
     monkeypatch.setattr(DecisionStumps, "margins_of", None)
-    assert "hypotheses on 40 examples would take more than" in verify(path, DecisionStumps(X, y)).reason
+    assert "hypotheses on 40 examples need more than" in verify(path, DecisionStumps(X, y)).reason
 
 
 def test_a_degree_in_a_file_is_no_endless_loop(tmp_path: Path) -> None:
@@ -643,7 +643,7 @@ def test_what_was_not_checked_of_a_class_is_said(tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "c.json", examples()
     oracle = Estimators(DecisionTreeClassifier(max_depth=1), X, y)
     run = boost("erlpboost", oracle, nu=5.0, epsilon=0.2)
-    with pytest.warns(UserWarning, match=r"who verifies the file needs their margins, verify\(path, oracle, U="):
+    with pytest.warns(UserWarning, match=r"to verify the file, pass their margins, verify\(path, oracle, U="):
         save_class(run, oracle, path)
     U = run.record.collected.margins.take_columns(np.flatnonzero(run.w))
     verification = verify(path, oracle, U=U)

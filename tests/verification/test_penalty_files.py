@@ -110,4 +110,4 @@ def test_names_of_no_pair_are_refused_and_pages_can_be_passed(tmp_path: Path) ->
     said = saved("hinge+l1", path)
     assert verify(path, U, formulation=boostopt.combine("hinge", "l1"))
     said["formulation"]["name"] = "hinge+l3"
-    assert "there is no formulation 'hinge+l3' here" in reason(said, path)
+    assert "the formulation 'hinge+l3' is unknown" in reason(said, path)

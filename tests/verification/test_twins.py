@@ -299,9 +299,9 @@ def test_the_checker_imports_numpy_and_the_standard_library_only() -> None:
 
 
 def test_kinds_without_a_formula_are_refused_where_formulas_are_taken() -> None:
-    with pytest.raises(ValueError, match="an edge function of the unknown kind 'cubed'"):
+    with pytest.raises(ValueError, match="the kind of the edge function is unknown: 'cubed'"):
         pairs.edge(Floats(), {"kind": "cubed"})
     F, c = {"kind": "squares", "caps": "c / nu", "nu": 1.0, "eta": 2.0}, np.ones(3)
     anything: Any = None
-    with typechecker.unchecked(), pytest.raises(Rejected, match="a regularizer of the unknown kind 'squares'"):
+    with typechecker.unchecked(), pytest.raises(Rejected, match="the kind of F is unknown: 'squares'"):
         checking._box(anything, Floats(), F, c, c / 3.0)  # pyright: ignore[reportPrivateUsage]

@@ -60,10 +60,10 @@ ROUNDING = 4 * float(np.finfo(np.float64).eps)
 class Parameters:
     """The parameters of AdaBoost_REG."""
 
-    C: float = parameter("how much past weight counts as margin", NOT_NEGATIVE)
+    C: float = parameter("the factor by which past weight counts as margin", NOT_NEGATIVE)
     p: float = parameter("the power of the average past weight", ONE_OR_TWO, 1.0)
     reach: float = parameter(
-        "how far a margin moves in a step along which the functional falls for ever", POSITIVE, 1.0
+        "the change of a margin in a step along which the functional falls without end", POSITIVE, 1.0
     )
     nu: float = certified_nu()
 

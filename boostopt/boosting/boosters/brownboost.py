@@ -71,7 +71,7 @@ class Parameters:
     """The parameters of BrownBoost."""
 
     time: float = parameter("the paper's c, the time that the run has", TIME, CANONICAL)
-    kappa: float = parameter("the training error that is aimed at, in place of the time", FRACTION, CANONICAL)
+    kappa: float = parameter("the target of the training error, in place of the time", FRACTION, CANONICAL)
     nu: float = certified_nu()
 
 
@@ -89,15 +89,13 @@ class BrownBoost(Booster):
             values = {"c": p.time, "kappa": p.kappa}
             words = ", ".join(f"{name}={shown(None if math.isnan(x) else x)}" for name, x in values.items())
             advice = "Pass one of them" if math.isnan(p.time) else "Leave one out"
-            raise OptionError(
-                f"exactly one of c and kappa must be given; got {words}. {advice}; boost has time= for c."
-            )
+            raise OptionError(f"exactly one of c and kappa must be given; got {words}. {advice}; boost calls c time=.")
         time = float(erfcinv(p.kappa)) ** 2 if math.isnan(p.time) else p.time
         if math.isnan(p.time) and not TIME.contains(time, examples):
             ends = [float(erfc(math.sqrt(end))) for end in (600.0, 1e-6)]
             raise ProblemError(
                 f"kappa must lie in [{ends[0]:.3g}, {ends[1]:.6g}], the training errors of times in {TIME.text}; got "
-                f"{p.kappa:g}. Pass one that lies there."
+                f"{p.kappa:g}. Pass a value in this range."
             )
         return super().canonical(replace(p, time=time, kappa=float(erfc(math.sqrt(time)))), examples)
 

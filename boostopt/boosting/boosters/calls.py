@@ -22,7 +22,7 @@ def run_of(page: Booster, oracle: Oracle, parameters: Mapping[str, Any], options
     """
     for name in options.keys() & {*parameters, "formulation", "oracle"}:
         raise OptionError(
-            f"the function of {page.name} has its page and its parameters already; got {name}. Leave it out, or call "
+            f"the function of {page.name} already has its page and its parameters; got {name}. Leave it out, or call "
             f'boost("{page.name.lower()}", oracle, ...).'
         )
     return boost(page, oracle, **parameters, **options)

@@ -50,7 +50,7 @@ class Parameters:
 
     kappa: float = parameter("the share of the examples that may be given up", FRACTION)
     gamma: float = parameter("half of the edge that every hypothesis has", BELOW_HALF)
-    theta: float = parameter("the margin that the others are to have, at most gamma", MARGIN, CANONICAL)
+    theta: float = parameter("the target margin of the other examples, at most gamma", MARGIN, CANONICAL)
     nu: float = certified_nu()
 
 

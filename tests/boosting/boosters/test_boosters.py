@@ -111,7 +111,7 @@ def test_a_checkpoint_of_other_parameters_is_refused(tmp_path: Path) -> None:
     adaboost_reg(stumps(), C=2.0, max_rounds=3, checkpoint=file)
     with pytest.raises(DataError, match="parameters"):
         adaboost_reg(stumps(), C=3.0, max_rounds=3, checkpoint=file)
-    with pytest.raises(DataError, match="AdaBoost_REG and not of MadaBoost"):
+    with pytest.raises(DataError, match="AdaBoost_REG, not of MadaBoost"):
         madaboost(stumps(), max_rounds=3, checkpoint=file)
 
 
@@ -168,13 +168,13 @@ def test_the_options_of_boost_are_those_of_a_booster() -> None:
     assert run.rounds == 5
     assert len(run.trace["soft_margin[nu=2]"]) == 5
     assert len(run.hypotheses) > 5  # two in a round, the better one with the step
-    with pytest.raises(OptionError, match="a start says nothing"):
+    with pytest.raises(OptionError, match="it cannot begin from another run"):
         boost("madaboost", stumps(), max_rounds=5, start=run)
-    with pytest.raises(OptionError, match="stabilization is of totally corrective runs"):
+    with pytest.raises(OptionError, match="stabilization needs a totally corrective run"):
         boost("madaboost", stumps(), max_rounds=5, stabilization=Stabilization(inner=0.5))
-    with pytest.raises(OptionError, match="a path begins each run where its neighbour ended"):
+    with pytest.raises(OptionError, match="a path needs runs that can begin from another run"):
         path("madaboost", stumps(), nu=[2.0, 3.0], max_rounds=5)
-    with pytest.raises(OptionError, match=r"moves by 'reweighting'; got update='total'"):
+    with pytest.raises(OptionError, match=r"update of MadaBoost is 'reweighting'; got update='total'"):
         boost("madaboost", stumps(), max_rounds=5, update="total")
     with pytest.raises(OptionError, match="moves by 'total'; got update='reweighting'"):
         boost("lpboost", stumps(), nu=3.0, update="reweighting")
@@ -216,7 +216,7 @@ def test_influence_is_the_mean_of_the_weights_that_an_example_has_had() -> None:
         before, d = w, now.d
     np.testing.assert_allclose(run.influence, sums / sum(steps), rtol=1e-9)
     assert c @ run.influence == pytest.approx(1.0)
-    with pytest.raises(OptionError, match="influence is of runs of AdaBoost_REG"):
+    with pytest.raises(OptionError, match="influence needs a run of AdaBoost_REG"):
         _ = madaboost(stumps(), max_rounds=3).influence
 
 
@@ -236,7 +236,7 @@ def test_a_guarantee_takes_nothing_of_what_smoothboost_needs() -> None:
     rng = np.random.default_rng(0)
     oracle = DecisionStumps(rng.normal(size=(200, 1)), rng.choice([-1, 1], size=200))
     run = smoothboost(oracle, kappa=0.1, gamma=0.4, guarantee=-1.0)
-    assert run.reason.startswith("the guarantee is broken: every edge was to be at least 0.8")
+    assert run.reason.startswith("the guarantee is broken: every edge must be at least 0.8")
     assert run.rounds <= run.most_rounds
 
 
@@ -253,7 +253,7 @@ def test_numbers_at_the_ends_of_their_domains_are_no_tracebacks() -> None:
             brownboost(stumps(), kappa=kappa, max_rounds=2)
     with pytest.raises(OptionError, match=r"c=None, kappa=None\. Pass one of them"):
         boost("brownboost", stumps(), max_rounds=2)
-    with pytest.raises(OptionError, match="has its page and its parameters already; got time"):
+    with pytest.raises(OptionError, match="already has its page and its parameters; got time"):
         brownboost(stumps(), time=2.0, max_rounds=2)
     with pytest.raises(OptionError, match="run must be a run of a booster"):
         outside(boost("lpboost", stumps(), nu=3.0, max_rounds=2))

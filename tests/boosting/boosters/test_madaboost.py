@@ -58,7 +58,7 @@ def test_the_first_step_is_adaboosts_and_while_all_margins_are_positive_so_are_t
 
 def test_without_an_end_of_its_own_it_needs_a_limit_and_kappa_a_share() -> None:
     oracle = GivenMargins(drawn(0).U)
-    with pytest.raises(OptionError, match="MadaBoost may go on for ever"):
+    with pytest.raises(OptionError, match="MadaBoost needs a limit, because it may never stop"):
         madaboost(oracle)
     with pytest.raises(ProblemError, match=r"kappa must lie in \[0, 1\)"):
         madaboost(oracle, kappa=1.0, max_rounds=2)

@@ -90,7 +90,7 @@ def test_an_edge_below_2_gamma_ends_the_run() -> None:
     of = drawn(0)
     optimum = of.optimum_of(of.U, KAPPA * of.total)
     run = smoothboost(of.oracle("best"), kappa=KAPPA, gamma=0.49)
-    assert "the guarantee is broken: every edge was to be at least 0.98" in run.reason
+    assert "the guarantee is broken: every edge must be at least 0.98" in run.reason
     assert optimum - LP <= run.class_certificate.upper < 0.98
 
 
@@ -98,7 +98,7 @@ def test_theta_is_at_most_gamma_and_a_larger_one_than_the_papers_needs_a_limit()
     weak = Weak(drawn(0), "best")
     with pytest.raises(OptionError, match=r"theta must be at most gamma = 0\.1; got 0\.2"):
         smoothboost(weak.oracle(), kappa=KAPPA, gamma=0.1, theta=0.2)
-    with pytest.raises(OptionError, match="SmoothBoost may go on for ever"):
+    with pytest.raises(OptionError, match="SmoothBoost needs a limit, because it may never stop"):
         weak.run(theta=weak.gamma)
     run = weak.run(theta=weak.gamma, max_rounds=2000)
     assert "fewer than kappa N" in run.reason
