@@ -164,10 +164,7 @@ def _page(page: Page, folder: Path) -> str:
 
 
 def _parameters(page: Page) -> str:
-    rows = [
-        [f"`{one.name}`", typeset_prose(one.meaning), typeset_prose(one.domain.text), _default(one)]
-        for one in page.parameters
-    ]
+    rows = [[f"`{one.name}`", typeset_prose(one.meaning), _domain(one), _default(one)] for one in page.parameters]
     about = [
         f"The margin matrix has {COUNTED[page.formulation.columns]}." if page.formulation.columns else "",
         "Multiplicities `c` are taken as everywhere.",
@@ -201,6 +198,13 @@ def _written(given: dict[str, Any]) -> list[str]:
     """Return values as keywords."""
     shown = {name: "np.zeros(N)" if isinstance(value, np.ndarray) else f"{value:g}" for name, value in given.items()}
     return [f"{name}={value}" for name, value in shown.items()]
+
+
+def _domain(parameter: Parameter) -> str:
+    """Return where a parameter may lie: an interval as a formula, the two values of a flag as code."""
+    if parameter.domain.kind == "flag":
+        return "`True` or `False`"
+    return typeset_prose(parameter.domain.text.replace("sum of c", "sum c"))
 
 
 def _default(parameter: Parameter) -> str:
@@ -256,8 +260,8 @@ def _rounds(page: Page) -> str:
     at = ", ".join(f"`{name} = {value:g}`" for name, value in values.items() if not isinstance(value, bool))
     bound = page.formulation.iteration_bound(usual.parameters, usual.examples)
     if math.isinf(bound):
-        return f"No bound of the rounds is known at N = {N}, {at}; `iteration_bound` says where there is one."
-    return f"At most {math.floor(bound):,} hypotheses at N = {N}, {at}; elsewhere ask `iteration_bound`."
+        return f"No bound of the rounds is known at $N = {N}$, {at}; `iteration_bound` says where there is one."
+    return f"At most {math.floor(bound):,} hypotheses at $N = {N}$, {at}; elsewhere ask `iteration_bound`."
 
 
 def _bound(page: Page, **values: float) -> Program:

@@ -8,14 +8,15 @@ Dual     max_w   -ln sum_n d0_n exp(-(U w)_n) - gamma sum_q w_q
 
 KKT      ln(d_n / d0_n) + m_n + beta = 0,   w_q (gamma - e_q) = 0
 
-It is SoftBoost at nu = 1, where the cap d <= 1 says nothing, and its problems are stated there; the psi in them is 0.
-Multiplicities enter through d0 alone, which is c / sum c by default: a cap below 1, as nu = 1 would set for c_n < 1,
-is not meant. Infeasible if and only if the hard margin that the hypotheses can reach is above gamma.
+The program is SoftBoost at nu = 1, where the cap d <= 1 has no effect. SoftBoost's page states its problems; the psi in
+them is 0. Multiplicities enter only through d0, which is c / sum c by default. A cap below 1, as nu = 1 would set for
+c_n < 1, is not meant. The program is infeasible if and only if the hard margin that the hypotheses can reach is above
+gamma.
 
-Over decision stumps boosting is by looks, as SoftBoost's.
+Over decision stumps, boosting uses looks, as for SoftBoost.
 
-The distribution that is projected is d0 in every round. Glocer, section 6.4, projects the last one, d^(t-1), which
-gives another d and is not what algorithm 3.1 and the proof of its bound do.
+Every round projects d0. Glocer, section 6.4, projects the last distribution, d^(t-1). This gives another d, and is not
+what algorithm 3.1 and the proof of its bound do.
 
 Sources: Warmuth, Liao, Raetsch 2006; Warmuth, Glocer, Raetsch 2007, section 4; Glocer 2009, (3.1) with nu = 1, section
 6.4. The sources have uniform d0.
@@ -49,7 +50,7 @@ from boostopt.formulations.softboost import SoftBoost
 class Parameters:
     """The parameters of TotalBoost."""
 
-    gamma: float = parameter("the bound of the edges: the smallest that the oracle has returned less epsilon", EDGE)
+    gamma: float = parameter("the bound of the edges: the smallest that the oracle has returned, less epsilon", EDGE)
     epsilon: float = parameter("the accuracy of the margin at which boosting stops", POSITIVE, 0.01)
 
 

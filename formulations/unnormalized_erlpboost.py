@@ -9,12 +9,12 @@ Dual     max_{w, psi, beta} (1/eta) sum_n (d0_n - d0_n exp(-eta ((U w)_n + psi_n
 
 KKT      (1/eta) ln(d_n / d0_n) + m_n + psi_n + beta = 0,   psi_n (c_n / nu - d_n) = 0,   w_q (gamma - e_q) = 0
 
-Multipliers are named after the colon; e = Uᵀd, m = Uw. On the simplex the terms -d_n + d0_n add up to 0, so that the
-primal, its answer and the bound of the rounds are ERLPBoost's, and this beta is the one of both KKT systems. What
-differs is the dual: beta is kept, any value of it gives a lower bound, and there is no logarithm of a sum. Maximized
-over beta it is ERLPBoost's dual.
+Multipliers are named after the colon. The edges are e = Uᵀd, the margins m = Uw. On the simplex, the terms -d_n + d0_n
+add up to 0. So the primal, its answer and the bound of the rounds are ERLPBoost's, and this beta is the one of both KKT
+systems. Only the dual differs: beta is kept, any value of it gives a lower bound, and there is no logarithm of a sum.
+Maximized over beta, it is ERLPBoost's dual.
 
-(3.19) is printed with one d0_n outside the sum and with sum w = q; it is d0_n in every term and sum w = 1.
+(3.19) is printed with one d0_n outside the sum and with sum w = q. Correct are d0_n in every term and sum w = 1.
 
 Sources: Glocer 2009, (3.18), (3.19), (3.20). c are multiplicities; the source has c = 1 and uniform d0. Two-sided as on
 ERLPBoost's page.
