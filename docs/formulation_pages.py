@@ -21,7 +21,7 @@ from boostopt.authoring import CONES, AbsoluteEdge, Examples, MaximumEdge, Regul
 from boostopt.boosting.pages import page_of
 from boostopt.boosting.problem import set_anew
 from boostopt.programs.parameters import Parameter
-from boostopt.typesetting import PageText, markdown_page, parse_page
+from boostopt.typesetting import PageText, markdown_page, parse_page, typeset_prose
 
 ROOT = Path(__file__).resolve().parents[1]
 FORMULATIONS = "boostopt.formulations"
@@ -126,7 +126,7 @@ def _row(page: Page) -> list[str]:
     return [
         f"[{escaped(page.text.title)}]({page.name}.md)",
         f"`{page.name}`",
-        escaped(page.text.summary),
+        typeset_prose(page.text.summary),
         ", ".join(cones),
     ]
 
@@ -164,7 +164,10 @@ def _page(page: Page, folder: Path) -> str:
 
 
 def _parameters(page: Page) -> str:
-    rows = [[f"`{one.name}`", escaped(one.meaning), escaped(one.domain.text), _default(one)] for one in page.parameters]
+    rows = [
+        [f"`{one.name}`", typeset_prose(one.meaning), typeset_prose(one.domain.text), _default(one)]
+        for one in page.parameters
+    ]
     about = [
         f"The margin matrix has {COUNTED[page.formulation.columns]}." if page.formulation.columns else "",
         "Multiplicities `c` are taken as everywhere.",

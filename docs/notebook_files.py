@@ -90,12 +90,22 @@ def run(notebook: nbformat.NotebookNode, folder: Path) -> None:
     notebook.metadata = head
 
 
-def put_in_order(output: Any) -> None:
-    """Take out of an output what is of one machine or run, or not seen, and make its pictures small."""
+def alt_text(cell: nbformat.NotebookNode) -> str | None:
+    """Return what a cell says of its pictures to readers who do not see them: Sphinx reads it from the same place."""
+    return cell.metadata.get("mystnb", {}).get("image", {}).get("alt")
+
+
+def put_in_order(output: Any, alt: str | None = None) -> None:
+    """Remove from an output everything that depends on the machine or the run, and make its pictures small.
+
+    The text for those who do not see a picture goes beside the picture too, where nbconvert and its viewers look.
+    """
     if output.output_type == "stream":
         output.text = placeless(output.text)
         return
     output.metadata = nbformat.NotebookNode()
+    if alt is not None and "image/png" in output.data:
+        output.metadata["image/png"] = {"alt": alt}
     if len(output.data) > 1:  # plain text is for who cannot show the other
         output.data.pop("text/plain", None)
     for kind, value in output.data.items():
@@ -159,8 +169,9 @@ def make(source: Path, text_alone: bool = False) -> Path:
             f"expected {file.name} with the code of {source.name}, for its outputs are to stay; the code has changed, "
             f"or was never run. Run it: make notebooks NOTEBOOK={source.stem}"
         )
-    for output in (output for cell in notebook.cells for output in cell.get("outputs", [])):
-        put_in_order(output)
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            put_in_order(output, alt_text(cell))
     nbformat.validate(notebook)
     text = f"{nbformat.writes(notebook)}\n".encode()
     replace_file(file, lambda opened: opened.write(text))

@@ -19,8 +19,8 @@ has had (w_r(z_n) = d_n / c_n of round r; all of it is 0 at t = 0). Then, with I
     w_(t+1) proportional to w_t exp(b_t I - penalty),   for p = 1:   penalty_n = (C/2) b_t w_t(z_n),
 
 printed for p = 1 with C zeta_t |b^t| in place of this increment, and for p = 2 with C in place of C/2; only with the
-half and the increment do they agree with the functional sum_i exp(-rho~(z_i, b^t) / 2) that the step minimizes, where
-rho~(z, b^t) = sum_r b_r y h_r(x) + C |b^t| mu_t(z)^p. Better than the recursion: keep S = sum_r b_r u_r and
+half and the increment do they agree with the functional sum_i exp(-tilde rho(z_i, b^t) / 2) that the step minimizes,
+where tilde rho(z, b^t) = sum_r b_r y h_r(x) + C |b^t| mu_t(z)^p. Better than the recursion: keep S = sum_r b_r u_r and
 A = sum_r b_r w_r for each example and B = sum_r b_r; then the next distribution is proportional to
 c exp(-(S + C B (A / B)^p) / 2) if the first one was to c.
 

@@ -13,10 +13,10 @@ the accuracy, which here counts examples.
 
 With u in {-1, +1} and r = u . d0:   alpha = artanh r - artanh(min_q r_q - accuracy), which is never negative.
 
-From the start d_n = c_n / sum c, after T >= 2 ln(sum c / min c) / accuracy^2 rounds the steps have a margin of at least
-min_q r_q - accuracy: the potential sum_n d_n exp(-sum_t alpha_t (u_t,n - rho_t)) is the product of the exponentials of
-minus the entropies, each at least accuracy^2 / 2. With c = 1 the bound is 2 ln N / accuracy^2 (printed with the binary
-logarithm in Rudin, Daubechies and Schapire).
+From the start d_n = c_n / sum c, after T >= (2 / accuracy^2) ln((sum c) / min c) rounds the steps have a margin of at
+least min_q r_q - accuracy: the potential sum_n d_n exp(-sum_t alpha_t (u_nt - rho_t)) is the product of the
+exponentials of minus the entropies, each at least accuracy^2 / 2. With c = 1 the bound is (2 / accuracy^2) ln N
+(printed with the binary logarithm in Rudin, Daubechies and Schapire).
 
 Sources: Raetsch and Warmuth 2005; Rudin, Daubechies, Schapire 2004.
 """

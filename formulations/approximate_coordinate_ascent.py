@@ -13,7 +13,7 @@ The margin matrix is one column, u = y h(x) of the newest hypothesis; d0 is the 
 entry of w. G is the smooth margin of the steps lambda taken so far,
 
     G(lambda) = -(1 / ||lambda||_1) ln sum_n exp(-(U lambda)_n),
-    mu(lambda) - ln N / ||lambda||_1 <= G(lambda) < mu(lambda) = min_n (U lambda)_n / ||lambda||_1,
+    mu(lambda) - (ln N) / ||lambda||_1 <= G(lambda) < mu(lambda) = min_n (U lambda)_n / ||lambda||_1,
 
 below every bound for small steps and not defined at lambda = 0, where AdaBoost's step is taken: pass -inf.
 

@@ -12,7 +12,7 @@ Symbols  G : smooth margin,   lambda : steps taken so far, lambda_(t+1) with tha
 The margin matrix is one column, u = y h(x) of the newest hypothesis; d0 is the last distribution and alpha the one
 entry of w. G is the smooth margin of approximate coordinate ascent. In the step alpha along u
 
-    dG / dalpha = (u . d - G) / (||lambda||_1 + alpha),   d proportional to d0 exp(-alpha u),
+    (d G) / (d alpha) = (u . d - G) / (||lambda||_1 + alpha),   d proportional to d0 exp(-alpha u),
 
 and the product of numerator and denominator decreases, so that G rises to its largest value and falls from there on.
 There u . d = G: the step is the entropy projection whose rho is the smooth margin after it. Approximate coordinate

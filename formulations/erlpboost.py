@@ -12,8 +12,8 @@ Multipliers are named after the colon; e = Uᵀd, m = Uw. The beta of the KKT sy
 1/eta above the one of (3.16) and of the primal as printed. With psi and beta gone d is a function of w, the capped
 softmax d_n = min(c_n / nu, d0_n exp(-eta (m_n + beta))), and the optimum is within max Delta / eta of the soft margin.
 
-Two-sided, the edges count without their sign: -gamma <= Uᵀd <= gamma : w-, w+ in the primal, sum |w| <= 1 : gamma in
-place of sum w = 1, w >= 0 in the dual, w = (w+) - (w-).
+Two-sided, the edges count without their sign: -gamma <= Uᵀd <= gamma : w^-, w^+ in the primal, sum |w| <= 1 : gamma in
+place of sum w = 1, w >= 0 in the dual, w = w^+ - w^-.
 
 With eta = max((2 / epsilon) ln(N / nu), 1/2) boosting ends after at most 16 eta / epsilon hypotheses at a soft margin
 within epsilon of the best. For general c and d0, ln(N / nu) is the range of the entropy on C_nu. An eta below 1/2 that

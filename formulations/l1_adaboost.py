@@ -16,7 +16,7 @@ It is LP_REG-AdaBoost by another scaling, exactly: if (w, d) is optimal, w not 0
 optimal for nu = s / C, its value there is 1 / s, and d / s is its distribution; for s < C and all c = 1 they are
 LP-AdaBoost's. w = 0 is optimal if and only if no edge of the heaviest d exceeds 1, C Uᵀc <= 1. (The paper derives it
 from that program to first order in S = sum b. Note 8 prints a minimum and a plus where it is a maximum and a minus, and
-1/S = S + O((S - 1)^2) where it is 2 - S + O((S - 1)^2).) In print the margin constraints run over t = 1..T; they run
+1/S = S + O((S - 1)^2) where it is 2 - S + O((S - 1)^2).) In print the margin constraints run over t = 1 ... T; they run
 over the examples.
 
 Sources: Raetsch, Onoda, Mueller 2001, (22), note 8. c are multiplicities; the source has c = 1.

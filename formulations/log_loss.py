@@ -12,8 +12,8 @@ Multipliers are named after the colon; e = Uᵀd, m = Uw. The loss (1/eta) sum c
 (sum c) (ln 2) / eta minus the value of the dual. The weights d lie between 0 and c, where the primal is finite, and do
 not sum to 1: d_n / c_n is the probability of an error that the logistic model gives to the example.
 
-Two-sided, the primal bounds |Uᵀd| by gamma (multipliers w+ and w-, w = w+ - w-) and the dual holds w to ||w||_1 <= 1:
-logistic regression on the hypotheses with a bound eta on the 1-norm of its coefficients eta w.
+Two-sided, the primal bounds |Uᵀd| by gamma (multipliers w^+ and w^-, w = w^+ - w^-) and the dual holds w to
+||w||_1 <= 1: logistic regression on the hypotheses with a bound eta on the 1-norm of its coefficients eta w.
 
 Sources: Shalev-Shwartz and Singer 2008, section 6. c are multiplicities; the source has c = 1.
 """

@@ -9,8 +9,8 @@ Dual     max_{w, rho}     rho
 KKT      w_q (gamma - e_q) = 0,   d_n (m_n - rho) = 0
 
 Multipliers are named after the colon; e = Uᵀd, m = Uw, beta = -rho. The dual is the smallest margin of w, the value of
-the matrix game between examples and hypotheses. Two-sided, the primal bounds |Uᵀd| by gamma (multipliers w+ and w-,
-w = w+ - w-) and the dual holds w to ||w||_1 <= 1. A copy of an example changes nothing, so that multiplicities do not
+the matrix game between examples and hypotheses. Two-sided, the primal bounds |Uᵀd| by gamma (multipliers w^+ and w^-,
+w = w^+ - w^-) and the dual holds w to ||w||_1 <= 1. A copy of an example changes nothing, so that multiplicities do not
 enter: it is LPBoost at nu = 1 where every c is at least 1.
 
 Sources: Grove and Schuurmans 1998; Raetsch, Onoda, Mueller 2001, (20), (21).

@@ -15,7 +15,8 @@ prints the price C / T with T hypotheses in some places and C in others; only a 
 1 / C a bound of their fraction, and that C is N times the C here. At C = 1 (all c = 1) no slack is used, which is
 LP-AdaBoost; below 1 / sum c the primal is empty and the dual unbounded.
 
-Two-sided, the primal bounds |Uᵀd| by gamma (multipliers w+ and w-, w = w+ - w-) and the dual holds w to ||w||_1 <= 1.
+Two-sided, the primal bounds |Uᵀd| by gamma (multipliers w^+ and w^-, w = w^+ - w^-) and the dual holds w to
+||w||_1 <= 1.
 
 Sources: Raetsch, Onoda, Mueller 2001, section 4.2, figure 12. c are multiplicities; the source has c = 1.
 """

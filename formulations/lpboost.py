@@ -13,8 +13,8 @@ Multipliers are named after the colon; e = Uᵀd are the edges, m = Uw the margi
 eliminated the dual is the soft margin of w, the average margin of the nu examples that have the smallest. nu = 1 (all
 c = 1) is hard-margin LPBoost. Neither d nor w need be unique: what boosting does with them depends on the solver.
 
-Two-sided, the edges count without their sign: -gamma <= Uᵀd <= gamma : w-, w+ in the primal, sum |w| <= 1 : gamma in
-place of sum w = 1, w >= 0 in the dual, w = (w+) - (w-). That is the same program for the class closed under negation,
+Two-sided, the edges count without their sign: -gamma <= Uᵀd <= gamma : w^-, w^+ in the primal, sum |w| <= 1 : gamma in
+place of sum w = 1, w >= 0 in the dual, w = w^+ - w^-. That is the same program for the class closed under negation,
 with one column for each pair.
 
 No iteration bound is known; there are problems on which LPBoost needs N / 2 rounds.

@@ -17,7 +17,7 @@ Symbols  mu : multiplier of the bound on the norm
 
 Multipliers are named after the colon; e = Uᵀd, m = Uw, 1/p + 1/q = 1. The norms are those of the copies of the
 examples: ||d||_p^p = sum_n c_n (d_n / c_n)^p and ||s||_q^q = sum_n c_n |s_n|^q. The ball meets the simplex if and only
-if r >= (sum c)^(1/p - 1), and for r >= 1 (c = 1) it says nothing. p = inf is the cap, with r = 1 / nu: LPBoost, and
+if r >= (sum c)^(1/p - 1), and for r >= 1 (all c = 1) it says nothing. p = inf is the cap, with r = 1 / nu: LPBoost, and
 ERLPBoost where eta is finite. Two-sided as on LPBoost's page; the paper's programs are two-sided, here as everywhere
 the default is not.
 

@@ -11,8 +11,8 @@ KKT      w_q = max(0, e_q) / 2,   psi_n (C c_n - d_n) = 0,   psi_n = max(0, 1 - 
 
 Multipliers are named after the colon; e = Uᵀd, m = Uw; the paper's b and xi are w and psi. The paper minimizes
 ||b||^2 + C sum xi: the values here are MINUS that objective. The weights d need not sum to 1, and w is unique. In
-print the price of a slack is C / T with T hypotheses, and the margin constraints run over t = 1..T: here C is the price
-for one example, and there is a constraint for each.
+print the price of a slack is C / T with T hypotheses, and the margin constraints run over t = 1 ... T: here C is the
+price for one example, and there is a constraint for each.
 
 Sources: Raetsch, Onoda, Mueller 2001, figure 14. c are multiplicities; the source has c = 1.
 """

@@ -144,6 +144,20 @@ def test_a_rich_output_needs_no_plain_text(files: Any, source: Path, monkeypatch
     assert all(output.metadata == {} for output in cell.outputs)
 
 
+def test_the_alternative_text_of_a_cell_is_put_beside_its_picture(files: Any, source: Path, monkeypatch: Any) -> None:
+    written = "---\nmystnb:\n  image:\n    alt: A line that rises.\ntags: [hide-input]\n---"
+    edit(source, ":tags: [hide-input]\n", written)
+    buffer = io.BytesIO()
+    Image.new("RGB", (4, 4)).save(buffer, "PNG")
+    png = nbformat.v4.new_output("display_data", data={"image/png": base64.b64encode(buffer.getvalue()).decode()})
+    table = nbformat.v4.new_output("display_data", data={"text/markdown": "**42**"})
+    monkeypatch.setattr(files, "run", ran(lambda: [png, table]))
+    _, cell, *_ = nbformat.read(files.make(source), as_version=4).cells
+    assert cell.metadata.mystnb == {"image": {"alt": "A line that rises."}} and cell.metadata.tags == ["hide-input"]
+    assert [output.metadata for output in cell.outputs] == [{"image/png": {"alt": "A line that rises."}}, {}]
+    assert cell.source.startswith("import warnings")
+
+
 @pytest.mark.thorough
 def test_a_notebook_is_run_and_a_cell_that_fails_leaves_the_file_as_it_was(files: Any, source: Path) -> None:
     file = files.make(source)

@@ -17,12 +17,17 @@ NOTEBOOKS = sorted(FOLDER.glob("*.md"))
 VERIFIED = FOLDER / "duality_and_kkt.md"
 
 FRONT_MATTER = re.compile(
-    r"---\nfile_format: mystnb\njupytext:\n  cell_metadata_filter: tags,-all\nkernelspec:\n"
+    r"---\nfile_format: mystnb\njupytext:\n  cell_metadata_filter: mystnb,tags,-all\nkernelspec:\n"
     r"(?:  .+\n)*?  name: python3\n---\n"
 )
 CELL = re.compile(
-    r"^```\{code-cell\} ipython3\n(?::tags: \[(?P<tags>[^]\n]*)\]\n\n)?(?P<code>.*?)^```$", re.DOTALL | re.MULTILINE
+    r"^```\{code-cell\} ipython3\n"
+    r"(?::tags: \[(?P<short>[^]\n]*)\]\n\n|---\nmystnb:\n  image:\n    alt: (?P<alt>.*?)\n"
+    r"(?:tags: \[(?P<tags>[^]\n]*)\]\n)?---\n)?(?P<code>.*?)^```$",
+    re.DOTALL | re.MULTILINE,
 )
+"""A cell of code: with nothing before the code, with tags, or with what JupyterLab writes for an alternative text."""
+
 MARKUP_OF_SPHINX = re.compile(r"^(?:```|:::)\{|\{[a-z:]+\}`|\]\((?!\.\./|#)[^)]*\.md\b", re.MULTILINE)
 """Directives, roles, and links to the source of another notebook: Jupyter opens its file."""
 
@@ -39,16 +44,25 @@ def cells(notebook: Path) -> list[ast.Module]:
     return [ast.parse(found["code"]) for found in CELL.finditer(notebook.read_text(encoding="utf-8"))]
 
 
-def cells_of_source(notebook: Path) -> list[tuple[str, str, list[str]]]:
-    """Kind, text and tags of each cell, as the Markdown has them; `+++` parts two texts."""
+def said_of(cell: re.Match[str]) -> str | None:
+    """The alternative text of a cell's pictures: YAML, on several lines, in quotes if it has a colon."""
+    if cell["alt"] is None:
+        return None
+    text = re.sub(r"\n\s+", " ", cell["alt"])
+    return text[1:-1].replace("''", "'") if text.startswith("'") else text
+
+
+def cells_of_source(notebook: Path) -> list[tuple[str, str, list[str], str | None]]:
+    """Kind, text, tags and alternative text of each cell, as the Markdown has them; `+++` parts two texts."""
     body, at, found = FRONT_MATTER.sub("", notebook.read_text(encoding="utf-8"), count=1), 0, []
     for cell in [*CELL.finditer(body), None]:
         text = body[at : cell.start() if cell else None]
         parts = (part.strip() for part in re.split(r"^\+\+\+$", text, flags=re.MULTILINE))
-        found += [("markdown", part, []) for part in parts if part]
+        found += [("markdown", part, [], None) for part in parts if part]
         if cell:
             at = cell.end()
-            found.append(("code", cell["code"].strip(), cell["tags"].split(", ") if cell["tags"] else []))
+            tags = cell["short"] or cell["tags"]
+            found.append(("code", cell["code"].strip(), tags.split(", ") if tags else [], said_of(cell)))
     return found
 
 
@@ -100,14 +114,14 @@ def test_the_figures_of_the_soft_margins_are_the_papers() -> None:
     """Those that a caption names are drawn with the paper's noise, and say in which parameters they differ."""
     text = (FOLDER / "soft_margins.md").read_text(encoding="utf-8")
     captions = re.findall(
-        r"^\*\*Figure \d+\.\*\* (In the manner of figure (\d+).*?)\n\n", text, re.DOTALL | re.MULTILINE
+        r"^\*\*Figure \d+\.\*\* (In the style of figure (\d+).*?)\n\n", text, re.DOTALL | re.MULTILINE
     )
     assert [int(number) for _, number in captions] == [7, 4, 8, 9, 11, 13]
     assert re.findall(r"^## .*: figure (\d+)$", text, re.MULTILINE) == [number for _, number in captions]
-    assert all(re.search(r"print:|of ours", caption) for caption, _ in captions)
+    assert all(re.search(r"in print\s|our own", caption) for caption, _ in captions)
     drawn, _, ours = text.partition("\n## Wrong labels\n")
     assert "input_noise=noise" in drawn and "wrong = " not in drawn
-    assert "no counterpart in the paper" in ours and "In the manner of" not in ours
+    assert "not in the paper" in ours and "In the style of" not in ours
 
 
 def test_the_figures_of_softboost_have_their_numbers_and_algorithms() -> None:
@@ -135,10 +149,18 @@ def test_a_cell_has_minutes_on_a_busy_machine() -> None:
 def test_a_file_is_in_step_with_its_source(notebook: Path) -> None:
     """If it is not: `make notebooks`, with TEXT=yes where only text or tags have changed."""
     cells = file_of(notebook)["cells"]
-    there = [(cell["cell_type"], "".join(cell["source"]).strip(), cell["metadata"].get("tags", [])) for cell in cells]
+    there = [
+        (
+            cell["cell_type"],
+            "".join(cell["source"]).strip(),
+            cell["metadata"].get("tags", []),
+            cell["metadata"].get("mystnb", {}).get("image", {}).get("alt"),
+        )
+        for cell in cells
+    ]
     assert there == cells_of_source(notebook)
     folded = [cell["metadata"].get("jupyter") == {"source_hidden": True} for cell in cells]
-    assert folded == ["hide-input" in tags for _, _, tags in there]
+    assert folded == ["hide-input" in tags for _, _, tags, _ in there]
     assert len({cell["id"] for cell in cells}) == len(cells)
 
 
@@ -161,8 +183,18 @@ def test_a_file_is_small_and_tells_nothing_of_the_machine(notebook: Path) -> Non
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
+def test_every_picture_has_an_alternative_text(notebook: Path) -> None:
+    """In whole sentences, without formulas, for a screen reader; and no cell without a picture has one."""
+    for cell, (_, code, _, said) in zip(file_of(notebook)["cells"], cells_of_source(notebook), strict=True):
+        drawn = [output for output in cell.get("outputs", []) if "image/png" in output.get("data", {})]
+        assert (said is not None) == bool(drawn), code
+        assert all(output["metadata"] == {"image/png": {"alt": said}} for output in drawn)
+        assert said is None or (30 <= len(said) <= 300 and said.endswith(".") and "$" not in said), said
+
+
+@pytest.mark.parametrize("notebook", NOTEBOOKS, ids=lambda path: path.stem)
 def test_text_is_markdown_that_jupyter_shows(notebook: Path) -> None:
-    texts = [text for kind, text, _ in cells_of_source(notebook) if kind == "markdown"]
+    texts = [text for kind, text, _, _ in cells_of_source(notebook) if kind == "markdown"]
     assert texts and not any(MARKUP_OF_SPHINX.search(text) for text in texts)
 
 

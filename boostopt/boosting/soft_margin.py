@@ -177,7 +177,10 @@ class ClassCertificate:
         words = f"the best {self.what} over {self.oracle} lies in {interval(self.lower, self.upper)}"
         if not self.recorded:
             return words
-        return f"{words}; the upper end was computed when the run was made: run.verify_class(oracle) computes it again"
+        return (
+            f"{words}; the upper end was computed at the fit and is recorded here: run.verify_class(oracle) of a "
+            "stored run, or boostopt.verify of a certificate file, proves it again"
+        )
 
     def __repr__(self) -> str:
         return f"ClassCertificate({self})"

@@ -29,7 +29,7 @@ from boostopt.classifiers.bases import check_stored, oracle_of
 from boostopt.classifiers.examples import merged
 from boostopt.classifiers.held_out import HeldOut
 from boostopt.classifiers.intercept import WithConstants
-from boostopt.classifiers.margin_warnings import Advice, Judged, warn_of_margins
+from boostopt.classifiers.margin_warnings import LITTLE, Advice, Judged, warn_of_margins
 from boostopt.errors import OptionError, ProblemError, shown, unknown_name
 from boostopt.oracles import Oracle
 from boostopt.oracles.weights import EPSILON
@@ -348,7 +348,7 @@ class Plan:
             at_most=lambda nu: (
                 str(max(math.floor(nu * total), 1)) if count else f"{math.floor(1000.0 * nu) / 1000.0:g}"
             ),
-            finer=f"lower epsilon = {self.epsilon:g}, which narrows the interval",
+            finer=self._finer(runs),
             others="use another base with better hypotheses"
             if "nu" in self.page.parameters
             else f"set other parameters of {self.page.name}, or use another base with better hypotheses",
@@ -356,6 +356,13 @@ class Plan:
         )
         always = repr(predicted[0]) if len(predicted) == 1 else ""
         warn_of_margins(judged, runs[0].oracle, always, advice, stacklevel=3)
+
+    def _finer(self, runs: Sequence[Run]) -> str:
+        """Return what narrows the interval: what ended the runs is raised first."""
+        for end, option, _ in ENDS:
+            if any(run.end == end for run in runs):
+                return f"raise {option}, which narrows the interval"
+        return f"lower epsilon = {self.epsilon:g}, which narrows the interval"
 
     def _judged(self, run: Run, label: str, share: float, rest: str, several: bool, zeros: float) -> Judged:
         """Return what is known of a run."""
@@ -370,6 +377,7 @@ class Plan:
             bounds=None if goal is None else (run.class_certificate.lower, run.class_certificate.upper),
             chance=0.0 if goal is None else goal.least,
             zeros=zeros,
+            little=min(float(self.epsilon), LITTLE),
         )
 
     def _is_wide(self, run: Run) -> bool:

@@ -101,10 +101,12 @@ def members_of(
         return _of_hypotheses(ensemble.hypotheses, values, ensemble.w)
     if len(runs := getattr(ensemble, "runs_", ())) > 1:
         run = runs[_told(ensemble, label).k]
-        return _of_hypotheses(run.hypotheses, values, run.w)
+        names = getattr(ensemble, "feature_names_in_", None)
+        return replace(_of_hypotheses(run.hypotheses, values, run.w), names=names)
     # NotFittedError is an AttributeError: a classifier that is not fitted is refused below.
     if isinstance(run := getattr(ensemble, "run_", None), Run):
-        return replace(_of_hypotheses(run.hypotheses, values, run.w), labels=np.asarray(ensemble.classes_))
+        labels, names = np.asarray(ensemble.classes_), getattr(ensemble, "feature_names_in_", None)
+        return replace(_of_hypotheses(run.hypotheses, values, run.w), labels=labels, names=names)
     from sklearn.pipeline import Pipeline
 
     if isinstance(ensemble, Pipeline):

@@ -24,6 +24,9 @@ from boostopt.boosting.classifier import ZERO
 from boostopt.errors import MarginWarning
 from boostopt.text import interval
 
+LITTLE = 0.01
+"""Soft margin of a classifier up to which it is warned of: stumps fit random labels about so well."""
+
 MOST = 0.5
 """Share of the examples from which on a model with f(x) = 0 there is called one that says nothing."""
 
@@ -54,6 +57,8 @@ class Judged:
         The soft margin of f = 0.
     zeros
         The share of the examples with f(x) = 0; nan where it is not known.
+    little
+        A soft margin that exceeds the one of f = 0 by no more than this is as good as that one.
     """
 
     label: str
@@ -63,11 +68,12 @@ class Judged:
     bounds: tuple[float, float] | None
     chance: float = 0.0
     zeros: float = math.nan
+    little: float = 0.0
 
     @property
     def unproved(self) -> bool:
-        """Whether the soft margin is not proved to be above chance."""
-        return self.bounds is not None and self.bounds[0] <= self.chance + ZERO
+        """Whether the soft margin is not proved to be above chance by more than a little."""
+        return self.bounds is not None and self.bounds[0] <= self.chance + max(self.little, ZERO)
 
     @property
     def silent(self) -> bool:
@@ -107,7 +113,7 @@ class Advice:
     others
         What tells the classes apart better, or sets the soft margin where nu does not.
     balanced
-        What makes two classes weigh alike; "" for nothing.
+        What gives two classes the same weight; "" for nothing.
     """
 
     said: Callable[[float], str]
@@ -171,9 +177,10 @@ def _unproved(judged: Sequence[Judged], over: str, advice: Advice) -> list[str]:
     if not found:
         return []
     worst, (lower, upper) = min(found, key=lambda each: each[1][1])
-    none = upper <= worst.chance + ZERO
+    none, above = upper <= worst.chance + ZERO, lower > worst.chance + ZERO
     at = "" if worst.nu is None else f"at {advice.said(worst.nu)} "
-    none_have = "no weights have" if none else "the weights are not proved to have"
+    what = "no weights have" if none else "the weights are not proved to have"
+    over_it = f", by more than {worst.little:g}" if above else ""
     whose = f" of class {worst.label}" if worst.label else ""
     where = _where(judged, found)
     steps = [
@@ -182,8 +189,9 @@ def _unproved(judged: Sequence[Judged], over: str, advice: Advice) -> list[str]:
         advice.others,
     ]
     return [
-        f"{at}{none_have} a soft margin above {abs(worst.chance):.3g}, the soft margin of the constant f(x) = 0"
-        f"{where}: the best soft margin{whose} over {over} lies in {interval(lower, upper)}. {_either(steps)}."
+        f"{at}{what} a soft margin above {abs(worst.chance):.3g}, that of f(x) = 0, which predicts nothing{over_it}"
+        f"{where}: "
+        f"the best one{whose} over {over} lies in {interval(lower, upper)}. {_either(steps)}."
     ]
 
 
@@ -216,7 +224,7 @@ def _too_large(judged: Sequence[Judged], advice: Advice) -> list[str]:
         f"{advice.said(nu)} is {nu / least.share:.2g} times the share {least.share:.3g} of the smaller class in the "
         f"weights{_where(judged, found)}, so the model may give up the whole class: the constant prediction "
         f"{least.common} has the soft margin {least.constant:.3g}{own}. "
-        f"{_either([f'set nu to {advice.at_most(least.share)} or less', balance])}."
+        f"{_either([f'set nu to {advice.at_most(least.most)} or less', balance])}."
     ]
 
 

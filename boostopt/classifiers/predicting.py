@@ -10,14 +10,14 @@ import numpy.typing as npt
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from boostopt.arguments import whole
+from boostopt.arguments import optional, whole
 from boostopt.arrays import is_collection
 from boostopt.boosting.classifier import decided
 from boostopt.boosting.run import Run
 from boostopt.boosting.soft_margin import ClassCertificate
 from boostopt.classifiers.clusters import predicted
 from boostopt.classifiers.importances import importances
-from boostopt.classifiers.scorers import Scorer, side_by_side
+from boostopt.classifiers.scorers import Scorer, side_by_side, weighed_in_words
 from boostopt.classifiers.stages import stages
 from boostopt.errors import OptionError
 from boostopt.shapes import Array, Float
@@ -120,26 +120,25 @@ class BoostedClassifier(ClassifierMixin, BaseEstimator):
         features: Any = vars(self)["n_features_in_"]
         return importances(self._scorers, features)
 
-    def in_words(self, most: int = 10) -> list[str]:
-        """Return the hypotheses with the largest weights in words, each after its weight, with names of features.
+    def in_words(self, most: int | None = 10) -> list[str]:
+        """Return the hypotheses with the largest weights in words, each after its weight, features by their names.
 
-        With more than two classes, the list has the hypotheses of each class, each after the label of the class.
+        A hypothesis votes for the second of two classes where its words are true, and for the first elsewhere. With
+        more than two classes there are hypotheses for each class, after its label: they vote for it or against it.
 
         Parameters
         ----------
         most
-            The largest number of hypotheses for each class, at least 1.
+            How many hypotheses of each class, at least 1; None for all that have a weight.
         """
         check_is_fitted(self)
-        most = whole("most", most, 1)
+        most = optional(whole, "most", most, 1)
         features: Any = vars(self)
         names = list(features.get("feature_names_in_", [f"feature {j}" for j in range(features["n_features_in_"])]))
         said = list[str]()
         for label, scorer in zip(self.classes_[-len(self._scorers) :].tolist(), self._scorers, strict=True):
-            w = scorer.w / np.abs(scorer.w).sum()
-            largest = [q for q in np.argsort(-np.abs(w), kind="stable")[:most].tolist() if w[q] != 0.0]
             whose = f"{label!r}: " if len(self._scorers) > 1 else ""
-            said += [f"{whose}{w[q]:.4f} {scorer.hypotheses[q].in_words(names)}" for q in largest]
+            said += [f"{whose}{line}" for line in weighed_in_words(scorer.hypotheses, scorer.w, names, most)]
         return said
 
     def __sklearn_is_fitted__(self) -> bool:

@@ -13,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from boostopt.errors import MarginWarning
+from boostopt.errors import MarginWarning, ProblemError
 from boostopt.shapes import Array, Float
 
 FOLDS = 5
@@ -37,9 +37,15 @@ def sigmoids_of(model: Any, X: Any, y: Any, sample_weight: Any) -> Float[Array, 
 
     Raises
     ------
-    ValueError
-        A class has fewer examples than there are folds, in scikit-learn's words.
+    ProblemError
+        A class has fewer examples than there are folds.
     """
+    labels, counts = np.unique(np.asarray(y), return_counts=True)
+    if counts.min() < FOLDS:
+        raise ProblemError(
+            f"probability=True learns from {FOLDS} folds, so each class needs at least {FOLDS} examples; got "
+            f"{counts.min()} of {labels.tolist()[counts.argmin()]!r}. Add examples, or leave probability out."
+        )
     alike: Any = clone(model)
     alike.set_params(**ALONE, nu=model.nu_)
     how: Any = {"method": "sigmoid", "cv": FOLDS, "ensemble": False}  # its annotations are wrong about the last

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from boostopt.arguments import choice, whole
+from boostopt.arguments import choice, optional, whole
 from boostopt.arrays import is_collection
 from boostopt.boosting.classifier import AT_ZERO, AtZero, combined, decided
 from boostopt.boosting.soft_margin import ClassCertificate, Goal
@@ -20,7 +20,7 @@ from boostopt.classifiers.margin_boost import MarginBoostClassifier
 from boostopt.classifiers.margin_warnings import Judged
 from boostopt.classifiers.members import Members
 from boostopt.classifiers.saving import save
-from boostopt.classifiers.scorers import Scorer
+from boostopt.classifiers.scorers import Scorer, weighed_in_words
 from boostopt.classifiers.thinning import Thinning
 from boostopt.errors import OptionError
 from boostopt.margins import Margins
@@ -127,6 +127,26 @@ class WeightedMembers:
     def labels(self) -> list[Any]:
         """The negative label and the positive label of the examples; -1 and 1 if the members have no labels."""
         return [-1, 1] if self.ensemble.labels is None else self.ensemble.labels.tolist()
+
+    def in_words(self, most: int | None = 10) -> list[str]:
+        """Return the members with the largest weights in words, each after its weight, features by their names.
+
+        A member votes for the positive label where its words are true, and for the negative one elsewhere.
+
+        Parameters
+        ----------
+        most
+            How many members, at least 1; None for all that have a weight.
+        """
+        most = optional(whole, "most", most, 1)
+        names = self.ensemble.names
+        known = [f"feature {j}" for j in range(self._features)] if names is None else [str(name) for name in names]
+        return weighed_in_words(self.members, self.w, known, most)
+
+    @property
+    def _features(self) -> int:
+        """How many features the members look at, as far as they say."""
+        return max((h.features for h in self.members if isinstance(h, Stump | Feature | KernelColumn)), default=0)
 
     def judged(self, positive: float, nu: float | None, chance: float = 0.0, zeros: float = math.nan) -> Judged:
         """Return what is known of the weights, for warnings: see `Judged`; `positive` is the share of the class 1."""

@@ -163,8 +163,8 @@ def load(path: str | PathLike[str], parameters: Sequence[str]) -> Loaded:
         kind, form = about["kind"], about["format"]
     except UNREADABLE as failure:
         raise DataError(
-            f"expected a model file of boostopt in {source}; it has no description of a model, or it is damaged "
-            f"({_in_words(failure)}). Check the path, or fit the model again."
+            f"expected a model file, as `boostopt fit` and MarginBoostClassifier.save write it; {source} has no "
+            f"description of a model, or is damaged ({_in_words(failure)}). Check the path, or fit the model again."
         ) from failure
     if kind != KIND or form != FORMAT:
         raise DataError(

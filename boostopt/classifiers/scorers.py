@@ -69,3 +69,12 @@ def side_by_side(values: Iterable[Float[Array, " n"]]) -> Float[Array, " n *clas
     """Return the values of one scorer, or those of several in columns."""
     columns = list(values)
     return columns[0] if len(columns) == 1 else np.column_stack(columns)
+
+
+def weighed_in_words(
+    hypotheses: Sequence[Hypothesis], w: Float[Array, " t"], names: Sequence[str], most: int | None
+) -> list[str]:
+    """Return the hypotheses with the largest weights, at most so many, in words: each after its share of the weight."""
+    total = float(np.abs(w).sum())
+    largest = [q for q in np.argsort(-np.abs(w), kind="stable")[:most].tolist() if w[q] != 0.0]
+    return [f"{w[q] / total:.4f} {hypotheses[q].in_words(names)}" for q in largest]

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -116,19 +119,20 @@ def compare_command(
         if isinstance(programs, Program) and (repeats, profiles, resume, budget) == (None, None, None, None):
             result = compare(programs, names, tol, time_limit, True, solvers, **how)
         else:
-            result = benchmark(
-                programs,
-                names,
-                read_profiles(profiles, tol),
-                DEFAULT_REPEATS if repeats is None else repeats,
-                time_limit=time_limit,
-                resume=resume,
-                budget=budget,
-                random_state=draw.random_state,
-                progress=True,
-                solver_options=solvers,
-                **how,
-            )
+            with _kept(resume):
+                result = benchmark(
+                    programs,
+                    names,
+                    read_profiles(profiles, tol),
+                    DEFAULT_REPEATS if repeats is None else repeats,
+                    time_limit=time_limit,
+                    resume=resume,
+                    budget=budget,
+                    random_state=draw.random_state,
+                    progress=True,
+                    solver_options=solvers,
+                    **how,
+                )
     try:
         _print(result, json, csv)
     finally:  # what was solved is kept, also where nobody reads the output to its end
@@ -136,6 +140,17 @@ def compare_command(
             write_report(result, report)
             typer.echo(f"report: {report}", err=True)
     return 0 if result.reached and result.overlap else 1
+
+
+@contextmanager
+def _kept(resume: str | None) -> Generator[None]:
+    """Say where the finished solves are if the user stops."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        if resume is not None and os.path.exists(resume):
+            typer.echo(f"{resume} has the finished solves: the same command continues.", err=True)
+        raise
 
 
 def _of_data(formulations: str, data: str, each: list[str], how: Folder) -> tuple[Program | dict[str, Program], Origin]:

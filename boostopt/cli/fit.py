@@ -106,6 +106,9 @@ def fit_command(
     validation_fraction: Annotated[
         float, typer.Option(**NUMBER, help="Share of the examples that early stopping holds out.")
     ] = 0.1,
+    n_iter_no_change: Annotated[
+        int, typer.Option(**WHOLE_NUMBER, help="Rounds without a smaller error on these after which it stops.")
+    ] = 10,
     probability: Annotated[
         bool, typer.Option("--probability", help="Learn probabilities from held-out folds: six further fits.")
     ] = False,
@@ -168,6 +171,7 @@ def fit_command(
             random_state=random_state,
             early_stopping=early_stopping,
             validation_fraction=validation_fraction,
+            n_iter_no_change=n_iter_no_change,
             probability=probability,
             checkpoint=checkpoint,
             verbose=True if sys.stderr.isatty() else _Told(stated),
@@ -269,11 +273,16 @@ def _check_provable(page: Formulation[Any], certificate: str | None) -> None:
 def _check_certificate(certificate: str | None, table: Table, class_weight: str | None) -> None:
     """Raise OptionError for a certificate that `boostopt verify` could not be told the class of."""
     classes = len(np.unique(np.asarray(table.labels)))
-    if certificate is not None and (classes > 2 or class_weight is not None):
+    if certificate is not None and classes > 2:
         raise OptionError(
-            f"--certificate proves one run, for two classes and the weights of the data; got {classes} classes"
-            f"{' and --class-weight' if class_weight is not None else ''}. In Python, "
-            "model.save_certificate(path, X, y, label=LABEL) takes any."
+            f"--certificate proves one run, of two classes; got {classes} classes. In Python, "
+            "model.save_certificate(path, X, y, label=LABEL) saves the proof of each class."
+        )
+    if certificate is not None and class_weight is not None:
+        raise OptionError(
+            "--certificate proves a run with the weights of the data, for `boostopt verify` knows no others; got "
+            "--class-weight too. In Python, model.save_certificate(path, X, y) saves the proof, and boostopt.verify "
+            "checks it with MarginBoostClassifier(class_weight=...).class_of(X, y)."
         )
 
 
@@ -352,7 +361,8 @@ def _record(model: Any, fitted: _Fitted) -> dict[str, Any]:
     record: dict[str, Any] = {
         "formulation": model.runs_[0].problem.page.name,
         "oracle": model.oracle_,
-        "nu": model.nu_,
+        "nu": model.nu_ if "nu" in model.runs_[0].problem.page.parameters else None,
+        "nu_by_cross_validation": hasattr(model, "nus_"),
         "epsilon": model.epsilon,
         "reached": all(map(reached, model.runs_)),
         "examples": sum(fitted.classes.values()),
@@ -377,6 +387,7 @@ def _record(model: Any, fitted: _Fitted) -> dict[str, Any]:
         shares = model.feature_importances_
         order = np.argsort(-shares, kind="stable").tolist()
         record["feature_importances"] = {names[j]: float(shares[j]) for j in order if shares[j] > 0}
+    record["largest_weights"] = model.in_words(MOST_IMPORTANT)
     if model.early_stopping:
         scores = model.validation_score_ if len(model.runs_) > 1 else [model.validation_score_]
         record["held_out_accuracy"] = [float(score[-1]) for score in scores]
@@ -391,19 +402,24 @@ def _printed(record: dict[str, Any], gaps: list[Text]) -> Printed:
     table.add_column(overflow="fold")
     table.add_row("classes", Text(printable(", ".join(f"{name} ({n})" for name, n in record["classes"].items()))))
     table.add_row("hypotheses", Text(record["oracle"]))
+    if record["nu"] is not None:
+        table.add_row("nu", f"{record['nu']:g}{', by cross-validation' if record['nu_by_cross_validation'] else ''}")
     for run, gap in zip(record["runs"], gaps, strict=True):
         whose = printable(f" of {run['class']}") if len(gaps) > 1 else ""
         bounds = "no bound of it is known" if run["lower"] is None else interval(run["lower"], run["upper"])
-        table.add_row(Text(f"best {run['what'] or 'of the class'}{whose}"), Text(bounds))
+        table.add_row(Text(f"best possible {run['what'] or 'value'}{whose}"), Text(bounds))
         table.add_row("gap", gap)
         hypotheses = counted(run["hypotheses"], "hypothesis", "hypotheses")
         table.add_row("boosting", f"{counted(run['rounds'], 'round')}, {hypotheses} with a weight")
-    table.add_row("correct on these examples", f"{record['training_accuracy']:.2%}")
     if "held_out_accuracy" in record:
-        table.add_row("correct on those held out", ", ".join(f"{share:.2%}" for share in record["held_out_accuracy"]))
+        table.add_row("accuracy, all examples", f"{record['training_accuracy']:.2%}")
+        table.add_row("accuracy, held out", ", ".join(f"{share:.2%}" for share in record["held_out_accuracy"]))
+    else:
+        table.add_row("training accuracy", f"{record['training_accuracy']:.2%}")
+    table.add_row("largest weights", Text("\n".join(map(printable, record["largest_weights"]))))
     shares = list(record.get("feature_importances", {}).items())[:MOST_IMPORTANT]
     if shares:
-        table.add_row("most weight", Text("\n".join(f"{share:.3f}  {printable(name)}" for name, share in shares)))
+        table.add_row("features", Text("\n".join(f"{share:.3f}  {printable(name)}" for name, share in shares)))
     table.add_row("seconds", f"{record['seconds']:.2f}")
     table.add_row("model", Text(f"{record['model']}, {record['bytes']:,} bytes"))
     if record["certificate"] is not None:

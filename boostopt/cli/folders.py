@@ -101,7 +101,7 @@ def programs_of(
         skipped += unbound
     if not programs:
         raise DataError(
-            f"expected data files in {folder}; there is no program in it. {_why(skipped) or 'it has no files'}"
+            f"expected data files in {folder}; there is no program in it. {_why(skipped) or 'It has no files.'}"
         )
     return programs, skipped
 
@@ -201,7 +201,8 @@ def _all(parameters: ParameterOptions) -> tuple[list[Formulation[Any]], list[tup
     for page in map(get_formulation, list_formulations()):
         needed = [name for name, known in page.parameters.items() if known.required and name not in there]
         if needed:
-            skipped.append((page.name, f"It needs {', '.join(needed)}: pass --set {needed[0]}=... for it."))
+            passed = " ".join(f"--set {name}=..." for name in needed)
+            skipped.append((page.name, f"It needs {' and '.join(needed)}: pass {passed} for it."))
         else:
             pages.append(page)
     return pages, skipped

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from rich.text import Text
 
-from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, TIME
+from boostopt.boosting.driver import CONVERGED, INTERRUPTED, LIMIT, NO_BETTER, TIME
 from boostopt.boosting.looked import LookedRun
 from boostopt.boosting.rules import RULES
 from boostopt.boosting.run import Run
@@ -48,14 +48,15 @@ def reached(run: Run) -> bool:
 
     Where the class is bounded its certificate decides: the gap is at most epsilon. Where it is not, for a heuristic
     oracle or a program without a soft margin, a stopping rule of the formulation must hold. Algorithms that no rule
-    need ever stop have done what was asked when they have come to their limit, or to an end of their own.
+    need ever stop have done what was asked when they have come to their limit, or to an end of their own; early
+    stopping has when held-out examples are predicted no better.
     """
     problem, gap = run.problem, math.inf
     if problem.bounds_class:
         gap = run.class_certificate.gap
         if gap <= problem.epsilon + ROUNDED:
             return True
-    if (problem.endless and run.end in (LIMIT, TIME)) or run.end.startswith(problem.page.ends):
+    if run.end == NO_BETTER or (problem.endless and run.end in (LIMIT, TIME)) or run.end.startswith(problem.page.ends):
         return True
     rule = RULES.get(run.reason.partition(":")[0])
     by_rule = rule is not None and not rule.doubt(problem)
@@ -74,7 +75,9 @@ def gap_in_words(run: Run) -> Text:
         words = f"not known: the oracle is heuristic, no bound of the class; {done}"
         return Text(words, "yellow" if reached(run) else "red")
     if reached(run) and certificate.gap > epsilon + ROUNDED:
-        over = "the rounds asked for are over" if run.end in (LIMIT, TIME) else "the algorithm has come to its own end"
+        ends = {NO_BETTER: "held-out examples are predicted no better"}
+        ends |= dict.fromkeys((LIMIT, TIME), "the rounds asked for are over")
+        over = ends.get(run.end, "the algorithm has come to its own end")
         return Text(f"{certificate.gap:.2e}; {over}", "yellow")
     words = f"{certificate.gap:.2e}, {'within' if reached(run) else 'NOT within'} epsilon = {epsilon:g}"
     return Text(words, "green" if reached(run) else "red")

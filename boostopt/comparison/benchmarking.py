@@ -93,6 +93,8 @@ def benchmark(
         "isolate": settings.isolate,
         "machine": machine(),
     }
+    if named:
+        about["asked_by"] = "profiles"  # a file has gaps or profiles, never both
     if options.threads is not None:
         about["threads"] = options.threads
     if options.warm_up != WARM_UPS[0]:

@@ -108,9 +108,10 @@ class Benchmark:
         """The settings and the machine of the measurement, in words."""
         settings = self.settings
         by = f"Asked by the profiles {', '.join(settings.asked)}: one solve each. " if settings.asked else ""
-        return (
-            f"{by}Seconds are medians of {settings.repeats}, quartiles below them; x1 is the fastest. {self._made_on}"
-        )
+        by = by or "A gap is what must be certified; solvers are asked for accuracies of their own, not for the gap. "
+        seconds = "Seconds are of one solve" if settings.repeats == 1 else f"Seconds are medians of {settings.repeats}"
+        quartiles = ", quartiles below them" if settings.repeats > 2 else ""
+        return f"{by}{seconds}{quartiles}; x1 is the fastest. {self._made_on}"
 
     @property
     def _made_on(self) -> str:
@@ -119,9 +120,18 @@ class Benchmark:
         limit = "no time limit" if settings.time_limit is None else f"{settings.time_limit:g} s for a solve"
         return (
             f"Solves in shuffled order (seed {settings.seed}), {limit}, "
-            f"{'each backend in a process of its own' if settings.isolate else 'in this process'}. "
+            f"{self._processes}. "
             f"{machine_in_words(self.boostopt, self.machine, settings.threads)}"
         )
+
+    @property
+    def _processes(self) -> str:
+        """Where the solves run, in words."""
+        if self.settings.isolate:
+            return "each backend in a process of its own"
+        if self.settings.time_limit is None:
+            return "all backends in one process"
+        return "backends that keep no time limit in a process each, the others in one"
 
     def _repr_html_(self) -> str:
         header = ("backend", "gap asked for", "result", "seconds (median)", "over the best", "why not")

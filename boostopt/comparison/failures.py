@@ -9,7 +9,7 @@ from boostopt.comparison.logged import FAILURES
 from boostopt.comparison.rows import Row
 
 WORDS = {
-    "claims": "claimed an optimum and proved a wider gap than asked",
+    "claims": "claimed an optimum but proved a gap that is too wide",
     "infeasible": "called the program infeasible or unbounded without proof",
     "gives up": "gave up",
     "error": "raised an error",

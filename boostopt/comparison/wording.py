@@ -243,9 +243,11 @@ def cells_of_means(means: Iterable[Mean]) -> dict[tuple[str, float], Cell]:
 
 
 def fastest(means: Iterable[Mean], tol: float) -> str:
-    """Say who is fastest to a gap over all programs."""
+    """Say who is fastest to a gap of those that reach it on all programs."""
     first = [m.backend for m in means if m.tol == tol and m.ratio == 1.0 and not m.at_least]
-    return f"Fastest to a certified gap of {tol:g}: {', '.join(first) or 'nobody on all programs'}."
+    if not first:
+        return f"No backend reaches a certified gap of {tol:g} on all programs."
+    return f"Fastest of the backends that reach a certified gap of {tol:g} on all programs: {', '.join(first)}."
 
 
 def reasons(of_program: Iterable[Score]) -> list[tuple[str, str]]:

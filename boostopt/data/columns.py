@@ -134,6 +134,10 @@ def named_columns(source: str, names: Sequence[str], label: str) -> Contents:
     return Contents(source, table, None if at is None else labels, tuple(names), unread=unread)
 
 
+TRUTH = {"True": "1", "False": "0"}
+"""Truth values of features, as pandas writes them, as numbers."""
+
+
 def check_names(source: str | Path, names: Sequence[str], header: Sequence[str], remedy: str = "") -> None:
     """Raise DataError for a feature of a model that is no column of a table."""
     there = set(header)
@@ -150,6 +154,14 @@ def _some(names: Sequence[str], most: int = 6) -> str:
     return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
+def _to_features(cells: Sequence[str]) -> list[float]:
+    """Return the numbers that cells say; truth values are numbers too."""
+    try:
+        return to_numbers(cells)
+    except ValueError:
+        return to_numbers([TRUTH.get(cell.strip(), cell) for cell in cells])
+
+
 def _numbers(
     path: Path, header: list[str], rows: Rows, columns: list[int], which: str, remedy: str, label: int | None
 ) -> tuple[Float[Array, "N columns"], npt.NDArray[Any], list[int]]:
@@ -157,11 +169,11 @@ def _numbers(
     numbers, lines, labels = Numbers(path, len(columns)), list[int](), list[str]()
     for line, cells in rows:
         try:
-            numbers.add(to_numbers([cells[j] for j in columns]))
+            numbers.add(_to_features([cells[j] for j in columns]))
         except ValueError as failure:
             if isinstance(failure, DataError):
                 raise
-            j = next(j for j in columns if not is_number(cells[j]))
+            j = next(j for j in columns if not is_number(TRUTH.get(cells[j].strip(), cells[j])))
             cell = cells[j].strip().lower()
             raise DataError(
                 f"{path}, line {line}: {which} must be a number; {failure if cell else 'there is none'} in column "

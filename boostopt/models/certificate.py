@@ -61,9 +61,10 @@ class ModelCertificate:
         return self.gap / size if size > 0 else (0.0 if self.gap == 0.0 else math.inf)
 
     def __repr__(self) -> str:
+        share = f", {self.relative_gap:.2e} of it" if math.isfinite(self.relative_gap) else ""
         return (
             f"ModelCertificate({self.objective}: attained {self.attained:.10g}, the optimum lies in "
-            f"{interval(self.lower, self.upper)}; at most {self.gap:.2e} above it, {self.relative_gap:.2e} of it)"
+            f"{interval(self.lower, self.upper)}; at most {self.gap:.2e} above it{share})"
         )
 
     def _repr_html_(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -74,8 +75,8 @@ def certify_model(
     sample_weight
         Those of the fit, non-negative, shape (N,), 1 by default.
     nu
-        For ensembles: the count whose smallest margins the soft margin is the mean of; a tenth of the examples by
-        default.
+        For ensembles: the count (not a share) whose smallest margins the soft margin is the mean of. By default it is
+        that of a `MarginBoostClassifier`, and a tenth of the examples for others.
     tol, backend, time_limit
         As for `solve`.
 
@@ -289,10 +290,18 @@ def _of_ensemble(
         rows, c = multiplicities(sample_weight, len(signs), "sample_weight")
         margins, w = members.margins(X, signs, rows), members.weights
     total = float(c.sum())
-    count = max(SHARE * total, 1.0) if nu is None else number("nu", nu)
+    count = _own_nu(model, total) if nu is None else number("nu", nu)
     program = get_formulation(soft_margin_formulation()).bind(margins, c=c, nu=count)
     words = f"minus the mean of the {count:g} smallest margins over {margins.t} members"
     return _certified(program, w, words, asked, least=-1.0)
+
+
+def _own_nu(model: Any, total: float) -> float:
+    """Return the count that a classifier of boostopt was fitted with; a tenth of the weights for other ensembles."""
+    own = getattr(model, "nu_", None)
+    if isinstance(own, Integral):
+        return float(own)
+    return max((SHARE if own is None else float(own)) * total, 1.0)
 
 
 def _no_nu(nu: float | None, model: Any) -> None:

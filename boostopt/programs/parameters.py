@@ -161,7 +161,7 @@ def check_values(parameters: Mapping[str, Parameter], values: Mapping[str, Any],
             got = f"{value:.10g}" if parameter.domain.kind == "number" else f"{value!r}"
             raise ProblemError(
                 f"{name} must lie in {parameter.domain.text}{_with_total(parameter.domain, examples)}; "
-                f"got {got}. It is {parameter.meaning}: pass a value in this range."
+                f"got {got}. It is {parameter.meaning}. Pass a value in this domain."
                 f"{_if_fraction(parameter.domain, value, examples)}"
             )
 

@@ -79,7 +79,8 @@ def provenance(of: Document) -> tuple[tuple[str, str], ...]:
     b = of.benchmark
     settings, machine = b.settings, b.machine
     solvers = {run.backend: run.version for run in b.runs if run.version}
-    shared = "one for all" + ("" if settings.time_limit is None else " backends that keep the time limit")
+    limited = settings.time_limit is not None
+    shared = "one for all backends that keep the time limit, one each for the others" if limited else "one for all"
     limit = "none" if settings.time_limit is None else f"{settings.time_limit:g} s for a solve"
     threads = ", ".join(f"{name}={value}" for name, value in machine.get("threads", {}).items())
     measured = {

@@ -3,6 +3,7 @@
 from boostopt.typesetting.expressions import latex
 from boostopt.typesetting.layout import latex_display, latex_kkt, latex_of_formulas, latex_side_by_side, markdown_page
 from boostopt.typesetting.pages import PageText, PrintedProblem, Statements, parse_page
+from boostopt.typesetting.prose import typeset_prose
 from boostopt.typesetting.symbols import ELSEWHERE, STANDARD, symbol_table, symbols
 
 __all__ = [
@@ -20,4 +21,5 @@ __all__ = [
     "parse_page",
     "symbol_table",
     "symbols",
+    "typeset_prose",
 ]

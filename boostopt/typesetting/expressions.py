@@ -298,7 +298,7 @@ def _number(text: str) -> tuple[str, str, str]:
     mantissa, _, exponent = text.partition("e")
     if not exponent:
         return text, "", ""
-    return "10" if mantissa == "1" else rf"{mantissa} \cdot 10", "", exponent
+    return "10" if mantissa == "1" else rf"{mantissa} \cdot 10", "", exponent.removeprefix("+")
 
 
 def _assemble(base: str, below: str, above: str) -> str:

@@ -8,6 +8,7 @@ from itertools import zip_longest
 
 from boostopt.typesetting.expressions import latex
 from boostopt.typesetting.pages import PageText, PrintedProblem, Statements, parse_page
+from boostopt.typesetting.prose import typeset_display, typeset_prose
 from boostopt.typesetting.symbols import symbol_table
 
 SUBJECT_TO = r"\text{s.t.}"
@@ -59,7 +60,7 @@ def markdown_page(page: PageText, meanings: Mapping[str, str]) -> str:
     """
     parts = [
         f"# {_escaped(page.title)}",
-        _escaped(page.summary[:1].upper() + page.summary[1:]),
+        typeset_prose(page.summary[:1].upper() + page.summary[1:]),
         "## Primal and dual",
         *_primal_and_dual(page),
     ]
@@ -68,13 +69,13 @@ def markdown_page(page: PageText, meanings: Mapping[str, str]) -> str:
             f"## {_escaped(block.name)}",
             _display(_array(block) if isinstance(block, PrintedProblem) else _rows(block)),
         ]
-    rows = [f"| ${latex(symbol)}$ | {_escaped(meaning)} |" for symbol, meaning in symbol_table(page, meanings)]
+    rows = [f"| ${latex(symbol)}$ | {typeset_prose(meaning)} |" for symbol, meaning in symbol_table(page, meanings)]
     parts += ["## Symbols", "\n".join(["| symbol | meaning |", "|---|---|", *rows])]
     if page.prose:
-        # An indented paragraph is a display: Markdown shows it as it was typed.
+        # An indented paragraph is a display; where it cannot be translated Markdown shows it as it was typed.
         parts += [
             "## Remarks",
-            *(text if text[:1].isspace() else _escaped(" ".join(text.split())) for text in page.prose),
+            *((typeset_display(text) or text) if text[:1].isspace() else typeset_prose(text) for text in page.prose),
         ]
     parts += ["## Sources", _escaped(page.sources)]
     return "\n\n".join(parts) + "\n"

@@ -46,7 +46,7 @@ BRACKETS = {"(": ")", "[": "]", "{": "}", "<": ">", "|": "|", "||": "||"}
 
 _KNOWN_MARKS = {*MARKS, *SUPERSCRIPTS, *BRACKETS, *BRACKETS.values(), "^", "_", "/"}
 _TOKEN = re.compile(
-    r"(?P<number>\d+(?:\.\d+)?(?:e-?\d+)?|\.\d+)|(?P<hyphenated>[A-Za-z]{2,}(?:-[A-Za-z]{2,})+)|[A-Za-z]+\d*"
+    r"(?P<number>\d+(?:\.\d+)?(?:e[+-]?\d+)?|\.\d+)|(?P<hyphenated>[A-Za-z]{2,}(?:-[A-Za-z]{2,})+)|[A-Za-z]+\d*"
     r"|<=>|=>|<=|>=|!=|:=|->|\.\.\.|\|\||.",
     re.DOTALL,
 )

@@ -39,7 +39,10 @@ from boostopt.verification.writing import write
 SUBJECT = "looks"
 """What such a file is about."""
 
-NO_ROWS = "it is the certificate of a run of looks: pass an oracle with rows over the same examples"
+NO_ROWS = (
+    "this certificate is about a class of hypotheses on training examples: pass the oracle with these examples, or "
+    "MarginBoostClassifier().class_of(X, y) with the parameters of the fit"
+)
 
 UNREADABLE = (BoostoptError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 """Errors of a hypothesis or a parameter that was stated wrongly."""

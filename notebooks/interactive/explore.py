@@ -1,4 +1,4 @@
-"""Move nu, eta and the regularizer, and see the weights, the margins and the certified interval follow.
+"""Move nu, eta and the regularizer, and watch the weights, the margins and the certified interval.
 
     marimo run notebooks/interactive/explore.py     # sliders, in a browser
     marimo edit notebooks/interactive/explore.py    # the same, with the code
@@ -41,7 +41,7 @@ with app.setup:
     )
 
     KERNELS = 40
-    """Hypotheses: so many kernel columns, and their negations."""
+    """The number of kernel columns. The hypotheses are these columns and their negations."""
 
     ETAS = [1, 2, 3, 5, 10, 20, 30, 50, 100, 200, 300, 500, 1000]
     GAPS = [1e-1, 3e-2, 1e-2, 1e-3, 1e-4, 1e-6, 1e-8]
@@ -49,7 +49,7 @@ with app.setup:
     CAP = "Cap alone (LPBoost)"
 
     def divergence(q: float) -> Callable[[Any, float, float], Regularizer]:
-        """Return what makes the power divergence of an order."""
+        """Return a function that makes the power divergence of an order."""
         return lambda c, nu, eta: PowerDivergence(CappedSimplex(c, nu), q, eta)
 
     REGULARIZERS: Mapping[str, Callable[[Any, float, float], Regularizer]] = {
@@ -66,7 +66,7 @@ with app.setup:
 
 @app.function
 def margin_matrix() -> np.ndarray:
-    """Return the margins of kernel columns and their negations on two arcs, a tenth of the labels wrong."""
+    """Return the margins of kernel columns and their negations on two arcs with a tenth of wrong labels."""
     data = instances.banana(300, noise=0.1, random_state=0)
     kernels = rbf_kernel(data.X, data.X[:KERNELS], gamma=4.0)
     return data.y[:, np.newaxis] * np.hstack([kernels, -kernels])
@@ -85,19 +85,19 @@ def page(name: str) -> Formulation[Any]:
 
 @app.function
 def solved(name: str, U: Any, share: float, eta: float, tol: float) -> Solution:
-    """Solve the program for nu, a share of the examples, to a gap."""
+    """Solve the program to a gap; share is nu as a share of the examples."""
     return page(name).bind(U, nu=max(1.0, share * len(U)), eta=eta).solve(tol=tol)
 
 
 @app.function
 def on_three(name: str, share: float, eta: float) -> Regularizer:
-    """Return the regularizer on three examples, its cap as many times an equal share."""
+    """Return the regularizer on three examples; nu is the same share of them."""
     return REGULARIZERS[name](np.ones(3), max(1.0, 3.0 * share), eta)
 
 
 @app.class_definition
 class Stage:
-    """Three panels whose frames are drawn once: what changes is drawn upon a copy of them."""
+    """Three panels. Their frames are drawn once, and each new picture is drawn on a copy of the frames."""
 
     looks = ((0.0, "#000000", "this regularizer"), (1.0, "#d55e00", "the cap alone"))
 
@@ -147,7 +147,8 @@ def _():
     # Regularizers of boosting
 
     Boosting solves $\min_d F(d) + \max_q (U^\top d)_q$ over the weights $d$ of the examples. Move $\nu$, $\eta$ and the
-    regularizer $F$. The examples are 300 points in two arcs, a tenth of the labels wrong, the hypotheses 80 kernels.
+    regularizer $F$. The examples are 300 points in two arcs, and a tenth of the labels is wrong. The hypotheses are 40
+    kernel columns and their negations.
     """)
     return
 
@@ -201,7 +202,7 @@ def _(U):
 @app.cell
 def _(cap, chosen, solution, stage):
     picture = stage.png(on_three(chosen["name"], chosen["share"], chosen["eta"]), solution, cap)
-    mo.image(picture, width=1000, alt="triangle, margins, intervals")
+    mo.image(picture, width=1000, alt="A triangle of weights, margin distributions and certified intervals.")
     return (picture,)
 
 
@@ -222,13 +223,14 @@ def _(seconds, solution):
 @app.cell
 def _():
     mo.md(r"""
-    **The triangle** has $d$ for three examples. From equal margins, in the middle, lines go out along which the
-    margins grow apart, a dot for each tenth; the shades are the levels of $F$, the outline is the cap $1/\nu$. A small
-    $\eta$ holds the weights in the middle, a large one lets them go to the cap.
+    **The triangle** shows $d$ for three examples. The middle belongs to equal margins. Along each line the differences
+    of the margins grow, with a dot for each tenth. The shades are the levels of $F$, and the outline is the cap
+    $1/\nu$. A small $\eta$ keeps the weights near the middle, and a large $\eta$ lets them go to the cap.
 
-    **The margins** are those of the optimal combination; in orange those of LPBoost, whose soft margin is the largest.
+    **The margins** are the margins of the optimal combination. The margins of LPBoost are orange. LPBoost has the
+    largest soft margin.
 
-    **The intervals** contain the optima whatever the solver did. Ask for a rough gap, and see how much is known.
+    **The intervals** contain the optima, whatever the solver did. Choose a rough gap to see how wide they become.
     """)
     return
 

@@ -47,7 +47,7 @@ def test_what_is_told_apart_is_not_warned_of() -> None:
 def test_a_soft_margin_of_zero_is_named_with_its_interval_and_what_to_do() -> None:
     (words,) = said(SQUARE, EXCLUSIVE, nu=0.3, formulation="lpboost")
     assert words.startswith(
-        "at nu = 0.3 no weights have a soft margin above 0, the soft margin of the constant f(x) = 0: "
+        "at nu = 0.3 no weights have a soft margin above 0, that of f(x) = 0, which predicts nothing: "
     )
     assert "over decision stumps on 2 features, both directions, and constants lies in [" in words
     assert "Raise nu, to 1 at most, or use another base with better hypotheses." in words
@@ -64,18 +64,32 @@ def test_an_interval_that_contains_0_may_be_narrowed() -> None:
     assert said(X, noise, nu=0.5) == []
 
 
+def test_random_labels_that_are_fitted_are_named() -> None:
+    """Many stumps fit random labels with a small soft margin, which is proved and says nothing."""
+    rng = np.random.default_rng(1)
+    features, labels = rng.normal(size=(1200, 10)), np.where(rng.random(1200) < 0.25, "yes", "no")
+    (words,) = said(features, labels, epsilon=0.01)
+    assert "a soft margin above 0, that of f(x) = 0, which predicts nothing, by more than 0.01: " in words
+    assert "lies in [0.00" in words
+
+
+def test_a_limit_that_ended_the_run_is_what_narrows_the_interval() -> None:
+    (words,) = said(X, RNG.permutation(CLEAR), epsilon=0.001, max_iter=2)
+    assert "raise max_iter, which narrows the interval" in words and "lower epsilon" not in words
+
+
 def test_a_nu_that_gives_the_smaller_class_up_is_named_with_what_one_answer_reaches() -> None:
     (words,) = said(X, RARE, nu=0.4)
     assert words.startswith("nu = 0.4 is 4 times the share 0.1 of the smaller class in the weights, so the model may ")
     assert (
         "the constant prediction 'no' has the soft margin 0.5; the soft margin of the model, 0.59" in words
     )  # 1 - 2 * 0.1 / 0.4
-    assert words.endswith('Set nu to 0.1 or less, or give both classes the same weight with class_weight="balanced".')
+    assert words.endswith('Set nu to 0.2 or less, or give both classes the same weight with class_weight="balanced".')
     assert said(X, RARE, nu=0.4, class_weight="balanced") == []
     # One feature tells these apart with soft margin 1: nothing is given up.
     assert said(X, np.where(X[:, 0] > np.sort(X[:, 0])[-11], "yes", "no"), nu=0.4) == []
     (counted,) = said(X, RARE, nu=40)
-    assert counted.startswith("nu = 40 is 4 times") and "Set nu to 10 or less" in counted
+    assert counted.startswith("nu = 40 is 4 times") and "Set nu to 20 or less" in counted
     (weighted,) = said(X, RARE, np.where(RARE == "yes", 1.0, 2.0), nu=0.2)
     assert "3.8 times the share 0.0526" in weighted  # 10 / 190
     (constant,) = said(X, RARE, nu=1.0)
@@ -115,7 +129,7 @@ def test_chance_of_a_penalty_is_what_no_weights_are_worth() -> None:
     (words,) = said(SQUARE, EXCLUSIVE, formulation="norm_penalty", parameters={"r": 0.5})
     least = 0.5 / np.sqrt(20)
     assert (
-        f"a soft margin above {least:.3g}, the soft margin of the constant f(x) = 0" in words and "at nu" not in words
+        f"a soft margin above {least:.3g}, that of f(x) = 0, which predicts nothing" in words and "at nu" not in words
     )
 
 

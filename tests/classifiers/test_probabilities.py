@@ -11,7 +11,7 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.metrics import log_loss
 
 from boostopt.classifiers.probabilities import probabilities_of
-from boostopt.errors import OptionError
+from boostopt.errors import OptionError, ProblemError
 from boostopt.estimators import MarginBoostClassifier
 
 RNG = np.random.default_rng(0)
@@ -47,6 +47,12 @@ def test_they_are_those_of_scikit_learn_and_leave_the_classifier_as_it_is(tmp_pa
     loaded = MarginBoostClassifier.load(tmp_path / "model.npz")
     np.testing.assert_array_equal(loaded.predict_proba(X), probabilities)
     assert loaded.probability is True and loaded.nu_ == 0.3
+
+
+def test_a_class_with_fewer_examples_than_folds_is_refused() -> None:
+    few = np.where(np.arange(len(y)) < 3, "rare", y)
+    with pytest.raises(ProblemError, match="each class needs at least 5 examples; got 3 of 'rare'"):
+        MarginBoostClassifier(**ROUGH, probability=True).fit(X, few)
 
 
 def test_sigmoids_that_are_damaged_are_refused(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_examples_are_held_out_and_probabilities_learned(tmp_path: Path) -> None
     options: Any = {"early_stopping": True, "validation_fraction": 0.2, "random_state": 3, "probability": True}
     own: Any = MarginBoostClassifier(nu=0.3, epsilon=0.4, **options).fit(X, y)
     assert found["held_out_accuracy"] == [own.validation_score_[-1]]
-    assert "correct on those held out" in run("fit", "--data", data, "--out", out, *how, *ROUGH).stdout
+    assert "accuracy, held out" in run("fit", "--data", data, "--out", out, *how, *ROUGH).stdout
     header, rows = read(run("predict", out, "--data", data, "--scores", "--probabilities").stdout)
     assert header == ["prediction", "score_1", "probability_-1", "probability_1"]
     np.testing.assert_array_equal(np.array(rows, dtype=float)[:, 2:], own.predict_proba(X))
@@ -94,7 +94,7 @@ def test_a_model_without_probabilities_says_how_to_learn_them(model: Path, table
 def test_more_than_two_classes_in_words_are_told_apart(table: Path, tmp_path: Path) -> None:
     result = run("fit", "--data", table, "--label", "kind", "--drop", "id", "--out", tmp_path / "m.npz", *ROUGH)
     assert result.exit_code == 0
-    assert "best soft margin of middle" in result.stdout and "correct on these examples" in result.stdout
+    assert "best possible soft margin of middle" in result.stdout and "training accuracy" in result.stdout
     shown = [line.partition(":")[0] for line in result.stderr.splitlines() if ": round 1," in line]
     assert list(dict.fromkeys(shown)) == ["class large", "class middle", "class small"]
     loaded: Any = MarginBoostClassifier.load(tmp_path / "m.npz")
@@ -349,7 +349,7 @@ def test_predict_refuses_what_is_no_model_or_lacks_columns(model: Path, table: P
         table,
     )
     np.savez(tmp_path / "other.npz", X=np.ones((2, 2)))
-    refused("expected a model file of boostopt in", "predict", tmp_path / "other.npz", "--data", table)
+    refused("expected a model file, as `boostopt fit`", "predict", tmp_path / "other.npz", "--data", table)
     write_examples(tmp_path / "data.npz")
     assert (
         run("boost", "lpboost", "--nu", 9, "--data", tmp_path / "data.npz", "--out", tmp_path / "run.npz").exit_code

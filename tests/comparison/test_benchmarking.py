@@ -162,7 +162,7 @@ def test_failed_and_not_run_are_kept_apart_with_their_reasons() -> None:
     text = shown(result)
     assert "unable: not run. it takes nothing." in text
     assert "rough: failed at 1e-05. certified gap" in text
-    assert "Fastest to a certified gap of 1e-05: nobody on all programs." in text
+    assert "No backend reaches a certified gap of 1e-05 on all programs." in text
 
 
 def test_programs_backends_and_forms_are_dimensions() -> None:

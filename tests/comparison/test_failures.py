@@ -54,7 +54,7 @@ def test_a_line_for_each_backend_says_how_many_failed_and_how() -> None:
     assert in_words(failures(RUNS)) == [
         (
             "a",
-            '3 of 4 solves failed: 2 claimed an optimum and proved a wider gap than asked ("solved"), '
+            '3 of 4 solves failed: 2 claimed an optimum but proved a gap that is too wide ("solved"), '
             '1 raised an error ("ValueError: no luck").',
         ),
         (
@@ -96,5 +96,5 @@ def test_a_benchmark_has_them_in_its_file_and_under_its_tables(width: int) -> No
     with console.capture() as capture:
         console.print(result.table())
     words = " ".join(capture.get().split())
-    assert 'rough[/x]: 2 of 2 solves failed: 2 claimed an optimum and proved a wider gap than asked ("fine").' in words
+    assert 'rough[/x]: 2 of 2 solves failed: 2 claimed an optimum but proved a gap that is too wide ("fine").' in words
     assert "right: " not in words

@@ -160,7 +160,11 @@ def test_gaps_and_profiles_in_one_file_are_not_read_as_one_table(tmp_path: Path)
     path, program = tmp_path / "runs.jsonl", reference_lpboost()
     benchmark(program, "interior", 1e-3, 2, resume=path)
     load(path)
-    benchmark(program, "interior", "low", 1, resume=path)  # judged by the same gap, and another question
+    with pytest.raises(DataError, match="asked_by"):  # judged by the same gap, and another question
+        benchmark(program, "interior", "low", 1, resume=path)
+    other = tmp_path / "other.jsonl"
+    benchmark(program, "interior", "low", 1, resume=other)
+    path.write_text(path.read_text() + "".join(other.read_text().splitlines(keepends=True)[1:]))
     with pytest.raises(DataError, match="has gaps to be reached and profiles by name"):
         load(path)
 

@@ -129,6 +129,15 @@ def test_too_little_memory_is_an_error_in_words(tmp_path: Path, monkeypatch: pyt
 # Numbers
 
 
+def test_truth_values_are_numbers_as_features_and_words_as_labels(tmp_path: Path) -> None:
+    source = write(tmp_path, "data.csv", "a,b,label\n1,True,True\n2, False,False\n")
+    data, table = load_dataset(source), load_table(source)
+    assert data.X is not None and data.X.tolist() == [[1.0, 1.0], [2.0, 0.0]]
+    assert table.labels is not None and table.labels.tolist() == ["True", "False"]
+    with pytest.raises(DataError, match=r"line 3: .* could not convert string to float: 'yes' in column 'b'"):
+        load_dataset(write(tmp_path, "data.csv", "a,b,label\n1,True,0\n2,yes,1\n"))
+
+
 @pytest.mark.parametrize("load", [load_dataset, load_table])
 def test_a_name_with_an_underscore_is_no_number(tmp_path: Path, load: object) -> None:
     source = write(tmp_path, "data.csv", "a,label\n1,0\n1_000,1\n")

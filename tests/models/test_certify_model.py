@@ -23,6 +23,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC, NuSVC
 
 from boostopt import ModelCertificate, OptionError, ProblemError, certify_model, certify_svc
+from boostopt.estimators import MarginBoostClassifier
 from boostopt.models.kernels import kernel_matrix, pivoted_cholesky
 
 LOADED: Any = load_breast_cancer(return_X_y=True)
@@ -233,6 +234,10 @@ def test_ensembles_are_certified_against_their_own_members() -> None:
     assert found.attained == pytest.approx(-margins[:20].mean(), abs=1e-9)
     assert found.upper <= found.attained
     assert certify_model(model, X, y, nu=1).attained == pytest.approx(-margins[0], abs=1e-9)
+    own = MarginBoostClassifier(nu=30, epsilon=0.1).fit(X, y)
+    assert certify_model(own, X, y).attained == pytest.approx(-np.sort(own.margins_)[:30].mean(), abs=1e-9)
+    share = MarginBoostClassifier(nu=0.2, epsilon=0.1).fit(X, y)
+    assert certify_model(share, X, y).attained == certify_model(share, X, y, nu=0.2 * len(y)).attained
     named = np.where(y == 1, "yes", "no")
     again = adaboost(n_estimators=20, random_state=0).fit(X, named)
     assert certify_model(again, X, named).attained == pytest.approx(found.attained, abs=1e-9)

@@ -57,3 +57,14 @@ def test_the_page_of_one_update_says_how_the_algorithm_is_run() -> None:
         reweight(MarginBoostClassifier(epsilon=0.3).fit(X, y), X, y, page)
     by_name: Any = MarginBoostClassifier("adaboost_reg", parameters={"C": 5.0}, max_iter=5).fit(X, y)
     assert by_name.run_.problem.page.name == "AdaBoost_REG"
+
+
+def test_a_classifier_says_all_and_its_new_weights_keep_the_names() -> None:
+    model: Any = MarginBoostClassifier(epsilon=0.2).fit(pd.DataFrame(X, columns=["age", "height"]), y)
+    every = model.in_words(None)
+    assert len(every) == np.count_nonzero(model.run_.w) and every[:3] == model.in_words(3)
+    found = reweight(model, pd.DataFrame(X, columns=["age", "height"]), y, "lpboost", nu=0.2 * len(y))
+    words = found.in_words(None)
+    assert len(words) == found.kept and any("age" in line or "height" in line for line in words)
+    nameless: Any = MarginBoostClassifier(epsilon=0.2).fit(X, y)
+    assert "feature 0" in " ".join(reweight(nameless, X, y, "lpboost", nu=0.2 * len(y)).in_words(None))

@@ -219,4 +219,4 @@ def test_what_makes_no_sense_is_refused(folder: Path, arguments: list[str], mess
 
 
 def test_an_empty_folder_says_so(tmp_path: Path) -> None:
-    refused(r".*there is no program in it\. it has no files", "compare", "lpboost", "--all", tmp_path, "--nu", "0.4")
+    refused(r".*there is no program in it\. It has no files", "compare", "lpboost", "--all", tmp_path, "--nu", "0.4")

@@ -136,7 +136,7 @@ def test_what_is_wrong_is_rejected(name: str, tmp_path: Path) -> None:
 def test_who_has_no_rows_or_others_is_told_so(tmp_path: Path) -> None:
     path, (X, y) = tmp_path / "class.json", examples()
     run().save_certificate(path, oracle())
-    assert "pass an oracle with rows" in verify(path, X).reason
+    assert "pass the oracle with these examples" in verify(path, X).reason
     for other in (
         BinnedStumps(X[1:], y[1:]),
         BinnedStumps(X, -y),
