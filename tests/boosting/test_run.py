@@ -387,7 +387,7 @@ def test_rounds_that_are_not_there() -> None:
     for k in (0, 4, -1):
         with pytest.raises(OptionError, match=f"k must be the number of a round, 1 to 3; got {k}"):
             run.at(k)
-    with pytest.raises(OptionError, match=r"were not kept.*Pass history=True"):
+    with pytest.raises(OptionError, match=r"did not store them.*Pass history=True"):
         boost("corrective_erlpboost", stumps(), nu=4, max_rounds=3, history=False).at(1)
 
 
