@@ -28,7 +28,7 @@ LONGEST = 10_000
 class ProblemShown:
     """An optimization problem: what opens it, its objective, and its constraints with their multipliers, or None."""
 
-    name: str
+    name: Markup
     opening: Markup
     objective: Markup
     constraints: tuple[tuple[Markup, Markup | None], ...]
@@ -38,7 +38,7 @@ class ProblemShown:
 class StatementsShown:
     """Statements that all hold, under a name."""
 
-    name: str
+    name: Markup
     rows: tuple[Markup, ...]
 
 
@@ -134,7 +134,10 @@ def _shown(text: PageText, meanings: Mapping[str, str]) -> PageShown:
         prose(text.summary[:1].upper() + text.summary[1:]),
         prose(text.sources),
         tuple(_problem(block) for block in (text.primal, text.dual, *further)),
-        tuple(StatementsShown(block.name, tuple(_formula(row) for row in block.expressions)) for block in statements),
+        tuple(
+            StatementsShown(prose(block.name), tuple(_formula(row) for row in block.expressions))
+            for block in statements
+        ),
         tuple((_formula(name), prose(meaning)) for name, meaning in symbol_table(text, meanings)),
     )
 
@@ -142,7 +145,7 @@ def _shown(text: PageText, meanings: Mapping[str, str]) -> PageShown:
 def _problem(problem: PrintedProblem) -> ProblemShown:
     over = ", ".join(map(latex, problem.variables))
     return ProblemShown(
-        problem.name,
+        prose(problem.name),
         mathml(rf"\underset{{{over}}}{{\{problem.sense}}}"),
         _formula(problem.objective),
         tuple(

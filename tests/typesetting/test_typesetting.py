@@ -414,7 +414,7 @@ def test_the_page_as_markdown() -> None:
     assert f"\n\n## KKT\n\n$$\n{latex_kkt(page)}\n$$\n\n" in text
     assert [line for line in text.splitlines() if line.startswith("#")] == [
         "# Short",
-        *("## Primal and dual", "## KKT", "## Printed", "## Printed (for nu = 1)", "## Loss"),
+        *("## Primal and dual", "## KKT", "## Printed", r"## Printed (for $\nu = 1$)", "## Loss"),
         *("## Symbols", "## Remarks", "## Sources"),
     ]
     assert "| $\\nu$ | a \\| b |" in text
