@@ -124,7 +124,23 @@ def mathml(formula: str, display: Literal["block", "inline"] = "block") -> Marku
     for element in root.iter():
         # It writes characters as their entities; escaped text must stay text, so that they are resolved here.
         element.text = unescape(element.text) if element.text else element.text
+    for element in root.iter():
+        _mark_signs(element)
     return Markup(ElementTree.tostring(root, encoding="unicode"))
+
+
+def _mark_signs(row: ElementTree.Element) -> None:
+    """Make infinity a symbol, and a sign that follows another sign a prefix: operators stand apart from both sides."""
+    before = None
+    for element in row:
+        if element.tag == "mo" and element.text == "\N{INFINITY}":
+            element.tag = "mi"
+        alone = before is None or (
+            before.tag == "mo" and before.text not in (")", "]", "}", "|", "\N{MATHEMATICAL RIGHT ANGLE BRACKET}")
+        )
+        if alone and element.tag == "mo" and element.text in ("+", "-", "\N{MINUS SIGN}"):
+            element.set("form", "prefix")
+        before = element
 
 
 def _shown(text: PageText, meanings: Mapping[str, str]) -> PageShown:
