@@ -135,9 +135,7 @@ def _mark_signs(row: ElementTree.Element) -> None:
     for element in row:
         if element.tag == "mo" and element.text == "\N{INFINITY}":
             element.tag = "mi"
-        alone = before is None or (
-            before.tag == "mo" and before.text not in (")", "]", "}", "|", "\N{MATHEMATICAL RIGHT ANGLE BRACKET}")
-        )
+        alone = before is None or (before.tag == "mo" and before.text not in (")", "]", "}", "|"))
         if alone and element.tag == "mo" and element.text in ("+", "-", "\N{MINUS SIGN}"):
             element.set("form", "prefix")
         before = element
