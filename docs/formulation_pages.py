@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from citations import cited
-from markup import escaped, fenced, table, write_folder
+from markup import escaped, fenced, table, values_in, write_folder
 
 import boostopt
 from boostopt import Formulation, Program
@@ -164,7 +164,9 @@ def _page(page: Page, folder: Path) -> str:
 
 
 def _parameters(page: Page) -> str:
-    rows = [[f"`{one.name}`", typeset_prose(one.meaning), _domain(one), _default(one)] for one in page.parameters]
+    rows = [
+        [f"`{one.name}`", typeset_prose(one.meaning), values_in(one.domain), _default(one)] for one in page.parameters
+    ]
     about = [
         f"The margin matrix has {COUNTED[page.formulation.columns]}." if page.formulation.columns else "",
         "Multiplicities `c` are taken as everywhere.",
@@ -198,13 +200,6 @@ def _written(given: dict[str, Any]) -> list[str]:
     """Return values as keywords."""
     shown = {name: "np.zeros(N)" if isinstance(value, np.ndarray) else f"{value:g}" for name, value in given.items()}
     return [f"{name}={value}" for name, value in shown.items()]
-
-
-def _domain(parameter: Parameter) -> str:
-    """Return where a parameter may lie: an interval as a formula, the two values of a flag as code."""
-    if parameter.domain.kind == "flag":
-        return "`True` or `False`"
-    return typeset_prose(parameter.domain.text.replace("sum of c", "sum c"))
 
 
 def _default(parameter: Parameter) -> str:

@@ -28,7 +28,7 @@ LONGEST = 10_000
 class ProblemShown:
     """An optimization problem: what opens it, its objective, and its constraints with their multipliers, or None."""
 
-    name: str
+    name: Markup
     opening: Markup
     objective: Markup
     constraints: tuple[tuple[Markup, Markup | None], ...]
@@ -38,7 +38,7 @@ class ProblemShown:
 class StatementsShown:
     """Statements that all hold, under a name."""
 
-    name: str
+    name: Markup
     rows: tuple[Markup, ...]
 
 
@@ -124,7 +124,23 @@ def mathml(formula: str, display: Literal["block", "inline"] = "block") -> Marku
     for element in root.iter():
         # It writes characters as their entities; escaped text must stay text, so that they are resolved here.
         element.text = unescape(element.text) if element.text else element.text
+    for element in root.iter():
+        _mark_signs(element)
     return Markup(ElementTree.tostring(root, encoding="unicode"))
+
+
+def _mark_signs(row: ElementTree.Element) -> None:
+    """Make infinity a symbol, and a sign that follows another sign a prefix: operators stand apart from both sides."""
+    before = None
+    for element in row:
+        if element.tag == "mo" and element.text == "\N{INFINITY}":
+            element.tag = "mi"
+        alone = before is None or (
+            before.tag == "mo" and before.text not in (")", "]", "}", "|", "\N{MATHEMATICAL RIGHT ANGLE BRACKET}")
+        )
+        if alone and element.tag == "mo" and element.text in ("+", "-", "\N{MINUS SIGN}"):
+            element.set("form", "prefix")
+        before = element
 
 
 def _shown(text: PageText, meanings: Mapping[str, str]) -> PageShown:
@@ -134,7 +150,10 @@ def _shown(text: PageText, meanings: Mapping[str, str]) -> PageShown:
         prose(text.summary[:1].upper() + text.summary[1:]),
         prose(text.sources),
         tuple(_problem(block) for block in (text.primal, text.dual, *further)),
-        tuple(StatementsShown(block.name, tuple(_formula(row) for row in block.expressions)) for block in statements),
+        tuple(
+            StatementsShown(prose(block.name), tuple(_formula(row) for row in block.expressions))
+            for block in statements
+        ),
         tuple((_formula(name), prose(meaning)) for name, meaning in symbol_table(text, meanings)),
     )
 
@@ -142,7 +161,7 @@ def _shown(text: PageText, meanings: Mapping[str, str]) -> PageShown:
 def _problem(problem: PrintedProblem) -> ProblemShown:
     over = ", ".join(map(latex, problem.variables))
     return ProblemShown(
-        problem.name,
+        prose(problem.name),
         mathml(rf"\underset{{{over}}}{{\{problem.sense}}}"),
         _formula(problem.objective),
         tuple(

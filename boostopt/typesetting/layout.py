@@ -66,7 +66,7 @@ def markdown_page(page: PageText, meanings: Mapping[str, str]) -> str:
     ]
     for block in (page.kkt, *page.further):
         parts += [
-            f"## {_escaped(block.name)}",
+            f"## {typeset_prose(block.name)}",
             _display(_array(block) if isinstance(block, PrintedProblem) else _rows(block)),
         ]
     rows = [f"| ${latex(symbol)}$ | {typeset_prose(meaning)} |" for symbol, meaning in symbol_table(page, meanings)]

@@ -70,6 +70,13 @@ def test_what_latex2mathml_does_not_do_is_handed_over_otherwise() -> None:
     assert tree(r"- \ln x").find(".//mspace") is None
 
 
+def test_signs_before_one_number_are_prefixes_and_infinity_is_a_symbol() -> None:
+    signs = tree(r"x \in [-1, 1], \beta = - \rho, a - b, (c) - d").iter("mo")
+    forms = [sign.get("form") for sign in signs if sign.text == "\N{MINUS SIGN}"]
+    assert forms == ["prefix", "prefix", None, None]
+    assert [element.tag for element in tree(r"\eta = \infty").iter() if element.text == "\N{INFINITY}"] == ["mi"]
+
+
 def test_text_in_a_formula_stays_text() -> None:
     made = mathml(r"\text{<script>alert(1)</script> & x} < y")
     assert "<script>" not in made

@@ -95,3 +95,14 @@ def test_notebooks_show_the_formulas_in_meanings() -> None:
     assert r"share the weight: the cap is }\frac{c}{\nu} \\" in shown
     assert r"e & \text{edges of the hypotheses, }e = U^{\top} d \\" in shown
     assert "Uᵀ" not in shown and "c / nu" not in shown
+
+
+def test_code_on_the_pages_is_code() -> None:
+    """Between backticks is what one types in Python; formulas need no marks."""
+    texts = [boostopt.get_formulation(name).text for name in boostopt.list_formulations()]
+    spans = {
+        span for text in texts for paragraph in parse_page(text).prose for span in re.findall("`([^`]*)`", paragraph)
+    }
+    assert spans == {"segment", "two_sided", "logistic+l1_ball", 'update="total"'}
+    typeset = [typeset_prose(paragraph) for text in texts for paragraph in parse_page(text).prose]
+    assert {span for text in typeset for span in re.findall("`([^`]*)`", text)} == {*spans, "keep_faultless=False"}
