@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -90,7 +91,7 @@ def test_a_capital_in_the_middle_of_a_sentence_is_a_symbol() -> None:
 
 
 def test_notebooks_show_the_formulas_in_meanings() -> None:
-    page = boostopt.get_formulation("lpboost")
+    page: Any = boostopt.get_formulation("lpboost")
     shown = page._repr_latex_() or ""
     assert r"share the weight: the cap is }\frac{c}{\nu} \\" in shown
     assert r"e & \text{edges of the hypotheses, }e = U^{\top} d \\" in shown
