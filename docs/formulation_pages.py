@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 from citations import cited
-from markup import escaped, fenced, table, write_folder
+from markup import escaped, fenced, table, values_in, write_folder
 
 import boostopt
 from boostopt import Formulation, Program
@@ -165,8 +165,7 @@ def _page(page: Page, folder: Path) -> str:
 
 def _parameters(page: Page) -> str:
     rows = [
-        [f"`{one.name}`", typeset_prose(one.meaning), typeset_prose(one.domain.text), _default(one)]
-        for one in page.parameters
+        [f"`{one.name}`", typeset_prose(one.meaning), values_in(one.domain), _default(one)] for one in page.parameters
     ]
     about = [
         f"The margin matrix has {COUNTED[page.formulation.columns]}." if page.formulation.columns else "",
@@ -256,8 +255,8 @@ def _rounds(page: Page) -> str:
     at = ", ".join(f"`{name} = {value:g}`" for name, value in values.items() if not isinstance(value, bool))
     bound = page.formulation.iteration_bound(usual.parameters, usual.examples)
     if math.isinf(bound):
-        return f"No bound of the rounds is known at N = {N}, {at}; `iteration_bound` says where there is one."
-    return f"At most {math.floor(bound):,} hypotheses at N = {N}, {at}; elsewhere ask `iteration_bound`."
+        return f"No bound of the rounds is known at $N = {N}$, {at}; `iteration_bound` says where there is one."
+    return f"At most {math.floor(bound):,} hypotheses at $N = {N}$, {at}; elsewhere ask `iteration_bound`."
 
 
 def _bound(page: Page, **values: float) -> Program:

@@ -6,11 +6,21 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from boostopt.programs.parameters import Domain
+from boostopt.typesetting import typeset_prose
+
 
 def escaped(text: str) -> str:
     """Return plain text for Markdown: nothing in it is markup but what stands between backticks."""
     pieces = re.split(r"(`+[^`]+`+)", text)
     return "".join(piece if k % 2 else re.sub(r"([\\*_\[\]<>$|#])", r"\\\1", piece) for k, piece in enumerate(pieces))
+
+
+def values_in(domain: Domain) -> str:
+    """Return where a parameter may lie as Markdown: an interval as a formula, the two values of a flag as code."""
+    if domain.kind == "flag":
+        return "`True` or `False`"
+    return typeset_prose(domain.text.replace("sum of c", "sum c"))
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -17,6 +17,7 @@ import re
 import sys
 import tempfile
 import time
+import tokenize
 from collections import Counter
 from copy import deepcopy
 from pathlib import Path
@@ -134,10 +135,17 @@ def small(png: str) -> str:
     return min(base64.b64encode(buffer.getvalue()).decode(), png.replace("\n", ""), key=len)
 
 
+def without_comments(code: str) -> list[tuple[str, tuple[int, int]]]:
+    """Return the tokens of a cell with their places: two cells that differ in comments alone have the same ones."""
+    ends = tokenize.COMMENT, tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER
+    tokens = tokenize.generate_tokens(io.StringIO(code).readline)
+    return [(one.string, one.start) for one in tokens if one.type not in ends]
+
+
 def with_outputs_of(notebook: nbformat.NotebookNode, before: nbformat.NotebookNode) -> bool:
-    """Give a notebook the outputs of an earlier file of it; return whether the code is the same, or nothing is done."""
+    """Give a notebook the outputs of its earlier file if the code is the same up to comments; return whether it is."""
     new, old = ([cell for cell in one.cells if cell.cell_type == "code"] for one in (notebook, before))
-    if [cell.source for cell in new] != [cell.source for cell in old]:
+    if [without_comments(cell.source) for cell in new] != [without_comments(cell.source) for cell in old]:
         return False
     for cell, ran in zip(new, old, strict=True):
         cell.outputs, cell.execution_count = ran.outputs, ran.execution_count
@@ -152,7 +160,7 @@ def make(source: Path, text_alone: bool = False) -> Path:
     source
         Its Markdown; the file is written beside it.
     text_alone
-        Whether only text and tags have changed: nothing is run, and the outputs stay.
+        Whether only text, tags, alternative texts and comments have changed: nothing is run, and the outputs stay.
 
     Raises
     ------
@@ -183,7 +191,7 @@ def main() -> None:
     sources = {path.stem: path for path in sorted(FOLDER.glob("*.md"))}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", metavar="NAME", help="of a notebook; all if none")
-    parser.add_argument("--text", action="store_true", help="run nothing: only text or tags have changed")
+    parser.add_argument("--text", action="store_true", help="run nothing: only text, tags or comments have changed")
     arguments = parser.parse_args()
     if unknown := sorted({*arguments.names} - {*sources}):
         parser.error(f"expected names of {', '.join(sources)}; got {', '.join(unknown)}. Name one of those.")

@@ -6,6 +6,7 @@ import ast
 import inspect
 import itertools
 import sys
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import import_module
@@ -14,7 +15,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from markup import escaped, fenced, table, write_folder
+from markup import escaped, fenced, table, values_in, write_folder
 
 from boostopt.programs.parameters import Domain
 
@@ -237,7 +238,7 @@ def _section(home: str, objects: dict[str, Any]) -> Iterator[str]:
     """Yield the domains as a table, then every other object with its docstring."""
     domains = {path: value for path, value in objects.items() if isinstance(value, Domain)}
     if domains:
-        rows = [[f"`{path.rpartition('.')[2]}`", escaped(value.text)] for path, value in domains.items()]
+        rows = [[f"`{path.rpartition('.')[2]}`", values_in(value)] for path, value in domains.items()]
         yield table(["domain of a parameter", "values"], rows)
     for path, value in objects.items():
         if path not in domains:
@@ -261,7 +262,7 @@ def _directive(home: str, path: str, value: Any) -> Iterator[str]:
         yield f".. py:data:: {path}"
         yield f"   :value: {value!r}"
         yield ""
-        yield f"   {_said_of(home, path.rpartition('.')[2])}"
+        yield textwrap.indent(_said_of(home, path.rpartition(".")[2]), "   ")
 
 
 def _said_of(home: str, name: str) -> str:

@@ -8,13 +8,14 @@ Dual     max_w            -(1/D) ln( (1 / sum c) sum_n c_n exp(-D (U w)_n) )
 
 KKT      d_n proportional to c_n exp(-D m_n),   w_q (gamma - e_q) = 0
 
-Multipliers are named after the colon; e = Uᵀd, m = Uw. This is ERLPBoost without a cap, with eta = D.
+Multipliers are named after the colon. The edges are e = Uᵀd, the margins m = Uw. The program is ERLPBoost without a
+cap, with eta = D.
 
 Derivation. The source minimizes ln sum_n exp(-(U v)_n) over v >= 0 with sum v = D. This is the logarithm of AdaBoost's
-loss on a sphere of the 1-norm. Set v = D w, subtract ln sum c and divide by -D: the result is the dual here. The
-conjugate of the logarithm of a sum of exponentials is the relative entropy on the simplex. AdaBoost's own loss has no
-bound on the sum. If the examples can be separated, this loss has no minimizer. D = 1 / T of the source bounds the sum,
-so the program has a solution.
+loss, restricted to a ball of the 1-norm. Put v = D w, subtract ln sum c, and divide by -D: the result is the dual here.
+The conjugate of the logarithm of a sum of exponentials is the relative entropy on the simplex. If the examples can be
+separated, AdaBoost's own loss, without a bound on the sum, has no minimum. The constraint of the source, D = 1 / T,
+prevents this.
 
 Sources: Shen and Li 2010, IEEE Transactions on Pattern Analysis and Machine Intelligence 32 (12), arXiv 0901.3590,
 AdaBoost-CG. c are multiplicities; the source has c = 1.

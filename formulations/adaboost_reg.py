@@ -8,26 +8,28 @@ Dual     max_w   -ln sum_n d0_n exp(-w u_n - penalty_n)
 
 KKT      ln(d_n / d0_n) + penalty_n + (b/2) u_n + beta = 0
 
-The margin matrix is one column, u = y h_t(x) of the newest hypothesis. d0 is the last distribution (the paper's w_t),
-and b > 0 is the given step of the hypothesis. The answer is d proportional to d0 exp(-(b/2) u - penalty). No convex
-program finds b, and the run of AdaBoost_REG is not a convex program either. Only this update is a Fenchel pair.
+The margin matrix is one column, u = y h_t(x) of the newest hypothesis. The last distribution, the paper's w_t, is d0.
+The step of the hypothesis, b > 0, is given. The answer is d proportional to d0 exp(-(b/2) u - penalty). Only this
+update is a Fenchel pair. Neither the search for b nor the run of AdaBoost_REG is a convex program.
 
-penalty_n = (C/2) (zeta_t |b^t| - zeta_(t-1) |b^(t-1)|) at example n, where |b^t| = sum_{r <= t} b_r and zeta_t = mu_t^p
-with mu_t = sum_{r <= t} (b_r / |b^t|) w_r(z_n). This is the average of the weights that a copy of the example had so
-far (w_r(z_n) = d_n / c_n of round r). All of these are 0 at t = 0. Then, with I = 1 where h_t is wrong,
+At example n, penalty_n = (C/2) (zeta_t |b^t| - zeta_{t-1} |b^(t-1)|). Here |b^t| = sum_{r <= t} b_r and zeta_t =
+mu_t^p, and mu_t = sum_{r <= t} (b_r / |b^t|) w_r(z_n) is the average of the weights that a copy of the example has had.
+In round r this weight is w_r(z_n) = d_n / c_n. At t = 0 all these quantities are 0. With I = 1 where h_t is wrong and I
+= 0 elsewhere,
 
-    w_(t+1) proportional to w_t exp(b_t I - penalty),   for p = 1:   penalty_n = (C/2) b_t w_t(z_n),
+    w_{t+1} proportional to w_t exp(b_t I - penalty),   for p = 1:   penalty_n = (C/2) b_t w_t(z_n)
 
-The paper prints C zeta_t |b^t| in place of this increment for p = 1, and C in place of C/2 for p = 2. Only with the
-half and the increment do the updates agree with the functional sum_i exp(-tilde rho(z_i, b^t) / 2) that the step
-minimizes, where tilde rho(z, b^t) = sum_r b_r y h_r(x) + C |b^t| mu_t(z)^p. There is a better way than the recursion:
-store S = sum_r b_r u_r and A = sum_r b_r w_r for each example and B = sum_r b_r. Then the next distribution is
-proportional to c exp(-(S + C B (A / B)^p) / 2), if the first one was proportional to c.
+In print, the penalty for p = 1 is C zeta_t |b^t| in place of this increment, and for p = 2 it has C in place of C/2.
+Only with the half and the increment do both agree with the functional sum_i exp(-tilde rho(z_i, b^t) / 2) that the step
+minimizes, where tilde rho(z, b^t) = sum_r b_r y h_r(x) + C |b^t| mu_t(z)^p.
 
-For p = 1 the step b that minimizes the functional is itself an entropy projection, of d0 onto v . d = 0 for the column
-v = u + C w_t (scaled into [-1, 1]): b / 2 is its alpha. The projection needs an example with C w_t(z_n) < 1 on which
-h_t is wrong. Otherwise the functional falls without end. For p = 2 the functional need not be convex in b, and may have
-several minima (printed: a unique one, by the sign of a first derivative).
+There is a better form than the recursion. Keep S = sum_r b_r u_r and A = sum_r b_r w_r for each example, and B = sum_r
+b_r. If the first distribution was proportional to c, the next one is proportional to c exp(-(S + C B (A / B)^p) / 2).
+
+For p = 1, the step b that minimizes the functional is an entropy projection itself: it projects d0 onto v . d = 0, for
+the column v = u + C w_t (scaled into [-1, 1]), and its alpha is b / 2. There must be an example with C w_t(z_n) < 1 on
+which h_t is wrong; otherwise the functional falls for ever. For p = 2, the functional need not be convex in b and may
+have several minima. (The paper prints that the minimum is unique, by the sign of a first derivative.)
 
 Sources: Raetsch, Onoda, Mueller 2001, (12)-(19), figure 10.
 """

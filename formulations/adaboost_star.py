@@ -7,16 +7,16 @@ Dual     max_alpha   -ln sum_n d0_n exp(-alpha u_n) - rho alpha,   alpha free in
 
 KKT      ln(d_n / d0_n) + alpha u_n + beta = 0,   u . d = rho
 
-The margin matrix is one column, u = y h(x) of the newest hypothesis. d0 is the last distribution, and alpha is the only
-entry of w. r_q = u_q . d^(q-1) are the edges of the hypotheses in the rounds in which they came, including the newest
-one. The papers write nu for the accuracy. Here nu counts examples.
+The margin matrix is one column, u = y h(x) of the newest hypothesis. The last distribution is d0, and alpha is the only
+entry of w. The edges of the hypotheses when they came, the newest among them, are r_q = u_q . d^(q-1). The papers write
+nu for the accuracy; here nu counts examples.
 
-With u in {-1, +1} and r = u . d0: alpha = artanh r - artanh(min_q r_q - accuracy). This is never negative.
+With u in {-1, +1} and r = u . d0, the step is alpha = artanh r - artanh(min_q r_q - accuracy). It is never negative.
 
-The run starts at d_n = c_n / sum c. After T >= (2 / accuracy^2) ln((sum c) / min c) rounds, the steps have a margin of
-at least min_q r_q - accuracy: the potential sum_n d_n exp(-sum_t alpha_t (u_nt - rho_t)) is the product of the
-exponentials of the negative entropies, and each entropy is at least accuracy^2 / 2. With c = 1 the bound is (2 /
-accuracy^2) ln N (printed with the binary logarithm in Rudin, Daubechies and Schapire).
+Start from d_n = c_n / sum c. After T >= (2 / accuracy^2) ln((sum c) / min c) rounds, the margin of the steps is at
+least min_q r_q less the accuracy. The reason is the potential sum_n d_n exp(-sum_t alpha_t (u_nt - rho_t)). It is the
+product of the exponentials of minus the entropies, and each entropy is at least accuracy^2 / 2. With c = 1 the bound is
+(2 / accuracy^2) ln N. (Rudin, Daubechies and Schapire print it with the binary logarithm.)
 
 Sources: Raetsch and Warmuth 2005; Rudin, Daubechies, Schapire 2004.
 """
@@ -37,7 +37,7 @@ class Parameters:
     """The parameters of AdaBoost*'s step."""
 
     smallest_edge: float = parameter("the smallest edge so far, including the newest hypothesis", EDGE)
-    accuracy: float = parameter("how far the margin may stay behind the best margin; nu in the papers", POSITIVE)
+    accuracy: float = parameter("how far the margin may stay below the best, nu in the papers", POSITIVE)
 
 
 class AdaBoostStar(EntropyProjection):

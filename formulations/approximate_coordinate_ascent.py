@@ -7,18 +7,18 @@ Dual     max_alpha   -ln sum_n d0_n exp(-alpha u_n) - rho alpha,   alpha free in
 
 KKT      ln(d_n / d0_n) + alpha u_n + beta = 0,   u . d = rho
 
-Symbols  G : smooth margin,   lambda : steps taken so far
+Symbols  G : smooth margin,   lambda : steps taken so far,   t : number of the round
 
-The margin matrix is one column, u = y h(x) of the newest hypothesis. d0 is the last distribution, and alpha is the only
-entry of w. G is the smooth margin of the steps lambda taken so far,
+The margin matrix is one column, u = y h(x) of the newest hypothesis. The last distribution is d0, and alpha is the only
+entry of w. The smooth margin of the steps lambda taken so far is
 
     G(lambda) = -(1 / ||lambda||_1) ln sum_n exp(-(U lambda)_n),
-    mu(lambda) - (ln N) / ||lambda||_1 <= G(lambda) < mu(lambda) = min_n (U lambda)_n / ||lambda||_1,
+    mu(lambda) - (ln N) / ||lambda||_1 <= G(lambda) < mu(lambda) = min_n (U lambda)_n / ||lambda||_1
 
-For small steps, G is below every bound. G is not defined at lambda = 0, where the run takes AdaBoost's step: pass -inf.
+For small steps it is below every bound. At lambda = 0 it is not defined, and the step is AdaBoost's: pass -inf.
 
-With u in {-1, +1} and r = u . d0: alpha = artanh r - artanh max(0, G(lambda_t)). This step lies between the steps of
-arc-gv and of AdaBoost. Once G is positive, each step increases it.
+With u in {-1, +1} and r = u . d0, the step is alpha = artanh r - artanh max(0, G(lambda_t)). It lies between the steps
+of arc-gv and of AdaBoost. Once G is positive, each step increases it.
 
 Sources: Rudin, Daubechies, Schapire 2004, (3).
 """

@@ -9,12 +9,12 @@ KKT      ln(d_n / d0_n) + alpha u_n + beta = 0,   u . d = rho
 
 Symbols  mu : smallest margin under the steps taken so far
 
-The margin matrix is one column, u = y h(x) of the newest hypothesis. d0 is the last distribution, and alpha is the only
-entry of w. mu = min_n (U lambda)_n / ||lambda||_1 is the smallest margin under the steps lambda taken so far.
+The margin matrix is one column, u = y h(x) of the newest hypothesis. The last distribution is d0, and alpha is the only
+entry of w. The smallest margin under the steps lambda taken so far is mu = min_n (U lambda)_n / ||lambda||_1.
 
-With u in {-1, +1} and r = u . d0: alpha = artanh r - artanh max(0, mu). The smallest margin is at least the smooth
-margin, and both count as 0 if they are negative. So the step is at most that of approximate coordinate ascent, which is
-at most AdaBoost's.
+With u in {-1, +1} and r = u . d0, the step is alpha = artanh r - artanh max(0, mu). The smallest margin is at least the
+smooth margin, and both are raised to 0 if they are negative. So the step is at most that of approximate coordinate
+ascent, which is at most AdaBoost's.
 
 Sources: Breiman 1999; Rudin, Daubechies, Schapire 2004.
 """

@@ -7,19 +7,21 @@ Dual     max_alpha   -ln sum_n d0_n exp(-alpha u_n) - rho alpha,   alpha free in
 
 KKT      ln(d_n / d0_n) + alpha u_n + beta = 0,   u . d = rho
 
-The margin matrix is one column, u = y h(x) of the newest hypothesis. d0 is the last distribution, and alpha is the only
-entry of w. phi = 1/2 is AdaBoost.
+The margin matrix is one column, u = y h(x) of the newest hypothesis. The last distribution is d0, and alpha is the only
+entry of w. With phi = 1/2 the algorithm is AdaBoost.
 
-With u in {-1, +1} and the weighted error epsilon = (1 - u . d0) / 2, the step of the paper is b_t = 2 alpha:
+With u in {-1, +1}, the weighted error is epsilon = (1 - u . d0) / 2, and the step of the paper is b_t = 2 alpha:
 
-    alpha = artanh(u . d0) - artanh rho,   b_t = ln((1 - epsilon) / epsilon) - ln((1 - phi) / phi),
+    alpha = artanh(u . d0) - artanh rho,   b_t = ln((1 - epsilon) / epsilon) - ln((1 - phi) / phi)
 
-and d is proportional to d0 exp(-b_t) where the hypothesis is right. The functional that b_t minimizes is sum_i
-exp(-rho(z_i, b) / 2 + |b| (1/2 - phi)) with rho(z, b) = sum_r b_r y h_r(x). The paper prints it without the half of
-rho(z, b), and then it does not give this step. The error of h_t under the next distribution is phi (printed: 1/2). The
-step is negative for epsilon > phi, where the algorithm stops instead. Boosting ends when epsilon >= phi - Delta, and
-this hypothesis gets no weight. The paper's Delta is a small constant. With 1e-9, no step is shorter than 1e-9. Boosting
-also ends when epsilon = 0, as AdaBoost does: with this hypothesis alone, or without it as printed
+The next d is proportional to d0 exp(-b_t) where the hypothesis is right, and to d0 where it is wrong. The functional
+that b_t minimizes is sum_i exp(-rho(z_i, b) / 2 + |b| (1/2 - phi)) with rho(z, b) = sum_r b_r y h_r(x). It is printed
+without the half of rho(z, b), and then its minimum is not this step. Under the next distribution, the error of h_t is
+phi (printed: 1/2).
+
+If epsilon > phi, the step is negative, and the algorithm stops instead. Here boosting ends if epsilon >= phi - Delta,
+and that hypothesis gets no weight. The paper's Delta is a small constant. With Delta = 1e-9 no step is shorter than
+1e-9. Boosting also ends if epsilon = 0, as AdaBoost does: with that hypothesis alone, or without it as printed
 (keep_faultless=False).
 
 Sources: Raetsch, Onoda, Mueller 2001, figure 1, (1)-(6).

@@ -9,15 +9,16 @@ Dual     max_{w, beta}    -(1/(eta nu)) sum_n c_n ln(1 - p_n + p_n exp(-eta ((U 
 
 KKT      (1/eta) [ ln(d_n / d0_n) - ln((c_n / nu - d_n) / (c_n / nu - d0_n)) ] + m_n + beta = 0,   w_q (gamma - e_q) = 0
 
-Multipliers are named after the colon; e = Uᵀd, m = Uw, p_n = nu d0_n / c_n. The domain 0 <= d <= c / nu is implied and
-has no multiplier (KKT system 3.3.4 is printed with one, psi). d_n = (c_n / nu) sigmoid(ln(p_n / (1 - p_n)) - eta (m_n +
-beta)) reaches neither end, unless d0_n is at an end. Then d_n = d0_n for every w. So d0 must lie within the caps. At nu
-= sum c, a uniform d0 is at all caps, and no weight can move: d = d0, the optimum is the largest edge under d0, and
-every beta is right. Given w, beta is the root of sum d = 1 and lies in [-max m, -min m].
+Multipliers are named after the colon. The edges are e = Uᵀd, the margins m = Uw, and p_n = nu d0_n / c_n. The domain 0
+<= d <= c / nu is implied and has no multiplier (KKT system 3.3.4 is printed with one, psi). The weight d_n = (c_n / nu)
+sigmoid(ln(p_n / (1 - p_n)) - eta (m_n + beta)) reaches neither end of this domain unless d0_n is at this end; then d_n
+= d0_n for every w. So d0 must lie within the caps. At nu = sum c, uniform d0 is at all caps and nothing can move: d =
+d0, the optimum is the largest edge under d0, and every beta is right. Given w, beta is the root of sum d = 1 and lies
+in [-max m, -min m].
 
 With eta = max((2 / epsilon) C, 1/2), boosting ends after at most 16 eta / epsilon hypotheses, at a soft margin within
-epsilon of the best. C is the largest value of the binary entropy: for uniform d0 it is at most (N / nu) H(nu / N) <=
-ln(N / nu) + 1 with H(x) = -x ln x - (1 - x) ln(1 - x). Theorem 3.23 is printed with ln(N / nu), which is too small.
+epsilon of the best. Here C is the largest value of the binary entropy. For uniform d0 it is at most (N / nu) H(nu / N)
+<= ln(N / nu) + 1 with H(x) = -x ln x - (1 - x) ln(1 - x). Theorem 3.23 is printed with ln(N / nu), which is too small.
 
 Sources: Glocer 2009, (3.25), (3.26), (3.27), algorithm 3.3, theorem 3.21. c are multiplicities; the source has c = 1
 and uniform d0. The two-sided program is as on ERLPBoost's page.
@@ -84,7 +85,7 @@ def binary_entropy(d: Any, F: BinaryEntropy) -> Any:
 
 
 def fixed_at_end(d: Any, F: BinaryEntropy) -> dict[str, Any]:
-    """Return the constraint that weights whose reference is 0 or at its cap stay there, or nothing for no such weight."""
+    """Return the constraint that weights whose reference is 0 or at its cap stay there, or nothing for none."""
     fixed = np.flatnonzero(~F.free)
     return {"d = d0 where d0 = 0 or d0 = c / nu": d[fixed] == F.fixed[fixed]} if len(fixed) else {}
 

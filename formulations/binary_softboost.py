@@ -8,15 +8,15 @@ Dual     max_{w, beta}  -(1/nu) sum_n c_n ln(1 - p_n + p_n exp(-((U w)_n + beta)
 
 KKT      ln(d_n / d0_n) - ln((c_n / nu - d_n) / (c_n / nu - d0_n)) + m_n + beta = 0,   w_q (gamma - e_q) = 0
 
-Multipliers are named after the colon; e = Uᵀd, m = Uw, p_n = nu d0_n / c_n. Binary SoftBoost relates to Binary
-ERLPBoost as SoftBoost relates to ERLPBoost: for kappa = sum w, its dual value at w is kappa (D_kappa(w / kappa) -
-gamma), where D_eta is Binary ERLPBoost's dual value. The sources do not print this program. The binary entropy is as
-strongly convex as the relative entropy. So SoftBoost's bound holds, floor(2 C / epsilon^2) + 1 hypotheses, with C the
-largest value of the binary entropy. Over decision stumps, boosting uses looks, as SoftBoost does.
+Multipliers are named after the colon. The edges are e = Uᵀd, the margins m = Uw, and p_n = nu d0_n / c_n. This program
+relates to Binary ERLPBoost as SoftBoost relates to ERLPBoost. With kappa = sum w, its dual value at w is kappa
+(D_kappa(w / kappa) - gamma), where D_eta is Binary ERLPBoost's dual value. The sources do not print it. The binary
+entropy is as strongly convex as the relative entropy, so SoftBoost's bound holds: at most floor(2 C / epsilon^2) + 1
+hypotheses, with C the largest value of the binary entropy. Over decision stumps, boosting uses looks, as for SoftBoost.
 
-d0 must lie within the caps, and a weight whose reference is 0 or at its cap stays there. If there is no such weight,
-the program is infeasible if and only if LPBoost's soft margin is above gamma. At equality the optimum may lie at the
-caps, where the dual is not attained.
+The reference d0 must lie within the caps. A weight whose reference is 0 or at its cap stays there. If there is no such
+weight, the program is infeasible if and only if LPBoost's soft margin is above gamma. At equality, the optimum may lie
+at the caps, where the dual is not attained.
 
 Sources: Glocer 2009, (3.1) with the entropy of (3.25). c are multiplicities.
 """

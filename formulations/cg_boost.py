@@ -9,16 +9,17 @@ Dual     max_{w, psi}  -((1/2) sum_q w_q^2 + C sum_n c_n psi_n)
 KKT      w_q = max(0, e_q),   psi_n (C c_n - d_n) = 0,   psi_n = max(0, 1 - m_n),
          m_n > 1  =>  d_n = 0,   m_n < 1  =>  d_n = C c_n
 
-Multipliers are named after the colon; e = Uᵀd, m = Uw. The values are MINUS the objective as printed.
+Multipliers are named after the colon. The edges are e = Uᵀd, the margins m = Uw. The values are MINUS the objective as
+printed.
 
-Derivation. The Lagrangian of the dual is (1/2) ||w||^2 + C sum c psi - d . (Uw - 1 + psi) with d >= 0. Over w >= 0 it
+Derivation. The Lagrangian of the dual is (1/2) ||w||^2 + C sum c psi - d . (U w - 1 + psi) with d >= 0. Over w >= 0 it
 is smallest at w_q = max(0, e_q), where its part in w is -(1/2) sum max(0, e_q)^2. Over psi >= 0 it is bounded if d <= C
-c. This is QP_REG-AdaBoost with half of the square in place of the square. So its C is twice the C of QP_REG-AdaBoost,
-and its weights d are twice as large.
+c. The program is QP_REG-AdaBoost with half of the square in place of the square. The C of QP_REG-AdaBoost is twice the
+C here, and so are its weights d.
 
 In a public implementation (colboost 0.1.5), column generation ends when the edge of a new hypothesis is no larger than
-the largest edge of the current hypotheses. This is the rule of a linear program. Here every hypothesis with a positive
-edge lowers the objective, w_q = e_q, so that run ends too early.
+the largest edge of those at hand. This is the rule of a linear program. Here every hypothesis with a positive edge
+lowers the objective, because w_q = e_q, so that run ends too early.
 
 Sources: Bi, Zhang, Bennett 2004. c are multiplicities.
 """

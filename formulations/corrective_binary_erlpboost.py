@@ -12,11 +12,11 @@ KKT      (1/eta) [ ln(d_n / d0_n) - ln((c_n / nu - d_n) / (c_n / nu - d0_n)) ] +
 
 Printed  u . d in place of gamma, v . d - u . d = 0 : w_v in place of the two bounds, and w free in sign
 
-Columns, names and the meaning of `segment` are those of Corrective ERLPBoost. p_n = nu d0_n / c_n and the caps are
-those of Binary ERLPBoost. The next mixture has the margins m = w_v v + w_u u. Each round computes beta again: the last
-inequality of section 4.3, with beta kept from the round before, does not hold. Without `segment` the program, (4.12)
-and (4.13), is infeasible if u - v or v - u has a positive soft margin, and the dual has no psi (4.15 is printed with
-one).
+Columns, names and the meaning of `segment` are those of Corrective ERLPBoost. The caps and p_n = nu d0_n / c_n are
+those of Binary ERLPBoost. The next mixture has the margins m = w_v v + w_u u. Each round finds beta anew, because the
+last inequality of section 4.3, with beta kept from the round before, does not hold. Without `segment`, the program is
+(4.12) and (4.13). It is infeasible if u - v or v - u has a positive soft margin, and its dual has no psi (4.15 is
+printed with one).
 
 Sources: Glocer 2009, algorithm 4.3, (4.12), (4.13). c are multiplicities; the source has c = 1 and uniform d0.
 """

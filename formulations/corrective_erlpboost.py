@@ -12,19 +12,19 @@ KKT      (1/eta) ln(d_n / d0_n) + m_n + psi_n + beta = 0,   psi_n (c_n / nu - d_
 Printed  min_d   u . d + (1/eta) sum_n d_n ln(d_n / d0_n)
          s.t.  v . d - u . d = 0 : w_v,   sum d = 1 : beta,   d <= c / nu : psi,   with the dual above, w free in sign
 
-The margin matrix has two columns: v, column 0, the margins of the mixture so far, and u, column 1, those of the new
-hypothesis. Multipliers are named after the colon; w = (w_v, w_u) and m = w_v v + w_u u (in print w_v is 1 - w_u). The
-next mixture has the margins m and the weights (w_v w^(t-1), w_u).
+The margin matrix has two columns. Column 0, v, holds the margins of the mixture so far. Column 1, u, holds the margins
+of the new hypothesis. Multipliers are named after the colon. The weights are w = (w_v, w_u) and the margins m = w_v v +
+w_u u (in print w_v is 1 - w_u). The next mixture has the margins m and the weights (w_v w^(t-1), w_u).
 
 With `segment` (the default), the dual is the exact line search between v and u. It is at least as good as the step
-clip(x . d(v) / (eta max |x|^2), 0, 1), x = u - v, of algorithm 4.1 (printed without the square). So it keeps the bound
-of 16 eta / epsilon hypotheses. Without `segment`, it is the program as printed, (4.6) and (4.7). There w_u may leave
-[0, 1], and the mixture may leave the convex hull of the hypotheses. The paper says that the uniform distribution is
-feasible, but it need not be. Some d has equal edges if and only if neither u - v nor v - u has a soft margin above 0.
-No bound of the rounds is known.
+clip((x . d(v)) / (eta max |x|^2), 0, 1), x = u - v, of algorithm 4.1 (printed without the square). So it keeps the
+bound of 16 eta / epsilon hypotheses. Without `segment`, the program is the one as printed, (4.6) and (4.7). There w_u
+may leave [0, 1], and the mixture may leave the convex hull of the hypotheses. The uniform distribution is not always
+feasible, although the source says so: some d has equal edges if and only if neither u - v nor v - u has a soft margin
+above 0. No bound of the rounds is known.
 
 For a class closed under negation, pass u with the sign of its edge. The start is w_v = 0: the first mixture is the
-first hypothesis (printed: weights 0, whose sum then never reaches 1).
+first hypothesis. (In print the weights start at 0, and then their sum never reaches 1.)
 
 Sources: Glocer 2009, algorithm 4.1, (4.6), (4.7); Shalev-Shwartz and Singer 2008, figure 1. c are multiplicities; the
 sources have c = 1 and uniform d0.

@@ -7,28 +7,27 @@ Dual     max_w   -ln sum_n d0_n exp(-(U w)_n) - rho sum_q w_q,   w free in sign
 
 KKT      ln(d_n / d0_n) + m_n + beta = 0,   e_q = rho
 
-Multipliers are named after the colon; e = Uᵀd, m = Uw. d0 stands for the last distribution d^(t-1), and the answer is
-the next one, d^t proportional to d0 exp(-U w). The beta of the KKT system is the beta of the unnormalised entropy. It
-is 1 above the beta of the primal as printed, and equals ln sum_n d0_n exp(-m_n).
+Multipliers are named after the colon. The edges are e = Uᵀd, the margins m = Uw. The last distribution d^(t-1) is d0.
+The answer is the next one, d^t, proportional to d0 exp(-U w). The beta of the KKT system is that of the unnormalised
+entropy, 1 above the one of the primal as printed. It is ln sum_n d0_n exp(-m_n).
 
-One column is the corrective step of boosting: w is the step alpha by which the newest hypothesis enters. The step rules
-of AdaBoost and its relatives differ only in rho. Several columns are the totally corrective projection, onto all the
-hyperplanes u_q . d = rho at once. With one column u in {-1, +1} and its edge r = u . d0 the step is
+One column gives the corrective step of boosting: w is the step alpha by which the newest hypothesis enters. The step
+rules of AdaBoost and its relatives differ only in rho. Several columns give the totally corrective projection, onto all
+the hyperplanes u_q . d = rho at once. With one column u in {-1, +1} and its edge r = u . d0, the step is
 
-    alpha = artanh r - artanh rho = (1/2) ln((1 + r) / (1 - r)) - (1/2) ln((1 + rho) / (1 - rho)),
+    alpha = artanh r - artanh rho = (1/2) ln((1 + r) / (1 - r)) - (1/2) ln((1 + rho) / (1 - rho))
 
-and for u in [-1, 1] it is the root of the edge u . d^t = rho, which decreases in alpha.
+For u in [-1, 1], the step is the root of u . d^t = rho, an edge that decreases in alpha.
 
-Examples with d0_n = 0 stay at 0. Call the others live. With one column the projection exists if and only if min u <=
+Examples with d0_n = 0 stay at 0. Call the others live. With one column, the projection exists if and only if min u <=
 rho <= max u over the live examples. If rho is strictly between, the dual is attained. If rho is at an end, the weight
-moves onto the examples whose u is rho. Then no step is long enough (alpha goes to infinity), and the optimum is minus
-the logarithm of the weight of these examples under d0. If rho is outside, the dual is unbounded: alpha = 1 or -1 proves
-it.
+moves onto the examples whose u is rho, no step is long enough (alpha goes to infinity), and the optimum is minus the
+logarithm of their weight under d0. If rho is outside, the dual is unbounded: alpha = 1 or -1 proves it.
 
-Multiplicities enter only through d0, which is c / sum c by default, because the simplex has no cap.
+Multiplicities enter only through d0, which is c / sum c by default: the simplex has no cap.
 
-Sources: Kivinen and Warmuth 1999; Glocer 2009, section 6.4 (where TotalBoost is printed as a projection of d^(t-1);
-TotalBoost projects d^0, which gives another distribution).
+Sources: Kivinen and Warmuth 1999; Glocer 2009, section 6.4 (where TotalBoost is printed as a projection of d^(t-1); it
+projects d^0, which gives another distribution).
 """
 
 from __future__ import annotations

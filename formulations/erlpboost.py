@@ -8,19 +8,20 @@ Dual     max_{w, psi}     -(1/eta) ln sum_n d0_n exp(-eta ((U w)_n + psi_n)) - (
 
 KKT      (1/eta) ln(d_n / d0_n) + m_n + psi_n + beta = 0,   psi_n (c_n / nu - d_n) = 0,   w_q (gamma - e_q) = 0
 
-Multipliers are named after the colon; e = Uᵀd, m = Uw. The beta of the KKT system is the beta of the unnormalised
-entropy, 1/eta above the beta of (3.16) and of the primal as printed. Eliminate psi and beta: then d is a function of w,
-the capped softmax d_n = min(c_n / nu, d0_n exp(-eta (m_n + beta))), and the optimum is within max Delta / eta of the
-soft margin.
+Multipliers are named after the colon. The edges are e = Uᵀd, the margins m = Uw. The beta of the KKT system is that of
+the unnormalised entropy, 1/eta above the one of (3.16) and of the primal as printed. If psi and beta are eliminated, d
+is a function of w, the capped softmax d_n = min(c_n / nu, d0_n exp(-eta (m_n + beta))). The optimum is within max Delta
+/ eta of the soft margin.
 
-In the two-sided program, the edges count without their sign: -gamma <= Uᵀd <= gamma : w^-, w^+ in the primal, sum |w|
-<= 1 : gamma in place of sum w = 1, w >= 0 in the dual, w = w^+ - w^-.
+If the program is two-sided, edges count without their sign. The primal then has -gamma <= Uᵀd <= gamma with the
+multipliers w^- and w^+, and w = w^+ - w^-. The dual has sum |w| <= 1 with the multiplier gamma, in place of sum w = 1
+and w >= 0.
 
 With eta = max((2 / epsilon) ln(N / nu), 1/2), boosting ends after at most 16 eta / epsilon hypotheses, at a soft margin
-within epsilon of the best. For general c and d0, ln(N / nu) stands for the range of the entropy on C_nu. If you pass an
-eta below 1/2, it counts as 1/2 in the bound: this is the smallest eta for which a step is sure to gain delta^2 / (8
-eta). With an eta below (2 / epsilon) ln(N / nu), the same number of hypotheses brings the regularized program within
-epsilon / 2 of its optimum, but does not bound the soft margin.
+within epsilon of the best. For general c and d0, the range of the entropy on C_nu takes the place of ln(N / nu). If you
+pass an eta below 1/2, it counts as 1/2 in the bound: 1/2 is the smallest eta for which a step is sure to gain delta^2 /
+(8 eta). If you pass an eta below (2 / epsilon) ln(N / nu), the same number of hypotheses brings the regularized program
+within epsilon / 2 of its optimum, but gives no bound for the soft margin.
 
 Sources: Warmuth, Glocer, Vishwanathan 2008; Glocer 2009, (3.6), (3.10), (3.11), theorem 3.10; two-sided:
 Shalev-Shwartz and Singer 2008, figure 1. c are multiplicities; the sources have c = 1 and uniform d0.
@@ -61,7 +62,7 @@ class Parameters:
     nu: float = parameter("the number of examples that must at least share the weight: the cap is c / nu", COUNT)
     epsilon: float = parameter("the accuracy of the soft margin at which boosting stops", POSITIVE, 0.01)
     eta: float = parameter("the inverse strength of the entropy", POSITIVE, CANONICAL)
-    two_sided: bool = parameter("whether edges count without their sign, so that weights may be negative", FLAG, False)
+    two_sided: bool = parameter("whether edges count without sign and hypothesis weights may be negative", FLAG, False)
 
 
 class ERLPBoost(Formulation[Parameters]):

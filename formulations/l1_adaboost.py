@@ -9,15 +9,15 @@ Dual     max_{w, psi}  -(sum_q w_q + C sum_n c_n psi_n)
 KKT      w_q (1 - e_q) = 0,   psi_n (C c_n - d_n) = 0,   psi_n = max(0, 1 - m_n),
          m_n > 1  =>  d_n = 0,   m_n < 1  =>  d_n = C c_n
 
-Multipliers are named after the colon; e = Uᵀd, m = Uw; the paper's b and xi are w and psi. The paper minimizes sum b +
-C sum xi, and the values here are MINUS that objective. The weights d need not sum to 1.
+Multipliers are named after the colon. The edges are e = Uᵀd, the margins m = Uw. The paper writes b and xi for w and
+psi. It minimizes sum b + C sum xi; the values here are MINUS that objective. The weights d need not sum to 1.
 
-This is exactly LP_REG-AdaBoost in another scaling: if (w, d) is optimal, w is not 0 and s = sum d, then w / sum w is
-optimal for nu = s / C, its value there is 1 / s, and d / s is its distribution. For s < C and all c = 1 they are
-LP-AdaBoost's. w = 0 is optimal if and only if no edge of the heaviest d exceeds 1, C Uᵀc <= 1. (The paper derives the
-program from LP_REG-AdaBoost to first order in S = sum b. Note 8 prints a minimum and a plus instead of a maximum and a
-minus, and 1/S = S + O((S - 1)^2) instead of 2 - S + O((S - 1)^2).) In print the margin constraints run over t = 1 ...
-T. They run over the examples.
+The program is exactly LP_REG-AdaBoost in another scaling. Let (w, d) be optimal with w not 0, and let s = sum d. Then w
+/ sum w is optimal for nu = s / C, its value there is 1 / s, and its distribution is d / s. If s < C and all c = 1, they
+are LP-AdaBoost's. The weights w = 0 are optimal if and only if no edge of the heaviest d exceeds 1, C Uᵀc <= 1. (The
+paper derives this program from LP_REG-AdaBoost to first order in S = sum b. Note 8 prints a minimum and a plus where it
+is a maximum and a minus, and 1/S = S + O((S - 1)^2) where it is 2 - S + O((S - 1)^2).) In print the margin constraints
+run over t = 1 ... T; they run over the examples.
 
 Sources: Raetsch, Onoda, Mueller 2001, (22), note 8. c are multiplicities; the source has c = 1.
 """

@@ -8,13 +8,13 @@ Dual     max_w            -(1/eta) sum_n c_n ln((1 + exp(-eta (U w)_n)) / 2)
 
 KKT      d_n = c_n / (1 + exp(eta m_n)),   w_q (gamma - e_q) = 0
 
-Multipliers are named after the colon; e = Uᵀd, m = Uw. The loss (1/eta) sum c ln(1 + exp(-eta m)) is (sum c) (ln 2) /
-eta minus the value of the dual. The weights d lie between 0 and c, where the primal is finite, and do not sum to 1. d_n
-/ c_n is the probability of an error that the logistic model gives to the example.
+Multipliers are named after the colon. The edges are e = Uᵀd, the margins m = Uw. The loss (1/eta) sum c ln(1 + exp(-eta
+m)) is (sum c) (ln 2) / eta minus the value of the dual. The weights d lie between 0 and c, where the primal is finite,
+and do not sum to 1. The ratio d_n / c_n is the probability of an error that the logistic model gives to the example.
 
-In the two-sided program, the primal bounds |Uᵀd| by gamma (multipliers w^+ and w^-, w = w^+ - w^-), and the dual
-requires ||w||_1 <= 1. This is logistic regression on the hypotheses with a bound eta on the 1-norm of its coefficients
-eta w.
+If the program is two-sided, the primal bounds |Uᵀd| by gamma, with the multipliers w^+ and w^- and w = w^+ - w^-. The
+dual then has ||w||_1 <= 1. This is logistic regression on the hypotheses with a bound eta on the 1-norm of its
+coefficients eta w.
 
 Sources: Shalev-Shwartz and Singer 2008, section 6. c are multiplicities; the source has c = 1.
 """
@@ -48,7 +48,7 @@ class Parameters:
     """The parameters of the logarithmic loss."""
 
     eta: float = parameter("the scale of the margins in the loss, and the bound of the 1-norm", POSITIVE, 1.0)
-    two_sided: bool = parameter("whether edges count without their sign, so that weights may be negative", FLAG, False)
+    two_sided: bool = parameter("whether edges count without sign and hypothesis weights may be negative", FLAG, False)
 
 
 class LogLoss(Formulation[Parameters]):

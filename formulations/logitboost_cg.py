@@ -8,12 +8,12 @@ Dual     max_w            -sum_n c_n ln(1 + exp(-(U w)_n))
 
 KKT      d_n = c_n / (1 + exp(m_n)),   w_q (gamma - e_q) = 0,   gamma (D - sum w) = 0
 
-Multipliers are named after the colon; e = Uᵀd, m = Uw. The value is MINUS the logistic loss, in the scale of the
-source. The program is the pair `logistic+l1_ball` with C = 1 and r = D.
+Multipliers are named after the colon. The edges are e = Uᵀd, the margins m = Uw. The value is MINUS the logistic loss,
+in the scale of the source. The program is the pair `logistic+l1_ball` with C = 1 and r = D.
 
-Derivation. Term by term, the largest of -d m - c ln(1 + exp(-m)) over all m is minus the binary entropy of d / c, times
-c. The source has sum v = D. With sum v <= D the value is the same if some hypothesis has an edge at the optimum. Beyond
-this point the loss does not rise with D.
+Derivation. Take each term alone. The maximum of -d m - c ln(1 + exp(-m)) over all m is minus the binary entropy of d /
+c, times c. The source has sum v = D. With sum v <= D, the value is the same as long as some hypothesis has a positive
+edge at the optimum. Beyond that D, the loss does not rise with D.
 
 Sources: Shen and Li 2010, IEEE Transactions on Pattern Analysis and Machine Intelligence 32 (12), arXiv 0901.3590,
 LogitBoost-CG. c are multiplicities; the source has c = 1.

@@ -8,10 +8,12 @@ Dual     max_{w, rho}     rho
 
 KKT      w_q (gamma - e_q) = 0,   d_n (m_n - rho) = 0
 
-Multipliers are named after the colon; e = Uᵀd, m = Uw, beta = -rho. The dual is the smallest margin of w, the value of
-the matrix game between examples and hypotheses. In the two-sided program, the primal bounds |Uᵀd| by gamma (multipliers
-w^+ and w^-, w = w^+ - w^-), and the dual requires ||w||_1 <= 1. A copy of an example changes nothing, so multiplicities
-do not enter. If every c is at least 1, the program is LPBoost at nu = 1.
+Multipliers are named after the colon. The edges are e = Uᵀd, the margins m = Uw, and beta = -rho. The dual is the
+smallest margin of w. Its maximum is the value of the matrix game between examples and hypotheses. A copy of an example
+changes nothing, so multiplicities do not enter: the program is LPBoost at nu = 1 if every c is at least 1.
+
+If the program is two-sided, the primal bounds |Uᵀd| by gamma, with the multipliers w^+ and w^- and w = w^+ - w^-. The
+dual then has ||w||_1 <= 1.
 
 Sources: Grove and Schuurmans 1998; Raetsch, Onoda, Mueller 2001, (20), (21).
 """
@@ -44,7 +46,7 @@ class Parameters:
     """The parameters of LP-AdaBoost."""
 
     epsilon: float = parameter("the accuracy of the margin at which boosting stops", POSITIVE, 0.01)
-    two_sided: bool = parameter("whether edges count without their sign, so that weights may be negative", FLAG, False)
+    two_sided: bool = parameter("whether edges count without sign and hypothesis weights may be negative", FLAG, False)
 
 
 class LPAdaBoost(Formulation[Parameters]):

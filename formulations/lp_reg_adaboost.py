@@ -9,14 +9,15 @@ Dual     max_{w, rho, psi}   rho - C sum_n c_n psi_n
 KKT      w_q (gamma - e_q) = 0,   psi_n (C c_n - d_n) = 0,   psi_n = max(0, rho - m_n),
          m_n > rho  =>  d_n = 0,   m_n < rho  =>  d_n = C c_n
 
-Multipliers are named after the colon; e = Uᵀd, m = Uw, beta = -rho; the paper's c, varrho, xi are w, rho, psi. C is the
-price for one example: the program is LPBoost with nu = 1 / C, and 1 / C bounds the number of margin errors. With T
-hypotheses, the paper prints the price C / T in some places and C in others. Only with a price C / N for N examples does
-1 / C bound the fraction of margin errors. That C is N times the C here. At C = 1 (all c = 1) no slack is used, and the
-program is LP-AdaBoost. Below 1 / sum c the primal is empty and the dual is unbounded.
+Multipliers are named after the colon. The edges are e = Uᵀd, the margins m = Uw, and beta = -rho. The paper writes c,
+varrho and xi for w, rho and psi. C is the price for one example: the program is LPBoost with nu = 1 / C, and 1 / C
+bounds the number of margin errors. The paper prints the price C / T with T hypotheses in some places and C in others.
+Only with a price C / N for N examples is its 1 / C a bound of their fraction, and that C is N times the C here. At C =
+1 (all c = 1), no slack is used, and the program is LP-AdaBoost. If C is below 1 / sum c, the primal is empty and the
+dual unbounded.
 
-In the two-sided program, the primal bounds |Uᵀd| by gamma (multipliers w^+ and w^-, w = w^+ - w^-), and the dual
-requires ||w||_1 <= 1.
+If the program is two-sided, the primal bounds |Uᵀd| by gamma, with the multipliers w^+ and w^- and w = w^+ - w^-. The
+dual then has ||w||_1 <= 1.
 
 Sources: Raetsch, Onoda, Mueller 2001, section 4.2, figure 12. c are multiplicities; the source has c = 1.
 """
@@ -56,7 +57,7 @@ class Parameters:
 
     C: float = parameter("the price of a unit of slack at one example, 1 / nu", RECIPROCAL_OF_COUNT)
     epsilon: float = parameter("the accuracy of the soft margin at which boosting stops", POSITIVE, 0.01)
-    two_sided: bool = parameter("whether edges count without their sign, so that weights may be negative", FLAG, False)
+    two_sided: bool = parameter("whether edges count without sign and hypothesis weights may be negative", FLAG, False)
 
 
 class LPRegAdaBoost(Formulation[Parameters]):

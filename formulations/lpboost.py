@@ -9,15 +9,16 @@ Dual     max_{w, rho, psi}   rho - (1/nu) sum_n c_n psi_n
 KKT      w_q (gamma - e_q) = 0,   psi_n (c_n / nu - d_n) = 0,   psi_n = max(0, rho - m_n),
          m_n > rho  =>  d_n = 0,   m_n < rho  =>  d_n = c_n / nu
 
-Multipliers are named after the colon; e = Uᵀd are the edges, m = Uw the margins, beta = -rho. Eliminate psi and rho:
-then the dual is the soft margin of w, the average margin of the nu examples that have the smallest margins. nu = 1 (all
-c = 1) is hard-margin LPBoost. Neither d nor w need be unique, so the steps of boosting depend on the solver.
+Multipliers are named after the colon. The edges are e = Uᵀd, the margins m = Uw, and beta = -rho. If psi and rho are
+eliminated, the dual is the soft margin of w: the average margin of the nu examples with the smallest margins. At nu = 1
+(all c = 1), the program is hard-margin LPBoost. Neither d nor w need be unique, so what boosting does with them depends
+on the solver.
 
-In the two-sided program, the edges count without their sign: -gamma <= Uᵀd <= gamma : w^-, w^+ in the primal, sum |w|
-<= 1 : gamma in place of sum w = 1, w >= 0 in the dual, w = w^+ - w^-. This is the same program for the class closed
-under negation, with one column for each pair.
+If the program is two-sided, edges count without their sign. The primal then has -gamma <= Uᵀd <= gamma with the
+multipliers w^- and w^+, and w = w^+ - w^-. The dual has sum |w| <= 1 with the multiplier gamma, in place of sum w = 1
+and w >= 0. This is the same program for the class closed under negation, with one column for each pair.
 
-No iteration bound is known. There are problems on which LPBoost needs N / 2 rounds.
+No bound of the rounds is known. There are problems on which LPBoost needs N / 2 rounds.
 
 Sources: Demiriz, Bennett, Shawe-Taylor 2002; Glocer 2009, (2.1)-(2.3), algorithm 2.1 (psi is printed with a min, but it
 is the max); Warmuth, Glocer, Raetsch 2007, (1), (2); two-sided: Shalev-Shwartz and Singer 2008, (2), (3), corollary 5
@@ -53,7 +54,7 @@ class Parameters:
 
     nu: float = parameter("the number of examples that must at least share the weight: the cap is c / nu", COUNT)
     epsilon: float = parameter("the accuracy of the soft margin at which boosting stops", POSITIVE, 0.01)
-    two_sided: bool = parameter("whether edges count without their sign, so that weights may be negative", FLAG, False)
+    two_sided: bool = parameter("whether edges count without sign and hypothesis weights may be negative", FLAG, False)
 
 
 class LPBoost(Formulation[Parameters]):

@@ -8,19 +8,20 @@ Dual     max_w            mean(m) - (D/2) var(m)
 
 KKT      d_n = c_n / sum c - D c_n (m_n - mean(m)) / (sum c - 1),   beta = -mean(m),   w_q (gamma - e_q) = 0
 
-Multipliers are named after the colon; e = Uᵀd. Mean and variance are those of the copies of the examples, mean(m) =
-sum_n c_n m_n / sum c and var(m) = sum_n c_n (m_n - mean(m))^2 / (sum c - 1), with the full covariance: every pair of
-margins counts. The weights d sum to 1 and may be negative: a negative weight holds back an example whose margin is far
-above the mean.
+Multipliers are named after the colon. The edges are e = Uᵀd. Mean and variance are those of the copies of the examples,
+mean(m) = sum_n c_n m_n / sum c and var(m) = sum_n c_n (m_n - mean(m))^2 / (sum c - 1). The variance contains the full
+covariance: every pair of margins counts. The weights d sum to 1 and may be negative: an example whose margin is far
+above the mean is held back.
 
-Derivation. The source minimizes (1/2) rᵀA r - 1ᵀr for the margins r = U v of weights v >= 0 with sum v = D, where A has
-1 on its diagonal and -1 / (M - 1) elsewhere, so that rᵀA r = M var(r). Set v = D w and divide by -M D: the result is
-the dual here. The conjugate of (D/2) var - mean is a square on sum d = 1, since A has the null vector 1. (m - mean)
-never leaves [-2, 2], so the box |d_n / c_n - 1 / sum c| <= 2 D / (sum c - 1), which F has, never binds.
+Derivation. The source minimizes (1/2) rᵀA r - 1ᵀr for the margins r = U v of weights v >= 0 with sum v = D. The matrix
+A has 1 on its diagonal and -1 / (M - 1) elsewhere, so that rᵀA r = M var(r). With v = D w, and divided by -M D, this is
+the dual here. The conjugate of (D/2) var(m) - mean(m) is a square on sum d = 1, because the vector of ones is a null
+vector of the matrix. F also has the box |d_n / c_n - 1 / sum c| <= 2 D / (sum c - 1). The box never binds, because m_n
+- mean(m) never leaves [-2, 2].
 
-In a public implementation (colboost 0.1.5), the code uses the identity in place of A: it penalizes large margins for
-their size and not for their spread. It cuts off negative weights at 0 before it chooses the next hypothesis. So the run
-does not end at the optimum of any program. Its value, with A, is M D times the value here.
+In a public implementation (colboost 0.1.5), the code has the identity in place of the matrix A. So large margins are
+punished for being large and not for being unequal. Negative weights are cut off at 0 before the next hypothesis is
+chosen, so the run ends at the optimum of no program. Its value, with the matrix A, is M D times the value here.
 
 Sources: Shen and Li 2010b, IEEE Transactions on Neural Networks 21 (4), (7) to (13). c are multiplicities; the source
 has c = 1.

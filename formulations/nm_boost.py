@@ -1,4 +1,4 @@
-r"""NM-Boost: the largest sum of the margins, where those below a level count once more.
+r"""NM-Boost: the largest sum of the margins, where margins below a level count twice.
 
 Primal   min_{d, gamma}   gamma - theta sum_n (d_n - C c_n)
          s.t.  Uᵀd <= gamma : w,   C c <= d <= (1 + C) c
@@ -9,16 +9,18 @@ Dual     max_{w, s}       sum_n c_n (C m_n + s_n)
 KKT      s_n = min(0, m_n - theta),   m_n > theta  =>  d_n = C c_n,   m_n < theta  =>  d_n = (1 + C) c_n,
          w_q (gamma - e_q) = 0
 
-Multipliers are named after the colon; e = Uᵀd. The weights d do not sum to 1.
+Symbols  s : what the margins lack to theta, at most 0
 
-Derivation. Term by term, the largest of -d m + c (C m + min(0, m - theta)) over all m is finite only for d / c between
-C and 1 + C. It is attained at m = theta: (C c - d) theta.
+Multipliers are named after the colon. The edges are e = Uᵀd. The weights d do not sum to 1.
 
-The source takes 1 / t for theta, where t is the number of hypotheses so far. This is another program in every round.
-Its values cannot be compared, and its column generation need not end. Here theta is a number, 0 by default, and there
-is one program. In a public implementation (colboost 0.1.5), the weights for the next hypothesis are the multipliers of
-m = U w plus those of s <= m - theta. There d already contains the latter, so examples below the level count with 2 + C
-in place of 1 + C.
+Derivation. Take each term alone. The maximum of -d m + c (C m + min(0, m - theta)) over all m is finite only if d / c
+lies between C and 1 + C. It is attained at m = theta and is (C c - d) theta.
+
+The source takes 1 / t for theta, with t the number of hypotheses at hand. This gives another program in every round. So
+values cannot be compared, and column generation need not end. Here theta is a number, 0 by default, and the program
+stays the same. In a public implementation (colboost 0.1.5), the next hypothesis is chosen by the multipliers of m = U w
+plus those of s <= m - theta. The multipliers d of m = U w hold the others already, so examples below the level count
+with 2 + C in place of 1 + C.
 
 Sources: Akkerman, Ferry, Artigues, Hebrard, Vidal 2025, NM-Boost. c are multiplicities.
 """

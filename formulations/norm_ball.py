@@ -15,18 +15,18 @@ KKT      s = mu times the gradient of ||d||_p: s_n = mu (d_n / (c_n ||d||_p))^(p
 
 Symbols  mu : multiplier of the bound on the norm
 
-Multipliers are named after the colon; e = Uᵀd, m = Uw, 1/p + 1/q = 1. The norms are those of the copies of the
-examples: ||d||_p^p = sum_n c_n (d_n / c_n)^p and ||s||_q^q = sum_n c_n |s_n|^q. The ball meets the simplex if and only
-if r >= (sum c)^(1/p - 1), and for r >= 1 (all c = 1) it has no effect. p = inf is the cap, with r = 1 / nu: LPBoost, or
-ERLPBoost if eta is finite. The two-sided program is as on LPBoost's page. The paper's programs are two-sided; here, as
-everywhere, the default is not.
+Multipliers are named after the colon. The edges are e = Uᵀd, the margins m = Uw, and 1/p + 1/q = 1. The norms are those
+of the copies of the examples: ||d||_p^p = sum_n c_n (d_n / c_n)^p and ||s||_q^q = sum_n c_n |s_n|^q. The ball meets the
+simplex if and only if r >= (sum c)^(1/p - 1). If r >= 1 (all c = 1), the ball does not restrict d. With p = inf and r =
+1 / nu the ball is the cap: the program is LPBoost, or ERLPBoost if eta is finite. Two-sided programs are as on
+LPBoost's page. The paper's programs are two-sided. Here, as everywhere, the default is not.
 
-eta = inf leaves the entropy out, and then d0 has no effect. With eta = (2 / epsilon) ln N, boosting ends after at most
-16 eta / epsilon = (32 / epsilon^2) ln N hypotheses (theorem 9 is printed as a lower bound of the rounds, but it is an
-upper bound). Without the entropy no bound is known.
+With eta = inf there is no entropy, and d0 has no effect. With eta = (2 / epsilon) ln N, boosting ends after at most 16
+eta / epsilon = (32 / epsilon^2) ln N hypotheses. (Theorem 9 is printed as a lower bound of the rounds; it is an upper
+one.) Without the entropy no bound is known.
 
 The theorem is stated for every norm. It holds for norms that depend only on the absolute values |d_n|, as these do. For
-other norms, s is not max(0, rho - m).
+other norms s is not max(0, rho - m).
 
 Sources: Shalev-Shwartz and Singer 2008, example 1, theorems 7 and 9, figure 1. c are multiplicities; the source has
 c = 1.
@@ -73,7 +73,7 @@ class Parameters:
     p: float = parameter("the exponent of the norm", EXPONENT, 2.0)
     epsilon: float = parameter("the accuracy of the margin at which boosting stops", POSITIVE, 0.01)
     eta: float = parameter("the inverse strength of the entropy; inf leaves it out", POSITIVE_OR_INFINITE, math.inf)
-    two_sided: bool = parameter("whether edges count without their sign, so that weights may be negative", FLAG, False)
+    two_sided: bool = parameter("whether edges count without sign and hypothesis weights may be negative", FLAG, False)
 
 
 class NormBallBoost(Formulation[Parameters]):

@@ -13,11 +13,11 @@ KKT      s = r times a subgradient of ||d||_p: s_n = r (d_n / (c_n ||d||_p))^(p-
          (1/eta) ln(d_n / d0_n) + m_n + s_n + beta = 0,   w_q (gamma - e_q) = 0,
          for eta = inf   s_n = max(0, rho - m_n),   d_n (m_n + s_n - rho) = 0,   beta = -rho
 
-Multipliers are named after the colon: the multiplier of ||s||_q <= r is ||d||_p; e = Uᵀd, m = Uw, 1/p + 1/q = 1. The
-norms are those of the copies of the examples, as on the page of the norm ball. So are `eta`, d0, `two_sided` and the
-bound of the rounds. Ball and penalty have the same answers: an optimum of the penalty is an optimum of the ball whose
-radius is its norm. For p = inf the penalty chooses the cap: w and d are those of LPBoost for the resulting nu = 1 /
-||d||_inf.
+Multipliers are named after the colon; that of ||s||_q <= r is ||d||_p. The edges are e = Uᵀd, the margins m = Uw, and
+1/p + 1/q = 1. The norms are those of the copies of the examples, as on the page of the norm ball. So are eta, d0,
+`two_sided` and the bound of the rounds. Ball and penalty trace the same answers: an optimum of the penalty is an
+optimum of the ball whose radius is its norm. With p = inf the penalty chooses the cap: w and d are LPBoost's for the nu
+= 1 / ||d||_inf that results.
 
 The theorem is stated for every norm. It holds for norms that depend only on the absolute values |d_n|.
 
@@ -60,7 +60,7 @@ class Parameters:
     p: float = parameter("the exponent of the norm", EXPONENT, 2.0)
     epsilon: float = parameter("the accuracy of the margin at which boosting stops", POSITIVE, 0.01)
     eta: float = parameter("the inverse strength of the entropy; inf leaves it out", POSITIVE_OR_INFINITE, math.inf)
-    two_sided: bool = parameter("whether edges count without their sign, so that weights may be negative", FLAG, False)
+    two_sided: bool = parameter("whether edges count without sign and hypothesis weights may be negative", FLAG, False)
 
 
 class NormPenaltyBoost(Formulation[Parameters]):

@@ -9,10 +9,10 @@ Dual     max_{w, psi}  -(sum_q w_q^2 + C sum_n c_n psi_n)
 KKT      w_q = max(0, e_q) / 2,   psi_n (C c_n - d_n) = 0,   psi_n = max(0, 1 - m_n),
          m_n > 1  =>  d_n = 0,   m_n < 1  =>  d_n = C c_n
 
-Multipliers are named after the colon; e = Uᵀd, m = Uw; the paper's b and xi are w and psi. The paper minimizes ||b||^2
-+ C sum xi, and the values here are MINUS that objective. The weights d need not sum to 1, and w is unique. In print the
-price of a slack is C / T with T hypotheses, and the margin constraints run over t = 1 ... T. Here C is the price for
-one example, and there is a constraint for each example.
+Multipliers are named after the colon. The edges are e = Uᵀd, the margins m = Uw. The paper writes b and xi for w and
+psi. It minimizes ||b||^2 + C sum xi; the values here are MINUS that objective. The weights d need not sum to 1, and w
+is unique. In print the price of a slack is C / T with T hypotheses, and the margin constraints run over t = 1 ... T.
+Here C is the price for one example, and there is a constraint for each example.
 
 Sources: Raetsch, Onoda, Mueller 2001, figure 14. c are multiplicities; the source has c = 1.
 """

@@ -8,18 +8,20 @@ Dual     max_{w, r, beta, psi}  -beta - (1/nu) sum_n c_n psi_n - (1 / (2 eta)) s
 
 KKT      d_n = min(c_n / nu, a_n max(0, 1 - eta (m_n + beta))),   psi_n (c_n / nu - d_n) = 0,   w_q (gamma - e_q) = 0
 
-Multipliers are named after the colon; e = Uᵀd, m = Uw, and a_n = c_n / sum c are equal shares. Unlike in ERLPBoost,
-some weights are exactly zero.
+Symbols  a : equal shares, a_n = c_n / sum c,   r : weights in shares, r_n = d_n / a_n
 
-Derivation. The second-order expansion of the relative entropy sum d ln(d / a) at d = a, on sum d = 1, is
-(1/2) sum (d - a)^2 / a, and (1/2) a x^2 / eta with x = d / a - 1 has the conjugate a y + eta a y^2 / 2, cut off where
-x = -1: (a / eta) (max(0, 1 + eta y)^2 - 1) / 2.
+Multipliers are named after the colon. The edges are e = Uᵀd, the margins m = Uw, and a_n = c_n / sum c are equal
+shares. Weights become exactly zero, unlike those of ERLPBoost.
+
+Derivation. Take the relative entropy sum d ln(d / a) on sum d = 1. Its second-order expansion at d = a, where it is 0,
+is (1/2) sum (d - a)^2 / a. With x = d / a - 1, the function (1/2) a x^2 / eta has the conjugate a y + eta a y^2 / 2.
+Cut off where x = -1, it is (a / eta) (max(0, 1 + eta y)^2 - 1) / 2.
 
 The source expands at the weights of the step before, sum (ln a_n) d_n + d_n^2 / (2 a_n). This is another program after
-every step. Repeated to the end, it is Newton's method for ERLPBoost without a reference, whose optimum is not the
-optimum of any square. Here a stays the same, and there is one program. In a public implementation (colboost 0.1.5), the
-steps end when two values differ by less than 0.99, whatever the margin is, or when a weight reaches 0. In the second
-case the weights of the hypotheses are those of the step before: all are 0 if the step was the first.
+every step. Repeated to its end, it is Newton's method for ERLPBoost without a reference, whose optimum is not that of
+any square. Here the shares a_n stay, and there is one program. In a public implementation (colboost 0.1.5), the steps
+end when two values differ by less than 0.99, whatever the margin is, or when a weight reaches 0. Then the weights of
+the hypotheses are those of the step before: all 0 if it was the first.
 
 Sources: Akkerman, Ferry, Artigues, Hebrard, Vidal 2025, QRLP-Boost. c are multiplicities.
 """

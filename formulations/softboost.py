@@ -8,27 +8,27 @@ Dual     max_{w, psi}  -ln sum_n d0_n exp(-((U w)_n + psi_n)) - gamma sum_q w_q 
 
 KKT      ln(d_n / d0_n) + m_n + psi_n + beta = 0,   psi_n (c_n / nu - d_n) = 0,   w_q (gamma - e_q) = 0
 
-Multipliers are named after the colon; e = Uᵀd, m = Uw. gamma is a parameter: the smallest edge that the oracle has
-returned, less epsilon. The beta of the KKT system is the beta of the unnormalised entropy, 1 above the beta of the
-primal as printed. The sum of the weights w is free: the dual of lemma 3.1 is printed with sum w = 1, and with factors
-eta in its proof. Both are wrong, because there is neither a constraint on the sum nor an eta. With kappa = sum w and
-D_eta ERLPBoost's dual value,
+Multipliers are named after the colon. The edges are e = Uᵀd, the margins m = Uw. The bound gamma is a parameter: the
+smallest edge that the oracle has returned, less epsilon. The beta of the KKT system is that of the unnormalised
+entropy, 1 above the one of the primal as printed. The sum of the weights w is free. Lemma 3.1 is printed with sum w = 1
+in the dual, and its proof with factors eta. Both are wrong: the dual has neither. With kappa = sum w and ERLPBoost's
+dual value D_eta,
 
-    D(w) = kappa (D_kappa(w / kappa) - gamma):
+    D(w) = kappa (D_kappa(w / kappa) - gamma)
 
-So SoftBoost is ERLPBoost with the eta that the dual chooses.
+SoftBoost is ERLPBoost with an eta that the dual chooses.
 
 The program is infeasible if and only if the soft margin P_LP that LPBoost finds is above gamma. This is the normal end
-of boosting: then some w / sum w has a soft margin above gamma, and this w is the proof. (The source says that the
+of boosting: then some w / sum w has a soft margin above gamma, and that w is the proof. (The source says that the
 uniform distribution is always feasible, and that the multipliers of this last program are the final weights. But this
-program has no multipliers.) At gamma = P_LP the optimum need not be attained in the dual.
+program has no multipliers.) At gamma = P_LP, the dual need not attain the optimum.
 
 Each round raises the optimum by epsilon^2 / 2 or more. So boosting ends after at most floor(2 C_Delta / epsilon^2) + 1
-hypotheses, where C_Delta <= ln(N / nu) is the range of the entropy on C_nu (the bound is printed with a ceiling, and
-with no round at all for nu = N; there is one round).
+hypotheses, where C_Delta <= ln(N / nu) is the range of the entropy on C_nu. (The bound is printed with a ceiling, and
+with no round at all for nu = N: it is one.)
 
 Over decision stumps, boosting uses looks: Newton steps in w >= 0, with gamma in the middle between both ends of the
-certificate. The ends meet within epsilon as soon as no distribution has all edges below the smallest less epsilon.
+certificate. The ends meet within epsilon as soon as no distribution has all edges below the smallest edge less epsilon.
 `update="total"` is the algorithm of the sources.
 
 Sources: Warmuth, Glocer, Raetsch 2007, algorithm 2, theorem 2; Glocer 2009, (3.1), algorithm 3.1, lemma 3.1, theorem
@@ -66,7 +66,7 @@ class Parameters:
     """The parameters of SoftBoost."""
 
     nu: float = parameter("the number of examples that must at least share the weight: the cap is c / nu", COUNT)
-    gamma: float = parameter("the bound of the edges: the smallest edge of the oracle so far, less epsilon", EDGE)
+    gamma: float = parameter("the bound of the edges: the smallest that the oracle has returned, less epsilon", EDGE)
     epsilon: float = parameter("the accuracy of the soft margin at which boosting stops", POSITIVE, 0.01)
 
 

@@ -9,10 +9,10 @@ Dual     max_{w, psi}  -(sum_q w_q^2 + C sum_n c_n psi_n)
 KKT      w = e / 2,   psi_n (C c_n - d_n) = 0,   psi_n = max(0, 1 - m_n),
          m_n > 1  =>  d_n = 0,   m_n < 1  =>  d_n = C c_n
 
-Multipliers are named after the colon; e = Uᵀd, m = Uw. This is QP_REG-AdaBoost without w >= 0: a linear support vector
-machine without a bias, whose features are the hypotheses. The values are MINUS (||w||^2 + C sum c psi). In the
-customary scaling, (1/2) ||w||^2 + C' sum psi, the price is C' = C / 2 and the weights are d / 2. With both a column and
-its negative, QP_REG-AdaBoost has a weight of either sign, with the same value.
+Multipliers are named after the colon. The edges are e = Uᵀd, the margins m = Uw. The program is QP_REG-AdaBoost without
+w >= 0: a linear support vector machine without a bias, whose features are the hypotheses. The values are MINUS (||w||^2
++ C sum c psi). In the customary scaling, (1/2) ||w||^2 + C' sum psi, the price is C' = C / 2 and the weights are d / 2.
+QP_REG-AdaBoost gets a weight of either sign from a column and its negative together, with the same value.
 
 Sources: Cortes and Vapnik 1995. c are multiplicities.
 """

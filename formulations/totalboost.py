@@ -8,15 +8,15 @@ Dual     max_w   -ln sum_n d0_n exp(-(U w)_n) - gamma sum_q w_q
 
 KKT      ln(d_n / d0_n) + m_n + beta = 0,   w_q (gamma - e_q) = 0
 
-This is SoftBoost at nu = 1, where the cap d <= 1 has no effect. SoftBoost's page states its problems, and their psi is
-0 here. Multiplicities enter only through d0, which is c / sum c by default. At nu = 1, c_n < 1 would set a cap below 1,
-and TotalBoost has no such cap. The program is infeasible if and only if the hard margin that the hypotheses can reach
-is above gamma.
+The program is SoftBoost at nu = 1, where the cap d <= 1 has no effect. SoftBoost's page states its problems, and the
+psi in them is 0 here. Multiplicities enter only through d0, which is c / sum c by default. At nu = 1, c_n < 1 would set
+a cap below 1, but TotalBoost has no such cap. The program is infeasible if and only if the hard margin that the
+hypotheses can reach is above gamma.
 
-Over decision stumps, boosting uses looks, as SoftBoost does.
+Over decision stumps, boosting uses looks, as for SoftBoost.
 
-The algorithm projects d0 in every round. Glocer, section 6.4, projects the last distribution, d^(t-1). This gives
-another d, and it differs from algorithm 3.1 and the proof of its bound.
+Every round projects d0. Glocer, section 6.4, projects the last distribution, d^(t-1). This gives another d, and is not
+what algorithm 3.1 and the proof of its bound do.
 
 Sources: Warmuth, Liao, Raetsch 2006; Warmuth, Glocer, Raetsch 2007, section 4; Glocer 2009, (3.1) with nu = 1, section
 6.4. The sources have uniform d0.
@@ -50,7 +50,7 @@ from boostopt.formulations.softboost import SoftBoost
 class Parameters:
     """The parameters of TotalBoost."""
 
-    gamma: float = parameter("the bound of the edges: the smallest edge of the oracle so far, less epsilon", EDGE)
+    gamma: float = parameter("the bound of the edges: the smallest that the oracle has returned, less epsilon", EDGE)
     epsilon: float = parameter("the accuracy of the margin at which boosting stops", POSITIVE, 0.01)
 
 

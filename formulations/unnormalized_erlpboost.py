@@ -9,10 +9,10 @@ Dual     max_{w, psi, beta} (1/eta) sum_n (d0_n - d0_n exp(-eta ((U w)_n + psi_n
 
 KKT      (1/eta) ln(d_n / d0_n) + m_n + psi_n + beta = 0,   psi_n (c_n / nu - d_n) = 0,   w_q (gamma - e_q) = 0
 
-Multipliers are named after the colon; e = Uᵀd, m = Uw. On the simplex the terms -d_n + d0_n add up to 0. So the primal,
-its answer and the bound of the rounds are ERLPBoost's, and this beta is the beta of both KKT systems. The dual differs:
-it keeps beta, any value of beta gives a lower bound, and there is no logarithm of a sum. Maximized over beta, it is
-ERLPBoost's dual.
+Multipliers are named after the colon. The edges are e = Uᵀd, the margins m = Uw. On the simplex, the terms -d_n + d0_n
+add up to 0. So the primal, its answer and the bound of the rounds are ERLPBoost's, and this beta is the one of both KKT
+systems. Only the dual differs: beta is kept, any value of it gives a lower bound, and there is no logarithm of a sum.
+Maximized over beta, it is ERLPBoost's dual.
 
 (3.19) is printed with one d0_n outside the sum and with sum w = q. Correct are d0_n in every term and sum w = 1.
 

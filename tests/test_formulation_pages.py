@@ -42,3 +42,23 @@ def test_what_a_page_shows_runs(name: str, capsys: pytest.CaptureFixture[str]) -
     assert isinstance(program, boostopt.Program)
     c = program.solve().certificate
     assert c.infeasible or c.gap <= 1e-5 * c.scale
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_page_shows_mathematics_as_it_is_typed(name: str) -> None:
+    """Outside of formulas, code and links there is no relation, no sum and no symbol of the papers."""
+    page = pages.Page.of(name)
+    meanings = {parameter.name: parameter.meaning for parameter in page.parameters}
+    for text in (pages.markdown_page(page.text, meanings), pages._parameters(page), *pages._row(page)):
+        words = re.sub(r"(?s)\$\$.*?\$\$|(?<!\\)\$[^$\n]+\$|`[^`\n]+`|\]\([^)]*\)", "", text)
+        assert not re.search(r"[<>=^ᵀ]|\b(?:sum|max|min)\\?[_({]|\b(?:exp|ln|inf)\b|\d/|\b1e-|\\_[a-z]\b", words), words
+        assert not re.search(r"\b(?:eta|nu|psi|rho|gamma|beta|epsilon|lambda|kappa|mu|xi|d0)\b", words), words
+
+
+def test_domains_are_formulas_and_flags_are_code() -> None:
+    domains = {one.name: pages.values_in(one.domain) for name in NAMES for one in pages.Page.of(name).parameters}
+    assert domains["nu"] == r"$\left[1, \sum c\right]$"
+    assert domains["two_sided"] == "`True` or `False`"
+    assert domains["phi"] == "$(0, 1)$" and domains["Delta"] == "$[0, 1)$"
+    assert domains["p"] == r"$[1.01, 100]$ or $\infty$"
+    assert domains["eta"] == "$[10^{-100}, 10^{100}]$"

@@ -128,6 +128,12 @@ def test_text_can_be_taken_over_without_a_run(files: Any, source: Path, monkeypa
     files.make(source, text_alone=True)
     made = nbformat.read(file, as_version=4)
     assert made.cells[2].source == "What became of it." and made.cells[1].outputs == [stream]
+    edit(source, "print(6 * 7)", "print(6 * 7)  # a comment changes no output")
+    commented = nbformat.read(files.make(source, text_alone=True), as_version=4)
+    assert commented.cells[3].source.endswith("no output") and commented.cells[1].outputs == [stream]
+    edit(source, "print(6 * 7)", "print(6 * 7);")  # at the end of a cell, this hides a value
+    with pytest.raises(ValueError, match=r"the code has changed"):
+        files.make(source, text_alone=True)
     edit(source, "6 * 7", "7 * 7")
     with pytest.raises(ValueError, match=r"the code has changed"):
         files.make(source, text_alone=True)

@@ -209,7 +209,9 @@ def path(
     record = read_record("options", options.get("options"))
     for single in ("start", "checkpoint"):
         if single in options or getattr(record, single) is not None:
-            raise OptionError(f"{single} belongs to a single run; a path has {len(values)} runs. Leave it out.")
+            raise OptionError(
+                f"{single} must be that of a single run; got it for a path of {len(values)} runs. Leave it out."
+            )
     if isinstance(page, Booster):
         raise OptionError(
             f"a path needs runs that can begin from another run; {page.name} sets its distribution from all of its "

@@ -63,7 +63,7 @@ class Certificate:
         The feasible pair: d of shape (N,), w of shape (t,). If `upper` is inf, no d with feasible edges was found near
         the answer; then d lies in the domain of F only.
     d_is
-        The source of d: "d(w)", the maximizer of F* at the margins of w; "repaired", the given d made feasible; or
+        The source of d: "d(w)", where the supremum in F*(-Uw) is attained; "repaired", the given d made feasible; or
         "start", the minimizer of F, if no d was given or it had no finite positive number.
     example_gaps, hypothesis_gaps
         The non-negative terms of the gap, shapes (N,) and (t,). They show which examples and hypotheses cause the gap.

@@ -20,6 +20,7 @@ from boostopt.checks.measuring import (
 )
 from boostopt.checks.modelling import violation
 from boostopt.checks.points import FAR, RegularizerProbe
+from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
 
 MOVED = 3
@@ -92,6 +93,26 @@ def value_bound(probe: RegularizerProbe) -> Measurements:
         return
     for d, value in zip(points, values, strict=True):
         yield Measured(value - bound, ROUNDING * scale_of(value), f"F(d) exceeds value_bound {bound:.9g}", {"d": d})
+
+
+def unsmoothed(probe: RegularizerProbe) -> Measurements:
+    """F0, F without its smoothing term, has the domain of F and is nowhere larger: soft margins are measured by it."""
+    F: Regularizer = probe.F
+    F0: Regularizer = ask(lambda: F.unsmoothed)
+    if F0 is F:
+        yield NotAsked("F has no term that unsmoothed leaves out")
+        return
+    for d in (*probe.weights, *(vertex for _, vertex, _ in _extremes(probe))):
+        left = max(ask(F0.residuals, d).values(), default=0.0)
+        missed = "the domain of unsmoothed misses a point of F's"
+        yield Measured(left, FEASIBLE * scale_of(probe.size), missed, {"d": d})
+        value, rest = probe.value(d), number(ask(F0.value, d), "unsmoothed.value")
+        what = f"unsmoothed is {rest:.9g}, above F(d) = {value:.9g}"
+        yield Measured(rest - value, ROUNDING * scale_of(value), what, {"d": d})
+    for z in probe.directions:  # at large arguments the maximizers are vertices
+        d = vector(ask(F0.conjugate_at, FAR * z).d, F.N, "unsmoothed.conjugate_at(z).d")
+        beyond = FEASIBLE * scale_of(probe.size)
+        yield Measured(probe.outside(d), beyond, "the domain of unsmoothed has a point outside F's", {"d": d})
 
 
 def support(probe: RegularizerProbe) -> Measurements:

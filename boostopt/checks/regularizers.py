@@ -12,7 +12,7 @@ import numpy as np
 from scipy.optimize import nnls
 
 from boostopt.arguments import seed
-from boostopt.checks.domains import domain, mass, residuals, room, support, value_bound
+from boostopt.checks.domains import domain, mass, residuals, room, support, unsmoothed, value_bound
 from boostopt.checks.measuring import (
     FEASIBLE,
     ROUNDING,
@@ -283,6 +283,7 @@ REGULARIZER_CHECKS: dict[str, Callable[[RegularizerProbe], Measurements]] = {
     "cvxpy-value": _cvxpy_value,
     "cvxpy-conjugate": _cvxpy_conjugate,
     "value_bound": value_bound,
+    "unsmoothed": unsmoothed,
     "support": support,
     "mass": mass,
     "room": room,

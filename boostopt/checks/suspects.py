@@ -42,6 +42,7 @@ OF_REGULARIZER: Mapping[str, tuple[str, ...]] = {
     "cvxpy-value": ("values", "f", "value", "cvxpy_value", "constraints"),
     "cvxpy-conjugate": ("cvxpy_conjugate", "conjugate_at", "maximizers", "values"),
     "value_bound": ("value_bound", "values", "value", "upper"),
+    "unsmoothed": ("unsmoothed", "values", "value"),
     "support": ("support", "lower", "upper"),
     "mass": ("mass",),
     "room": ("room", "lower", "upper"),

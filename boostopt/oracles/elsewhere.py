@@ -70,8 +70,8 @@ class Elsewhere(RowsOracle):
 def looks_alone(what: str) -> ProblemError:
     """Return the error for what rows on a cluster do not tell."""
     return ProblemError(
-        "rows on a cluster serve looks alone, which boost makes for LPBoost, ERLPBoost, SoftBoost and their kin where "
-        f"no option of steps is named; they were asked for {what}. For anything else take them into memory: "
+        "rows on a cluster support looks only, which boost uses for LPBoost, ERLPBoost, SoftBoost and similar programs "
+        f"without options of steps; got a request for {what}. For anything else, load the rows into memory: "
         "X.compute(), y.compute(); in a command, leave out --cluster."
     )
 

@@ -185,9 +185,11 @@ class Program:
         return recover(self.margins, self.regularizer, self.edge_function, vector, method, within)
 
     def example_weights(self, w: npt.ArrayLike) -> Float[Array, " N"]:
-        """Return d(w), the maximizer of F* at the margins of w, shape (N,): the optimal answer to w.
+        """Return d(w), the optimal answer to w, shape (N,): the supremum in F*(-Uw) is attained there.
 
-        If the maximizer is not unique (linear programs), the method returns one of them.
+        If it is attained at several d (linear programs), the method returns one of them. If w is not in the domain of
+        G*, such as the simplex, it is projected onto that domain first. For other w use
+        `regularizer.conjugate_at(-U w).d`.
 
         Raises
         ------

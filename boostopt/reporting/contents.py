@@ -62,7 +62,7 @@ class Shown:
 
     label: str
     verdict: Conclusion
-    parameters: tuple[tuple[Markup, str, str], ...]
+    parameters: tuple[tuple[Markup, str, Markup], ...]
     facts: tuple[tuple[str, str], ...]
     pictures: tuple[tuple[str, Markup], ...]
     rows: tuple[Row, ...]

@@ -8,7 +8,7 @@ from typing import Any
 from markupsafe import Markup
 
 from boostopt.comparison.documents import Document
-from boostopt.reporting.formulas import symbol
+from boostopt.reporting.formulas import prose, symbol
 
 
 def origin(of: Document) -> tuple[tuple[str, str], ...]:
@@ -19,11 +19,11 @@ def origin(of: Document) -> tuple[tuple[str, str], ...]:
     )
 
 
-def parameters(program: Mapping[str, Any]) -> tuple[tuple[Markup, str, str], ...]:
+def parameters(program: Mapping[str, Any]) -> tuple[tuple[Markup, str, Markup], ...]:
     """Symbol, value and meaning of each parameter."""
     meanings = program.get("about", {}).get("meanings", {})
     values = program.get("parameters", {})
-    return tuple((symbol(name), _value(value), meanings.get(name, "")) for name, value in values.items())
+    return tuple((symbol(name), _value(value), prose(meanings.get(name, ""))) for name, value in values.items())
 
 
 def _value(value: Any) -> str:

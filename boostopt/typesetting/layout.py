@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from boostopt.typesetting.expressions import latex
 from boostopt.typesetting.pages import PageText, PrintedProblem, Statements, parse_page
-from boostopt.typesetting.prose import typeset_display, typeset_prose
+from boostopt.typesetting.prose import parts_of_prose, typeset_display, typeset_prose
 from boostopt.typesetting.symbols import symbol_table
 
 SUBJECT_TO = r"\text{s.t.}"
@@ -66,7 +66,7 @@ def markdown_page(page: PageText, meanings: Mapping[str, str]) -> str:
     ]
     for block in (page.kkt, *page.further):
         parts += [
-            f"## {_escaped(block.name)}",
+            f"## {typeset_prose(block.name)}",
             _display(_array(block) if isinstance(block, PrintedProblem) else _rows(block)),
         ]
     rows = [f"| ${latex(symbol)}$ | {typeset_prose(meaning)} |" for symbol, meaning in symbol_table(page, meanings)]
@@ -77,7 +77,7 @@ def markdown_page(page: PageText, meanings: Mapping[str, str]) -> str:
             "## Remarks",
             *((typeset_display(text) or text) if text[:1].isspace() else typeset_prose(text) for text in page.prose),
         ]
-    parts += ["## Sources", _escaped(page.sources)]
+    parts += ["## Sources", typeset_prose(page.sources)]
     return "\n\n".join(parts) + "\n"
 
 
@@ -164,11 +164,17 @@ def latex_display(docstring: str, meanings: Mapping[str, str]) -> str | None:
     if "\nPrimal" not in docstring:
         return None
     page = parse_page(docstring)
-    rows = [rf"{latex(symbol)} & \text{{{_in_text(meaning)}}}" for symbol, meaning in symbol_table(page, meanings)]
+    rows = [f"{latex(symbol)} & {_in_latex(meaning)}" for symbol, meaning in symbol_table(page, meanings)]
     table = "\\begin{array}{ll}\n" + " \\\\\n".join(rows) + "\n\\end{array}"
     return _display(f"\\begin{{array}}{{l}}\n{latex_side_by_side(page)} \\\\[3ex]\n{table}\n\\end{{array}}")
 
 
+def _in_latex(prose: str) -> str:
+    """Return prose for math mode: words and code as text, formulas as they are."""
+    parts = parts_of_prose(prose)
+    return "".join(part.text if part.kind == "formula" else rf"\text{{{_in_text(part.text)}}}" for part in parts)
+
+
 def _in_text(words: str) -> str:
     """Return plain words for LaTeX's text mode."""
-    return re.sub(r"([&%$#_{}])", r"\\\1", words).replace("^", r"\^{}")
+    return re.sub(r"([&%$#_{}])", r"\\\1", words.replace("`", "")).replace("^", r"\^{}")

@@ -1,14 +1,17 @@
 """Prose with formulas in the plain notation of the pages: which stretches of a paragraph are mathematics.
 
-A page is read in a terminal too, so its formulas are not marked. A stretch is one if its tokens are symbols, numbers,
-signs and brackets and no words, and it has a symbol, or numbers that an operator joins. Punctuation parts formulas, so
-that `e = Uᵀd, m = Uw` has two. What cannot be translated stays as it was typed.
+A page is read in a terminal too, so its formulas are not marked. A stretch is a formula if its tokens are symbols,
+numbers, signs and brackets, and no words. It must have a symbol, an interval, an operator between numbers, a negative
+number or a power of ten. Punctuation parts formulas, so that `e = Uᵀd, m = Uw` has two. What cannot be translated stays
+as it was typed.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
 from boostopt.errors import OptionError
 from boostopt.typesetting.expressions import latex
@@ -19,14 +22,40 @@ _CODE = re.compile(r"`+[^`]+`+|\b[a-z]{3,}(?:_[a-z]{2,})+(?:=\w+)?\b|\b[a-z]+=(?
 
 _WORDS = re.compile(
     r"[^\W\d_]+(?:'[a-z]{1,2}\b|(?<=s)'(?=\s))|\be\.g\.|\bi\.e\.|[^\x00-\x7fᵀ²³≤≥∞\u0391-\u03c9]+|\b[A-Z]\d\d\b"
-    r"|[$@#%&\\\"?!]|\b\d+(?:-[a-z]+)+|\((?:\d+(?:\.\d+)*[a-z]?)\)|\d+\.\d+\.\d+"
+    r"|[$@#%&\\\"?!]|\b\d+(?:-[a-z]+)+|\((?:\d+(?:\.\d+)*[a-z]?)\)|\d+\.\d+\.\d+|\b(?:19|20)\d\d[a-z]\b"
 )
-"""What looks like mathematics and is prose: a possessive, an erratum, the number of an equation, 2-norm, 0.1.5."""
+"""What looks like mathematics and is prose: a possessive, an erratum, an equation, 2-norm, 0.1.5, 2010b."""
 
 _RELATIONS = frozenset({"=", "<", ">", "<=", ">=", "!=", "/", "^", "*", "∈", "->"})
 _ENDS = frozenset({",", ";", ":", ".", "∈", "+", "-", "/", "*", "=", "'", "~", "<", ">", "|", "||", "_", "^"})
 _PARTS = frozenset({",", ";", ":"})
+_POWER_OF_TEN = re.compile(r"[\d.]+e[+-]?\d+")
 _ARTICLES = frozenset({"a", "A", "I"})
+
+
+@dataclass(frozen=True)
+class Part:
+    """A stretch of a paragraph: words as typed, code with its backticks, or a formula in LaTeX."""
+
+    text: str
+    kind: Literal["words", "code", "formula"]
+
+
+def parts_of_prose(text: str) -> Iterator[Part]:
+    """Yield the words, the code and the formulas of a paragraph, in order.
+
+    Parameters
+    ----------
+    text
+        One paragraph in the notation of the pages, with line breaks or without.
+    """
+    words = " ".join(text.split())
+    place = 0
+    for code in _CODE.finditer(words):
+        yield from _prose(words[place : code.start()])
+        yield Part(code[0] if code[0].startswith("`") else f"`{code[0]}`", "code")
+        place = code.end()
+    yield from _prose(words[place:])
 
 
 def typeset_prose(text: str) -> str:
@@ -37,12 +66,8 @@ def typeset_prose(text: str) -> str:
     text
         One paragraph in the notation of the pages, with line breaks or without.
     """
-    words = " ".join(text.split())
-    pieces, place = list[str](), 0
-    for code in _CODE.finditer(words):
-        pieces += [_prose(words[place : code.start()]), code[0] if code[0].startswith("`") else f"`{code[0]}`"]
-        place = code.end()
-    return "".join([*pieces, _prose(words[place:])])
+    shown = {"words": escaped, "code": str, "formula": "${}$".format}
+    return "".join(shown[part.kind](part.text) for part in parts_of_prose(text))
 
 
 def typeset_display(text: str) -> str | None:
@@ -64,18 +89,20 @@ def escaped(text: str) -> str:
     return re.sub(r"([\\*_\[\]<>$|~`])", r"\\\1", text)
 
 
-def _prose(text: str) -> str:
-    """Return text without code as Markdown."""
-    pieces, place = list[str](), 0
+def _prose(text: str) -> Iterator[Part]:
+    """Yield the parts of a text without code."""
+    place = 0
     for start, end in _formulas(text):
-        formula = text[start:end]
         try:
-            translated = latex(formula)
+            translated = latex(text[start:end])
         except OptionError:
             continue
-        pieces += [escaped(text[place:start]), f"${translated}$"]
+        if place < start:
+            yield Part(text[place:start], "words")
+        yield Part(translated, "formula")
         place = end
-    return "".join([*pieces, escaped(text[place:])])
+    if place < len(text):
+        yield Part(text[place:], "words")
 
 
 def _formulas(text: str) -> list[tuple[int, int]]:
@@ -121,12 +148,15 @@ def _is_stop(tokens: Sequence[Token], k: int) -> bool:
 
 
 def _brackets(tokens: Sequence[Token]) -> tuple[set[int], set[int]]:
-    """Return the round brackets that hold words or are open, and what stands in those of functions, words too."""
+    """Return the brackets that hold words or are open, and what stands in those of functions, words too.
+
+    Square brackets count where a round one closes or opens them, as in [0, 1).
+    """
     prose, called, opened = set[int](), set[int](), list[int]()
     for k, token in enumerate(tokens):
-        if token.text == "(":
+        if token.text in ("(", "["):
             opened.append(k)
-        elif token.text == ")":
+        elif token.text in (")", "]"):
             if not opened:
                 prose.add(k)
                 continue
@@ -146,11 +176,11 @@ def _trimmed(tokens: Sequence[Token], run: list[int]) -> list[int]:
         first, last = tokens[run[0]], tokens[run[-1]]
         following = tokens[run[1]] if len(run) > 1 else None
         alone = following is None or following.text in _ENDS - {"_", "^", "|", "||", "-"}
-        if first.text in _ARTICLES and (
+        if _is_article(tokens, run[0]) and (
             following is None or following.kind in ("sum", "function") or (len(run) == 2 and following.kind == "symbol")
         ):
             run = run[1:]
-        elif last.text in _ARTICLES and last.before and _precedes_a_word(tokens, run[-1]):
+        elif _is_article(tokens, run[-1]) and last.before and _precedes_a_word(tokens, run[-1]):
             run = run[:-1]
         elif first.kind in ("sum", "function") and alone:
             run = run[1:]
@@ -161,6 +191,12 @@ def _trimmed(tokens: Sequence[Token], run: list[int]) -> list[int]:
         else:
             break
     return run
+
+
+def _is_article(tokens: Sequence[Token], k: int) -> bool:
+    """Whether a letter is an article or a pronoun; the A in the middle of a sentence is a symbol."""
+    starts = k == 0 or tokens[k - 1].text in (".", ":", "(")
+    return tokens[k].text in _ARTICLES and (tokens[k].text != "A" or starts)
 
 
 def _precedes_a_word(tokens: Sequence[Token], k: int) -> bool:
@@ -177,9 +213,13 @@ def _belongs(tokens: Sequence[Token], run: Sequence[int]) -> bool:
 
 
 def _is_formula(tokens: Sequence[Token], run: Sequence[int]) -> bool:
-    """Whether a run is mathematics: it has a symbol, or an interval, or numbers that an operator joins."""
+    """Whether a run has a symbol, an interval, an operator between numbers, a negative number or a power of ten."""
     own = [tokens[k] for k in run]
     if any(token.kind == "symbol" for token in own):
         return True
-    numbers = any(token.kind == "number" for token in own)
-    return numbers and any(token.text in _RELATIONS or token.text in ("[", "{") for token in own)
+    if not any(token.kind == "number" for token in own):
+        return False
+    texts = [token.text for token in own]
+    operated = any(text in _RELATIONS or text in ("[", "{") for text in texts)
+    interval = texts[0] == "(" and texts[-1] in (")", "]") and "," in texts
+    return operated or interval or any(_POWER_OF_TEN.fullmatch(text) for text in texts) or texts[0] == "-"

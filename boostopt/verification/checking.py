@@ -117,7 +117,7 @@ def recompute(document: Document, U: Any, A: Numbers) -> ProvedBounds:
         fail("the certificate is of another margin matrix: its digest differs")
     for name, stated in (("c", document.digest_c), ("d0", document.digest_d0)):
         if vector_digest(getattr(document, name)) != stated:
-            fail(f"the certificate is for other {name} than those that it holds: the digest differs")
+            fail(f"the certificate has other {name} than its digest states")
     F = regularizer(document, A)
     G = _edge_formula(document, U, A, F) if document.G["kind"] == "formula" else edge(A, document.G)
     if G.weights == "tied" and document.t != 2:

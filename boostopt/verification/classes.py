@@ -45,7 +45,7 @@ UNWRITTEN = (
     "verify(path, oracle, U=margins)"
 )
 
-UNCHECKED = "; it was not checked whether the hypotheses with weight belong to the class"
+UNCHECKED = "; whether the hypotheses with weight belong to the class was not checked"
 """Of margins that were passed, and of heuristic oracles, nobody can tell."""
 
 UNREADABLE = (BoostoptError, ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
@@ -133,7 +133,7 @@ def verified(document: Document, oracle: Any, U: Any, formulation: Any) -> Verif
             "data, the rows and columns left out, and the options of the oracle"[:500]
         )
     if oracle.N != document.N or not np.array_equal(oracle.c, document.c):
-        fail("its multiplicities differ from those of the oracle")
+        fail("the certificate has other multiplicities than the oracle")
     goal = agree(document, formulation)
     if goal is not None and not goal.signed and not oracle.reflexive:
         fail("edges count without their sign, but the class does not contain the negations of its hypotheses")

@@ -99,7 +99,7 @@ ANYTHING = frozenset(VALUES)
 
 VERBS = """Add Ask Bind Call Certify Check Choose Code Compare Correct Describe Divide Drop Encode
 Exchange Export Fit Give Impute Install Keep Label Leave Load Look Lower Make Measure Merge Move Name
-Number Pass Pickle Point Put Raise Read Remove Rename Replace Run Save Say Scale Select Set Solve Spell
+Number Pass Pickle Point Put Raise Read Remove Rename Replace Return Run Save Say Scale Select Set Solve Spell
 State Subclass Sum Take Try Use Write""".split()
 WITHIN = "pass leave drop take make use give choose".split()
 ADVICE = re.compile(

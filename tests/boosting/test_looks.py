@@ -550,7 +550,7 @@ def test_every_round_is_kept_as_w_alone() -> None:
     assert max(run.class_certificate.lower, run.trace[-1].soft_margin) == run.class_certificate.lower
     with pytest.raises(OptionError, match="1 to"):
         run.at(run.rounds + 1)
-    with pytest.raises(OptionError, match="were not kept"):
+    with pytest.raises(OptionError, match="did not store them"):
         looked(oracle, history=False).at(1)
 
 

@@ -198,7 +198,7 @@ def test_the_known_optimum_of_breast_cancer_lies_in_the_interval() -> None:
         ("lpboost", {"nu": 3, "two_sided": True}, "or leave out two_sided"),
         ("softboost", {"nu": 3}, "needs looks; looks do not support this oracle"),
         ("erlpboost", {"nu": 3, "two_sided": True}, "or leave out two_sided"),
-        ("adaboost", {}, "moves by 'projection'; got update='newton'"),
+        ("adaboost", {}, "the update of adaboost is 'projection'; got update='newton'"),
     ],
 )
 def test_where_it_has_no_meaning_it_is_refused(name: str, options: dict[str, Any], message: str) -> None:

@@ -36,7 +36,7 @@ def test_what_is_given_by_its_name_counts_before_the_whole() -> None:
 def test_a_path_takes_them_too_but_none_that_is_of_one_run() -> None:
     several = path("lpboost", ORACLE, nu=[12.0, 6.0], options=BoostOptions(max_rounds=5))
     assert max(several.rounds) <= 5
-    with pytest.raises(OptionError, match="checkpoint belongs to a single run; a path has 2"):
+    with pytest.raises(OptionError, match="checkpoint must be that of a single run; got it for a path of 2"):
         path("lpboost", ORACLE, nu=[12.0, 6.0], options=BoostOptions(checkpoint="run.npz"))
 
 

@@ -185,7 +185,7 @@ def test_the_upper_end_over_the_class_is_said_to_be_recorded_and_can_be_proved_a
     run, again = boost("lpboost", stumps(), nu=4, max_rounds=6), Run.load(saved)
     recorded = again.class_certificate
     assert not run.class_certificate.recorded and recorded.recorded
-    assert "was computed when the run was made: run.verify_class(oracle) computes it again" in str(recorded)
+    assert "was computed at the fit and is recorded here: run.verify_class(oracle) of a stored run" in str(recorded)
     assert "was computed when" not in str(run.class_certificate)
     assert recorded.upper == run.class_certificate.upper
     for proved in (again.verify_class(stumps()), run.verify_class(stumps())):
@@ -387,7 +387,7 @@ def test_rounds_that_are_not_there() -> None:
     for k in (0, 4, -1):
         with pytest.raises(OptionError, match=f"k must be the number of a round, 1 to 3; got {k}"):
             run.at(k)
-    with pytest.raises(OptionError, match=r"were not kept.*Pass history=True"):
+    with pytest.raises(OptionError, match=r"did not store them.*Pass history=True"):
         boost("corrective_erlpboost", stumps(), nu=4, max_rounds=3, history=False).at(1)
 
 

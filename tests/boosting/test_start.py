@@ -174,8 +174,8 @@ def test_an_interrupted_path_has_what_was_reached() -> None:
         ({"nu": 5.0}, r"nu of shape \(\)"),
         ({"nu": [5.0], "eta": [1.0]}, "Pass a list for one"),
         ({"nu": []}, "at least one value"),
-        ({"nu": [5.0, 6.0], "start": None}, "start belongs to a single run"),
-        ({"nu": [5.0, 6.0], "checkpoint": "here"}, "checkpoint belongs to a single run"),
+        ({"nu": [5.0, 6.0], "start": None}, "start must be that of a single run"),
+        ({"nu": [5.0, 6.0], "checkpoint": "here"}, "checkpoint must be that of a single run"),
     ],
 )
 def test_what_is_no_path_is_refused(options: Any, message: str) -> None:

@@ -185,7 +185,7 @@ def test_a_checkpoint_has_nothing_as_long_as_the_rows(tmp_path: Path) -> None:
     [
         ({"y": -1}, "it has other examples"),
         ({"nu": 100.0}, "with the parameters"),
-        ({"page": "binary_erlpboost"}, "it is a run of erlpboost and not of binary_erlpboost"),
+        ({"page": "binary_erlpboost"}, "it is a run of erlpboost, not of binary_erlpboost"),
         ({"update": "total"}, "Continue a run of looks by looks"),
         ({"rows": 399}, "with the number of examples 399; it is of a run with 400"),
         ({"columns": 4}, "with the class .* 4 features"),
@@ -295,7 +295,7 @@ def raised(table: np.ndarray) -> np.ndarray:
     ("name", "value", "said"),
     [
         ("lower", lambda old: ["1", "2"], "the ends 0.5|the ends are not an interval"),
-        ("proof upper", lambda old: ["1", "1"], "and 1, where"),
+        ("proof upper", lambda old: ["1", "1"], "and 1, but"),
         ("proof total", lambda old: 2 * old, "the ends"),
         ("proof table", raised, "the ends|capped simplex"),
         ("proof table", lambda old: old * 0, "capped simplex"),
@@ -304,7 +304,7 @@ def raised(table: np.ndarray) -> np.ndarray:
         ("W", lambda old: old // 2, "the weights do not sum to 2"),
         ("W", lambda old: old[::-1].copy(), "the ends"),
         ("W", lambda old: old * 3, "the weights are not whole numbers|sum of the weights is above"),
-        ("splits", lambda old: old + np.array([0, 9999, 0]), "in the class"),
+        ("splits", lambda old: old + np.array([0, 9999, 0]), "the class does not contain"),
         ("splits", lambda old: old[1:], "do not belong together"),
         ("glances", lambda old: old[:-1], "another number of looks"),
         ("epsilon", lambda old: "x", "part of it cannot be read"),

@@ -436,7 +436,7 @@ def test_a_checkpoint_of_another_run_is_refused(made: Path) -> None:
     assert "parameters" in refused(made, two_sided=True)
     assert "guarantee" in refused(made, guarantee=0.01)
     assert "nus" in refused(made, nus=[2.0])
-    assert "erlpboost and not of binary_erlpboost" in refused(made, "binary_erlpboost")
+    assert "erlpboost, not of binary_erlpboost" in refused(made, "binary_erlpboost")
 
 
 def test_a_checkpoint_of_another_reference_is_refused(tmp_path: Path) -> None:

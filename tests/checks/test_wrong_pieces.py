@@ -383,6 +383,24 @@ class HalfTheSpan(RelativeEntropy):
         return 0.5 * super().value_bound
 
 
+@caught_by("unsmoothed")
+class CapsOfHalfTheWeight(RelativeEntropy):
+    """A soft margin over twice as many examples: its caps are half as large."""
+
+    @property
+    def unsmoothed(self) -> Regularizer:
+        return Cap(replace(self.domain, nu=2.0 * self.domain.nu))
+
+
+@caught_by("unsmoothed")
+class CapsOfTwiceTheWeight(RelativeEntropy):
+    """A soft margin over half as many examples: its caps are twice as large."""
+
+    @property
+    def unsmoothed(self) -> Regularizer:
+        return Cap(replace(self.domain, nu=0.5 * self.domain.nu))
+
+
 @caught_by("support")
 class SupportBelowTheMaximum(Cap):
     """Which would prove infeasible what is feasible."""

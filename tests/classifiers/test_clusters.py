@@ -167,9 +167,9 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "formulation": (
         lambda: classifier(formulation="adaboost", max_iter=5).fit(array(), array(Y)),
         ProblemError,
-        "rows on a cluster serve looks alone",
+        "rows on a cluster support looks only",
     ),
-    "stages": (lambda: list(classifier().fit(array(), array(Y)).staged_predict(X)), ProblemError, "serve looks alone"),
+    "stages": (lambda: list(classifier().fit(array(), array(Y)).staged_predict(X)), ProblemError, "support looks only"),
 }
 
 

@@ -111,7 +111,7 @@ def test_of_several_classes_one_warning_tells_all() -> None:
     assert "the constant prediction not 0 has the soft margin 0.429" in words  # 1 - 2 * 0.1 / 0.35
     assert words.endswith("Set nu to 0.1 or less.")
     (noise,) = said(X, RNG.permutation(np.repeat([0, 1, 2, 3, 4], 20)), epsilon=0.5)
-    assert "(classes 0, 1, 2 and 2 more against the rest): the best soft margin of class" in noise
+    assert "(classes 0, 1, 2 and 2 more against the rest): the best one of class" in noise
 
 
 def test_what_has_no_soft_margin_is_warned_of_where_it_says_nothing() -> None:

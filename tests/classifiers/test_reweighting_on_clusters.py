@@ -183,7 +183,7 @@ def test_it_is_a_plain_local_object_that_predicts_collections(client: Any) -> No
         lambda: found.margins,
         lambda: found.thinned(3),
     ):
-        with pytest.raises(ProblemError, match=r"serve looks alone.*take them into memory"):
+        with pytest.raises(ProblemError, match=r"support looks only.*load the rows into memory"):
             ask()
     with pytest.raises(ProblemError, match="stored without its rows"):
         _ = again.certificate.d

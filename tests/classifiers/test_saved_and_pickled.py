@@ -90,7 +90,7 @@ def test_a_pickled_run_is_the_run() -> None:
 
 
 def test_a_prototype_has_no_path_for_a_name() -> None:
-    with pytest.raises(ProblemError, match=r"must have a name of its own; got 'x\.py'"):
+    with pytest.raises(ProblemError, match=r"name must not be the path of a page; got 'x\.py'"):
         prototype("x.py", lambda p, examples: Cap(CappedSimplex(examples.c, 1.0)))
 
 

@@ -230,8 +230,8 @@ def test_a_scheduler_must_have_workers_and_a_worker_is_none(folder: Path, addres
         (("--option", "depth=3"), "unknown option of binned 'depth'"),
         (("--option", "codes=codes.npy"), "codes on a cluster stay in the memory of its workers"),
         (("--picture", "bounds.png"), "--picture is for rows in memory"),
-        (("--update", "total"), "rows on a cluster serve looks alone.* leave out --cluster"),
-        (("--backend", "interior"), "rows on a cluster serve looks alone"),
+        (("--update", "total"), "rows on a cluster support looks only.* leave out --cluster"),
+        (("--backend", "interior"), "rows on a cluster support looks only"),
         (("--nu", "5000"), r"nu must lie in \[1, sum of c\] = \[1, 400\]; got 5000"),
         (("--label", "knd"), r".* has no label column: unknown column 'knd'\. Did you mean 'kind'\?"),
         (("--label", "id"), ".*'id' is the column of the classes, which is no feature anyway. Correct --drop"),
@@ -250,7 +250,7 @@ def test_what_boost_refuses(more: tuple[str, ...], message: str, folder: Path, a
         (("--class-weight", "balanced"), "--class-weight is for rows in memory"),
         (("--certificate", "proof.json"), "--certificate is for rows in memory"),
         (("--label", "a", "--drop", "kind"), ".*Unknown label type: continuous"),
-        (("--formulation", "adaboost"), "rows on a cluster serve looks alone"),
+        (("--formulation", "adaboost"), "rows on a cluster support looks only"),
     ],
 )
 def test_what_fit_refuses(more: tuple[str, ...], message: str, folder: Path, address: str, tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_weights_of_the_data_are_those_of_the_file(folder: Path, array: str, rea
     np.savez(folder / "without.npz", **arrays)  # pyright: ignore[reportArgumentType]
     result = run("verify", folder / "reference.json", "--data", folder / "without.npz")
     assert result.exit_code == 1
-    assert f"for other {reason}" in " ".join(result.stdout.split())
+    assert f"has other {reason}" in " ".join(result.stdout.split())
 
 
 def test_a_claim_of_more_is_rejected(folder: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_certificate_is_saved_with_its_own_program(tmp_path: Path) -> None:
     its: Certificate = program("cap").solve(tol=1e-9).certificate
     its.save(tmp_path / "c.json", program("cap"))
     assert run("verify", tmp_path / "c.json", "--data", "breast_cancer").exit_code == 1
-    with pytest.raises(ProblemError, match="one of 16 and 4"):
+    with pytest.raises(ProblemError, match="got a certificate with 16 and 4"):
         its.save(tmp_path / "d.json", get_formulation("lpboost").bind(np.eye(3), nu=2))
     assert not (tmp_path / "d.json").exists()
 
@@ -106,7 +106,7 @@ def test_the_certificate_of_a_run_is_held_against_its_class(tmp_path: Path, orac
     result = run("verify", path, "--data", "breast_cancer", *oracle)
     assert result.exit_code == 0 and "both ends" in result.stdout
     other = run("verify", path, "--data", "breast_cancer", "--oracle", "kernel")
-    assert other.exit_code == 1 and "has other examples" in " ".join(other.stdout.split())
+    assert other.exit_code == 1 and "other examples" in " ".join(other.stdout.split())
 
 
 def test_the_columns_of_a_matrix_are_a_class(folder: Path) -> None:
@@ -155,11 +155,12 @@ def test_the_proof_of_a_fit_is_verified_over_its_data(folder: Path) -> None:
     data.write_text("\n".join(["a,b,healed,times", *rows]), encoding="utf-8")
     how = ("--data", data, "--label", "healed", "--weights", "times")
     fitted = run("fit", *how, "--out", folder / "model.npz", "--epsilon", "0.2", "--certificate", proof)
-    assert fitted.exit_code == 0 and "proof.json" in fitted.stdout
+    # A long path is broken over the lines of the table.
+    assert fitted.exit_code == 0 and "proof.json" in fitted.stdout.translate({ord(c): None for c in "│ \n"})
     assert run("verify", proof, *how, "--classifier").exit_code == 0
     for other in (how, (*how[:4], "--drop", "times", "--classifier"), (*how, "--classifier", "--oracle", "feature")):
         rejected = run("verify", proof, *other)
-        assert rejected.exit_code == 1 and "another class or other examples" in " ".join(rejected.stdout.split())
+        assert rejected.exit_code == 1 and "other examples" in " ".join(rejected.stdout.split())
 
 
 def test_proofs_of_several_classes_are_for_python(folder: Path) -> None:

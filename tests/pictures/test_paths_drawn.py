@@ -105,7 +105,7 @@ def test_bad_input_is_named() -> None:
     with pytest.raises(ProblemError, match=r"0 value\(s\)"):
         path_of_runs(RegularizationPath("nu", np.zeros(0), (), np.zeros(0)))
     odd = run("qp_reg_adaboost", nu=None, C=0.1, max_rounds=3)
-    with pytest.raises(OptionError, match="no soft margin"):
+    with pytest.raises(OptionError, match="needs a soft margin; qp_reg_adaboost has none"):
         path_of_runs(RegularizationPath("eta", np.ones(1), (odd,), np.zeros(1)))
 
 

@@ -218,7 +218,7 @@ def test_a_root_search_leaves_where_there_are_no_numbers(sign: float) -> None:
         lambda x: (-1.0, -1.0, 0.0) if x > -1.0 else (nothing, nothing, nothing),
         lambda x: (-x - 1.0, -1.0, nothing),
     ):
-        with pytest.raises(ProblemError, match=r"must be finite numbers; at the step -?[01] they overflow.*rescale"):
+        with pytest.raises(ProblemError, match=r"must be finite numbers; at the step -?[01] they overflow.*Scale"):
             _root(counted(function), 0.0)
 
 

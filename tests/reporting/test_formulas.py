@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from xml.etree import ElementTree
 
 import pytest
 
 from boostopt import get_formulation, list_formulations
-from boostopt.reporting.formulas import PageShown, mathml, shown, symbol
+from boostopt.reporting.formulas import LONGEST, PageShown, mathml, prose, shown, symbol
 from boostopt.typesetting import parse_page
 
 
@@ -35,6 +36,8 @@ def test_every_formula_of_every_page_is_mathml(name: str) -> None:
     formulas = [*problems, *multipliers, *(row for block in page.statements for row in block.rows)]
     # Two openings more than there are expressions, and one expression for each variable less.
     assert len(formulas) >= len(text.expressions) - sum(len(p.variables) for p in (text.primal, text.dual))
+    words = [page.summary, page.sources, *(meaning for _, meaning in page.symbols)]
+    formulas += [formula for text in words for formula in re.findall("<math.*?</math>", text)]
     for formula in [*formulas, *(name for name, _ in page.symbols)]:
         root = ElementTree.fromstring(formula)
         assert root.tag == "math" and "".join(root.itertext()).strip()
@@ -67,6 +70,13 @@ def test_what_latex2mathml_does_not_do_is_handed_over_otherwise() -> None:
     assert tree(r"- \ln x").find(".//mspace") is None
 
 
+def test_signs_before_one_number_are_prefixes_and_infinity_is_a_symbol() -> None:
+    signs = tree(r"x \in [-1, 1], \beta = - \rho, a - b, (c) - d").iter("mo")
+    forms = [sign.get("form") for sign in signs if sign.text == "\N{MINUS SIGN}"]
+    assert forms == ["prefix", "prefix", None, None]
+    assert [element.tag for element in tree(r"\eta = \infty").iter() if element.text == "\N{INFINITY}"] == ["mi"]
+
+
 def test_text_in_a_formula_stays_text() -> None:
     made = mathml(r"\text{<script>alert(1)</script> & x} < y")
     assert "<script>" not in made
@@ -76,6 +86,23 @@ def test_text_in_a_formula_stays_text() -> None:
 def test_names_that_are_no_symbols_stay_names() -> None:
     assert symbol("two_sided") == "two_sided" and symbol("<b>") == "&lt;b&gt;"
     assert "".join(ElementTree.fromstring(symbol("nu")).itertext()) == "\N{GREEK SMALL LETTER NU}"
+
+
+def test_formulas_in_prose_are_mathml_and_the_rest_is_escaped() -> None:
+    made = prose("edges of the hypotheses, e = Uᵀd, with `segment` & <script>alert(1)</script>")
+    words, formula, rest = re.split("(<math.*?</math>)", made, maxsplit=1)
+    assert words == "edges of the hypotheses, "
+    assert 'display="inline"' in formula
+    assert "".join(ElementTree.fromstring(formula).itertext()) == "e=U\N{DOWN TACK}d"
+    assert rest.startswith(", with <code>segment</code> &amp; ") and "<script" not in rest
+    assert dict(stated("lpboost").symbols)[symbol("nu")] == prose(
+        "the number of examples that must at least share the weight: the cap is c / nu"
+    )
+
+
+@pytest.mark.parametrize("text", ["(" * 5000 + "x" + ")" * 5000, "x <= 1 " * LONGEST])
+def test_prose_that_is_too_deep_or_too_long_stays_as_it_was_typed(text: str) -> None:
+    assert prose(text) == text.replace("<", "&lt;")
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ from boostopt.comparison.documents import document, load
 from boostopt.comparison.wording import asked, proved, seconds, time_of
 from boostopt.pictures.heat_maps import MOST
 from boostopt.reporting import ReportToolsNotFound, check_place, report, to_html, tools
+from boostopt.reporting.formulas import prose
 from boostopt.reporting.illustrations import of_programs
 
 HOSTILE = """</pre><script>alert(1)</script>"><img src=x onerror=alert(2)> & 'a' $x$ $\\frac {{ 7*7 }}"""
@@ -70,7 +71,7 @@ def test_every_number_of_a_comparison_stands_in_it(which: str) -> None:
     assert comparison.program.margins.digest() in text
     about = describe(comparison.program)
     for name, said in about["meanings"].items():
-        assert said in text, name
+        assert Page(prose(said)).text in text, name  # formulas are typeset
 
 
 @pytest.mark.thorough

@@ -631,7 +631,7 @@ def test_questions_whose_answers_are_as_long_as_the_rows_are_refused(client: Any
         lambda: oracle.digest,
         lambda: oracle.coded,
     ):
-        with pytest.raises(ProblemError, match=r"serve looks alone.*take them into memory"):
+        with pytest.raises(ProblemError, match=r"support looks only.*load the rows into memory"):
             question()
     assert oracle.only_looks and not BinnedStumps(X, Y).only_looks
     oracle.check_features(X)
@@ -648,7 +648,7 @@ def test_boost_on_a_cluster_is_boost_in_memory(page: str, client: Any) -> None:
     assert (run.majority, run.rounds, run.most_rounds) == (twin.majority, twin.rounds, twin.most_rounds)
     assert repr(run) == repr(twin) and f"N = {N}" in run._repr_html_()  # pyright: ignore[reportPrivateUsage]
     assert np.array_equal(run.predict(X[:9]), twin.predict(X[:9]))
-    with pytest.raises(ProblemError, match="serve looks alone"):
+    with pytest.raises(ProblemError, match="support looks only"):
         boost(page, there, nu=0.4 * N, epsilon=0.02, update="total")
     with pytest.raises(ProblemError, match="nu must lie in"):
         boost(page, there, nu=2.0 * N)

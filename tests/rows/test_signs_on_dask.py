@@ -148,7 +148,7 @@ def test_questions_whose_answers_are_as_long_as_the_rows_are_refused(make: Calla
         lambda: oracle.digest,
         lambda: boost("lpboost", oracle, nu=0.3 * N, update="total"),
     ):
-        with pytest.raises(ProblemError, match=r"serve looks alone.*take them into memory"):
+        with pytest.raises(ProblemError, match=r"support looks only.*load the rows into memory"):
             question()
 
 

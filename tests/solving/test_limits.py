@@ -325,7 +325,7 @@ def test_described_edges_need_weights_of_mass_one() -> None:
 
 
 def test_squares_do_not_overflow() -> None:
-    with pytest.raises(ProblemError, match="C times the sum of the multiplicities must be at most 1e"):
+    with pytest.raises(ProblemError, match="C times the sum of the multiplicities, must be at most 1e"):
         certify("qp_reg_adaboost", [[0.9], [0.2]], [1.0], c=[1e100, 1e100], C=1e100)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
@@ -74,3 +75,35 @@ def test_powers_of_ten_have_either_sign() -> None:
 def test_meanings_of_symbols_have_formulas() -> None:
     assert typeset_prose(STANDARD["e"]) == r"edges of the hypotheses, $e = U^{\top} d$"
     assert "$\\frac{c}{\\nu}$" in typeset_prose(STANDARD["nu"])
+
+
+def test_intervals_negative_numbers_and_powers_of_ten_are_formulas() -> None:
+    assert typeset_prose("in (0, 1), in [0, 1) or 1e-9, near -1; 3 of 4 (and 2, 3)") == (
+        r"in $(0, 1)$, in $[0, 1)$ or $10^{-9}$, near $-1$; 3 of 4 (and 2, 3)"
+    )
+    assert typeset_prose("Shen and Li 2010b, 32 (12), (7) to (13)") == "Shen and Li 2010b, 32 (12), (7) to (13)"
+
+
+def test_a_capital_in_the_middle_of_a_sentence_is_a_symbol() -> None:
+    assert typeset_prose("A bound. Where A has 1: A cap (A rule), and A is small.") == (
+        "A bound. Where $A$ has 1: A cap (A rule), and $A$ is small."
+    )
+
+
+def test_notebooks_show_the_formulas_in_meanings() -> None:
+    page: Any = boostopt.get_formulation("lpboost")
+    shown = page._repr_latex_() or ""
+    assert r"share the weight: the cap is }\frac{c}{\nu} \\" in shown
+    assert r"e & \text{edges of the hypotheses, }e = U^{\top} d \\" in shown
+    assert "Uᵀ" not in shown and "c / nu" not in shown
+
+
+def test_code_on_the_pages_is_code() -> None:
+    """Between backticks is what one types in Python; formulas need no marks."""
+    texts = [boostopt.get_formulation(name).text for name in boostopt.list_formulations()]
+    spans = {
+        span for text in texts for paragraph in parse_page(text).prose for span in re.findall("`([^`]*)`", paragraph)
+    }
+    assert spans == {"segment", "two_sided", "logistic+l1_ball", 'update="total"'}
+    typeset = [typeset_prose(paragraph) for text in texts for paragraph in parse_page(text).prose]
+    assert {span for text in typeset for span in re.findall("`([^`]*)`", text)} == {*spans, "keep_faultless=False"}

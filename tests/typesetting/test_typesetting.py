@@ -398,9 +398,12 @@ def test_meanings_come_from_the_caller_then_the_page_then_the_table() -> None:
 
 def test_the_table_has_the_symbols_of_the_conventions() -> None:
     conventions = (Path(boostopt.__file__).parents[1] / "docs" / "conventions.md").read_text()
-    rows = re.findall(r"^\| `?(\w+)`? (?:= \S+ |\(N,\) )?\|", conventions, re.MULTILINE)
-    stated = [name for name in rows if name not in ("symbol", "name", "programs", *list_formulations())]
+    rows = re.findall(r"^\| (?:\$(\S+)\$ \| )?`?(\w+)`? (?:= \S+ |\(N,\) )?\|", conventions, re.MULTILINE)
+    for symbol, name in rows:
+        assert not symbol or symbol == re.sub("[{}]", "", latex(name))
+    stated = [name for _, name in rows if name not in ("symbol", "name", "programs", *list_formulations())]
     assert {"U", "d", "e", "d0", "nu", "beta", "zeta"} <= set(stated)
+    assert {"d", "d0", "nu"} <= {name for symbol, name in rows if symbol}
     assert set(stated) <= set(STANDARD)
 
 
@@ -411,7 +414,7 @@ def test_the_page_as_markdown() -> None:
     assert f"\n\n## KKT\n\n$$\n{latex_kkt(page)}\n$$\n\n" in text
     assert [line for line in text.splitlines() if line.startswith("#")] == [
         "# Short",
-        *("## Primal and dual", "## KKT", "## Printed", "## Printed (for nu = 1)", "## Loss"),
+        *("## Primal and dual", "## KKT", "## Printed", r"## Printed (for $\nu = 1$)", "## Loss"),
         *("## Symbols", "## Remarks", "## Sources"),
     ]
     assert "| $\\nu$ | a \\| b |" in text

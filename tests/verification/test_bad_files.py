@@ -157,7 +157,7 @@ def test_nothing_is_looked_up_by_a_name_in_a_file(tmp_path: Path) -> None:
     trap.write_text(f"open({str(tmp_path / 'sprung')!r}, 'w')")
     said = document("entropy")
     said["formulation"]["name"] = str(trap)
-    assert "no formulation" in judged(said, "entropy", tmp_path).reason
+    assert "is unknown; pass its page" in judged(said, "entropy", tmp_path).reason
     said = document("entropy")
     said["made"] = {"path": str(trap), "options": {"__reduce__": "exec"}, "nested": [[[[{}]]]]}
     assert judged(said, "entropy", tmp_path)

@@ -157,7 +157,7 @@ def test_a_page_of_ones_own_is_passed(tmp_path: Path) -> None:
     own = type("Own", (type(page),), {"name": "own", "__module__": type(page).__module__})()
     bound: Program = own.bind(np.random.default_rng(0).uniform(-1, 1, (8, 2)), nu=2)
     save(bound.solve(), path)
-    assert "no formulation 'own'" in verify(path, bound).reason
+    assert "the formulation 'own' is unknown" in verify(path, bound).reason
     assert verify(path, bound, formulation=own)
     assert "not of" in verify(path, bound, formulation=page).reason
 

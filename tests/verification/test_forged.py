@@ -413,7 +413,7 @@ def test_a_class_of_more_examples_than_memory_holds_is_rejected(tmp_path: Path) 
     path.write_text(json.dumps(said))
     given: list[dict[str, Any]] = [{"c": np.ones(40)}, {"d0": np.full(40, 1 / 40)}, {}]
     for own in given:
-        assert "is for other" in verify(path, DecisionStumps(X, y), **own).reason
+        assert "has other" in verify(path, DecisionStumps(X, y), **own).reason
 
 
 def test_hypotheses_are_counted_before_they_are_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -65,7 +65,7 @@ def test_multiplicities_are_told(tmp_path: Path) -> None:
     assert verify(tmp_path / "class.json", weighted, c=c, d0=c)
     for own, said in (("c", "multiplicities c"), ("d0", "reference weights d0")):
         other: dict[str, Any] = {own: np.ones(len(y))}
-        assert f"is for other {said}" in verify(tmp_path / "class.json", weighted, **other).reason
+        assert f"has other {said}" in verify(tmp_path / "class.json", weighted, **other).reason
     assert "other examples" in verify(tmp_path / "class.json", oracle()).reason
 
 

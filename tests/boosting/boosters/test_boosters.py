@@ -176,7 +176,7 @@ def test_the_options_of_boost_are_those_of_a_booster() -> None:
         path("madaboost", stumps(), nu=[2.0, 3.0], max_rounds=5)
     with pytest.raises(OptionError, match=r"update of MadaBoost is 'reweighting'; got update='total'"):
         boost("madaboost", stumps(), max_rounds=5, update="total")
-    with pytest.raises(OptionError, match="moves by 'total'; got update='reweighting'"):
+    with pytest.raises(OptionError, match="the update of lpboost is 'total'; got update='reweighting'"):
         boost("lpboost", stumps(), nu=3.0, update="reweighting")
 
 
