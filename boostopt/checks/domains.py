@@ -96,7 +96,7 @@ def value_bound(probe: RegularizerProbe) -> Measurements:
 
 
 def unsmoothed(probe: RegularizerProbe) -> Measurements:
-    """F0, F without its smoothing term, has the domain of F and is nowhere larger: soft margins are measured by it."""
+    """F0, F without its smoothing term, has the domain of F and, with terms of its own, is nowhere larger."""
     F: Regularizer = probe.F
     F0: Regularizer = ask(lambda: F.unsmoothed)
     if F0 is F:
@@ -106,6 +106,8 @@ def unsmoothed(probe: RegularizerProbe) -> Measurements:
         left = max(ask(F0.residuals, d).values(), default=0.0)
         missed = "the domain of unsmoothed misses a point of F's"
         yield Measured(left, FEASIBLE * scale_of(probe.size), missed, {"d": d})
+        if number(ask(lambda: F0.value_bound), "unsmoothed.value_bound") <= 0.0:
+            continue  # no other term: the smallest value of the smoothing term is that of F, and may be negative
         value, rest = probe.value(d), number(ask(F0.value, d), "unsmoothed.value")
         what = f"unsmoothed is {rest:.9g}, above F(d) = {value:.9g}"
         yield Measured(rest - value, ROUNDING * scale_of(value), what, {"d": d})
