@@ -28,7 +28,7 @@ def fitted(sample_weight: Any = None, X: Any = X, y: Any = y, **parameters: Any)
 @pytest.mark.thorough
 def test_a_run_that_ends_far_from_epsilon_is_warned_of() -> None:
     with pytest.warns(
-        ConvergenceWarning, match=r"ended \(the solver is stuck.*(off by|errors of) .*\) before.* = 1e-09: the best.*se epsilon\.$"
+        ConvergenceWarning, match=r"ended \(the solver is stuck.*(by|of) .*\) before.* = 1e-09: the best.*se epsilon\.$"
     ):
         model = fitted(epsilon=1e-9)
     assert model.certificate_.gap > 1e-9
