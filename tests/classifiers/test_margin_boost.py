@@ -220,7 +220,7 @@ def test_importances_are_shares_of_the_weights() -> None:
         assert shares.shape == (4,) and shares.sum() == pytest.approx(1.0) and shares.argmax() == 0
     with pytest.raises(AttributeError, match="RBFHypothesis uses all features"):
         fitted(X, y, base="rbf", epsilon=0.3).feature_importances_  # noqa: B018
-    with pytest.raises(AttributeError, match="KNeighborsClassifier has none"):
+    with pytest.raises(AttributeError, match="KNeighborsClassifier has neither"):
         fitted(X, y, base=KNeighborsClassifier(9), epsilon=0.3).feature_importances_  # noqa: B018
 
 
@@ -253,7 +253,7 @@ def test_a_fit_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
         assert certificate.gap <= 0.05
     with pytest.raises(DataError, match="expected a checkpoint of this run"):
         fitted(WINE, CULTIVAR, epsilon=0.05, checkpoint=tmp_path / "wine", nu=0.3)
-    with pytest.raises(OptionError, match="checkpoint needs hypotheses that can be stored without pickle; Decision"):
+    with pytest.raises(OptionError, match="checkpoint needs hypotheses that can be stored without pickle; got Decision"):
         fitted(X, y, base=DecisionTreeClassifier(max_depth=1), checkpoint=tmp_path / "trees")
 
 
