@@ -25,10 +25,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         seed = parameters.get("seed", 0)
         if isinstance(seed, int) and seed >= SEEDS:
             item.add_marker(pytest.mark.thorough)
-    others = [item for item in items if zlib.crc32(item.nodeid.encode()) % PARTS != PART % PARTS]
+    of_part, others = list[pytest.Item](), list[pytest.Item]()
+    for item in items:
+        (of_part if zlib.crc32(item.nodeid.encode()) % PARTS == PART % PARTS else others).append(item)
     if others:
         config.hook.pytest_deselected(items=others)
-        items[:] = [item for item in items if item not in set(others)]
+        items[:] = of_part
 
 
 @pytest.fixture(scope="session", autouse=True)
