@@ -21,7 +21,6 @@ from boostopt.checks.measuring import (
 from boostopt.checks.modelling import violation
 from boostopt.checks.points import FAR, RegularizerProbe
 from boostopt.regularizers.base import Regularizer
-from boostopt.shapes import Array, Float
 
 MOVED = 3
 """Points of the domain that are moved out of it, and twice as many that are moved within it."""
@@ -68,16 +67,6 @@ def residuals(probe: RegularizerProbe) -> Measurements:
     yield held(not_finite == np.inf, "residuals of nan must be inf")
 
 
-def _extremes(probe: RegularizerProbe) -> list[tuple[Float[Array, " N"], Float[Array, " N"], float]]:
-    """Return (direction, vertex, maximum of <direction, d>): where linear functions are largest on the domain."""
-    extremes = list[tuple[Float[Array, " N"], Float[Array, " N"], float]]()
-    for z in probe.directions[: probe.solves]:
-        largest = probe.largest.at(z)
-        if largest is not None and np.isfinite(largest):
-            extremes.append((z, probe.project(probe.variable.value), largest))
-    return extremes
-
-
 def value_bound(probe: RegularizerProbe) -> Measurements:
     """F is at most value_bound on the domain."""
     F, bound = probe.F, number(ask(lambda: probe.F.value_bound), "value_bound")
@@ -86,7 +75,7 @@ def value_bound(probe: RegularizerProbe) -> Measurements:
         return
     # At large arguments the maximizers are vertices.
     vertices = [probe.conjugate_at(FAR * z).d for z in probe.directions] if F.exact else []
-    points = [*probe.weights, *vertices, *(vertex for _, vertex, _ in _extremes(probe))]
+    points = [*probe.weights, *vertices, *(vertex for _, vertex, _ in probe.extremes)]
     values = [probe.value(d) for d in points]
     if bound != bound and np.inf in values:
         yield NotAsked("there is no bound: F is infinite at an end of the domain")
@@ -102,24 +91,23 @@ def unsmoothed(probe: RegularizerProbe) -> Measurements:
     if F0 is F:
         yield NotAsked("F has no term that unsmoothed leaves out")
         return
-    for d in (*probe.weights, *(vertex for _, vertex, _ in _extremes(probe))):
-        left = max(ask(F0.residuals, d).values(), default=0.0)
-        missed = "the domain of unsmoothed misses a point of F's"
-        yield Measured(left, FEASIBLE * scale_of(probe.size), missed, {"d": d})
-        if number(ask(lambda: F0.value_bound), "unsmoothed.value_bound") <= 0.0:
-            continue  # no other term: the smallest value of the smoothing term is that of F, and may be negative
-        value, rest = probe.value(d), number(ask(F0.value, d), "unsmoothed.value")
-        what = f"unsmoothed is {rest:.9g}, above F(d) = {value:.9g}"
-        yield Measured(rest - value, ROUNDING * scale_of(value), what, {"d": d})
+    rest, room = probe.of(F0), FEASIBLE * scale_of(probe.size)
+    # Without other terms the smallest value of the smoothing term is that of F, and may be negative.
+    has_terms = number(ask(lambda: F0.value_bound), "unsmoothed.value_bound") > 0.0
+    for d in (*probe.weights, *(vertex for _, vertex, _ in probe.extremes)):
+        yield Measured(rest.outside(d), room, "the domain of unsmoothed misses a point of F's", {"d": d})
+        if has_terms:
+            value, without = probe.value(d), rest.value(d)
+            what = f"unsmoothed is {without:.9g}, above F(d) = {value:.9g}"
+            yield Measured(without - value, ROUNDING * scale_of(value), what, {"d": d})
     for z in probe.directions:  # at large arguments the maximizers are vertices
-        d = vector(ask(F0.conjugate_at, FAR * z).d, F.N, "unsmoothed.conjugate_at(z).d")
-        beyond = FEASIBLE * scale_of(probe.size)
-        yield Measured(probe.outside(d), beyond, "the domain of unsmoothed has a point outside F's", {"d": d})
+        d = rest.conjugate_at(FAR * z).d
+        yield Measured(probe.outside(d), room, "the domain of unsmoothed has a point outside F's", {"d": d})
 
 
 def support(probe: RegularizerProbe) -> Measurements:
     """The support is finite and at least the maximum of <z, d> over the domain."""
-    for z, _, largest in _extremes(probe):
+    for z, _, largest in probe.extremes:
         claimed = number(ask(probe.F.support, z), "support")
         what = f"the maximum of <z, d> over the domain is {largest:.9g}, above support(z) = {claimed:.9g}"
         yield Measured(largest - claimed, SOLVED * scale_of(largest), what, {"z": z})
@@ -130,7 +118,7 @@ def support(probe: RegularizerProbe) -> Measurements:
 def mass(probe: RegularizerProbe) -> Measurements:
     """The sum of |d_n| is at most the mass."""
     bound = number(ask(lambda: probe.F.mass), "mass")
-    for d in (*probe.weights, *(vertex for _, vertex, _ in _extremes(probe))):
+    for d in (*probe.weights, *(vertex for _, vertex, _ in probe.extremes)):
         total = float(np.abs(d).sum())
         yield Measured(total - bound, ROUNDING * scale_of(total), f"sum |d_n| exceeds the mass {bound:.9g}", {"d": d})
 

@@ -51,6 +51,10 @@ class RegularizerProbe(Probe):
         super().__init__(F, F.N, random_state, solves)
         self.F = F
 
+    def of(self, F: Regularizer) -> RegularizerProbe:
+        """Return a probe of another regularizer that is asked in the same way."""
+        return RegularizerProbe(F, self._seed, self.solves)
+
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
         """F* at z."""
         at = ask(self.F.conjugate_at, z) if near is None else ask(self.F.conjugate_at, z, near)
@@ -149,6 +153,16 @@ class RegularizerProbe(Probe):
     def largest(self) -> Supremum:
         """Maximizes <z, d> over the domain."""
         return Supremum(self.variable, 0.0, self.modelled[1])
+
+    @cached_property
+    def extremes(self) -> list[tuple[Float[Array, " N"], Float[Array, " N"], float]]:
+        """(direction, vertex, maximum of <direction, d>): where linear functions are largest on the domain."""
+        extremes = list[tuple[Float[Array, " N"], Float[Array, " N"], float]]()
+        for z in self.directions[: self.solves]:
+            largest = self.largest.at(z)
+            if largest is not None and np.isfinite(largest):
+                extremes.append((z, self.project(self.variable.value), largest))
+        return extremes
 
 
 class EdgeProbe(Probe):

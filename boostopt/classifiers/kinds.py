@@ -99,22 +99,22 @@ def members_of(
         )
     if isinstance(ensemble, Run):
         return _of_hypotheses(ensemble.hypotheses, values, ensemble.w)
+    names = getattr(ensemble, "feature_names_in_", None)
     if len(runs := getattr(ensemble, "runs_", ())) > 1:
         run = runs[_told(ensemble, label).k]
-        names = getattr(ensemble, "feature_names_in_", None)
         return replace(_of_hypotheses(run.hypotheses, values, run.w), names=names)
     # NotFittedError is an AttributeError: a classifier that is not fitted is refused below.
     if isinstance(run := getattr(ensemble, "run_", None), Run):
-        labels, names = np.asarray(ensemble.classes_), getattr(ensemble, "feature_names_in_", None)
-        return replace(_of_hypotheses(run.hypotheses, values, run.w), labels=labels, names=names)
+        own = _of_hypotheses(run.hypotheses, values, run.w)
+        return replace(own, labels=np.asarray(ensemble.classes_), names=names)
     from sklearn.pipeline import Pipeline
 
     if isinstance(ensemble, Pipeline):
-        last, names = members_of(ensemble[-1], values, label=label), getattr(ensemble, "feature_names_in_", None)
+        last = members_of(ensemble[-1], values, label=label)
         return last if len(ensemble) == 1 else replace(last, names=names, before=ensemble[:-1])
     make = _maker(ensemble)
     told = _told(ensemble, label)
-    return replace(make(ensemble, values, told), names=getattr(ensemble, "feature_names_in_", None))
+    return replace(make(ensemble, values, told), names=names)
 
 
 def is_ensemble(model: Any) -> bool:

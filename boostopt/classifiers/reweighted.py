@@ -164,12 +164,7 @@ class WeightedMembers:
         ValueError
             y or the weights do not belong to the rows, in scikit-learn's words.
         """
-        from sklearn.metrics import accuracy_score
-
-        predicted, labels, weights = (
-            each.compute() if is_collection(each) else each for each in (self.predict(X), y, sample_weight)
-        )
-        return float(accuracy_score(labels, predicted, sample_weight=weights))
+        return accuracy(self.predict(X), y, sample_weight)
 
     def _each_block(self, X: Any, task: Callable[[Any], Array], like: Array) -> Any:
         """Return what a task says of X; of a collection lazily."""
@@ -181,16 +176,14 @@ class WeightedMembers:
 
     def _words(self, name: str) -> str:
         """Return what was found, in words."""
-        best = self.soft_margin_certificate
         return (
             f"{type(self).__name__}({name}: {self.kept} of {len(self.w)} members with weight; weights "
             f"{self.weights_are}; soft margin {self.soft_margin_before:.6g} before, {self.soft_margin:.6g} now, best "
-            f"of all members in {interval(best.lower, best.upper)})"
+            f"of all members in {best_in_words(self)})"
         )
 
     def _table(self, headline: str, nu: float | None, *more: tuple[str, Any]) -> str:
         """Return what was found as a table of HTML."""
-        best = self.soft_margin_certificate
         rows = [
             ("members", f"{len(self.w)}, {self.kept} with weight"),
             ("weights", self.weights_are),
@@ -198,7 +191,7 @@ class WeightedMembers:
             ("soft margin", f"nu = {nu:.6g}" if nu is not None else "of the program's regularizer"),
             ("before", self.soft_margin_before),
             ("now", self.soft_margin),
-            ("best over all members", interval(best.lower, best.upper)),
+            ("best over all members", best_in_words(self)),
             ("proved loss", f"{self.loss:.2e}"),
         ]
         return html_table(headline, rows)
@@ -321,6 +314,22 @@ class Reweighted(WeightedMembers):
 
     def _repr_html_(self) -> str:
         return self._table(self.program.headline, self.nu, ("the program's optimum", self.certificate.words))
+
+
+def best_in_words(found: WeightedMembers) -> str:
+    """Return the interval of the largest soft margin over all members."""
+    best = found.soft_margin_certificate
+    return interval(best.lower, best.upper)
+
+
+def accuracy(predicted: Any, y: Any, sample_weight: Any) -> float:
+    """Return scikit-learn's accuracy of predicted labels; collections are computed for it."""
+    from sklearn.metrics import accuracy_score
+
+    predicted, y, sample_weight = (
+        each.compute() if is_collection(each) else each for each in (predicted, y, sample_weight)
+    )
+    return float(accuracy_score(y, predicted, sample_weight=sample_weight))
 
 
 def _values(members: Members, w: Float[Array, " t"], X: Any) -> Float[Array, " n"]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, overload
 
@@ -187,93 +188,120 @@ def reweight(
     Raetsch, Onoda, Mueller 2001, section 4, (20) to (22), figures 12 and 14; Warmuth, Glocer, Raetsch 2007, algorithm
     2, for the weights after an infeasible program.
     """
-    page, how = checked(formulation, options, keywords)
+    asked = Asked.of(formulation, sample_weight, backend, d0, options, keywords)
+    how = asked.how
     members = members_of(ensemble, how.values, how.weights)
     if is_collection(X):
         _check_there(backend, d0, how)
-        free = bool(keywords.pop(TWO_SIDED, False)) or how.reflexive
-        return reweighted_there(page, members, (X, y, sample_weight), how.tol, free, keywords)
+        parameters = dict(asked.parameters)
+        free = bool(parameters.pop(TWO_SIDED, False)) or how.reflexive
+        return reweighted_there(asked.page, members, (X, y, sample_weight), how.tol, free, parameters)
     members = members.labelled(y)
-    found, judged = reweighted(page, members, X, members.coded(y), sample_weight, backend, d0, how, keywords)
+    found, judged = asked.reweighted(members, X, members.coded(y))
     predicted = np.unique(found.of_margins())
     always = repr(predicted.tolist()[0]) if len(predicted) == 1 else ""
     warn_of_members([judged], found.goal.examples.total, always, stacklevel=2)
     return found
 
 
-def checked(
-    formulation: Any, options: ReweightOptions | None, keywords: dict[str, Any]
-) -> tuple[Formulation[Any], ReweightOptions]:
-    """Return the formulation and the options, which are taken out of the keywords.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Asked:
+    """The arguments of `reweight` that do not depend on the class, checked.
 
-    Raises
-    ------
-    OptionError
-        The formulation states one update and no program over all hypotheses; unknown names.
-    """
-    page = get_formulation(formulation)
-    if page.columns is not None:
-        raise OptionError(
-            f"re-weighting needs a program over all hypotheses; {page.name} states one update, of "
-            f"{page.columns} column{'s' if page.columns > 1 else ''}."
-            f"{run_by_name(page) or ' Choose another formulation.'}"
-        )
-    own = {name: keywords.pop(name) for name in OPTIONS if name in keywords}
-    check_keywords("reweight", keywords, REWEIGHT, page)
-    return page, replace(_read_record(options), **own)
-
-
-def reweighted(
-    page: Formulation[Any],
-    members: Members,
-    X: Any,
-    signs: Int8[Array, " N"],
-    sample_weight: npt.ArrayLike | None,
-    backend: str | Backend,
-    d0: npt.ArrayLike | None,
-    how: ReweightOptions,
-    parameters: dict[str, Any],
-) -> tuple[Reweighted, Judged]:
-    """Return new weights for members that separate two classes, and what is known of the weights, for warnings.
-
-    Parameters
+    Attributes
     ----------
     page
         A formulation over all hypotheses.
-    members, signs
-        The members, and the class of each example as -1 or 1.
-    X, sample_weight, backend, d0, how, parameters
+    sample_weight, backend, d0
         As in `reweight`.
+    how
+        The options.
+    parameters
+        The parameters of the formulation.
     """
-    tol = TOL if how.tol is None else how.tol
-    rows, c = multiplicities(sample_weight, len(signs))
-    if (signs[rows] == signs[rows[0]]).all():
-        raise ProblemError(
-            f"both classes must occur among the examples with a positive weight; got {len(rows)} such examples of one "
-            "class. Pass examples of the other class."
+
+    page: Formulation[Any]
+    sample_weight: npt.ArrayLike | None
+    backend: str | Backend
+    d0: npt.ArrayLike | None
+    how: ReweightOptions
+    parameters: Mapping[str, Any]
+
+    @classmethod
+    def of(
+        cls,
+        formulation: Any,
+        sample_weight: npt.ArrayLike | None,
+        backend: str | Backend,
+        d0: npt.ArrayLike | None,
+        options: ReweightOptions | None,
+        keywords: Mapping[str, Any],
+    ) -> Asked:
+        """Return them with the fields of the options among the keywords told from the parameters.
+
+        Raises
+        ------
+        OptionError
+            The formulation states one update and no program over all hypotheses; unknown names.
+        """
+        page = get_formulation(formulation)
+        if page.columns is not None:
+            raise OptionError(
+                f"re-weighting needs a program over all hypotheses; {page.name} states one update, of "
+                f"{page.columns} column{'s' if page.columns > 1 else ''}."
+                f"{run_by_name(page) or ' Choose another formulation.'}"
+            )
+        own = {name: value for name, value in keywords.items() if name in OPTIONS}
+        parameters = {name: value for name, value in keywords.items() if name not in OPTIONS}
+        check_keywords("reweight", parameters, REWEIGHT, page)
+        return cls(
+            page=page,
+            sample_weight=sample_weight,
+            backend=backend,
+            d0=d0,
+            how=replace(_read_record(options), **own),
+            parameters=parameters,
         )
-    U = members.margins(X, signs, rows)
-    program = _bound(page, U, c, _of_rows(d0, rows, len(signs)), how.reflexive, parameters)
-    solution = solve(program, backend, tol).raise_if_failed()
-    goal = _goal(program, solution, how.reflexive)
-    best = _best(goal, solution, U, tol)
-    w, weights_are = _weights(solution, goal, best, U.t)
-    w = trimmed(w, tol)
-    found = Reweighted(
-        ensemble=members,
-        numbers=np.arange(U.t),
-        w=w,
-        weights_are=weights_are,
-        solution=solution,
-        goal=goal,
-        U=U,
-        signs=signs[rows],
-        soft_margin_before=certified(goal, U, members.weights, best.d),
-        soft_margin=certified(goal, U, w, best.d),
-        soft_margin_certificate=best,
-        majority=1 if c @ signs[rows] >= 0 else -1,
-    )
-    return found, _judged(found, NU in page.parameters)
+
+    def reweighted(self, members: Members, X: Any, signs: Int8[Array, " N"]) -> tuple[Reweighted, Judged]:
+        """Return new weights for members that separate two classes, and what is known of the weights, for warnings.
+
+        Parameters
+        ----------
+        members, signs
+            The members, and the class of each example as -1 or 1.
+        X
+            As in `reweight`.
+        """
+        reflexive, tol = self.how.reflexive, TOL if self.how.tol is None else self.how.tol
+        rows, c = multiplicities(self.sample_weight, len(signs))
+        if (signs[rows] == signs[rows[0]]).all():
+            raise ProblemError(
+                f"both classes must occur among the examples with a positive weight; got {len(rows)} such examples of "
+                "one class. Pass examples of the other class."
+            )
+        U = members.margins(X, signs, rows)
+        program = _bound(self.page, U, c, _of_rows(self.d0, rows, len(signs)), reflexive, self.parameters)
+        solution = solve(program, self.backend, tol).raise_if_failed()
+        goal = _goal(program, solution, reflexive)
+        best = _best(goal, solution, U, tol)
+        w, weights_are = _weights(solution, goal, best, U.t)
+        w = trimmed(w, tol)
+        found = Reweighted(
+            ensemble=members,
+            numbers=np.arange(U.t),
+            w=w,
+            weights_are=weights_are,
+            solution=solution,
+            goal=goal,
+            U=U,
+            signs=signs[rows],
+            soft_margin_before=certified(goal, U, members.weights, best.d),
+            soft_margin=certified(goal, U, w, best.d),
+            soft_margin_certificate=best,
+            majority=1 if c @ signs[rows] >= 0 else -1,
+        )
+        return found, _judged(found, NU in self.page.parameters)
 
 
 def _judged(found: Reweighted, has_nu: bool) -> Judged:
@@ -324,7 +352,7 @@ def _bound(
     c: Float[Array, " N"],
     d0: Array | None,
     reflexive: bool,
-    parameters: dict[str, Any],
+    parameters: Mapping[str, Any],
 ) -> Program:
     """Return the program over the members, and their negations if they belong to the class."""
     if not reflexive:

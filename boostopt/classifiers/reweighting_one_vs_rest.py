@@ -13,12 +13,12 @@ from boostopt.arrays import as_array, is_collection
 from boostopt.backends.base import Backend
 from boostopt.classifiers.kinds import classes_of, members_of
 from boostopt.classifiers.margin_warnings import Judged, warn_of_members
-from boostopt.classifiers.reweighted import Reweighted, model_of, scorer_of
-from boostopt.classifiers.reweighting import ReweightOptions, checked, reweighted
+from boostopt.classifiers.reweighted import Reweighted, accuracy, best_in_words, model_of, scorer_of
+from boostopt.classifiers.reweighting import Asked, ReweightOptions
 from boostopt.classifiers.saving import save
 from boostopt.errors import OptionError, ProblemError
 from boostopt.shapes import Array, Float
-from boostopt.text import html_table, interval
+from boostopt.text import html_table
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,9 +76,7 @@ class OneVsRestReweighted:
         ValueError
             y or the weights do not belong to the rows, in scikit-learn's words.
         """
-        from sklearn.metrics import accuracy_score
-
-        return float(accuracy_score(y, self.predict(X), sample_weight=sample_weight))
+        return accuracy(self.predict(X), y, sample_weight)
 
     def thinned(self, k: int) -> OneVsRestReweighted:
         """Return a classifier of at most k members for each class, with a proved `loss`: see `Reweighted.thinned`.
@@ -107,32 +105,26 @@ class OneVsRestReweighted:
         save(model, [scorer_of(part) for part in self.parts], path)
 
     def __repr__(self) -> str:
-        parts = (
-            f"{label!r}: {part.kept} of {len(part.w)} members, soft margin {part.soft_margin_before:.6g} before, "
-            f"{part.soft_margin:.6g} now, best in {_best(part)}"
-            for label, part in zip(self.classes.tolist(), self.parts, strict=True)
+        return (
+            f"{type(self).__name__}({self._name}; {'; '.join(f'{label!r}: {words}' for label, words in self._words)})"
         )
-        return f"{type(self).__name__}({self._name}; " + "; ".join(parts) + ")"
 
     def _repr_html_(self) -> str:
-        rows = [
-            (
-                f"{label} against the rest",
-                f"{part.kept} of {len(part.w)} members, soft margin {part.soft_margin_before:.6g} before, "
-                f"{part.soft_margin:.6g} now, best in {_best(part)}",
-            )
-            for label, part in zip(self.classes.tolist(), self.parts, strict=True)
-        ]
-        return html_table(self._name, rows)
+        return html_table(self._name, [(f"{label} against the rest", words) for label, words in self._words])
+
+    @property
+    def _words(self) -> list[tuple[Any, str]]:
+        """What was found for each class, in words, after its label."""
+        words = (
+            f"{part.kept} of {len(part.w)} members, soft margin {part.soft_margin_before:.6g} before, "
+            f"{part.soft_margin:.6g} now, best in {best_in_words(part)}"
+            for part in self.parts
+        )
+        return list(zip(self.classes.tolist(), words, strict=True))
 
     @property
     def _name(self) -> str:
         return self.parts[0].program.formulation.name
-
-
-def _best(part: Reweighted) -> str:
-    best = part.soft_margin_certificate
-    return interval(best.lower, best.upper)
 
 
 def reweight_one_vs_rest(
@@ -184,7 +176,7 @@ def reweight_one_vs_rest(
     ----------
     Rifkin, Klautau 2004, "In defense of one-vs-all classification", for the reduction.
     """
-    page, how = checked(formulation, options, keywords)
+    asked = Asked.of(formulation, sample_weight, backend, d0, options, keywords)
     if is_collection(X):
         raise OptionError(
             "reweight_one_vs_rest needs rows in memory; got rows on a cluster. Compute X and y, or call "
@@ -197,8 +189,7 @@ def reweight_one_vs_rest(
     found, judged = list[Reweighted](), list[Judged]()
     for label in classes.tolist():
         signs = np.where(np.asarray(labels == label), 1, -1).astype(np.int8)
-        members = members_of(ensemble, how.values, how.weights, label)
-        part, known = reweighted(page, members, X, signs, sample_weight, backend, d0, how, dict(keywords))
+        part, known = asked.reweighted(members_of(ensemble, asked.how.values, asked.how.weights, label), X, signs)
         found.append(part)
         judged.append(replace(known, label=repr(label), common="of the rest"))
     result = OneVsRestReweighted(classes, tuple(found))

@@ -265,9 +265,14 @@ def _check_base(base: str) -> None:
 def _check_provable(page: Formulation[Any], certificate: str | None) -> None:
     """Raise an error for a certificate that no file can state, whatever the data."""
     if certificate is not None:
-        least = page.smallest()
-        goal = Goal.of(least.regularizer, least.edge_function, least.examples)
-        check_results(page.name, goal, certificate)
+        check_results(page.name, _of_class(page)[0], certificate)
+
+
+def _of_class(page: Formulation[Any]) -> tuple[Goal | None, str]:
+    """Return the soft margin that a formulation has over a class, whatever the data, and what its value is called."""
+    least = page.smallest()
+    goal = Goal.of(least.regularizer, least.edge_function, least.examples)
+    return goal, (least.regularizer if goal is None else goal.F0).measure
 
 
 def _check_certificate(certificate: str | None, table: Table, class_weight: str | None) -> None:
@@ -297,10 +302,8 @@ class _Told:
     """Progress as lines on the standard error, with the class that is told apart."""
 
     def __init__(self, page: Formulation[Any]) -> None:
-        least = page.smallest()
-        goal = Goal.of(least.regularizer, least.edge_function, least.examples)
+        goal, self._measure = _of_class(page)
         self._of_program = goal is None
-        self._measure = least.regularizer.measure if goal is None else goal.F0.measure
         self._lines: dict[Any, Lines] = {}
 
     def __call__(self, label: Any, row: Row) -> None:

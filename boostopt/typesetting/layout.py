@@ -8,7 +8,7 @@ from itertools import zip_longest
 
 from boostopt.typesetting.expressions import latex
 from boostopt.typesetting.pages import PageText, PrintedProblem, Statements, parse_page
-from boostopt.typesetting.prose import parts_of_prose, typeset_display, typeset_prose
+from boostopt.typesetting.prose import escaped, parts_of_prose, typeset_display, typeset_prose
 from boostopt.typesetting.symbols import symbol_table
 
 SUBJECT_TO = r"\text{s.t.}"
@@ -129,7 +129,7 @@ def _display(text: str) -> str:
 def _escaped(text: str) -> str:
     """Return plain text for Markdown: nothing in it is markup but what stands between backticks."""
     pieces = re.split(r"(`+[^`]+`+)", text)
-    return "".join(piece if k % 2 else re.sub(r"([\\*_\[\]<>$|~])", r"\\\1", piece) for k, piece in enumerate(pieces))
+    return "".join(piece if k % 2 else escaped(piece) for k, piece in enumerate(pieces))
 
 
 def latex_of_formulas(F: str | None, G: str | None) -> str | None:

@@ -253,7 +253,9 @@ def test_a_fit_goes_on_from_its_checkpoint(tmp_path: Path) -> None:
         assert certificate.gap <= 0.05
     with pytest.raises(DataError, match="expected a checkpoint of this run"):
         fitted(WINE, CULTIVAR, epsilon=0.05, checkpoint=tmp_path / "wine", nu=0.3)
-    with pytest.raises(OptionError, match="checkpoint needs hypotheses that can be stored without pickle; got Decision"):
+    with pytest.raises(
+        OptionError, match="checkpoint needs hypotheses that can be stored without pickle; got Decision"
+    ):
         fitted(X, y, base=DecisionTreeClassifier(max_depth=1), checkpoint=tmp_path / "trees")
 
 
