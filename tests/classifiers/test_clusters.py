@@ -155,10 +155,10 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "class weight": (
         lambda: classifier(class_weight="balanced").fit(array(), array(Y)),
         OptionError,
-        "class_weight is",
+        "class_weight must keep",
     ),
-    "warm start": (lambda: classifier(warm_start=True).fit(array(), array(Y)), OptionError, "warm_start is for rows"),
-    "backend": (lambda: classifier(backend="highs").fit(array(), array(Y)), OptionError, "backend is for rows"),
+    "warm start": (lambda: classifier(warm_start=True).fit(array(), array(Y)), OptionError, "warm_start must keep"),
+    "backend": (lambda: classifier(backend="highs").fit(array(), array(Y)), OptionError, "backend must keep"),
     "nu": (lambda: classifier(nu=1000).fit(array(), array(Y)), OptionError, "nu must be at most the sum"),
     "lengths": (lambda: classifier().fit(array(), array(Y[:100])), ProblemError, "y shape"),
     "one class": (lambda: classifier().fit(array(), array(np.ones(N))), ProblemError, "at least two classes"),
