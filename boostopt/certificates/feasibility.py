@@ -5,10 +5,13 @@ The weights are moved within the room that F's domain leaves, by weighted least 
 Newton step of the projection, a few times. Inequalities are then satisfied with rounding to spare. An equation cannot
 be in floating point: an exactly feasible point is known to be near, and what F may be larger there is accounted for.
 Where a bound is the largest or smallest value that an edge can have at all, every feasible point lies on a face, on the
-examples that attain that value; moves come near it and never arrive, so the face is taken at once.
+examples that attain that value; moves come near it and never arrive, so the face is taken at once. Where no move helps,
+because the feasible points have no interior, the given weights are tried as they are, without rounding.
 """
 
 from __future__ import annotations
+
+import math
 
 import numpy as np
 
@@ -55,14 +58,49 @@ def meet(U: Margins, F: Regularizer, G: EdgeFunction, d: Float[Array, " N"]) -> 
         try:
             met, cost = _Search(U, F, G, allowed).run(d)
         except np.linalg.LinAlgError:
-            return d, np.inf
+            met, cost = d, np.inf
     if np.isfinite(cost) and np.isfinite(met).all():
         return met, cost
     nothing = np.zeros(U.N)
     # Weights that need not sum to 1 may all be 0: the worst of answers, and better than none.
     if not F.on_simplex and (allowed.low <= 0).all() and (allowed.high >= 0).all() and not F.project(nothing).any():
         return nothing, 0.0
-    return d, np.inf
+    return d, 0.0 if holds_exactly(U, F, allowed, d) else np.inf
+
+
+SPLIT = 134217729.0
+"""2^27 + 1: a product with it separates the upper from the lower 26 bits of a number [Dekker 1971]."""
+
+LEAST_PRODUCT = 1e-250
+"""Products below this may have parts that underflow."""
+
+
+def _halves(x: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
+    """Return numbers of 26 bits that sum to x."""
+    high = SPLIT * x - (SPLIT * x - x)
+    return high, x - high
+
+
+def holds_exactly(U: Margins, F: Regularizer, allowed: Polyhedron, d: Float[Array, " N"]) -> bool:
+    """Whether d is in the domain of F, and its edges in the polyhedron, in exact arithmetic.
+
+    Each product is a sum of four exact ones, and `fsum` rounds once: it has the sign of the exact sum.
+    """
+    if allowed.A is not None or any(F.residuals(d).values()) or (F.on_simplex and math.fsum([*d, -1.0]) != 0.0):
+        return False
+    e, rounding = U.edges(d), edge_rounding(U, float(np.abs(d).sum()))
+    if ((e > allowed.high + rounding) | (e < allowed.low - rounding)).any():
+        return False
+    parts = _halves(d)
+    for k in np.flatnonzero((e > allowed.high - rounding) | (e < allowed.low + rounding)):
+        column = U.column(int(k))
+        products = np.abs(d * column)
+        if ((products < LEAST_PRODUCT) & (d != 0.0) & (column != 0.0)).any():
+            return False
+        terms = np.concatenate([ours * theirs for ours in parts for theirs in _halves(column)])
+        if math.fsum([*terms, -allowed.high[k]]) > 0.0 or math.fsum([*terms, -allowed.low[k]]) < 0.0:
+            return False
+    return True
 
 
 class _Search:

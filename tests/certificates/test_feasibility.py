@@ -15,8 +15,8 @@ from twins import exact_edges, junk, points, program
 
 import boostopt
 from boostopt.certificates.certifier import Certifier
-from boostopt.certificates.feasibility import meet
-from boostopt.edges.base import EdgeFunction
+from boostopt.certificates.feasibility import holds_exactly, meet
+from boostopt.edges.base import EdgeFunction, Polyhedron
 from boostopt.edges.bounded import BoundedEdges, FixedEdges
 from boostopt.edges.maximum import MaximumEdge
 from boostopt.edges.tied import TiedEdges
@@ -155,6 +155,31 @@ def test_a_bound_that_holds_but_for_rounding_is_met_in_fractions() -> None:
         assert max(exact_edges(U, [Fraction(float(x)) for x in found])) <= Fraction(gamma)
         np.testing.assert_allclose(found, d, atol=1e-12)
     assert exceeded > 5  # it is not for nothing
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_point_on_its_bound_is_told_from_one_a_rounding_beside_it(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    N = int(rng.integers(2, 8))
+    u = rng.integers(-(2**26), 2**26, N) / 2.0**26
+    d = rng.multinomial(2**20, np.ones(N) / N) / 2.0**20
+    exact = exact_edges(u[:, np.newaxis], [Fraction(float(x)) for x in d])[0]
+    assert Fraction(float(exact)) == exact
+    F = RelativeEntropy.capped(np.ones(N), 1.0, 5.0, np.full(N, 1 / N))
+    edge = float(exact)
+    first, last = boostopt.Margins(u[:, np.newaxis]), boostopt.Margins(-u[:, np.newaxis])
+    for one, bound in ((first, edge), (last, -edge)):
+        assert holds_exactly(one, F, Polyhedron(None, np.array([bound]), np.array([bound])), d)
+        for off in (np.nextafter(bound, 2), np.nextafter(bound, -2)):
+            assert not holds_exactly(one, F, Polyhedron(None, np.array([off]), np.array([off])), d)
+    assert not holds_exactly(first, F, Polyhedron(None, np.array([edge]), np.array([edge])), np.nextafter(d, 2))
+
+
+def test_the_only_feasible_point_proves_its_value() -> None:
+    """Two hypotheses that are each other's negation leave SoftBoost one distribution at gamma = 0."""
+    softboost = boostopt.get_formulation("softboost").bind(np.array([[1.0, -1.0], [-1.0, 1.0]]), nu=1, gamma=0.0)
+    certificate = softboost.certify(d=np.array([0.5, 0.5]))
+    assert certificate.lower <= 0.0 <= certificate.upper <= 1e-14
 
 
 @pytest.mark.parametrize("name", REGULARIZERS)
