@@ -120,7 +120,8 @@ class Recovery:
             f"Multipliers by {self.method}, active within {self.within:g}",
             f"  examples: {int(self.at_cap.sum())} of {N} at their cap, {int(self.at_zero.sum())} at 0",
             f"  hypotheses: {int(self.active_edges.sum())} of {t} with an active edge",
-            f"  conditions violated by at most {self.residual:.2e}",
+            f"  conditions violated by at most {self.residual:.2e}"
+            + (": these multipliers prove no optimum" if self.residual > self.within else ""),
             f"  equations of rank {self.rank} for {self.unknowns} multipliers: "
             + ("unique" if self.unique else "not unique, any solution serves"),
         ]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar, runtime_chec
 
 import numpy.typing as npt
 
-from boostopt.arguments import choice
+from boostopt.arguments import choice, tolerance
 from boostopt.arrays import real_numbers
 from boostopt.certificates.certificate import Certificate
 from boostopt.certificates.certifier import Certifier
@@ -27,6 +27,7 @@ from boostopt.threads import one_thread
 from boostopt.typesetting.layout import latex_of_formulas
 
 if TYPE_CHECKING:
+    from boostopt.solving.explanation import Explanation
     from boostopt.solving.solution import Solution
 
 T = TypeVar("T")
@@ -156,6 +157,25 @@ class Program:
         # The conditions are those of what was given, and no w was.
         return replace(recovered, kkt=certificate.kkt) if recovered.gap < certificate.gap else certificate
 
+    def explain(self, certificate: Certificate, tol: float = 1e-8) -> Explanation:
+        """Explain why the pair of a certificate is optimal within `tol`, or which condition fails and where.
+
+        Parameters
+        ----------
+        certificate
+            A certificate of this program, from `certify` or `solve`.
+        tol
+            The scaled gap, in (0, 1).
+
+        Raises
+        ------
+        ProblemError
+            The certificate has other sizes than the program.
+        """
+        from boostopt.solving.explanation import explain
+
+        return explain(self, of_program(self, certificate), tolerance("tol", tol))
+
     @one_thread()
     def recover(self, d: npt.ArrayLike, method: str = "nnls", within: float = 1e-6) -> Recovery:
         """Return the multipliers (w, beta, psi, zeta) that the active sets of d determine, with their residual.
@@ -251,6 +271,17 @@ class Program:
         from boostopt.solving.solving import solve
 
         return solve(self, backend, tol, time_limit, start, isolate, merge, options)
+
+
+def of_program(program: Program, certificate: Certificate) -> Certificate:
+    """Return the certificate, unless its sizes show that it is of another program."""
+    sizes, shape = (len(certificate.d), len(certificate.w)), program.margins.shape
+    if sizes != shape:
+        raise ProblemError(
+            f"expected a certificate of this program, with {shape[0]} examples and {shape[1]} hypotheses; got a "
+            f"certificate with {sizes[0]} and {sizes[1]}. Pass the certified program."
+        )
+    return certificate
 
 
 def made_by_page(page: str, what: str, make: Callable[[], Any], kind: type[T]) -> T:

@@ -16,7 +16,7 @@ import numpy as np
 from boostopt.certificates.certificate import Certificate
 from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float
-from boostopt.text import html_table, interval
+from boostopt.text import counted, html_table, interval
 
 NAMED = 3
 """Number of examples or hypotheses that are named."""
@@ -56,7 +56,7 @@ class Condition:
     @property
     def mark(self) -> str:
         """Whether the condition holds, in one word."""
-        return "holds" if self.holds else "FAILS"
+        return "holds" if self.holds else "open" if self.violation == np.inf else "FAILS"
 
     @property
     def amount(self) -> str:
@@ -172,8 +172,8 @@ def _facts(program: Program, certificate: Certificate) -> tuple[str, ...]:
     if (psi > 0).any():
         facts.insert(
             1,
-            f"{int((psi > 0).sum())} examples are at their cap with a positive multiplier; example "
-            f"{int(psi.argmax())} has the largest.",
+            f"{counted(int((psi > 0).sum()), 'example is at its', 'examples are at their')} cap with a positive "
+            f"multiplier; example {int(psi.argmax())} has the largest.",
         )
     return tuple(facts)
 

@@ -20,7 +20,7 @@ from boostopt.arguments import file_path, instance, refused
 from boostopt.certificates.certificate import Certificate
 from boostopt.errors import ProblemError
 from boostopt.files import replace_file, save_arrays
-from boostopt.programs.program import Program
+from boostopt.programs.program import Program, of_program
 from boostopt.shapes import Array
 from boostopt.solving.solution import Solution
 from boostopt.verification.arithmetic import Floats
@@ -80,13 +80,7 @@ def save(
     if not isinstance(pair, tuple | list) or len(pair) != 2:  # pyright: ignore[reportUnnecessaryIsInstance]
         raise refused("what", expected, what, advice)
     program = instance("what", pair[0], Program, expected, advice)
-    certificate = instance("what", pair[1], Certificate, expected, advice)
-    sizes, shape = (len(certificate.d), len(certificate.w)), (program.margins.N, program.margins.t)
-    if sizes != shape:
-        raise ProblemError(
-            f"expected a certificate of this program, with {shape[0]} examples and {shape[1]} hypotheses; got a "
-            f"certificate with {sizes[0]} and {sizes[1]}. Pass the certified program."
-        )
+    certificate = of_program(program, instance("what", pair[1], Certificate, expected, advice))
     statement, arrays = stated(program, certificate.w)
     write(path, *with_claim(statement, arrays, program, certificate, _made(what, made)))
 
@@ -157,9 +151,9 @@ def with_claim(
         sound = not (certificate.lower - lower > allowed or upper - certificate.upper > allowed)
     if not sound:
         raise ProblemError(
-            f"expected a certificate that can be proved from its weights; got {certificate!r}, but the weights prove "
-            f"[{bounds.lower!r}, {bounds.upper!r}]. Solve with a smaller tol. If that does not help, please report "
-            "this bug."
+            f"expected a certificate that its weights prove for this program; got {certificate!r}, but the weights "
+            f"prove [{bounds.lower!r}, {bounds.upper!r}]. Pass the program that was certified. If it is this one, "
+            "solve with a smaller tol. If that does not help, please report this bug."
         )
     return document, arrays
 

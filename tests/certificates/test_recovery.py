@@ -323,3 +323,10 @@ def test_no_warning_of_scipy_leaks_from_huge_slopes() -> None:
         warnings.simplefilter("error")
         certificate = bound.certify(d)
     assert certificate.lower <= certificate.upper
+
+
+def test_multipliers_of_weights_that_are_no_optimum_are_named() -> None:
+    bound = reference_erlpboost()
+    d = np.array([0.3, 0.14, 0.14, 0.14, 0.14, 0.14])
+    assert "these multipliers prove no optimum" in str(bound.recover(d))
+    assert "prove no optimum" not in str(bound.recover(bound.solve(tol=1e-10).d))

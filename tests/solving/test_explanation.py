@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from problems import Fake, attempt, reference_erlpboost, reference_lpboost
 
+from boostopt import OptionError, ProblemError
 from boostopt.margins import Margins
 from boostopt.solving.explanation import explain
 from boostopt.text import interval
@@ -70,3 +71,19 @@ def test_no_answer_is_said_with_the_solvers_own_words() -> None:
     assert LICENCE in str(explanation)
     nothing = reference_lpboost().solve(Fake("nothing"))
     assert nothing.explain().headline == "No answer: nothing returned no answer (no attempt was made)."
+
+
+def test_a_program_explains_an_answer_from_elsewhere() -> None:
+    program = reference_lpboost()
+    d = program.solve(tol=1e-9).d
+    pair = program.certify(d, [0.0, 0.0, 1.0])
+    assert program.explain(pair, 1e-9) == explain(program, pair, 1e-9)
+    # What was not given is open, what was given and is wrong fails.
+    marks = {condition.name: condition.mark for condition in program.explain(program.certify(d - 0.1)).conditions}
+    assert marks["as it was given, sum d = 1"] == "FAILS"
+    assert marks["as it was given, w >= 0"] == marks["as it was given, w optimal for d"] == "open"
+    other = reference_lpboost().formulation.bind(np.ones((5, 3)), nu=2)
+    with pytest.raises(ProblemError, match="expected a certificate of this program, with 5 examples and 3 hypotheses"):
+        other.explain(pair)
+    with pytest.raises(OptionError, match="tol must"):
+        program.explain(pair, 0.0)
