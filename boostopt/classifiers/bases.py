@@ -67,7 +67,12 @@ def oracle_of(
     """
     arguments = dict(options or {})
     if is_path(base):
-        base, arguments = partial(one_class(base, Oracle, "an oracle"), **arguments), {}
+        own = one_class(base, Oracle, "an oracle")
+        taken = inspect.signature(own).parameters
+        unknown = [name for name in arguments if name not in taken]
+        if unknown and inspect.Parameter.VAR_KEYWORD not in {each.kind for each in taken.values()}:
+            raise unknown_name(f"option of {own.__name__}", unknown[0], taken.keys() - {"X", "y", "c"})
+        base, arguments = partial(own, **arguments), {}
     if callable(base) and not hasattr(base, "fit"):
         return _own(base, arguments, X, y, c)
     kind = _kind(base)

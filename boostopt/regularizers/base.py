@@ -139,7 +139,10 @@ class Regularizer(ABC):
 
     @property
     def unsmoothed(self) -> Regularizer:
-        """F0, which is F without its strongly convex term: boosting maximizes the soft margin -F0*(-Uw)."""
+        """F0, which is F without its strongly convex term: boosting maximizes the soft margin -F0*(-Uw).
+
+        F0 has the domain of F. Only a weight that this term fixes may be free in F0.
+        """
         return self
 
     @property

@@ -76,7 +76,7 @@ def test_constants_of_the_other_sign_are_no_part_of_a_class_without_negations(tm
 @pytest.mark.thorough
 def test_of_several_classes_one_is_named(tmp_path: Path) -> None:
     path, model = tmp_path / "proof.json", classifier().fit(X, THREE)
-    with pytest.raises(OptionError, match=r"of \[0, 1, 2\]; got None"):
+    with pytest.raises(OptionError, match=r"one of the classes \[0, 1, 2\]; got None"):
         model.save_certificate(path, X, THREE)
     model.save_certificate(path, X, THREE, label=2)
     assert verify(path, classifier().class_of(X, THREE, label=2))

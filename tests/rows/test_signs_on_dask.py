@@ -154,7 +154,7 @@ def test_questions_whose_answers_are_as_long_as_the_rows_are_refused(make: Calla
 
 def test_labels_are_not_known_of_margins_alone(client: Any) -> None:
     assert GivenMargins(array()).y is None
-    with pytest.raises(ProblemError, match="they were asked for labels"):
+    with pytest.raises(ProblemError, match="got a request for labels"):
         _ = RawFeatures(array(H), Y).y
 
 
