@@ -234,7 +234,7 @@ def test_further_fits_go_on_from_the_last_one() -> None:
     assert again.n_iter_ < cold.n_iter_ and again.certificate_.gap <= 0.002
     assert again.certificate_.lower <= cold.certificate_.upper and cold.certificate_.lower <= again.certificate_.upper
     np.testing.assert_array_equal(list(again.staged_predict(X))[-1], again.predict(X))
-    with pytest.raises(OptionError, match=r"the same examples, weights.*had 60 different examples and.*has 50 different"):
+    with pytest.raises(OptionError, match=r"the same examples, weights.*had 60 different examples and.*has 50 and"):
         model.fit(X[:50], y[:50])
     with pytest.raises(OptionError, match=r"of the classes \[0, 1\]; got \[0, 5\]"):
         model.fit(X, 5 * y)

@@ -263,7 +263,8 @@ def test_an_oracle_and_a_backend_are_named_by_their_files(tmp_path: Path) -> Non
     columns = ("--columns", 6, "--nu", 8, "--tol", 1e-8)
     found = document("compare", "lpboost", "--data", data, *columns, "--backends", f"{backend},interior")
     assert found["overlap"] is True
-    refused(r"unknown option of Medians 'depth'. Known: none", "boost", "lpboost", *how, "--oracle", oracle, "--option", "depth=2")
+    option = ("--oracle", oracle, "--option", "depth=2")
+    refused(r"unknown option of Medians 'depth'. Known: none", "boost", "lpboost", *how, *option)
     refused("expected the file of a backend, which defines exactly", *boosted[:-3], oracle)
 
 
