@@ -236,7 +236,7 @@ def test_further_fits_go_on_from_the_last_one() -> None:
     np.testing.assert_array_equal(list(again.staged_predict(X))[-1], again.predict(X))
     with pytest.raises(OptionError, match=r"the same examples, weights.*had 60 different examples and.*has 50 and"):
         model.fit(X[:50], y[:50])
-    with pytest.raises(OptionError, match=r"of the classes \[0, 1\]; got \[0, 5\]"):
+    with pytest.raises(OptionError, match=r"the classes \[0, 1\]; got \[0, 5\]"):
         model.fit(X, 5 * y)
 
 

@@ -81,7 +81,7 @@ def test_of_several_classes_one_is_named(tmp_path: Path) -> None:
     model.save_certificate(path, X, THREE, label=2)
     assert verify(path, classifier().class_of(X, THREE, label=2))
     assert not verify(path, classifier().class_of(X, THREE, label=1))
-    with pytest.raises(OptionError, match=r"of \['yes'\]; got 'no'"):
+    with pytest.raises(OptionError, match=r"one of the classes \['yes'\]; got 'no'"):
         classifier().class_of(X, y, label="no")
 
 
