@@ -56,7 +56,7 @@ def residuals(probe: RegularizerProbe) -> Measurements:
         here, there = np.eye(F.N)[rng.permutation(F.N)[:2]]
         shifted = (2.0 * d + probe.size, d - probe.size, d + probe.size * rng.normal(size=F.N))
         for off in (*shifted, d.sum() * here, d + d.sum() * (here - there)):
-            beyond = violation(F.cvxpy_value, off)
+            beyond = violation(probe.model, off)
             sizes = ask(F.residuals, off)
             if beyond > FEASIBLE and min(sizes.values(), default=0.0) < 0.0:
                 yield Measured(-min(sizes.values()), FEASIBLE, "a residual is negative", {"d": off})
@@ -140,7 +140,7 @@ def room(probe: RegularizerProbe) -> Measurements:
                 # Of the moves up and those down the larger sum is cut to the smaller.
                 up, down = float(move[move > 0].sum()), -float(move[move < 0].sum())
                 move = np.where(move > 0, move * _share(down, up), move * _share(up, down))
-            left = max(probe.outside(d + move), violation(F.cvxpy_value, d + move))
+            left = max(probe.outside(d + move), violation(probe.model, d + move))
             what = "d leaves the domain by a move within its room"
             yield Measured(left, FEASIBLE * scale_of(probe.size), what, {"d": d, "move": move})
 
