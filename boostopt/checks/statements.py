@@ -1,4 +1,4 @@
-"""Checks of what a piece states for CVXPY, whether it is an F or a G: its values and its cones."""
+"""Checks of the CVXPY expressions of a piece, an F or a G: its values and its cones."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from boostopt.shapes import Array, Float
 
 
 def cvxpy_value(probe: Probe, points: Iterable[Float[Array, " n"]], symbol: str) -> Measurements:
-    """The value of a piece is that of its CVXPY expression, which is convex by CVXPY's rules."""
+    """A piece and its CVXPY expression have the same value, and the expression is convex by CVXPY's rules."""
     import cvxpy as cp
 
     model = probe.piece.cvxpy_value
@@ -26,7 +26,7 @@ def cvxpy_value(probe: Probe, points: Iterable[Float[Array, " n"]], symbol: str)
 
 
 def cones(probe: Probe) -> Measurements:
-    """The cones that CVXPY makes of a piece and of its conjugate are among those that it declares."""
+    """A piece declares all cones that CVXPY needs for it and for its conjugate."""
     import cvxpy as cp
 
     piece, declared = probe.piece, ask(lambda: probe.piece.cones)
