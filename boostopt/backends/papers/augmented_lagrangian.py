@@ -42,7 +42,7 @@ FIRST_MU = 0.1
 """The first mu, and the factor by which it shrinks; LANCELOT's own choice, as are the exponents below."""
 
 AFTER_FAILURE, AFTER_SUCCESS = 0.1, 0.9
-"""Exponents of mu in the bound on c: for a new bound after mu has shrunk, and for its factor after lambda has changed."""
+"""Exponents of mu in the bound on c: in a new bound after mu has shrunk, and in its factor after lambda has changed."""
 
 SMALLEST_VIOLATION, SMALLEST_GRADIENT = 1e-13, 1e-11
 """Floor of the tolerances of c and of the inner steps: the rounding of sums of margins."""
