@@ -1,4 +1,4 @@
-"""Solvers, one file each, and how they are found by name."""
+"""Solvers, one file each, and the lookup of solvers by name."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from boostopt.sources import is_path, one_class
 ENTRY_POINTS = "boostopt.backends"
 
 OWN = "interior"
-"""The backend that needs nothing else; "auto" begins with it, and nothing is looked for before it is found."""
+"""The backend that needs no other package. "auto" begins with it, and `get_backend` finds it without any search."""
 
 AUTO = "auto"
-"""No backend, but the choice among them that `solve` makes."""
+"""Not a backend: `solve` chooses among the backends."""
 
 ISOLATED = "isolated:"
-"""Prefix of the name of a backend that is to run in a process of its own."""
+"""Prefix of the name of a backend that runs in a process of its own."""
 
 FAMILIES = {
     "augmented_lagrangian": ("boostopt.backends.papers.augmented_lagrangian", "open_augmented_lagrangian"),
@@ -28,18 +28,20 @@ FAMILIES = {
     "highs": ("boostopt.backends.highs.backend", "open_highs"),
     "sqp": ("boostopt.backends.papers.sqp", "open_sqp"),
 }
-"""By the part of a name before ":", the module that knows the rest, loaded when it is asked for, and its function that
-opens a name. The module's `installed()` returns the names to list."""
+"""For the part of a name before ":", the module that knows the rest, and its function that opens a name.
+
+The module is loaded on first use. Its `installed()` returns the names to list.
+"""
 
 
 def list_backends() -> list[str]:
     """Return the names of the backends that are installed, sorted.
 
-    "interior", boostopt's own; "cvxpy:<solver>" for every solver that CVXPY finds and that takes at least linear
-    programs; "highs" for HiGHS without CVXPY (with "highs:dual", "highs:primal" and "highs:ipm" for one of its
-    algorithms alone, which are not listed); the papers' own, "augmented_lagrangian" and "sqp" (through Clarabel, also
-    "sqp:clarabel"; "sqp:highs" and "sqp:osqp"); then those of entry points. Which formulation each can take is asked
-    with `get_backend(name).takes(program)`.
+    "interior" is boostopt's own solver. "cvxpy:<solver>" is every solver that CVXPY finds and that takes at least
+    linear programs. "highs" is HiGHS without CVXPY; "highs:dual", "highs:primal" and "highs:ipm" use one of its
+    algorithms alone, and are not listed. "augmented_lagrangian" and "sqp" are the papers' own methods. "sqp" calls
+    Clarabel, as does "sqp:clarabel"; "sqp:highs" and "sqp:osqp" call the solvers of these names. Backends of entry
+    points are listed, too. `get_backend(name).takes(program)` tells whether a backend can take a program.
     """
     names = [OWN, *(point.name for point in _points())]
     for module, _ in FAMILIES.values():
@@ -48,16 +50,16 @@ def list_backends() -> list[str]:
 
 
 def get_backend(which: object) -> Backend:
-    """Return a backend by name, or by the path of a Python file that defines one; a backend is returned as it is.
+    """Return a backend by its name, or by the path of a Python file that defines one; a backend is returned as it is.
 
-    "cvxpy:<solver>:<form>" pins a solver to one form, "isolated:<name>" runs a backend in a process of its own.
+    "cvxpy:<solver>:<form>" pins a solver to one form. "isolated:<name>" runs a backend in a process of its own.
 
     Raises
     ------
     OptionError
         There is no backend of that name, or the file does not define exactly one.
     SolverNotFound
-        The name is that of a solver that CVXPY supports but that is not installed.
+        CVXPY supports the solver of that name, but it is not installed.
     """
     if isinstance(which, Backend):
         return which
@@ -105,12 +107,12 @@ def _made(made: type[Backend], where: str) -> Backend:
 
 
 def check_backend(which: object) -> None:
-    """Raise what `get_backend` raises unless it is "auto", a backend, or the name of one."""
+    """Raise what `get_backend` raises, unless the argument is "auto", a backend, or the name of one."""
     if not (isinstance(which, str) and which == AUTO):
         get_backend(which)
 
 
 @cache
 def _points() -> tuple[EntryPoint, ...]:
-    """Entry points of other packages: looking for them reads the metadata of every package that is installed."""
+    """Entry points of other packages, cached: the search reads the metadata of every installed package."""
     return tuple(entry_points(group=ENTRY_POINTS))

@@ -1,4 +1,4 @@
-"""The contract of a backend: whether it can take a program, and attempts to solve it."""
+"""The contract of a backend: it says whether it can take a program, and yields attempts to solve it."""
 
 from __future__ import annotations
 
@@ -26,21 +26,22 @@ CONES = {
     "semidefinite": "semidefinite cones",
     "interior": "a formula that no rule turns into atoms of CVXPY, which only interior takes",
 }
-"""Needs of a regularizer or an edge function that a solver must meet, each with its name in a sentence."""
+"""What a regularizer or an edge function may need from a solver, each with its name in a sentence."""
 
 QUICK = 100_000
-"""Entries of a margin matrix up to which solvers called directly, told a time limit, keep it.
+"""Entries of a margin matrix up to which solvers that are called directly keep a time limit.
 
-Measured at limits of 1 s and 8 s: 0.1 s past them at 100,000 entries; 1 to 4 s at 1,000,000, 9 s at 8,000,000.
+Measured at limits of 1 s and 8 s. Solvers exceed them by 0.1 s at 100,000 entries, by 1 to 4 s at 1,000,000, and by
+9 s at 8,000,000.
 """
 
 NEEDS_CLOSED_SUM = "needs a regularizer that is a sum over the examples in closed form (Separable)"
-"""The refusal of backends that take apart the sum."""
+"""The refusal of backends that treat the terms of the sum one by one."""
 
 
 @dataclass(frozen=True)
 class Capability:
-    """Whether a backend can take a program, and if not why, in a sentence."""
+    """Whether a backend can take a program; if not, the reason in a sentence."""
 
     able: bool
     reason: str = ""
@@ -55,7 +56,7 @@ def needs_in_words(cones: Collection[str]) -> list[str]:
 
 
 def takes_rows(name: str, program: Program, rows: str = "linear rows and a quadratic") -> Capability:
-    """Return whether F is a sum over the examples and G is made of rows, as a backend of that name needs them."""
+    """Return whether F is a sum over the examples and G is made of rows, as the backend `name` needs them."""
     if program.regularizer.pointwise() is None:
         return Capability(False, f"{name} {NEEDS_CLOSED_SUM}")
     if program.edge_function.epigraph(program.margins.t) is None:
@@ -65,7 +66,7 @@ def takes_rows(name: str, program: Program, rows: str = "linear rows and a quadr
 
 @cache
 def version_of(package: str) -> str:
-    """Return the version of a distribution, "" if it is not installed; it takes longer to find than a small solve."""
+    """Return the version of a distribution, "" if it is not installed; cached, as the search outlasts a small solve."""
     try:
         return version(package)
     except PackageNotFoundError:
@@ -74,33 +75,33 @@ def version_of(package: str) -> str:
 
 @dataclass(frozen=True)
 class Attempt:
-    """One run of a solver on one form of a program, as raw as it came.
+    """One run of a solver on one form of a program; nothing in it is checked.
 
     Attributes
     ----------
     form
-        Which problem was handed over, in which scaling.
+        The problem that the solver was given, and its scaling.
     options
-        The options that were sent.
+        The options that the solver was given.
     status
         The solver's own words.
     claims
-        Whether those words claim an optimum.
+        Whether the status claims an optimum.
     d, w
-        The iterate, shapes (N,) and (t,), also after a failure if the solver left one; None where it did not.
+        The iterate, shapes (N,) and (t,), also after a failure if the solver left one; otherwise None.
     iterations
-        As the solver counts them; None where it does not say.
+        The number of iterations as the solver counts them; None if it does not report it.
     statistics
         What else the solver reports.
     times
         Seconds by phase: build, canonicalize, solve, recover.
     error
-        What the solver or the modelling layer raised, if it did.
+        The exception of the solver or of the modelling layer in words; None without one.
     claimed_gap
-        The solver's own gap between its primal and dual values p and q, |p - q| / max(1, |p|, |q|): hearsay. None where
-        it does not say.
+        The gap |p - q| / max(1, |p|, |q|) between the primal and dual values p and q that the solver reports. Nobody
+        has checked it. None if the solver reports no gap.
     state
-        What the same backend may start from when it is given a related program; None for nothing.
+        A state from which the same backend can start on a related program; None without one.
     """
 
     form: str
@@ -123,19 +124,19 @@ class Attempt:
 
 
 LEAST_LIMIT = 1e-3
-"""Seconds that a solve which is begun is given."""
+"""Seconds that every solve gets at least, once it begins."""
 
 
 @dataclass(frozen=True)
 class Deadline:
-    """A point in time; attempts after it are not started, and solvers are told what is left.
+    """A point in time. No attempt starts after it, and solvers are told how many seconds are left.
 
     Attributes
     ----------
     at
-        When it is, None for never.
+        The time on the clock `time.perf_counter`, None for never.
     allowed
-        How many seconds it was away at first.
+        The seconds from its creation to the deadline.
     """
 
     at: float | None
@@ -153,7 +154,7 @@ class Deadline:
 
     @property
     def time_limit(self) -> float | None:
-        """The limit that is left for a solve, which is never 0."""
+        """The time limit of a solve that starts now, never 0; None for no deadline."""
         return None if self.left is None else max(self.left, LEAST_LIMIT)
 
     @property
@@ -164,14 +165,14 @@ class Deadline:
 
 @dataclass(frozen=True)
 class WarmStart:
-    """An answer to a related program, of any quality, where a solver may begin.
+    """An answer to a related program, of any quality, from which a solver may start.
 
     Attributes
     ----------
     d, w
         Weights, shapes (N,) and at most (t,): hypotheses that have joined since have no weight yet. None if unknown.
     backend, state
-        The backend that was there before, and what it left to go on from.
+        The backend that returned the answer, and the state that it left.
     """
 
     d: Float[Array, " N"] | None = None
@@ -186,24 +187,24 @@ class WarmStart:
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """A program, and the accuracy and time that a backend is given for it.
+    """A program, with the accuracy and the time that a backend is given for it.
 
     Attributes
     ----------
     program
-        What to solve.
+        The program to solve.
     tol
-        Scaled gap wanted.
+        The scaled gap wanted.
     deadline
         When to stop.
     start
-        Where to begin, None for anywhere.
+        Where to start, None for anywhere.
     judge
-        What certifies an iterate where the program stands for a larger one; `program.certify` by default.
+        A function that certifies an iterate if the program stands for a larger one; `program.certify` by default.
     profile
-        How the solver is asked for one solve that it ends by itself; None for attempts until the gap is `tol`.
+        The profile of a single solve that the solver ends by itself; None for attempts until the gap is `tol`.
     options
-        The user's options by the solver's names: they come before all others.
+        The user's options by the solver's names; they override all others.
     """
 
     program: Program
@@ -216,7 +217,7 @@ class Task:
     _judged: list[tuple[Any, Any, Certificate]] = field(default_factory=list[tuple[Any, Any, Certificate]])
 
     def certify(self, d: Float[Array, " N"] | None = None, w: Float[Array, " t"] | None = None) -> Certificate:
-        """Return what an iterate proves; of the last one it is remembered, so that nothing is certified twice."""
+        """Return the certificate of an iterate; that of the last iterate is cached."""
         if not self._judged or self._judged[0][0] is not d or self._judged[0][1] is not w:
             certify = self.judge or self.program.certify
             self._judged[:] = [(d, w, certify(d, w))]
@@ -228,23 +229,23 @@ class Task:
 
 
 class Backend(ABC):
-    """A way to solve programs. It knows a Program, not which algorithm it is, and judges no answer."""
+    """A way to solve programs. It sees a `Program` but not the name of its algorithm, and it certifies no answer."""
 
     foreign: ClassVar[bool] = True
-    """Whether code runs that is not boostopt's own, and may take the process with it."""
+    """Whether the backend runs foreign code, which may crash the process."""
 
     incremental: ClassVar[bool] = False
-    """Whether it is made for programs that grow, and goes on from its own state: equal examples are not merged then."""
+    """Whether it is made for growing programs and continues from its own state; equal examples are then not merged."""
 
     @property
     def automatic(self) -> bool:
-        """Whether "auto" may ask it: it was made for programs of this kind, and obeys a tolerance and a time limit."""
+        """Whether "auto" may choose it: it suits programs of this kind and keeps a tolerance and a time limit."""
         return True
 
     @property
     @abstractmethod
     def name(self) -> str:
-        """The name that users call it by."""
+        """The name by which users choose it."""
 
     @property
     @abstractmethod
@@ -253,21 +254,21 @@ class Backend(ABC):
 
     @abstractmethod
     def takes(self, program: Program) -> Capability:
-        """Return whether a program can be taken; asked before any work, so it must be cheap."""
+        """Return whether the backend can take a program. It is called before any work, so it must be cheap."""
 
     def takes_profile(self, profile: Profile) -> Capability:
-        """Return whether the solver can be asked in this way: it must have an estimate of its own to stop by."""
+        """Return whether the solver supports a profile: it needs a stopping rule of its own."""
         return Capability(False, f"{self.name} stops by the certificate alone, and has no accuracy to be asked for")
 
     @property
     def option_names(self) -> Collection[str] | None:
-        """Names of the options that users may pass to the solver; None where the solver itself knows them alone."""
+        """Names of the options that users may pass to the solver; None if only the solver itself knows them."""
         return ()
 
     def keeps_limit(self, program: Program) -> bool:
-        """Return whether attempts at a program end by themselves within a tenth, or 0.1 s, of any time limit.
+        """Return whether attempts at a program keep any time limit within a tenth of it, or 0.1 s.
 
-        Where there is a limit all others are made in a process of their own, which is killed then.
+        If there is a limit, all other attempts run in a process of their own, which is killed at the limit.
         """
         return not self.foreign
 
@@ -275,30 +276,31 @@ class Backend(ABC):
     def attempts(self, task: Task) -> Iterator[Attempt]:
         """Yield one attempt after another at `task.program`, the most promising first.
 
-        The caller certifies each and stops when the interval is narrow enough; `task.gap(d, w)` tells a solver that
-        iterates how far it is. A solver that fails is an attempt with its status, never an exception. The iterates of
-        an attempt must not be written to once it is yielded.
+        The caller certifies each attempt and stops when the interval is narrow enough. An iterative solver can ask
+        `task.gap(d, w)` for its scaled gap. If a solver fails, yield an attempt with its status and raise no exception.
+        Do not write to the iterates of an attempt after you have yielded it.
         """
 
     def packed(self, state: Any) -> Mapping[str, Array] | None:
-        """Return what an attempt left to go on from as arrays, for files; None where nothing of it can be stored.
+        """Return the state of an attempt as arrays, for files; None if nothing of it can be stored.
 
-        The states themselves may live in this process only. From `unpacked(packed(state))` the next solve begins where
-        it would from the state, in every process: a run that is resumed is then the run in one go, to the last bit.
+        A state itself may be valid in this process only. In every process, the next solve starts from
+        `unpacked(packed(state))` as it would from the state. So a resumed run equals an uninterrupted one, to the last
+        bit.
         """
         return None
 
     def unpacked(self, arrays: Mapping[str, Array]) -> Any:
-        """Return the state that `packed` gave as arrays, for `WarmStart.state`; None where they hold none of it.
+        """Return the state that `packed` has stored in arrays, for `WarmStart.state`; None if they hold no state.
 
-        What it is a state of is not in it: a state of another program is a poor start, or none.
+        The arrays do not name their program. The state of another program is a poor start, or none.
         """
         return None
 
 
 @dataclass(frozen=True)
 class Wrapper(Backend):
-    """Another backend, run in a way of its own: its name and version are those of the other."""
+    """A backend that runs another one in a different way, under the name and version of the other."""
 
     inner: Backend
 

@@ -8,20 +8,20 @@ from boostopt.backends.base import Task
 from boostopt.shapes import Array, Float
 
 CLOSER = 0.1
-"""Share of the gap wanted that is the goal of a second attempt if the first has reached the gap."""
+"""The goal of a second attempt, as a share of the gap wanted, if the first attempt has reached that gap."""
 
 
 class Best:
-    """The narrowest interval so far, of one iterate or of the best weights on each side.
+    """The narrowest interval so far, from one iterate or from the best weights on each side.
 
     Attributes
     ----------
     d, w
-        The weights that prove it, shapes (N,) and (t,); they need not come from the same iterate. None for none yet.
+        The weights that prove it, shapes (N,) and (t,), possibly from different iterates. None before the first.
     gap
-        Its scaled gap, as the task measures it for this very pair.
+        The scaled gap of this pair, as the task measures it.
     goal
-        The gap wanted: at first what the task wants.
+        The gap wanted, at first that of the task.
     """
 
     gap: float
@@ -41,9 +41,9 @@ class Best:
         return self.gap <= self.goal
 
     def again(self) -> bool:
-        """Set a closer goal if the last one was reached, once, and return whether it is worth to go on.
+        """If the last goal was reached, set a closer one, once; return whether another attempt is worthwhile.
 
-        Who asks for another attempt then has measured the last one otherwise: on a program with more examples, say.
+        A caller that asks for another attempt has measured a larger gap, for example on a program with more examples.
         """
         if not self.reached or self.goal < self._task.tol or self._task.certify(self.d, self.w).infeasible:
             return False
@@ -51,7 +51,7 @@ class Best:
         return not self.reached
 
     def keep(self, d: Float[Array, " N"] | None, w: Float[Array, " t"]) -> None:
-        """Keep what an iterate improves."""
+        """Keep the weights of an iterate that improve an end of the interval."""
         certificate = self._task.certify(d, w)
         lower, upper = self._ends
         if self._lower is None or certificate.lower > lower or certificate.infeasible:
@@ -64,7 +64,7 @@ class Best:
             self._offer(self._upper, self._lower)
 
     def _offer(self, d: Float[Array, " N"] | None, w: Float[Array, " t"] | None) -> None:
-        """Take a pair that is better. Two good sides need not be one: an upper end may come from d(w) of another w."""
+        """Take a pair if it is better. Two good sides may make a bad pair: the upper end may come from another d(w)."""
         gap = self._task.gap(d, w)
         if gap < self.gap or not np.isfinite(self.gap):
             self.d, self.w, self.gap = d, w, gap

@@ -1,4 +1,4 @@
-"""The ways to ask a solver, by name."""
+"""Profiles: named settings for a single solve."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Profile:
-    """A way to ask a solver, by name: one solve of one form, ended by the solver's own estimate.
+    """A named setting for one solve of one form that the solver ends by its own estimate.
 
     Attributes
     ----------
     name
         Its name.
     accuracy
-        The accuracy that every tolerance of the solver is set to; None leaves the solver as it is shipped.
+        The value of every tolerance of the solver; None keeps the solver's defaults.
     """
 
     name: str
@@ -23,15 +23,15 @@ class Profile:
 
 
 CERTIFIED = "certified"
-"""The profile of no name: attempts, in several forms and accuracies, until the certificate is narrow enough."""
+"""The default, which is no `Profile`: attempts in several forms and accuracies until the certificate is narrow."""
 
 PROFILES: Mapping[str, Profile] = {
     profile.name: profile
     for profile in (Profile("default", None), Profile("low", 1e-3), Profile("mid", 1e-6), Profile("high", 1e-9))
 }
-"""The ways to ask a solver that no certificate ends."""
+"""The profiles, by name: solves that no certificate ends."""
 
 
 def asked_by_name(profile: str | None) -> bool:
-    """Whether a solve was asked by a profile's name; None, as in files of before there were any, is a certified one."""
+    """Whether a solve used a named profile. None, as in files older than profiles, means a certified solve."""
     return profile not in (None, CERTIFIED)

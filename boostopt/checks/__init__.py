@@ -1,4 +1,4 @@
-"""Checks of regularizers, edge functions and formulations: what fails is named, with numbers."""
+"""Checks of regularizers, edge functions, formulations, oracles and backends: reports name what fails, with numbers."""
 
 from boostopt.checks.backends import check_backend
 from boostopt.checks.edges import check_edge

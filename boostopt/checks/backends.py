@@ -21,17 +21,17 @@ from boostopt.programs.catalogue import get_formulation, list_formulations
 from boostopt.programs.program import Program
 
 TOL = 1e-6
-"""Gap that a backend is held to where nothing is said."""
+"""The gap that a backend must reach by default."""
 
 MOST = 20
-"""Attempts at a program that are looked at."""
+"""The most attempts at a program that are examined."""
 
 SECONDS = 20.0
-"""Time that a program is given."""
+"""Time limit for each program."""
 
 
 class _Probe:
-    """A backend with small programs, and what it attempted at those that it takes."""
+    """A backend with small programs, and its attempts at the programs that it takes."""
 
     def __init__(self, backend: Backend, random_state: int, tol: float) -> None:
         self.backend, self.tol, self._seed = backend, tol, random_state
@@ -44,12 +44,12 @@ class _Probe:
 
     @cached_property
     def able(self) -> list[tuple[Program, Capability]]:
-        """The programs, each with what the backend says of it."""
+        """The programs, each with the answer of `takes`."""
         return [(p, record(ask(self.backend.takes, p), Capability, "takes")) for p in self.programs]
 
     @cached_property
     def taken(self) -> list[tuple[Program, list[Attempt]]]:
-        """The programs that it takes, with its attempts: as `solve`, no more are asked for once the gap is reached."""
+        """The programs that it takes, with its attempts. As in `solve`, the attempts end once the gap is reached."""
         return [(program, ask(self._attempts, program)) for program, able in self.able if able]
 
     def _attempts(self, program: Program) -> list[Attempt]:
@@ -67,11 +67,11 @@ def check_backend(which: object, random_state: int = 0, tol: float = TOL) -> Che
     Parameters
     ----------
     which
-        A name from `list_backends()`, a backend, or the path of a Python file that defines one class of them.
+        A name from `list_backends()`, a backend, or the path of a Python file that defines one class of backends.
     random_state
         Seed of the programs.
     tol
-        The scaled gap that it is held to, in (0, 1).
+        The scaled gap that it must reach, in (0, 1).
 
     Returns
     -------
@@ -80,7 +80,7 @@ def check_backend(which: object, random_state: int = 0, tol: float = TOL) -> Che
     Raises
     ------
     OptionError
-        There is no such backend, the file does not define one, or the gap is out of range.
+        There is no such backend, the file does not define one, or `tol` is out of range.
     SolverNotFound
         Its solver is not installed.
     """
@@ -98,7 +98,7 @@ def _named(probe: _Probe) -> Measurements:
 
 
 def _takes(probe: _Probe) -> Measurements:
-    """It says of each program whether it takes it, and if not why; it takes one at least."""
+    """It says whether it takes each program, gives a reason if not, and takes at least one program."""
     for program, able in probe.able:
         told = bool(able) or bool(able.reason.strip())
         yield held(told, f"takes must give the reason why it does not take {program.formulation.name}")
@@ -120,7 +120,7 @@ def _answers(probe: _Probe) -> Measurements:
 
 
 def _claims(probe: _Probe) -> Measurements:
-    """What claims an optimum is one, by its certificate."""
+    """Every attempt that claims an optimum has a certificate as narrow as asked."""
     claimed = 0
     for program, attempts in probe.taken:
         for attempt in (attempt for attempt in attempts if attempt.claims):
@@ -142,7 +142,7 @@ def _accuracy(probe: _Probe) -> Measurements:
 
 
 def _gap(program: Program, attempt: Attempt) -> float:
-    """Return the scaled gap that an attempt proves; inf where it left nothing, or what has other sizes."""
+    """Return the scaled gap that an attempt proves; inf if it left no iterate, or one of a wrong shape."""
     shapes = [(attempt.d, (program.margins.N,)), (attempt.w, (program.margins.t,))]
     if not attempt.answered or any(array is not None and np.shape(array) != shape for array, shape in shapes):
         return np.inf
@@ -165,4 +165,4 @@ ASKED: dict[str, tuple[Any, ...]] = {
     "claims": ("attempts",),
     "accuracy": ("attempts", "takes"),
 }
-"""Methods of a backend that a check asks."""
+"""The methods of a backend that each check calls."""

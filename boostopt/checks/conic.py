@@ -1,12 +1,12 @@
-"""The dual function of a printed primal, derived mechanically: no formula of the page or of the package enters.
+"""The dual function of a printed primal, derived mechanically, without any formula of the page or of the package.
 
-With the multiplier of the constraints labelled "w" held fixed, the dual function is what is left to be minimized,
+For a fixed multiplier w of the constraints labelled "w", the dual function is
 
     L(w) = min over the primal's variables of  objective + <w, left side - right side>.
 
-The constraints are kept and their left sides are moved by free variables v at the price <w, v>: the multiplier then IS
-w, its sign included. CVXPY writes that as min c'x, A x + s = b, s in K; its conic dual, written down here cone by cone,
-is max -b'y, A'y + c = 0, y in K*. For two-sided constraints, labelled "w+" and "w-", w is the difference.
+The constraints stay, and free variables v shift their left sides at the price <w, v>. The multiplier then IS w, with
+its sign. CVXPY writes this problem as min c'x, A x + s = b, s in K. Its conic dual is max -b'y, A'y + c = 0, y in K*;
+it is written down here cone by cone. For two-sided constraints, labelled "w+" and "w-", w is the difference.
 """
 
 from __future__ import annotations
@@ -21,19 +21,19 @@ from boostopt.checks.modelling import conic_form
 from boostopt.shapes import Array, Float
 
 SIDES: Mapping[str, float] = {"w": 1.0, "w+": 1.0, "w-": -1.0}
-"""The labels of constraints whose multipliers are, or make up, the hypothesis weights, with their sign."""
+"""Labels of the constraints whose multipliers make up the hypothesis weights, with their signs."""
 
 
 def labelled(problem: Any) -> dict[str, Any]:
-    """Return the constraints of a problem that are labelled, by label."""
+    """Return the labelled constraints of a problem, by label."""
     return {constraint.label: constraint for constraint in problem.constraints if constraint.label}
 
 
 def with_edges(primal: Any, U: Float[Array, "N t"]) -> Any:
     """Return a printed primal with constraints labelled "w", or "w+" and "w-".
 
-    Where it has none because the edges stand in the objective, new variables e take the place of every product of d
-    with columns of U, and the constraint Uᵀd = e is labelled "w". PieceFailed where there is neither.
+    If it has none because the edges are in the objective, new variables e replace every product of d with columns
+    of U, and the constraint Uᵀd = e is labelled "w". PieceFailed if there is neither a label nor such a product.
     """
     import cvxpy as cp
 
@@ -61,7 +61,7 @@ class _Products:
         self.d: Any = None
 
     def replaced(self, expression: Any) -> Any:
-        """Return the expression with e in it; the same object where nothing changes."""
+        """Return the expression in terms of e."""
         from cvxpy.atoms.affine.binary_operators import MulExpression
 
         if not expression.args:
@@ -91,14 +91,14 @@ class _Products:
 
 
 def dual_function(primal: Any, w: Float[Array, " t"]) -> float | None:
-    """Return L(w) of a primal from `with_edges` by its conic dual: -inf where unbounded, None if no solver knows."""
+    """Return L(w) of a primal from `with_edges` by its conic dual: -inf if unbounded, None if the solver fails."""
     return optimum(conic_dual(with_multiplier(primal, w)))
 
 
 def with_multiplier(primal: Any, w: Float[Array, " t"]) -> Any:
     """Return the primal whose optimal value is L(w).
 
-    The objective stands in a constraint: its constant is then part of the conic form, where CVXPY has none.
+    The objective is moved into a constraint, because CVXPY's conic form has no place for its constant.
     """
     import cvxpy as cp
     from cvxpy.constraints.zero import Equality
@@ -118,7 +118,7 @@ def with_multiplier(primal: Any, w: Float[Array, " t"]) -> Any:
 
 
 def conic_dual(problem: Any) -> Any:
-    """Return the conic dual of a minimization problem, as CVXPY has brought it to conic form."""
+    """Return the conic dual of a minimization problem in CVXPY's conic form."""
     import cvxpy as cp
 
     data = conic_form(problem, quadratic=False)

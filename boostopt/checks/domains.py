@@ -24,11 +24,11 @@ from boostopt.checks.points import FAR, RegularizerProbe
 from boostopt.regularizers.base import Regularizer
 
 MOVED = 3
-"""Points of the domain that are moved out of it, and twice as many that are moved within it."""
+"""Number of moves out of the domain; there are twice as many moves within it."""
 
 
 def domain(probe: RegularizerProbe) -> Measurements:
-    """The points that `project` returns, whatever it is given; and whether there are any."""
+    """`project` returns points of the domain for any argument, and the domain is not empty."""
     F = probe.F
     for q in (None, *probe.junk):
         d = probe.project(q)
@@ -48,7 +48,7 @@ def domain(probe: RegularizerProbe) -> Measurements:
 
 
 def residuals(probe: RegularizerProbe) -> Measurements:
-    """The residuals are 0 in the domain and see how far a point lies outside."""
+    """The residuals are 0 in the domain and measure how far a point lies outside."""
     F, rng = probe.F, probe.rng(3)
     for d in probe.weights:
         yield Measured(probe.outside(d), FEASIBLE, "residuals at a point of the domain", {"d": d})
@@ -94,7 +94,7 @@ def unsmoothed(probe: RegularizerProbe) -> Measurements:
         yield NotAsked("F has no term that unsmoothed leaves out")
         return
     rest, room = probe.of(F0), FEASIBLE * scale_of(probe.size)
-    # Without other terms the smallest value of the smoothing term is that of F, and may be negative.
+    # Without other terms, the smoothing term is F itself, and its values may be negative.
     has_terms = number(ask(lambda: F0.value_bound), "unsmoothed.value_bound") > 0.0
     for d in (*probe.weights, *(vertex for _, vertex, _ in probe.extremes)):
         yield Measured(rest.outside(d), room, "the domain of unsmoothed misses a point of F's", {"d": d})
@@ -136,7 +136,7 @@ def room(probe: RegularizerProbe) -> Measurements:
         for _ in range(2):
             move = free * rng.choice([-1.0, 1.0, 0.3], size=F.N)
             if F.on_simplex:
-                # Of the moves up and those down the larger sum is cut to the smaller.
+                # The moves up and the moves down get the same sum: the larger one is reduced to the smaller.
                 up, down = float(move[move > 0].sum()), -float(move[move < 0].sum())
                 move = np.where(move > 0, move * _share(down, up), move * _share(up, down))
             left = max(probe.outside(d + move), violation(probe.model, d + move))

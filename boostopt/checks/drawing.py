@@ -1,4 +1,4 @@
-"""Small random instances of a formulation: margins, multiplicities, references and parameters from their domains."""
+"""Small random instances of a formulation: margins, multiplicities, references and parameters in their domains."""
 
 from __future__ import annotations
 
@@ -27,28 +27,28 @@ from boostopt.programs.program import Examples, Program
 from boostopt.shapes import Array, Float
 
 ATTEMPTS = 40
-"""Draws before it is said that no instance can be bound: some parameters fit few examples."""
+"""Draws before the search for an instance is given up: some parameters fit few examples only."""
 
 ROOM = 1e-3
-"""Smallest weight that some point with the edges wanted must have everywhere."""
+"""A lower bound on all weights of some point with the edges wanted."""
 
 COLUMNS = (3, 2, 1)
-"""Hypotheses of one instance after the other, where the page leaves their number open."""
+"""Numbers of hypotheses, used in turn, if the page leaves this number open."""
 
 EXPONENTS = (2.0, math.inf, 1.5, 3.0, 1.25)
-"""Ratios of small integers: CVXPY writes norms with these exponents exactly, others nearly."""
+"""Ratios of small integers: CVXPY represents norms with these exponents exactly, others only approximately."""
 
 
 @dataclass(frozen=True)
 class Instance:
-    """A bound program and what it was bound with.
+    """A bound program, with the arguments of `bind`.
 
     Attributes
     ----------
     program
         The program.
     values
-        The parameters passed to `bind`; those left to `canonical` are not among them.
+        The parameters passed to `bind`, without those that `canonical` sets.
     c, d0
         As passed to `bind`, None for the default.
     refusals
@@ -76,7 +76,7 @@ def draw_instances(
     Raises
     ------
     PieceFailed
-        The page raises something else than a ProblemError, or none of `ATTEMPTS` draws can be bound.
+        The page raises anything but a ProblemError, or none of `ATTEMPTS` draws can be bound.
     """
     instances = list[Instance]()
     infeasible = 0
@@ -102,7 +102,7 @@ def draw_instances(
 
 
 def _is_infeasible(program: Program) -> bool:
-    """Whether a solver says so; a problem that none takes is for the checks to tell."""
+    """Whether a solver reports an infeasible program; if no solver takes it, the checks report that."""
     try:
         return optimum(ask(program.cvxpy, "primal")) == math.inf
     except PieceFailed:
@@ -110,9 +110,9 @@ def _is_infeasible(program: Program) -> bool:
 
 
 def _has_room(program: Program) -> bool:
-    """Whether equations for the edges hold for some weights that are all positive.
+    """Whether some weights that are all positive satisfy the equations for the edges.
 
-    Where they force weights to 0 the dual optimum is not attained, and there is no upper end to be checked.
+    If the equations force weights to 0, the dual optimum is not attained, and there is no upper end to check.
     """
     allowed = program.edge_function.domain(program.margins.t)
     if allowed is None or not (allowed.low == allowed.high).any():
@@ -165,7 +165,7 @@ def bound(
     d0: Float[Array, " N"] | None,
     values: Mapping[str, Any],
 ) -> Program:
-    """Bind a page; a ProblemError is its answer, anything else that it raises its failure."""
+    """Bind a page. A ProblemError is returned as its answer; any other exception is a failure of the page."""
     try:
         return page.bind(U, c=c, d0=d0, **values)
     except ProblemError:
@@ -175,7 +175,7 @@ def bound(
 
 
 def _margins(rng: np.random.Generator, N: int, t: int, signs: bool) -> Float[Array, "N t"]:
-    """Draw a margin matrix of full column rank, so that every edge tells its hypothesis."""
+    """Draw a margin matrix of full column rank, so that the edges determine the hypothesis weights."""
     while True:
         U = rng.choice([-1.0, 1.0], (N, t)) if signs else rng.uniform(-1, 1, (N, t))
         if np.linalg.matrix_rank(np.column_stack([U, np.ones(N)])) == t + 1:
@@ -183,12 +183,12 @@ def _margins(rng: np.random.Generator, N: int, t: int, signs: bool) -> Float[Arr
 
 
 def _value(domain: Domain, examples: Examples, rng: np.random.Generator) -> Any:
-    """Draw a parameter: where its domain is known, at sizes that matter; otherwise whatever the domain contains."""
+    """Draw a parameter, of a typical size if its domain is known, otherwise any number that the domain contains."""
     if domain.kind == "per example":
         kinds = (rng.normal(size=examples.N), rng.random(examples.N), 1.0 * (rng.random(examples.N) < 0.5))
         return kinds[rng.integers(len(kinds))]
     total = examples.total
-    # Two digits: should it become an exponent, CVXPY can write it exactly.
+    # Two digits: if it becomes an exponent, CVXPY can represent it exactly.
     positive = float(f"{rng.choice([rng.uniform(0.2, 1), math.exp(rng.uniform(math.log(0.5), math.log(30)))]):.2g}")
     if domain is COUNT:
         return float(rng.choice([1.0, total, rng.uniform(1, total), max(1.0, math.floor(total / 3))]))

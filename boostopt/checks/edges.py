@@ -1,7 +1,8 @@
 """Checks of an edge function, one property at a time.
 
-As for a regularizer. G* has a domain of its own (w in the simplex, w >= 0), which `residuals` describes: outside it the
-supremum that defines G* grows without bound with the box over which it is taken, and that is measured.
+They follow the checks of a regularizer. G* has a domain of its own (w in the simplex, w >= 0), which `residuals`
+describes. Outside this domain, the supremum that defines G* grows without bound with the box over which it is taken.
+The checks measure this growth.
 """
 
 from __future__ import annotations
@@ -53,9 +54,9 @@ def check_edge(G: object, t: int = 3, random_state: int = 0) -> CheckReport:
     G
         The edge function, an `EdgeFunction`.
     t
-        Number of edges, at least 1; 2 where G is a function of two.
+        Number of edges, at least 1; 2 if G is a function of two edges.
     random_state
-        Seed of the points at which it is asked.
+        Seed of the points at which it is evaluated.
 
     Returns
     -------
@@ -64,7 +65,7 @@ def check_edge(G: object, t: int = 3, random_state: int = 0) -> CheckReport:
     Raises
     ------
     OptionError
-        G is no `EdgeFunction`, or t is less than 1.
+        G is not an `EdgeFunction`, or t is less than 1.
     """
     if not isinstance(G, EdgeFunction):
         raise OptionError(f"expected an EdgeFunction; got {shown(G)}. Subclass boostopt.authoring.EdgeFunction.")
@@ -124,12 +125,12 @@ def _fenchel_young(probe: EdgeProbe) -> Measurements:
         value = probe.value(e)
         for w, conjugate in zip(probe.weights, probe.conjugates, strict=True):
             gap, rounding = fenchel_young(value, conjugate, w, e)
-            # A bound that was computed, not derived, is a bound to the accuracy of G itself all the same.
+            # A bound that was computed, not derived, still holds up to the accuracy of G itself.
             yield Measured(-gap, rounding, "G(e) + G*(w) - <w, e> is negative", {"e": e, "w": w})
 
 
 def _subgradient(probe: EdgeProbe) -> Measurements:
-    """The best answer w to e attains Fenchel-Young where e satisfies the conditions with equality, or has w = 0."""
+    """The best answer w to e gives equality in Fenchel-Young; a condition on e that is slack has w = 0."""
     for e in probe.edges:
         w = probe.subgradient(e)
         yield Measured(probe.off(w), FEASIBLE, "the subgradient leaves the domain of G*", {"e": e, "w": w})
@@ -188,7 +189,7 @@ def _gaps(probe: EdgeProbe) -> Measurements:
 
 
 def _domain(probe: EdgeProbe) -> Measurements:
-    """The polyhedron is where CVXPY's constraints hold, and support is the largest of <ray, e> over it."""
+    """CVXPY's constraints hold exactly in the polyhedron, and `support` is the maximum of <ray, e> over it."""
     import cvxpy as cp
 
     G, allowed = probe.G, probe.domain
@@ -215,7 +216,7 @@ def _domain(probe: EdgeProbe) -> Measurements:
 
 
 def _active(probe: EdgeProbe) -> Measurements:
-    """Every w that `active` allows is optimal for e, and the subgradient is one of them."""
+    """Every w that `active` allows is optimal for e, and `active` allows the subgradient."""
     G, rng = probe.G, probe.rng(4)
     for e in probe.edges:
         active = record(ask(G.active, e, TIE), Active, "active")

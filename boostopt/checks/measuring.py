@@ -1,7 +1,7 @@
-"""Checks as streams of measured values with tolerances, of which the worst is kept.
+"""Checks as streams of measured values with tolerances; a check keeps the worst value.
 
-What a piece raises is its failure and becomes part of the report; what this package raises is a bug and goes through.
-So every call of foreign code goes through `ask`.
+An exception of the piece that is checked is a failure of the piece and becomes part of the report. An exception of this
+package is a bug and propagates. So every call of foreign code goes through `ask`.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ from boostopt.shapes import Array, Float
 from boostopt.sources import place_of_failure
 
 ROUNDING = 1e-9
-"""Relative size of what counts as rounding: closed forms are right to 1e-12 or so, mistakes are seldom below 1e-4."""
+"""Relative errors up to this size count as rounding: closed forms reach about 1e-12, mistakes are seldom below 1e-4."""
 
 FEASIBLE = 1e-9
-"""By how much a point may leave a set and still count as in it; repaired points miss by 1e-15."""
+"""A point that leaves a set by no more than this counts as inside; repaired points miss by 1e-15."""
 
 SOLVED = 1e-6
-"""Relative error of a solver's optimum: 1e-8 is usual at the accuracy asked for, 1e-7 what is accepted from it."""
+"""Allowed relative error of a solver's optimum: 1e-8 is usual at the accuracy asked for, and 1e-7 is accepted."""
 
 OFF = 0.05
-"""Residual from which hypothesis weights count as outside the domain of G*: their supremum grows by as much."""
+"""Hypothesis weights with at least this residual count as outside the domain of G*: their supremum grows as fast."""
 
 SHOWN = 12
-"""Entries of an array that are shown in words."""
+"""Number of entries of an array that messages show."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
 
 class PieceFailed(Exception):
-    """A piece raised an exception; the message says which method and what."""
+    """A piece raised an exception or returned an invalid answer; the message names the method and the failure."""
 
 
 @dataclass(frozen=True)
 class Measured:
-    """One number that must not exceed its tolerance, and what it is; `at` names the arguments."""
+    """A number that must not exceed its tolerance; `what` says what it measures, `at` holds the arguments by name."""
 
     value: float
     tolerance: float
@@ -54,7 +54,7 @@ class Measured:
 
 @dataclass(frozen=True)
 class Remark:
-    """Something to be said beside the measurements, once; its counts are added up: "at `part` of `whole`"."""
+    """A remark beside the measurements. The report states it once, with its counts summed: "at `part` of `whole`"."""
 
     words: str
     part: int = 0
@@ -72,25 +72,25 @@ Measurements = Iterator[Measured | Remark | NotAsked]
 
 
 def ask(method: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
-    """Return what a piece answers; PieceFailed where it raises. Its warnings are not judged, its answers are."""
+    """Return the answer of a piece; PieceFailed if it raises an exception. Its warnings are ignored."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return method(*args, **kwargs)
     except Exception as failure:
-        name = getattr(method, "__qualname__", None) or type(method).__name__  # as its author wrote it
+        name = getattr(method, "__qualname__", None) or type(method).__name__  # the name in the author's code
         raise PieceFailed(f"{_place(failure) or name} raised {in_words(failure)}") from failure
 
 
 def record(answer: R, kind: type[Any], whose: str) -> R:
-    """Return an answer that is to be of a kind."""
+    """Return an answer that must be of a given type."""
     if not isinstance(answer, kind):
         raise PieceFailed(f"{whose} must return a {kind.__name__}; got {answer!r}"[:300])
     return answer
 
 
 def number(answer: Any, whose: str) -> float:
-    """Return an answer that is to be a number."""
+    """Return an answer that must be a number."""
     try:
         return float(answer)
     except (TypeError, ValueError):
@@ -98,7 +98,7 @@ def number(answer: Any, whose: str) -> float:
 
 
 def vector(answer: Any, length: int, whose: str) -> Float[Array, " n"]:
-    """Return an answer that is to be so many numbers."""
+    """Return an answer that must be a vector of `length` numbers."""
     array = np.asarray(answer)
     if array.shape != (length,) or array.dtype.kind not in "biuf":
         raise PieceFailed(
@@ -108,7 +108,7 @@ def vector(answer: Any, length: int, whose: str) -> Float[Array, " n"]:
 
 
 def largest_of(residuals: Any, whose: str) -> float:
-    """Return the largest of residuals by name, 0 for none."""
+    """Return the largest value of a dictionary of residuals, 0 for an empty one."""
     if not isinstance(residuals, Mapping):
         raise PieceFailed(f"{whose} must return numbers by the name of the constraint; got {residuals!r}"[:300])
     return max((number(value, whose) for value in residuals.values()), default=0.0)
@@ -142,13 +142,13 @@ def made(name: str, measurements: Measurements) -> Check:
 
 
 def places_of(failure: PieceFailed) -> tuple[str, ...]:
-    """Return where a piece raised, as the places of a check; none where that is in no file of a user."""
+    """Return the place where a piece raised, as the places of a check; none if it is not in a user's file."""
     where = "" if failure.__cause__ is None else place_of_failure(failure.__cause__)
     return (where,) if where else ()
 
 
 def told(item: Measured) -> str:
-    """A measured value in words, with the arguments."""
+    """Return a measured value in words, with the arguments."""
     at = ", ".join(f"{name} = {shown(value)}" for name, value in item.at.items())
     return f"{item.what}: {item.value:.3g} > {item.tolerance:.1g}" + (f", at {at}" if at else "")
 
@@ -167,9 +167,9 @@ def in_words(failure: BaseException) -> str:
 
 
 def optimum(problem: Any) -> float | None:
-    """Return the optimal value of a `cvxpy.Problem`, -inf or inf where it is infeasible or unbounded.
+    """Return the optimal value of a `cvxpy.Problem`, -inf or inf if it is infeasible or unbounded.
 
-    None where the solver leaves it open. PieceFailed where CVXPY does not take the problem.
+    None if the solver finds no answer. PieceFailed if CVXPY refuses the problem.
     """
     import cvxpy as cp
     from cvxpy.error import SolverError
@@ -177,7 +177,7 @@ def optimum(problem: Any) -> float | None:
     sign = 1.0 if isinstance(problem.objective, cp.Minimize) else -1.0
     for options in _OPTIONS:
         with warnings.catch_warnings():
-            # What is inaccurate is judged by its tolerance here; that a norm is approximated by cones is no news.
+            # The tolerance judges inaccurate answers, so their warnings, and those of approximated norms, are dropped.
             warnings.simplefilter("ignore")
             try:
                 problem.solve("CLARABEL", **options)
@@ -199,7 +199,7 @@ _OPTIONS = (
     {"tol_gap_abs": 1e-10, "tol_gap_rel": 1e-10, "tol_feas": 1e-10, **_REDUCED},
     {"tol_gap_abs": 1e-8, "tol_gap_rel": 1e-8, "tol_feas": 1e-8, **_REDUCED, "equilibrate_enable": False},
 )
-"""An answer is accepted at 1e-7, which is `SOLVED` with room to spare."""
+"""Answers are accepted at 1e-7, well below `SOLVED`."""
 
 
 def apart(a: float, b: float) -> float:
@@ -208,22 +208,22 @@ def apart(a: float, b: float) -> float:
 
 
 def above(a: float, b: float) -> float:
-    """Return a - b; 0 where b is inf, which nothing exceeds."""
+    """Return a - b; 0 if b is inf, because nothing exceeds inf."""
     return 0.0 if b == np.inf else a - b
 
 
 def scale_of(*sizes: float) -> float:
-    """Return 1 plus the finite sizes: what a relative tolerance refers to."""
+    """Return 1 plus the finite sizes, the scale of a relative tolerance."""
     return 1.0 + sum(abs(size) for size in sizes if np.isfinite(size))
 
 
 def held(holds: bool, what: str, at: Mapping[str, Any] | None = None) -> Measured:
-    """Return the measurement of a statement that is true or not."""
+    """Return the measurement of a true or false statement."""
     return Measured(0.0 if holds else np.inf, FEASIBLE, what, at or {})
 
 
 def fenchel_young(value: float, conjugate: float, x: Float[Array, " n"], y: Float[Array, " n"]) -> tuple[float, float]:
-    """Return f(x) + f*(y) - <x, y>, and how much of it may be rounding."""
+    """Return f(x) + f*(y) - <x, y>, and a bound on its rounding."""
     size = scale_of(value, conjugate, float(np.abs(x) @ np.abs(y)))
     return value + conjugate - float(x @ y), ROUNDING * size
 
@@ -233,7 +233,7 @@ def _severity(item: Measured) -> float:
 
 
 def _place(failure: Exception) -> str:
-    """Return the last function of a traceback that belongs to no installed package, with file and line; "" if none."""
+    """Return the last function of a traceback outside installed packages, with file and line; "" if there is none."""
     frames = [(f, line) for f, line in traceback.walk_tb(failure.__traceback__) if _written(f.f_code.co_filename)]
     if len(frames) < 2:  # the first is `ask` itself
         return ""
@@ -243,5 +243,5 @@ def _place(failure: Exception) -> str:
 
 
 def _written(filename: str) -> bool:
-    """Whether code stands in a file of this package or of its user."""
+    """Whether a file of code belongs to this package or to its user."""
     return filename.endswith(".py") and "site-packages" not in filename

@@ -1,4 +1,4 @@
-"""Values of CVXPY expressions with constraints at a point, whether or not they have variables of their own."""
+"""Values at a point of CVXPY expressions with constraints, with or without variables of their own."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from boostopt.checks.measuring import Measured, ask, held, optimum
 from boostopt.shapes import Array, Float
 
 Model = Callable[[Any], tuple[Any, list[Any]]]
-"""Makes (expression, constraints) of an affine CVXPY expression."""
+"""Returns (expression, constraints) for an affine CVXPY expression."""
 
 
 def modelled(model: Model, x: Any) -> tuple[Any, list[Any]]:
-    """Return the expression and its constraints, those of its atoms' domains among them (d >= 0 for an entropy)."""
+    """Return the expression and its constraints, including the domains of its atoms (d >= 0 for an entropy)."""
     import cvxpy as cp
 
     def taken() -> tuple[Any, list[Any]]:
@@ -28,9 +28,9 @@ def modelled(model: Model, x: Any) -> tuple[Any, list[Any]]:
 
 
 def minimum(model: Model, x: Float[Array, " n"]) -> float | None:
-    """Return the least value of a modelled function at x over the variables that it brings along.
+    """Return the value of a modelled function at x, minimized over its own variables.
 
-    Constraints on x alone are left out: where x lies on the boundary, rounding would make them fail.
+    Constraints on x alone are left out: if x lies on the boundary, they would fail by rounding.
     """
     import cvxpy as cp
 
@@ -42,7 +42,7 @@ def minimum(model: Model, x: Float[Array, " n"]) -> float | None:
 
 
 class Supremum:
-    """The supremum of <y, x> - value over the x that satisfy constraints, for one y after the other.
+    """The supremum of <y, x> - value over all feasible x, as a function of y.
 
     The problem is compiled once; x keeps the last maximizer.
     """
@@ -54,13 +54,13 @@ class Supremum:
         self._problem = cp.Problem(cp.Maximize(self._y @ x - value), constraints)
 
     def at(self, y: Float[Array, " n"]) -> float | None:
-        """Return the supremum, None where no solver finds it."""
+        """Return the supremum, None if no solver finds it."""
         self._y.value = y
         return optimum(self._problem)
 
 
 def violation(model: Model, x: Float[Array, " n"]) -> float:
-    """Return by how much x violates those constraints of a modelled function that are on x alone."""
+    """Return by how much x violates the constraints of a modelled function that involve x alone."""
     import cvxpy as cp
 
     _, constraints = modelled(model, cp.Constant(x))
@@ -69,7 +69,7 @@ def violation(model: Model, x: Float[Array, " n"]) -> float:
 
 
 def curvature(model: Model, x: Any) -> Iterator[Measured]:
-    """Yield a measurement that fails for each part of a modelled function that is not convex by CVXPY's rules."""
+    """Yield a failing measurement for each part of a modelled function that is not convex by CVXPY's rules."""
     expression, constraints = modelled(model, x)
     if expression.size != 1:
         yield held(False, f"the expression must be a scalar; it has shape {expression.shape}")
@@ -82,13 +82,13 @@ def curvature(model: Model, x: Any) -> Iterator[Measured]:
 
 
 def conic_form(problem: Any, quadratic: bool) -> Any:
-    """Return CVXPY's data of a problem for a conic solver, the objective linear unless it may be quadratic."""
+    """Return CVXPY's data of a problem for a conic solver; the objective is linear unless it may be quadratic."""
     options = {"use_quad_obj": quadratic}
     return ask(lambda: problem.get_problem_data("CLARABEL", solver_opts=options))[0]
 
 
 def cones_used(problem: Any, declared: frozenset[str]) -> frozenset[str]:
-    """Return the cones that CVXPY makes of a problem, a quadratic objective being one where it is declared."""
+    """Return the cones in CVXPY's form of a problem; a quadratic objective counts as one if it is declared."""
     dims = conic_form(problem, "quadratic" in declared)["dims"]
     second_order = "quadratic" if "quadratic" in declared and "second_order" not in declared else "second_order"
     counts = {

@@ -1,4 +1,4 @@
-"""Checks of an oracle, one property at a time, on small random examples: what it says is held against its class."""
+"""Checks of an oracle, one property at a time, on small random examples: they compare its answers with its class."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from boostopt.shapes import Array, Float
 from boostopt.sources import is_path, one_class
 
 EXAMPLES, FEATURES = 14, 3
-"""Size of the examples."""
+"""Numbers of examples and of features."""
 
 QUERIES = 12
-"""Example weights that an oracle is asked with."""
+"""Number of example weights for which an oracle is asked."""
 
 ROUNDING = 1e-12
-"""By how much an edge, a sum of products of weights that sum to 1, may miss its value."""
+"""Allowed error of an edge, a sum of products with weights that sum to 1."""
 
 Made = Callable[[Any, Any, Any], Any]
-"""Makes an oracle of features, labels and multiplicities."""
+"""Makes an oracle from features, labels and multiplicities."""
 
 
 @dataclass(frozen=True, eq=False)
 class _Probe:
-    """An oracle over examples of one kind, what it answered, and the hypotheses that are known of its class."""
+    """An oracle over examples of one kind, its answers, and the known hypotheses of its class."""
 
     make: Made
     X: Float[Array, "N j"]
@@ -56,7 +56,7 @@ class _Probe:
 
     @property
     def answers(self) -> list[tuple[Float[Array, " n"], Answer]]:
-        """What the oracle says to weights of several kinds."""
+        """The oracle's answers to weights of several kinds."""
         if not self._answers:
             rng, n = np.random.default_rng([self.random_state, 1]), int(self.kept.sum())
             for k in range(QUERIES):
@@ -67,12 +67,12 @@ class _Probe:
 
     @cached_property
     def members(self) -> list[Hypothesis] | None:
-        """All hypotheses, None where the oracle does not list them."""
+        """All hypotheses, None if the oracle does not list them."""
         listed = ask(self.oracle.members)
         return None if listed is None else ask(lambda: list(listed))
 
     def values(self, h: Hypothesis) -> Float[Array, " n"]:
-        """The margins of a hypothesis as its own values give them."""
+        """The margins of a hypothesis, computed from its values."""
         raw = np.asarray(ask(h, self.X[self.kept]))
         return (
             self.y[self.kept] * raw if raw.shape == (int(self.kept.sum()),) else np.full(int(self.kept.sum()), np.nan)
@@ -80,7 +80,7 @@ class _Probe:
 
     @cached_property
     def known(self) -> dict[Hypothesis, Float[Array, " n"]]:
-        """Margins of every hypothesis that is known of the class: those listed, those found, their negations."""
+        """Margins of all known hypotheses of the class: the members, the answers, and their negations."""
         found = [column.hypothesis for _, answer in self.answers for column in answer.columns]
         return {h: self.values(h) for h in [*(self.members or ()), *found]}
 
@@ -91,20 +91,20 @@ def check_oracle(which: object, random_state: int = 0) -> CheckReport:
     Parameters
     ----------
     which
-        A class of oracles or a function, called with features, labels and multiplicities (X, y, c); or the path of a
-        Python file that defines one such class.
+        A class of oracles, or a function of features, labels and multiplicities (X, y, c) that returns an oracle; or
+        the path of a Python file that defines one such class.
     random_state
         Seed of the examples and of the weights.
 
     Returns
     -------
-    One check for each property, in the order of `ORACLE_CHECKS`. Against the whole class it is checked where `members`
-    lists it, otherwise against the hypotheses that it answers with.
+    One check for each property, in the order of `ORACLE_CHECKS`. If `members` lists the class, the checks compare the
+    answers with the whole class; otherwise only with the hypotheses among the answers.
 
     Raises
     ------
     OptionError
-        It is nothing of that kind, or the file does not define one oracle.
+        `which` is none of these, or the file does not define exactly one oracle.
     """
     made_by: Any = one_class(which, Oracle, "an oracle") if is_path(which) or isinstance(which, PathLike) else which  # pyright: ignore[reportArgumentType]
     if not callable(made_by) or isinstance(made_by, Oracle):
@@ -117,7 +117,7 @@ def check_oracle(which: object, random_state: int = 0) -> CheckReport:
 
 
 def _probes(make: Made, random_state: int) -> Iterator[_Probe]:
-    """Yield examples with real features, with features of few values, and with multiplicities of which one is 0."""
+    """Yield examples with real features, then with few different values, then with multiplicities, one of them 0."""
     for k in range(3):
         rng = np.random.default_rng([random_state, k])
         X = rng.normal(size=(EXAMPLES, FEATURES)) if k % 2 == 0 else rng.integers(0, 4, (EXAMPLES, FEATURES)) * 1.0
@@ -129,17 +129,17 @@ def _probes(make: Made, random_state: int) -> Iterator[_Probe]:
 
 
 def _asked(make: Any, probe: _Probe) -> dict[str, list[str]]:
-    """Return the places of the functions that each check asks."""
+    """Return the places of the functions that each check calls."""
     pieces: list[object] = [make]
     try:
         pieces += [type(column.hypothesis) for column in probe.answers[0][1].columns]
-    except Exception:  # noqa: BLE001 what is wrong with it, a check has said
+    except Exception:  # noqa: BLE001 a check has reported the failure
         pass
     return methods_of(pieces, ASKED)
 
 
 def _examples(probe: _Probe) -> Measurements:
-    """It holds the examples that count, with their labels and multiplicities."""
+    """N, y and c describe the examples that count."""
     oracle, n = probe.oracle, int(probe.kept.sum())
     count = number(ask(lambda: oracle.N), "N")
     yield held(count == n, f"N must be the number of examples with c > 0, {n}; it is {count:g}")
@@ -150,7 +150,7 @@ def _examples(probe: _Probe) -> Measurements:
 
 
 def _columns(probe: _Probe) -> Measurements:
-    """Columns are y h(x) in [-1, 1], at least one, at most as many as asked, no two alike."""
+    """`best` returns between one column and as many as asked for, of different hypotheses."""
     for k, (_, answer) in enumerate(probe.answers):
         columns = answer.columns
         yield held(
@@ -163,7 +163,7 @@ def _columns(probe: _Probe) -> Measurements:
 
 
 def _margins(probe: _Probe, column: Column) -> Measurements:
-    """The margins of a column are those of its hypothesis."""
+    """The margins of a column are y h(x) of its hypothesis, in [-1, 1]."""
     told, expected = np.asarray(column.margins), probe.values(record(column.hypothesis, Hypothesis, "a column"))
     shaped = told.shape == expected.shape and told.dtype.kind in "if"
     yield held(shaped, f"margins must be {len(expected)} numbers; got shape {told.shape} of {told.dtype}")
@@ -186,7 +186,7 @@ def _edge(probe: _Probe) -> Measurements:
 
 
 def _largest(probe: _Probe) -> Measurements:
-    """No edge of a hypothesis that is known, or of its negation, exceeds `largest`: an upper bound rests on it."""
+    """No edge of a known hypothesis, or of its negation, exceeds `largest`; the upper bound for the class uses it."""
     oracle = probe.oracle
     for d, answer in probe.answers:
         if answer.largest is None:
@@ -196,12 +196,12 @@ def _largest(probe: _Probe) -> Measurements:
             edge = math.fsum((margins * d).tolist())
             edge = abs(edge) if oracle.reflexive else edge
             what = f"`largest` is {answer.largest:.12g}, and the edge of a hypothesis is {edge:.12g}: larger by"
-            # One-sided: not the least of it may be missing, the rounding of its own sum apart.
+            # One-sided: `largest` may be too small by no more than the rounding of this sum.
             yield Measured(edge - number(answer.largest, "largest"), 1e-16, what, {"d": d, "hypothesis": str(h)})
 
 
 def _best(probe: _Probe) -> Measurements:
-    """The first column is the best of the class, where the class is listed and the oracle is exact."""
+    """The first column is the best of the class, if the class is listed and the oracle is exact."""
     if probe.members is None:
         yield NotAsked("members lists no hypotheses")
         return
@@ -215,7 +215,7 @@ def _best(probe: _Probe) -> Measurements:
 
 
 def _members(probe: _Probe) -> Measurements:
-    """The answers are among the members, whose margins the oracle tells, and with `reflexive` the negations are."""
+    """The members contain every answer, and every negation if `reflexive`; `margins_of` returns their margins."""
     if probe.members is None:
         yield NotAsked("members lists no hypotheses")
         return
@@ -234,7 +234,7 @@ def _members(probe: _Probe) -> Measurements:
 
 
 def _state(probe: _Probe) -> Measurements:
-    """A hypothesis is made again from its state, equal and with the same values."""
+    """A hypothesis restored from its state is equal to the original and has the same values."""
     for h, margins in probe.known.items():
         again = record(ask(lambda h=h: type(h).restored(h.state())), Hypothesis, "restored")
         yield held(again == h and hash(again) == hash(h), f"restored(state()) is another hypothesis: {again} for {h}")
@@ -242,7 +242,7 @@ def _state(probe: _Probe) -> Measurements:
 
 
 def _digest(probe: _Probe) -> Measurements:
-    """The digest is that of the examples: the same for the same, another for others."""
+    """The digest is the same for the same examples, and different for others."""
     own = ask(lambda: probe.oracle.digest)
     y = probe.y.copy()
     y[:2] = -y[:2]
@@ -254,7 +254,7 @@ def _digest(probe: _Probe) -> Measurements:
 
 
 def _repeated(probe: _Probe) -> Measurements:
-    """After `restore` it answers as it did: a run that is resumed is then the run in one go."""
+    """After `restore` it gives the same answers, so that a resumed run equals an uninterrupted one."""
     oracle, (d, _) = probe.oracle, probe.answers[1]
     before = ask(oracle.state)
     one = ask(oracle.best, Query(d))
@@ -288,4 +288,4 @@ ASKED: dict[str, tuple[str, ...]] = {
     "digest": ("digest",),
     "repeated": ("restore", "state", "best"),
 }
-"""Methods of an oracle and of its hypothesis that a check holds against each other."""
+"""The methods of an oracle and of its hypotheses that each check compares."""

@@ -1,4 +1,4 @@
-"""A formulation on small random instances: its F, its G, its problems as printed, and what copies of examples do."""
+"""Checks of a formulation on small random instances: F, G, the printed problems, and copies of examples."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from boostopt.shapes import Array, Float
 from boostopt.text import counted
 
 INSTANCES = 3
-"""Random instances of a page: `drawing` has as many kinds."""
+"""Number of random instances of a page: `drawing` has this many kinds."""
 
 COPIES_COUNT = "c_n = k must count as k copies of example n (the others)"
 ORDER_IS_FREE = "the examples in another order (the others) must have the same weights"
@@ -55,7 +55,7 @@ def check_formulation(which: object, random_state: int = 0, **parameters: Any) -
     random_state
         Seed of the instances: real and +-1 margins, even and uneven multiplicities and references.
     **parameters
-        Values to be kept; the other parameters are drawn from their domains.
+        Fixed values of parameters; the other parameters are drawn from their domains.
 
     Returns
     -------
@@ -66,14 +66,14 @@ def check_formulation(which: object, random_state: int = 0, **parameters: Any) -
     OptionError
         The formulation is unknown, or it has no such parameter.
     ProblemError
-        A value is no number, or no flag.
+        A value is not a number, or not a flag.
     """
     page = get_formulation(which)
     for name in parameters:
         if name not in page.parameters:
             raise unknown_name(f"parameter of {page.name}", name, page.parameters)
     for name, value in parameters.items():
-        # What is out of range is the report's to say: an instance may have room for it, or none.
+        # The report tells whether a value is out of range: this depends on the instance.
         if page.parameters[name].domain.kind != "per example" and value is not None:
             read(page.parameters[name], value, 1)
     return CheckReport(page.name, _checks(page, seed("random_state", random_state), parameters))
@@ -100,13 +100,13 @@ def _checks(page: Formulation[Any], random_state: int, parameters: dict[str, Any
 
 
 def _unbound(failure: PieceFailed, draw: Callable[[], Any]) -> Check:
-    """Return the check that fails where a page cannot be bound; an expression that is refused, by its line."""
+    """Return the check that fails if a page cannot be bound; it gives the line of a refused expression."""
     last = functions_run(draw)[-1:] if isinstance(failure.__cause__, BoostoptError) and failure.__cause__.about else []
     return Check("binds", False, np.inf, 0.0, str(failure), tuple(dict.fromkeys([*last, *places_of(failure)])))
 
 
 def _over(probes: list[PageProbe], streams: Iterable[Measurements]) -> Measurements:
-    """Chain the measurements of all instances, each told in which it was made."""
+    """Chain the measurements of all instances, each with the name of its instance."""
     for one, stream in zip(probes, streams, strict=True):
         for item in stream:
             told = isinstance(item, Measured)
@@ -114,7 +114,7 @@ def _over(probes: list[PageProbe], streams: Iterable[Measurements]) -> Measureme
 
 
 def copies(probe: PageProbe) -> Measurements:
-    """An example with c_n = k is k copies of it: the same F*, the weights of the copies add up to a maximizer."""
+    """An example with c_n = k equals k copies: F* is the same, and the weights of the copies sum to a maximizer."""
     instance, N = probe.instance, probe.program.margins.N
     rng = np.random.default_rng([probe.seed, 11])
     k = rng.integers(2, 5, N)  # more examples than the instance had, so that nu remains possible
@@ -156,10 +156,10 @@ def _alike(
     demand: str,
     at: dict[str, Any],
 ) -> Measurements:
-    """Hold F* at z against another's at its z, and the other's maximizer, brought back, against F's."""
+    """Compare F* at z with another regularizer's at its z, and the maximizer with the other one, mapped back."""
     at = {"z": z, **at}
     if not F.exact:
-        # A bound may be loose here and there: the suprema themselves are compared.
+        # An upper bound may be loose in different places, so the suprema themselves are compared.
         values = [RegularizerProbe(f, 0, 0).supremum.at(x) for f, x in ((F, z), (other, others_z))]
         yield from printed.compared(f"{demand}; F* of the examples and of the others", values[0], values[1])
         return

@@ -1,4 +1,4 @@
-"""Arguments for checks of F and G: random points of their domains and beyond, drawn once."""
+"""Arguments for checks of F and G: random points inside and outside their domains, drawn once."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from boostopt.regularizers.base import ConjugatePoint, Regularizer
 from boostopt.shapes import Array, Float
 
 FAR = 1e6
-"""Size of the arguments of F* at which everything must still be finite."""
+"""Size of arguments of F* for which all values must still be finite."""
 
 BOX = 100.0
 """Half width of the box of edges that stands for all of R^t: no edge of weights on the simplex exceeds 1."""
 
 
 SOLVES = 5
-"""Arguments of each kind at which a solver is asked about one piece."""
+"""Number of arguments of each kind for which a solver is called."""
 
 
 class Probe:
-    """An F or a G of n arguments with the points at which it is asked, drawn once."""
+    """An F or a G of n arguments, with the points at which it is evaluated, drawn once."""
 
     n: int
     solves: int
@@ -37,7 +37,7 @@ class Probe:
         self._seed = random_state
 
     def rng(self, stream: int) -> np.random.Generator:
-        """A generator of its own for each use: no check depends on which ran before."""
+        """Return a separate generator for each use, so that no check depends on the checks before it."""
         return np.random.default_rng([self._seed, stream])
 
     @cached_property
@@ -59,14 +59,14 @@ class Probe:
 
 
 class RegularizerProbe(Probe):
-    """A regularizer with the points at which it is asked."""
+    """A regularizer with the points at which it is evaluated."""
 
     def __init__(self, F: Regularizer, random_state: int, solves: int) -> None:
         super().__init__(F, F.N, random_state, solves)
         self.F = F
 
     def of(self, F: Regularizer) -> RegularizerProbe:
-        """Return a probe of another regularizer that is asked in the same way."""
+        """Return a probe of another regularizer, with the same seed and number of solves."""
         return RegularizerProbe(F, self._seed, self.solves)
 
     def conjugate_at(self, z: Float[Array, " N"], near: Float[Array, " N"] | None = None) -> ConjugatePoint:
@@ -78,11 +78,11 @@ class RegularizerProbe(Probe):
         return at
 
     def project(self, q: Float[Array, " N"] | None) -> Float[Array, " N"]:
-        """The point of the domain that F makes of q."""
+        """Return the point of the domain to which F maps q."""
         return vector(ask(self.F.project, q), self.F.N, "project")
 
     def outside(self, d: Float[Array, " N"]) -> float:
-        """Return by how much d leaves the domain, by F's own word; inf for what is not finite."""
+        """Return by how much d leaves the domain, by F's own residuals; inf if d is not finite."""
         return largest_of(ask(self.F.residuals, d), "residuals") if np.isfinite(d).all() else np.inf
 
     def gaps(self, d: Float[Array, " N"], z: Float[Array, " N"], at: ConjugatePoint) -> Float[Array, " N"]:
@@ -101,7 +101,7 @@ class RegularizerProbe(Probe):
 
     @cached_property
     def junk(self) -> list[Float[Array, " N"]]:
-        """Return what a solver may leave: not finite, zero, negative, huge, tiny, concentrated."""
+        """Weights that a failed solver may leave: not finite, zero, negative, huge, tiny, concentrated."""
         N, rng = self.F.N, self.rng(0)
         mixed = rng.normal(size=N)
         mixed[0], mixed[-1] = np.nan, np.inf
@@ -129,7 +129,7 @@ class RegularizerProbe(Probe):
 
     @cached_property
     def directions(self) -> list[Float[Array, " N"]]:
-        """Arguments of F*: of the size of margins, smaller, larger, with ties."""
+        """Arguments of F*: as large as margins, smaller, larger, with ties."""
         N, rng = self.F.N, self.rng(2)
         scale = number(ask(lambda: self.F.objective_scale), "objective_scale")
         return [
@@ -161,7 +161,7 @@ class RegularizerProbe(Probe):
 
     @cached_property
     def modelled(self) -> tuple[Any, list[Any]]:
-        """F as CVXPY has it."""
+        """The CVXPY expression of F, and its constraints."""
         return modelled(self.model, self.variable)
 
     @cached_property
@@ -176,7 +176,7 @@ class RegularizerProbe(Probe):
 
     @cached_property
     def extremes(self) -> list[tuple[Float[Array, " N"], Float[Array, " N"], float]]:
-        """(direction, vertex, maximum of <direction, d>): where linear functions are largest on the domain."""
+        """(direction, vertex, maximum of <direction, d>): maximizers of linear functions over the domain."""
         extremes = list[tuple[Float[Array, " N"], Float[Array, " N"], float]]()
         for z in self.directions[: self.solves]:
             largest = self.largest.at(z)
@@ -186,7 +186,7 @@ class RegularizerProbe(Probe):
 
 
 class EdgeProbe(Probe):
-    """An edge function with the points at which it is asked."""
+    """An edge function with the points at which it is evaluated."""
 
     t: int
 
@@ -203,12 +203,12 @@ class EdgeProbe(Probe):
         return vector(ask(self.G.subgradient, e), self.t, "subgradient")
 
     def project(self, w: Float[Array, " t"]) -> Float[Array, " t"] | None:
-        """The point of the domain of G* that G makes of w, None where it makes none."""
+        """Return the point of the domain of G* to which G maps w, None if there is none."""
         projected = ask(self.G.project, w)
         return None if projected is None else vector(projected, self.t, "project")
 
     def off(self, w: Float[Array, " t"]) -> float:
-        """Return by how much w leaves the domain of G*, by G's own word."""
+        """Return by how much w leaves the domain of G*, by G's own residuals."""
         return largest_of(ask(self.G.residuals, w), "residuals")
 
     def gaps(self, e: Float[Array, " t"], w: Float[Array, " t"]) -> Float[Array, " t"]:
@@ -223,7 +223,7 @@ class EdgeProbe(Probe):
 
     @cached_property
     def raw_edges(self) -> list[Float[Array, " t"]]:
-        """Edges anywhere: of weights on the simplex, and beyond where G is known there."""
+        """Any edges: those of weights on the simplex, and larger ones if G is exact there."""
         t, rng = self.t, self.rng(0)
         size = 3.0 if self.G.exact else 1.0
         return [
@@ -245,7 +245,7 @@ class EdgeProbe(Probe):
 
     @cached_property
     def raw_weights(self) -> list[Float[Array, " t"]]:
-        """Hypothesis weights anywhere."""
+        """Any hypothesis weights."""
         t, rng = self.t, self.rng(1)
         return [
             *(rng.exponential(size=t) for _ in range(2)),
@@ -266,17 +266,17 @@ class EdgeProbe(Probe):
 
     @cached_property
     def box(self) -> float:
-        """Half width of the box of edges that stands for all of them; bounds may be known on [-1, 1] alone."""
+        """Half width of the box of edges that stands for all of R^t; bounds may hold on [-1, 1] alone."""
         return BOX if self.G.exact else 1.0
 
     @cached_property
     def near(self) -> Supremum:
-        """The supremum of <w, e> - G(e) over the edges in the box, as CVXPY has G."""
+        """The supremum of <w, e> - G(e) over the edges in the box, with the CVXPY expression of G."""
         return self._within(self.box)
 
     @cached_property
     def far(self) -> Supremum:
-        """The same over a box of ten times the size."""
+        """The same supremum over a box ten times as large."""
         return self._within(10.0 * self.box)
 
     @cached_property
@@ -293,7 +293,7 @@ class EdgeProbe(Probe):
 
 
 def _moved_into(allowed: Polyhedron, e: Float[Array, " t"]) -> Float[Array, " t"]:
-    """Return e after least-squares steps onto the conditions: one is enough where they are independent."""
+    """Return e after least-squares steps onto the conditions; one step is enough if they are independent."""
     inverse = np.linalg.pinv(allowed.rows(len(e)))
     for _ in range(50):
         image = allowed.image(e)

@@ -1,6 +1,6 @@
 """Checks of the closed forms of a sum over the examples, each against `values` alone, and of its modulus.
 
-The other checks see F* and what follows from it; these say which of the few lines that an author writes is wrong.
+The other checks test F* and its consequences. These find the one line of the author's that is wrong.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from boostopt.regularizers.separable import Separable
 from boostopt.shapes import Array, Float
 
 POINTS = 6
-"""Points of the box at which slopes are taken."""
+"""Number of points of the box at which slopes are compared."""
 
 STEP = 1e-5
 """Step of the differences, as a share of the width of the box."""
 
 GRID = 41
-"""Points of the box that the maximizer is held against."""
+"""Number of points of the box with which the maximizer is compared."""
 
 BENT = 1e-3
-"""By how much a second derivative may miss differences of the first, relative to it."""
+"""Allowed relative error between a second derivative and differences of the first."""
 
 NO_SUM = "it is no sum over the examples in closed form (Separable)"
 
 
 def slope(probe: RegularizerProbe) -> Measurements:
-    """`derivatives` lie between the differences of `values` on both sides, as the slopes of a convex function do."""
+    """`derivatives` lie between the one-sided differences of `values`, as slopes of a convex function do."""
     F = probe.F
     if not isinstance(F, Separable):
         yield NotAsked(NO_SUM)
@@ -46,7 +46,7 @@ def slope(probe: RegularizerProbe) -> Measurements:
 
 
 def argmax(probe: RegularizerProbe) -> Measurements:
-    """`maximizers` attain the largest y x - f(x) of all points of the box that are tried."""
+    """No other tested point x of the box has a larger y x - f(x) than `maximizers`."""
     F = probe.F
     if not isinstance(F, Separable):
         yield NotAsked(NO_SUM)
@@ -89,7 +89,7 @@ def curvature(probe: RegularizerProbe) -> Measurements:
 
 
 def strong_convexity(probe: RegularizerProbe) -> Measurements:
-    """F falls below its chords as much as the modulus in the 1-norm says."""
+    """F lies below its chords by at least the amount that the modulus in the 1-norm requires."""
     F = probe.F
     modulus = number(ask(lambda: F.strong_convexity), "strong_convexity")
     if modulus == 0.0:
@@ -103,7 +103,7 @@ def strong_convexity(probe: RegularizerProbe) -> Measurements:
     pairs += [(d - move, d + move) for d in probe.weights for move in (0.3 * _balanced(ask(F.room, d)),)]
     for d, other in pairs:
         ends = probe.value(d), probe.value(other)
-        if np.isinf(ends).any():  # a barrier at weight 0: a chord without an end says nothing
+        if np.isinf(ends).any():  # a barrier at weight 0: a chord with an infinite end tells nothing
             continue
         apart = float(np.abs(d - other).sum())
         above = probe.value(0.5 * (d + other)) + 0.125 * modulus * apart**2 - 0.5 * sum(ends)
@@ -131,7 +131,7 @@ def _ends(F: Separable) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
 
 
 def _inside(F: Separable, rng: np.random.Generator) -> Iterator[tuple[Float[Array, " N"], Float[Array, " N"]]]:
-    """Yield points well inside of the box, each with a step for every weight."""
+    """Yield points well inside the box, each with a step for every weight."""
     lower, upper = _ends(F)
     width = upper - lower
     for _ in range(POINTS):
@@ -141,7 +141,7 @@ def _inside(F: Separable, rng: np.random.Generator) -> Iterator[tuple[Float[Arra
 def _worst(
     values: Float[Array, " n"], tolerances: Float[Array, " n"], what: str, at: Float[Array, " n"]
 ) -> Iterator[Measured]:
-    """Yield the value that is worst in proportion to its tolerance; one that is no number is worst of all."""
+    """Yield the value that is worst in proportion to its tolerance; NaN is worst of all."""
     if len(values):
         n = int(np.argmax(np.where(np.isnan(values), np.inf, values / tolerances)))
         yield Measured(float(values[n]), float(tolerances[n]), what, {"n": n, "argument": float(at[n])})

@@ -1,8 +1,8 @@
-"""A page's problems as printed, against each other, against the derived ones and against the closed forms.
+"""Comparisons of a page's printed problems with each other, with the derived problems and with the closed forms.
 
-Agreement at the optimum is strong duality and no more. So the printed dual is also compared, at hypothesis weights that
-are not optimal, with the dual function that follows mechanically from the printed primal, and both with the closed
-form -F*(-Uw) - G*(w) on which every certificate stands.
+Agreement at the optimum shows strong duality only. So the checks also compare, at hypothesis weights that are not
+optimal, the printed dual with the dual function that follows mechanically from the printed primal. They compare both
+with the closed form -F*(-Uw) - G*(w) that every certificate uses.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ from boostopt.shapes import Array, Float
 from boostopt.solving.solving import solve
 
 SOLVES = 2
-"""Arguments at which a solver is asked, for F and G of one instance."""
+"""Number of arguments for which a solver is called, for F and G of one instance."""
 
 MULTIPLIER = 1e-5
-"""Accuracy of a solver's multipliers: the square root of its gap where the dual is flat."""
+"""Accuracy of a solver's multipliers: the square root of its gap if the dual is flat."""
 
 DERIVED = "the page prints no {}: the derived one stands for it"
 NO_DUAL = "no dual is printed, and none can be derived"
@@ -77,7 +77,7 @@ class PageProbe:
 
     @property
     def per_example(self) -> set[str]:
-        """The parameters of the page that have a number for each example."""
+        """The parameters of the page that hold one number for each example."""
         return {name for name, its in self.page.parameters.items() if its.domain.kind == "per example"}
 
     @cached_property
@@ -88,14 +88,14 @@ class PageProbe:
 
     @cached_property
     def dual(self) -> Any | None:
-        """The dual as printed; None where none is and none can be derived."""
+        """The dual as printed, or else the derived one; None if there is neither."""
         derivable = "dual" in self.program.sides
         return self._printed("dual") if self.prints("dual") or derivable else None
 
     def _printed(self, side: str) -> Any:
         import cvxpy as cp
 
-        # Asked of the page itself, so that a failure is told with the page's line.
+        # The page itself is called, so that a failure is reported with the page's line.
         problem = ask(getattr(self.page, side), self.U, self.program.parameters, self.program.examples)
         if not isinstance(problem, cp.Problem):
             raise PieceFailed(f"{type(self.page).__name__}.{side} must return a cvxpy.Problem; got {problem!r}"[:300])
@@ -112,17 +112,17 @@ class PageProbe:
 
     @cached_property
     def solved_dual(self) -> tuple[float | None, dict[str, Any]]:
-        """Likewise of the dual; None for no dual."""
+        """The same for the dual; the value is None if there is no dual."""
         return (None, {}) if self.dual is None else _solved(self.dual)
 
     @cached_property
     def certificate(self) -> Certificate:
-        """The certificate of the package for the optimum."""
+        """The certificate of the optimum from `solve`."""
         return ask(solve, self.program).certificate
 
     @cached_property
     def weights(self) -> list[Float[Array, " t"]]:
-        """Hypothesis weights, random ones and such as lie far outside the domain of G*."""
+        """Hypothesis weights: random ones in the domain of G*, and others far outside."""
         rng, t = np.random.default_rng([self.seed, 10]), self.program.margins.t
         raw = [rng.exponential(size=t), rng.normal(size=t), rng.dirichlet(np.ones(t))]
         inside = [w for w in (self.G.project(w) for w in raw) if w is not None]
@@ -142,12 +142,12 @@ class PageProbe:
         return -self.F.conjugate_at(-(self.U @ w)).value - self.G.conjugate(w)
 
     def tolerance(self, *values: float) -> float:
-        """The difference that two optimal values may have."""
+        """Return the allowed difference of two optimal values."""
         return SOLVED * scale_of(*values)
 
 
 def _solved(problem: Any) -> tuple[float | None, dict[str, Any]]:
-    """Return the optimal value with copies of the multipliers: constraints may be solved again within others."""
+    """Return the optimal value and copies of the multipliers, because later solves may overwrite them."""
     value = optimum(problem)
     finite = value is not None and np.isfinite(value)
     multipliers = {label: constraint.dual_value for label, constraint in labelled(problem).items()} if finite else {}
@@ -155,7 +155,7 @@ def _solved(problem: Any) -> tuple[float | None, dict[str, Any]]:
 
 
 def compared(name: str, a: float | None, b: float | None) -> Iterator[Measured | Remark]:
-    """Hold two optimal values against each other."""
+    """Compare two optimal values."""
     if a is None or b is None:
         yield Remark("no solver found a value in one instance")
         return
@@ -163,7 +163,7 @@ def compared(name: str, a: float | None, b: float | None) -> Iterator[Measured |
 
 
 def labels(probe: PageProbe) -> Measurements:
-    """Every constraint is labelled, no two alike."""
+    """Every constraint has a label, and no label occurs twice."""
     for side, problem in (("primal", probe.primal), ("dual", probe.dual)):
         if problem is None or not probe.prints(side):
             yield NotAsked(DERIVED.format(side))
@@ -187,7 +187,7 @@ def senses(probe: PageProbe) -> Measurements:
 
 
 def strong_duality(probe: PageProbe) -> Measurements:
-    """The printed problems have one optimal value."""
+    """The printed problems have the same optimal value."""
     if probe.dual is None:
         yield NotAsked(NO_DUAL)
         return
@@ -215,7 +215,7 @@ def literal_dual(probe: PageProbe) -> Measurements:
 
 
 def certificate(probe: PageProbe) -> Measurements:
-    """The certificate of the package is narrow and holds the value of the printed primal."""
+    """The certificate from `solve` is narrow, and its interval contains the value of the printed primal."""
     proof, value = probe.certificate, probe.solved_primal[0]
     if probe.primal is None:
         yield Remark(f"{UNSTATED}: only the gap was measured")
@@ -230,14 +230,14 @@ def certificate(probe: PageProbe) -> Measurements:
         return
     outside = max(proof.lower - value, value - proof.upper, 0.0)
     what = f"the value {value:.9g} of the printed primal lies outside {proof!r} by"
-    # Where F is known by an expression alone CVXPY may have approximated it, as powers by rational ones.
+    # If F is known as an expression only, CVXPY may have approximated it, for example powers by rational ones.
     tolerance = probe.tolerance(value) if probe.program.regularizer.exact else MULTIPLIER * scale_of(value)
     yield Measured(outside, tolerance, what)
     yield Measured(proof.scaled_gap, SOLVED, f"the certificate stays wide: {proof!r}")
 
 
 def printed_dual(probe: PageProbe) -> Measurements:
-    """The dual as printed, w held fixed, is the dual function of the primal as printed."""
+    """For fixed w, the printed dual has the value of the dual function of the printed primal."""
     import cvxpy as cp
 
     if probe.dual is None:
@@ -276,7 +276,7 @@ def closed_dual(probe: PageProbe) -> Measurements:
 
 
 def _bounds(probe: PageProbe) -> Measurements:
-    """Hold -F*(-Uw) - G*(w) below the optimum where F* or G* is an upper bound only."""
+    """If F* or G* is an upper bound only, -F*(-Uw) - G*(w) is at most the optimum."""
     if probe.primal is None:
         yield NotAsked(UNSTATED)
         return
@@ -293,7 +293,7 @@ def _bounds(probe: PageProbe) -> Measurements:
 
 
 def multiplier_w(probe: PageProbe) -> Measurements:
-    """The dual value of the constraint labelled "w" has the sign of the conventions and proves the optimum."""
+    """The multiplier of the constraint labelled "w" has the sign of the conventions and proves the optimum."""
     value, multipliers = probe.solved_primal
     parts = [sign * multipliers[label] for label, sign in SIDES.items() if label in multipliers]
     if not parts or value is None:
@@ -307,7 +307,7 @@ def multiplier_w(probe: PageProbe) -> Measurements:
 
 
 def multiplier_d(probe: PageProbe) -> Measurements:
-    """The dual value of the constraint labelled "d" are example weights that prove the optimum."""
+    """The multipliers of the constraint labelled "d" are example weights that prove the optimum."""
     value, multipliers = probe.solved_dual
     if "d" not in multipliers or value is None:
         yield NotAsked("no constraint is labelled d in a dual that was solved")

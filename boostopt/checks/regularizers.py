@@ -1,7 +1,7 @@
 """Checks of a regularizer, one property at a time.
 
-The closed forms are held against each other (Fenchel-Young, differences, midpoints) and against optima that a conic
-solver finds from the CVXPY expressions alone, so that a mistake in one place shows as a disagreement with another.
+The checks compare the closed forms with each other (Fenchel-Young, differences, midpoints), and with optima that a
+conic solver finds from the CVXPY expressions alone. So a mistake in one place shows as a disagreement with another.
 """
 
 from __future__ import annotations
@@ -43,22 +43,22 @@ from boostopt.errors import OptionError, shown
 from boostopt.regularizers.base import Regularizer, Stationarity
 
 STEP = 1e-6
-"""Step of the differences: far above the rounding of F*, far below the 1 / eta on which an entropy's F* bends."""
+"""Step of the differences: far above the rounding of F*, far below the scale 1 / eta on which an entropy's F* bends."""
 
 PINNED = 1e-3
-"""One-sided differences nearer to each other than this determine a gradient; elsewhere F* has a kink."""
+"""If one-sided differences are nearer to each other than this, F* has a gradient there; otherwise it has a kink."""
 
 ACTIVE = 1e-10
-"""By how much of its upper end a weight may miss an end of the box and still stand there."""
+"""A weight counts as at an end of the box within this share of its upper end."""
 
 NEAR = 1e-5
-"""Distance within which an upper bound of F* must come, told a maximizer, where z is of the size of margins."""
+"""How near to the supremum an upper bound of F* must be, given a maximizer, if z is as large as margins."""
 
 SLOPES = 3
-"""Arguments at which all slopes of F* are taken."""
+"""Number of arguments at which all slopes of F* are compared."""
 
 PAIRS = 12
-"""Segments whose middle is held against their ends."""
+"""Number of segments on which the middle is compared with the ends."""
 
 
 def check_regularizer(F: object, random_state: int = 0) -> CheckReport:
@@ -67,9 +67,9 @@ def check_regularizer(F: object, random_state: int = 0) -> CheckReport:
     Parameters
     ----------
     F
-        The regularizer, a `Regularizer` of a few examples: solvers are run.
+        The regularizer, a `Regularizer` of a few examples, because solvers are run.
     random_state
-        Seed of the points at which it is asked.
+        Seed of the points at which it is evaluated.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def check_regularizer(F: object, random_state: int = 0) -> CheckReport:
     Raises
     ------
     OptionError
-        F is no `Regularizer`.
+        F is not a `Regularizer`.
     """
     if not isinstance(F, Regularizer):
         raise OptionError(
@@ -165,7 +165,7 @@ def _gradient(probe: RegularizerProbe) -> Measurements:
 
 
 def _stationarity(probe: RegularizerProbe) -> Measurements:
-    """At the maximizer z is the slope plus multipliers of the constraints that are active, of the right sign."""
+    """At the maximizer, z is the slope of F plus multipliers of active constraints, with the right signs."""
     F = probe.F
     if not F.exact:
         yield NotAsked("F* is an upper bound only")
@@ -252,7 +252,7 @@ def _finite(probe: RegularizerProbe) -> Measurements:
             bad = float(np.count_nonzero(~np.isfinite(part)))
             yield Measured(bad, 0.5, f"entries of {name} that are not finite", {"z": z, name: part})
         gap, rounding = fenchel_young(probe.value(at.d), at.value, at.d, z)
-        # An upper bound may be loose so far out; it must still be one.
+        # An upper bound may be loose for such large arguments, but it must still hold.
         off = abs(gap) if F.exact else -gap
         yield Measured(off, rounding, "F(d) + F*(z) - <d, z> at the maximizer d", {"z": z, "d": at.d})
 

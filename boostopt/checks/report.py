@@ -11,13 +11,13 @@ from boostopt.errors import BoostoptError
 from boostopt.text import counted
 
 WORDS_WIDTH = 72
-"""Columns of the words in the text table."""
+"""Width of the column of words in the text table."""
 
 MARGIN = 30
-"""Columns of the text table without names and words."""
+"""Width of the other columns, without the names."""
 
 LEAST_WIDTH = 20
-"""Columns that they have on a narrow terminal."""
+"""Width of the column of words on a narrow terminal."""
 
 
 class ChecksFailed(BoostoptError, AssertionError):
@@ -33,17 +33,17 @@ class Check:
     name
         The property, such as "fenchel-young".
     passed
-        Whether everything that was compared lies within its tolerance.
+        Whether all compared values lie within their tolerances.
     worst
-        The measured value that is largest in proportion to its tolerance; inf where the piece raised an exception,
-        nan where the property was not asked of this piece.
+        The measured value that is largest in proportion to its tolerance; inf if the piece raised an exception,
+        nan if the check does not apply to this piece.
     tolerance
-        What that value may be at most.
+        The largest allowed value.
     words
-        What was compared and how often; for a failure at which argument, and by how much.
+        What was compared, and how often; for a failure, also the argument and the size of the error.
     places
-        For a failure, the functions of one's own that it speaks against, the most suspicious first, each as
-        "file.py:31 in Class.method"; empty where none of them stands in a file of one's own.
+        For a failure, the user's functions that may contain the mistake, the most suspicious first, each as
+        "file.py:31 in Class.method"; empty if none of them is in a user's file.
     """
 
     name: str
@@ -88,7 +88,7 @@ class CheckReport:
 
     @property
     def suspect(self) -> str:
-        """The place to look at first, as "file.py:31 in Class.method"; "" where nothing failed, or none is known."""
+        """The place to look at first, as "file.py:31 in Class.method"; "" if nothing failed or no place is known."""
         first = [check.places[0] for check in self.failures if check.places]
         return max(first, key=first.count, default="")
 
@@ -103,7 +103,7 @@ class CheckReport:
         Raises
         ------
         ChecksFailed
-            Some check did not pass.
+            At least one check did not pass.
         """
         if self.passed:
             return self
@@ -118,14 +118,14 @@ class CheckReport:
         return "\n".join([*self._head(WORDS_WIDTH + MARGIN), *_table(self.checks, WORDS_WIDTH)])
 
     def text(self, width: int, every: bool) -> str:
-        """Return the verdict over all and, below it, the checks that failed or all of them.
+        """Return the verdict and, below it, the checks that failed, or all checks.
 
         Parameters
         ----------
         width
-            Columns that a line may have.
+            Largest width of a line.
         every
-            Whether the checks that passed are told as well.
+            Whether the checks that passed are listed as well.
         """
         checks = self.checks if every else self.failures
         names = max((len(check.name) for check in checks), default=0)
@@ -152,7 +152,7 @@ class CheckReport:
         ]
 
     def _headline(self) -> str:
-        """The subject and the verdict over all."""
+        """Return the subject and the verdict."""
         unasked = sum(_verdict(check) == "-" for check in self.checks)
         count = len(self) - unasked
         verdict = (
@@ -166,7 +166,7 @@ class CheckReport:
 
 
 def _table(checks: Sequence[Check], width: int) -> list[str]:
-    """Return the lines of a table of checks, their words in so many columns."""
+    """Return the lines of a table of checks, with the words in a column of the given width."""
     names = max((len(check.name) for check in checks), default=0)
     lines = [f"{'':<6}  {'check':<{names}}  {'measured':>8}  {'allowed':>8}  in words"]
     for check in checks:
@@ -178,17 +178,17 @@ def _table(checks: Sequence[Check], width: int) -> list[str]:
 
 
 def _words(check: Check) -> str:
-    """Return the words of a check, the places that it speaks against before them."""
+    """Return the words of a check, after the places that may contain the mistake."""
     return f"{', '.join(check.places)}: {check.words}" if check.places else check.words
 
 
 def _verdict(check: Check) -> str:
-    """One word: a property that was not asked has not been shown either."""
+    """Return the verdict in one word, a dash for a property that was not checked."""
     if not check.passed:
         return "FAILED"
     return "-" if check.worst != check.worst else "ok"
 
 
 def _number(value: float) -> str:
-    """Three digits at most, a dash for nan."""
+    """Return a number with two digits, a dash for nan."""
     return "-" if value != value else f"{value:.1e}"

@@ -1,4 +1,4 @@
-"""Checks of what a piece states for CVXPY, whether it is an F or a G: its values and its cones."""
+"""Checks of the CVXPY expressions of a piece, an F or a G: its values and its cones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ UNSTATED = "CVXPY has no expression of the formula"
 
 
 def cvxpy_value(probe: Probe, points: Iterable[Float[Array, " n"]], symbol: str) -> Measurements:
-    """The value of a piece is that of its CVXPY expression, which is convex by CVXPY's rules."""
+    """A piece and its CVXPY expression have the same value, and the expression is convex by CVXPY's rules."""
     if not probe.stated:
         yield NotAsked(UNSTATED)
         return
@@ -32,7 +32,7 @@ def cvxpy_value(probe: Probe, points: Iterable[Float[Array, " n"]], symbol: str)
 
 
 def cones(probe: Probe) -> Measurements:
-    """The cones that CVXPY makes of a piece and of its conjugate are among those that it declares."""
+    """A piece declares all cones that CVXPY needs for it and for its conjugate."""
     if not probe.stated:
         yield NotAsked(UNSTATED)
         return

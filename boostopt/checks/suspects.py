@@ -1,8 +1,8 @@
-"""Which of an author's functions a failed check speaks against.
+"""The author's functions that most likely cause a failed check.
 
-A check holds a few functions against each other; which one of them is wrong, the other checks tell: it is the one that
-stands in most of those that failed and in fewest of those that passed (the coefficient of Ochiai, as in Abreu,
-Zoeteweij and van Gemund 2007, "On the accuracy of spectrum-based fault localization").
+A check compares a few functions with each other. The other checks tell which of these functions is wrong: the one that
+takes part in most of the failed checks and in fewest of the passed ones. The measure is the coefficient of Ochiai, as
+in Abreu, Zoeteweij and van Gemund 2007, "On the accuracy of spectrum-based fault localization".
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from boostopt.regularizers.base import Regularizer
 from boostopt.sources import own_file, place, place_of_code
 
 NAMED = 2
-"""Places that are named for a check, the most suspicious first."""
+"""Number of places that a failed check names, the most suspicious first."""
 
 OF_REGULARIZER: Mapping[str, tuple[str, ...]] = {
     "domain": ("project", "residuals", "constraints"),
@@ -50,7 +50,7 @@ OF_REGULARIZER: Mapping[str, tuple[str, ...]] = {
     "sizes": ("weight_scale", "objective_scale", "mass", "magnitude"),
     "cones": ("cones", "f", "cvxpy_value", "cvxpy_conjugate"),
 }
-"""Methods of a regularizer that a check holds against each other; `f` is the expression of a described one."""
+"""The methods of a regularizer that each check compares; `f` is the expression of a described regularizer."""
 
 OF_EDGES: Mapping[str, tuple[str, ...]] = {
     "project": ("project", "residuals"),
@@ -67,7 +67,7 @@ OF_EDGES: Mapping[str, tuple[str, ...]] = {
     "sizes": ("magnitude", "multipliers"),
     "cones": ("cones", "G", "cvxpy_value", "cvxpy_conjugate"),
 }
-"""Methods of an edge function; `G` is the expression of a described one."""
+"""The same for an edge function; `G` is the expression of a described edge function."""
 
 PIECES = ("regularizer", "edge_function")
 
@@ -86,18 +86,18 @@ OF_PAGE: Mapping[str, tuple[str, ...]] = {
     "copies": ("f", "values", "maximizers", "derivatives"),
     "permutation": ("f", "values", "maximizers", "derivatives"),
 }
-"""Methods of a page, and of its regularizer."""
+"""The same for a page and its regularizer."""
 
 
 def suspected(checks: Iterable[Check], asked: Mapping[str, Sequence[str]]) -> tuple[Check, ...]:
-    """Return checks, those that failed with the places that they speak against, the most suspicious first.
+    """Return checks; the failed ones with the places that may contain the mistake, the most suspicious first.
 
     Parameters
     ----------
     checks
         All checks of a piece.
     asked
-        By the name of a check, the places of the functions that it holds against each other.
+        By the name of a check, the places of the functions that it compares.
     """
     checks = tuple(checks)
     failed = [set(asked.get(check.name, ())) for check in checks if not check.passed]
@@ -136,7 +136,7 @@ def of_page(page: Formulation[Any], F: Regularizer, G: EdgeFunction, bind: Calla
     page, F, G
         The page and its pieces.
     bind
-        Binds it: what runs then are the functions that make its pieces.
+        Binds the page. The functions that run then are those that make its pieces.
     """
     import cvxpy as cp
 
@@ -148,20 +148,20 @@ def of_page(page: Formulation[Any], F: Regularizer, G: EdgeFunction, bind: Calla
         **{f"G: {name}": found for name, found in of_G.items()},
         **_by_check(OF_PAGE, {**places, **makers}),
     }
-    asked["F: minimizer"] += makers["regularizer"]  # it names the point where boosting begins
+    asked["F: minimizer"] += makers["regularizer"]  # the regularizer also names the point at which boosting starts
     asked["G: project"] += makers["edge_function"]
     return asked
 
 
 def _makers(bind: Callable[[], Any]) -> dict[str, list[str]]:
-    """Return the functions that make F and G where a page is made by a call: by their names, or the first that runs."""
+    """Return the functions that make F and G of a page made by a call: by name, or the first function that runs."""
     run = functions_run(bind)
     named = {name: [where for where in run if where.endswith((f" in {name}", f".{name}"))] for name in PIECES}
     return {name: found[:1] or run[:1] for name, found in named.items()}
 
 
 def functions_run(call: Callable[[], Any]) -> list[str]:
-    """Return the places of the users' functions that run while something is called, in their order."""
+    """Return the places of the user's functions that run during a call, in their order."""
     found: dict[str, None] = {}
 
     def see(frame: FrameType, event: str, argument: object) -> None:
@@ -172,7 +172,7 @@ def functions_run(call: Callable[[], Any]) -> list[str]:
     sys.setprofile(see)
     try:
         call()
-    except Exception:  # noqa: BLE001 what is wrong with it, the checks say
+    except Exception:  # noqa: BLE001 the checks report the failure
         pass
     finally:
         sys.setprofile(before)
@@ -180,7 +180,7 @@ def functions_run(call: Callable[[], Any]) -> list[str]:
 
 
 def methods_of(pieces: Iterable[object], table: Mapping[str, Sequence[str]]) -> dict[str, list[str]]:
-    """Return the places of the methods of classes, or of functions, by the names of the checks that ask them."""
+    """Return the places of the methods of classes, or of functions, by the names of the checks that call them."""
     places: dict[str, list[str]] = {}
     for piece in pieces:
         for name in {name for names in table.values() for name in names}:
@@ -197,7 +197,7 @@ def _methods(piece: object, table: Mapping[str, Sequence[str]]) -> dict[str, lis
 
 
 def _described(piece: object, name: str, variable: Any) -> dict[str, list[str]]:
-    """Return where the expression of a described piece stands: the last function that runs for it."""
+    """Return the place of the expression of a described piece: the last function that runs for it."""
     made = getattr(piece, name, None)
     return {name: functions_run(lambda: made(variable))[-1:]} if callable(made) else {}
 

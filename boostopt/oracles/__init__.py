@@ -1,11 +1,11 @@
 """Oracles: where hypotheses, the columns of the margin matrix, come from.
 
-Exact, so that the whole class is bounded and not only what was collected:
+Exact, so that the bound holds for the whole class and not only for the collected hypotheses:
 
 DecisionStumps
     Every threshold of every feature, in both directions; `Stump`.
 BinnedStumps
-    The same at few thresholds of each feature, a byte an entry: for many examples; `Stump`.
+    The same at few thresholds of each feature, in one byte an entry, for many examples; `Stump`.
 RawFeatures
     The features as they are, scaled into [-1, 1]; `Feature`.
 KernelColumns
@@ -13,22 +13,22 @@ KernelColumns
 GivenMargins
     The columns of a matrix, chosen by their edge, at random or in an order; `Given`.
 
-Heuristic, without a bound over the class:
+Heuristic, without a bound for the class:
 
 Estimators
     Any scikit-learn classifier that takes sample weights; `Fitted`.
 Resampled
-    Any scikit-learn classifier, fitted to examples drawn by their weights; `Fitted`.
+    Any scikit-learn classifier, fitted to examples that are drawn according to their weights; `Fitted`.
 RBFNetworks
     RBF networks with adaptive centres; `RBFHypothesis`, `RBFSettings`.
 
-Hypotheses are functions of X; `evaluate(hypotheses, X)` gives the values of many, one's own among them, and checks X
-once.
+Hypotheses are functions of X. `evaluate(hypotheses, X)` returns the values of many hypotheses, including your own, and
+checks X once.
 
-To write one's own, derive from `Oracle` and give it N, y, `best`, `digest` and `__str__`: `best` takes a `Query`, the
-example weights d, and returns an `Answer`, columns of margins u_n = y_n h(x_n) with large edges u . d, and a number
-that no edge of the class exceeds or None. Each column carries a `Hypothesis`, a function of X that can be written as
-plain numbers. An oracle of a given matrix in full:
+To write your own oracle, derive from `Oracle` and define N, y, `best`, `digest` and `__str__`. `best` takes a `Query`
+with the example weights d. It returns an `Answer`: columns of margins u_n = y_n h(x_n) with large edges u . d, and a
+number that no edge of the class exceeds, or None. Each column carries a `Hypothesis`, a function of X that can be saved
+as plain numbers. A complete oracle for a given matrix:
 
     import hashlib
 
@@ -58,7 +58,7 @@ plain numbers. An oracle of a given matrix in full:
         def __str__(self):
             return f"{self.U.shape[1]} columns"
 
-Names are loaded on first use, so that importing this page loads neither SciPy nor scikit-learn.
+Names are loaded on first use, so that importing this module loads neither SciPy nor scikit-learn.
 """
 
 from boostopt.lazy import attach

@@ -1,8 +1,8 @@
 """The contract of an oracle: hypotheses with large edges under given example weights.
 
-An oracle holds the examples, labels included, and a class of hypotheses h with values in [-1, 1]. Asked with a
-distribution d over the examples it answers with columns u_n = y_n h(x_n) of large edge u . d. Where it knows a number
-that no edge of its class exceeds, the whole class is bounded by it, and not only what was collected.
+An oracle holds the examples with their labels, and a class of hypotheses h with values in [-1, 1]. For a distribution d
+over the examples, it returns columns u_n = y_n h(x_n) with large edges u . d. If it knows a number that no edge of its
+class exceeds, the bound holds for the whole class, not only for the collected hypotheses.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from boostopt.errors import OptionError, shown
 from boostopt.shapes import Array, Float, Num
 
 State = Mapping[str, Any]
-"""State of an object that is saved without pickle: numbers, strings, lists and arrays by name."""
+"""The state of an object, for saving it without pickle: numbers, strings, lists and arrays by name."""
 
 
 class Hypothesis(ABC):
-    """A hypothesis h with values in [-1, 1]; immutable, and equal to another if it is the same function by name."""
+    """A hypothesis h with values in [-1, 1]; immutable. Two hypotheses are equal if they name the same function."""
 
     kind: ClassVar[str]
-    """The name under which it is saved."""
+    """The name of its kind in files."""
 
     @abstractmethod
     def __call__(self, X: Any) -> Float[Array, " n"]:
@@ -35,7 +35,7 @@ class Hypothesis(ABC):
         Raises
         ------
         ProblemError
-            X has another number of features, or the hypothesis knows its values on the training examples only.
+            X has a different number of features, or the hypothesis knows only its values on the training examples.
         """
 
     @abstractmethod
@@ -43,7 +43,7 @@ class Hypothesis(ABC):
         """Return the hypothesis in words, e.g. "feature 3 > 0.5"."""
 
     def in_words(self, names: Sequence[str]) -> str:
-        """Return the hypothesis in words, its features by their names where it looks at few, e.g. "age > 40.5"."""
+        """Return the hypothesis in words; if it uses few features, they get their names, e.g. "age > 40.5"."""
         return str(self)
 
     @abstractmethod
@@ -54,12 +54,12 @@ class Hypothesis(ABC):
 
     @abstractmethod
     def state(self) -> State:
-        """Return what `restored` makes it from."""
+        """Return the state from which `restored` rebuilds the hypothesis."""
 
     @classmethod
     @abstractmethod
     def restored(cls, state: State) -> Hypothesis:
-        """Return the hypothesis that was saved."""
+        """Return the hypothesis with a saved state."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,9 +71,9 @@ class Column:
     hypothesis
         The function.
     margins
-        u_n = y_n h(x_n), shape (N,), in [-1, 1]: int8 where all are whole numbers (`as_stored`), float64 otherwise.
+        u_n = y_n h(x_n), shape (N,), in [-1, 1]: int8 if all are whole numbers (`as_stored`), float64 otherwise.
     edge
-        u . d under the weights that the oracle was asked with.
+        u . d under the weights of the query.
     """
 
     hypothesis: Hypothesis
@@ -82,7 +82,7 @@ class Column:
 
 
 def as_stored(margins: Float[Array, " N"]) -> Num[Array, " N"]:
-    """Return margins in [-1, 1] as int8 where all are whole numbers."""
+    """Return margins in [-1, 1], as int8 if all are whole numbers."""
     whole = margins.astype(np.int8)
     return whole if np.array_equal(whole, margins) else margins
 
@@ -94,20 +94,19 @@ class Query:
     Attributes
     ----------
     d
-        Example weights, shape (N,). A formulation may have negative ones, as `md_boost` does.
+        Example weights, shape (N,). Some formulations, such as `md_boost`, have negative ones.
     count
-        How many columns are wanted at most.
+        The largest number of columns wanted.
     gain
-        By how much the optimum of the program rises if the hypothesis with these margins joins: for oracles that
-        choose by it. None where there is no program.
+        A function of margins: by how much the optimum of the program rises if the hypothesis with these margins joins.
+        It is for oracles that choose by this increase. None if there is no program.
     varied
-        Whether columns after the first may be chosen for being different from each other; else the largest edges are
-        wanted.
+        Whether the columns after the first may be chosen for their differences; otherwise the largest edges are wanted.
 
     Raises
     ------
     OptionError
-        Fewer columns than one are wanted.
+        `count` is less than 1.
     """
 
     d: Float[Array, " N"]
@@ -126,13 +125,13 @@ class Answer:
     Attributes
     ----------
     columns
-        At least one and at most `count` different columns, the one with the largest edge first unless the oracle is
-        made to choose otherwise.
+        At least one and at most `count` different columns. The one with the largest edge comes first, unless the oracle
+        has another rule of choice.
     largest
         A number that no edge of the class exceeds under these weights, rounding included; None if none is known.
     preferred
-        Whether the first column was preferred to one that is known with a larger edge: rules then measure what can be
-        reached by `largest`, and not by the edge of that column.
+        Whether the oracle preferred the first column to a known one with a larger edge. Stopping rules then use
+        `largest` as the largest edge, and not the edge of the first column.
     """
 
     columns: tuple[Column, ...]
@@ -144,13 +143,13 @@ class Oracle(ABC):
     """The examples and a class of hypotheses."""
 
     reflexive: bool = False
-    """Whether the class holds with every hypothesis its negation."""
+    """Whether the class contains the negation of every hypothesis."""
 
     guarantee: float | None = None
-    """An edge that every answer is promised to reach, whatever the weights; None if nothing is promised."""
+    """An edge that every answer reaches for all weights; None if there is no such guarantee."""
 
     mixed: bool = False
-    """Whether the class holds hypotheses of several kinds, and `margins_of` refuses those of others."""
+    """Whether the class contains hypotheses of several kinds, and `margins_of` refuses all other kinds."""
 
     @property
     @abstractmethod
@@ -165,42 +164,42 @@ class Oracle(ABC):
     @property
     @abstractmethod
     def y(self) -> Num[Array, " N"] | None:
-        """Labels -1 and 1, None where only margins are known."""
+        """Labels -1 and 1, None if only margins are known."""
 
     @property
     def total(self) -> float:
-        """Number of examples with multiplicity."""
+        """Number of examples, counted with multiplicity."""
         return float(self.c.sum())
 
     @property
     def balance(self) -> float:
-        """Number of examples of class 1 less those of class -1, with multiplicity; 0 where nothing is known."""
+        """Number of examples of class 1 minus those of class -1, with multiplicity; 0 if the labels are not known."""
         return 0.0 if self.y is None else float(self.c @ self.y)
 
     @property
     def majority(self) -> int:
-        """The class of more examples, 1 where both have as many or nothing is known."""
+        """The class with more examples; 1 if both have equally many or the labels are not known."""
         return 1 if self.balance >= 0.0 else -1
 
     @abstractmethod
     def best(self, query: Query) -> Answer:
         """Return hypotheses with large edges under the weights of the query."""
 
-    def check_features(self, X: Any) -> None:  # noqa: B027 nothing is known of hypotheses of one's own
-        """Raise ProblemError where hypotheses cannot be evaluated on X, or on `Features`, as far as can be told."""
+    def check_features(self, X: Any) -> None:  # noqa: B027 nothing is known about the user's own hypotheses
+        """Raise ProblemError if the oracle can tell that hypotheses cannot be evaluated on X, or on `Features`."""
 
     def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:
-        """Return the margins of a hypothesis on the examples, None where the oracle cannot tell them.
+        """Return the margins of a hypothesis on the examples, None if the oracle does not know them.
 
         Raises
         ------
         ProblemError
-            The class has no such hypothesis. Oracles that bound their class refuse all that are not in it.
+            The class has no such hypothesis. Oracles that bound their class refuse all hypotheses outside it.
         """
         return None
 
     def members(self) -> Iterable[Hypothesis] | None:
-        """Return all hypotheses of a class that has few: checks hold `best` against them. None where it has many."""
+        """Return all hypotheses of a small class, with which checks compare `best`; None for a large class."""
         return None
 
     @abstractmethod
@@ -213,17 +212,17 @@ class Oracle(ABC):
     @property
     @abstractmethod
     def digest(self) -> str:
-        """A number for the examples and the class: a checkpoint of other data is refused by it."""
+        """A hash of the examples and the class, by which a checkpoint of other data is refused."""
 
     def state(self) -> State:
-        """Return what changes from call to call, for checkpoints: the state of a random generator, a position."""
+        """Return the state that changes from call to call, for checkpoints: of a random generator, or a position."""
         return {}
 
     def restore(self, state: State) -> None:  # noqa: B027 most oracles have nothing to restore
-        """Go on from a state."""
+        """Continue from a state."""
 
 
 def check_oracle(oracle: object) -> None:
-    """Raise OptionError unless it is an oracle."""
+    """Raise OptionError unless the argument is an oracle."""
     if not isinstance(oracle, Oracle):
         raise OptionError(f"expected an oracle; got {shown(oracle)}. Make one: boostopt.oracles has several.")

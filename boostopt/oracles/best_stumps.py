@@ -1,4 +1,4 @@
-"""The best stumps of a table of thresholds, by sums of whole numbers."""
+"""The best stumps of a table of thresholds, from sums of integers."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from boostopt.oracles.weights import scaled_weights
 from boostopt.shapes import Array, Bool, Float, Int, Int8
 
 BITS = 62
-"""Binary places to which weights of a sum in [1/2, 1) are rounded: no edge then reaches 2^63, where int64 ends."""
+"""Binary places to which weights with a sum in [1/2, 1) are rounded: no edge then reaches 2^63, the end of int64."""
 
 
 @runtime_checkable
 class Splits(Protocol):
-    """The thresholds of all features that vary, one after the other and ascending.
+    """The thresholds of all features that vary, feature by feature and ascending.
 
     Attributes
     ----------
     N
         Number of examples.
     thresholds
-        None if no feature varies.
+        The thresholds, empty if no feature varies.
     features
-        Those that vary, ascending.
+        The features that vary, ascending.
     starts
-        At which threshold each of them begins.
+        The position of the first threshold of each of these features.
     """
 
     @property
@@ -46,7 +46,7 @@ class Splits(Protocol):
     def starts(self) -> Int[Array, " varying"]: ...
 
     def edges(self, s: Int[Array, " N"]) -> Int[Array, " thresholds"]:
-        """Return sum_n s_n h(x_n), exactly, of h(x) = 1 above the threshold and -1 below; s are int64 numbers."""
+        """Return sum_n s_n h(x_n), exactly, for h(x) = 1 above the threshold and -1 below; s is int64."""
         ...
 
     def above(self, i: int) -> Bool[Array, " N"]:
@@ -55,25 +55,25 @@ class Splits(Protocol):
 
 
 def best_stumps(splits: Splits, query: Query, y: Int8[Array, " N"], features: int, reflexive: bool) -> Answer:
-    """Return the stumps with the largest edges, and a bound of all.
+    """Return the stumps with the largest edges, and a bound on all edges.
 
     Parameters
     ----------
     splits
-        The thresholds. Without any the constant hypotheses are the class.
+        The thresholds. If there are none, the class consists of the constant hypotheses.
     query
-        The weights, and how many columns.
+        The weights, and the number of columns.
     y
         Labels -1 and 1, shape (N,).
     features
         Number of features.
     reflexive
-        Whether stumps stand in both directions.
+        Whether the class contains stumps in both directions.
 
     Raises
     ------
     ProblemError
-        The weights have another shape than (N,), or they are not finite.
+        The weights do not have shape (N,), or they are not finite.
     """
     weights, exponent = scaled_weights(query.d, splits.N)
     s = np.rint(np.ldexp(weights * y, BITS)).astype(np.int64)
@@ -87,7 +87,7 @@ def best_stumps(splits: Splits, query: Query, y: Int8[Array, " N"], features: in
 def _leading(
     splits: Splits, s: Int[Array, " N"], query: Query, y: Int8[Array, " N"], features: int, reflexive: bool
 ) -> list[tuple[Stump, Int8[Array, " N"], int]]:
-    """Return the best stumps with their margins and their edges under s, different margins only."""
+    """Return the best stumps with their margins and their edges under s; no two have the same margins."""
     thresholds, starts, count = splits.thresholds, splits.starts, query.count
     if len(thresholds) == 0:
         edge = int(s.sum())

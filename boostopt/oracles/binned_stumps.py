@@ -1,4 +1,4 @@
-"""The oracle of decision stumps at few thresholds: features of one byte or two an entry, asked by histograms."""
+"""The oracle of decision stumps at few thresholds: features in one or two bytes an entry, searched by histograms."""
 
 from __future__ import annotations
 
@@ -38,53 +38,55 @@ from boostopt.rows.rows import Rows, countable
 from boostopt.shapes import Array, Float, Int8
 
 BYTE, MOST = 256, 65_536
-"""The numbers of codes that one byte and two bytes have."""
+"""The numbers of codes in one byte and in two bytes."""
 
 
 class BinnedStumps(RowsOracle):
     """Decision stumps at few thresholds of each feature, exactly, for many examples.
 
-    A feature with at most `bins` different values has all its thresholds, as in `DecisionStumps`; another one has at
-    most bins - 1, at quantiles of the values of up to 200,000 examples. Where all features are of the first kind the
-    class is that of `DecisionStumps` and so is every answer, to the last bit; else it is a smaller one, and what is
-    certified is about that. Features are read some rows at a time and kept as codes, of one byte an entry up to 256
-    bins and of two above. One pass over the codes gives the edges of all stumps, as sums of whole numbers.
+    A feature with at most `bins` different values has all its thresholds, as in `DecisionStumps`. Any other feature has
+    at most bins - 1, at quantiles of the values of up to 200,000 examples. If all features are of the first kind, the
+    class and every answer are those of `DecisionStumps`, to the last bit. Otherwise the class is smaller, and
+    certificates are about this smaller class. Features are read some rows at a time and kept as codes, in one byte an
+    entry for up to 256 bins, otherwise in two. One pass over the codes gives the edges of all stumps, as sums of
+    integers.
 
-    Weights, ties, several columns and constant features are treated as by `DecisionStumps`.
+    Weights, ties, several columns and constant features are treated as in `DecisionStumps`.
 
     Parameters
     ----------
     X
-        Features, shape (N, features), finite: an array, also one that is mapped from a file, or a scipy sparse matrix.
-        Codes are dense: for many thousand sparse features `DecisionStumps` is made. A `dask.array` or a
+        Features, shape (N, features), finite: an array, possibly mapped from a file, or a scipy sparse matrix.
+        Codes are dense, so use `DecisionStumps` for many thousand sparse features. A `dask.array` or a
         `dask.dataframe` stays on the cluster of the default client, see `DistributedStumps`.
     y
-        Labels, shape (N,): -1 and 1, or 0 and 1; both must occur. On a cluster an array beside a `dask.array`, a series
-        of a `dask.dataframe` or the name of one of its columns, which then is no feature.
+        Labels, shape (N,): -1 and 1, or 0 and 1; both must occur. On a cluster, an array for a `dask.array`; a series
+        of a `dask.dataframe`, or the name of one of its columns, which then is not a feature.
     c
         Multiplicities, shape (N,), non-negative, 1 by default. Examples with 0 are left out before thresholds are made.
-        On a cluster they are given as y is, and are whole numbers up to 2^20.
+        On a cluster, pass them in the same way as y, as whole numbers up to 2^20.
     bins
         The largest number of codes of a feature, from 2 to 65,536.
     reflexive
-        Whether stumps stand in both directions; else h is 1 above the threshold only.
+        Whether the class contains stumps in both directions; otherwise only those with h = 1 above the threshold.
     codes
-        A file, .npy, into which the codes are written and from which they are read when they are needed, so that they
-        need not fit in the memory; one that is there is replaced. None keeps them in the memory.
+        An .npy file for the codes. They are read from it when they are needed, so that they need not fit into memory.
+        An existing file is replaced. None keeps the codes in memory.
 
     Attributes
     ----------
     coded
-        The codes and the thresholds that they count.
+        The codes, and their thresholds.
     complete
-        Whether every feature has all its thresholds: the class is then that of `DecisionStumps`.
+        Whether every feature has all its thresholds; the class is then that of `DecisionStumps`.
 
     Raises
     ------
     ProblemError
-        A wrong shape, an entry that is no finite number, other labels, one class only, a negative multiplicity.
+        A shape is wrong, an entry is not a finite number, labels are invalid or of one class only, or a multiplicity
+        is negative.
     OptionError
-        `bins` is no such number, or `codes` is no .npy file.
+        `bins` is out of range, or `codes` is not an .npy file.
     DataError
         The file of the codes cannot be written.
     """
@@ -110,7 +112,7 @@ class BinnedStumps(RowsOracle):
         self._take(X, y, c, path)
 
     def _take(self, X: Any, y: Any, c: Any, path: Path | None) -> None:
-        """Make codes of the rows, in a file if one is named."""
+        """Encode the rows, in a file if one is given."""
         rows = Given(X, y, c)
         check_classes(rows.y)
         self._y, self._c, self._features = rows.y, rows.c, rows.features
@@ -150,12 +152,12 @@ class BinnedStumps(RowsOracle):
     def best(self, query: Query) -> Answer:
         """Return the stumps with the largest edges.
 
-        Edges are known as those of `DecisionStumps` are, to N 2^-62 sum_n d_n.
+        As in `DecisionStumps`, edges are accurate to N 2^-62 sum_n d_n.
 
         Raises
         ------
         ProblemError
-            The weights have another shape than (N,), or they are not finite.
+            The weights do not have shape (N,), or they are not finite.
         """
         return best_stumps(self.coded, query, self.y, self._features, self.reflexive)
 
@@ -163,8 +165,8 @@ class BinnedStumps(RowsOracle):
     def rows(self) -> Rows | None:
         """The coded rows.
 
-        None where no feature varies, or multiplicities are no whole numbers up to 2^20 of a sum up to 2^32. A subclass
-        has none either, for it may be another class of hypotheses.
+        None if no feature varies, or if the multiplicities are not whole numbers up to 2^20 with a sum up to 2^32. A
+        subclass has none either, because it may be another class of hypotheses.
         """
         if type(self) is not BinnedStumps or len(self.coded.thresholds) == 0 or not countable(self.c):
             return None
@@ -174,16 +176,16 @@ class BinnedStumps(RowsOracle):
         return Stump(split.feature, float(self._cuts[split.feature][split.code]), split.sign, self._features)
 
     def check_features(self, X: Any) -> None:
-        """Raise ProblemError unless X has the features that stumps are about, all finite."""
+        """Raise ProblemError unless X has the number of features of the stumps, all finite."""
         (X if isinstance(X, Features) else Features(X)).checked(self._features)
 
     def margins_of(self, hypothesis: Hypothesis) -> Int8[Array, " N"]:
-        """Return y_n h(x_n), told from the codes.
+        """Return y_n h(x_n), from the codes.
 
         Raises
         ------
         ProblemError
-            The class has no such stump: its threshold is none of the feature's.
+            The class has no such stump: its threshold is not one of the feature's.
         """
         h = self._values(hypothesis) if isinstance(hypothesis, Stump) else None
         if h is None:
@@ -192,7 +194,7 @@ class BinnedStumps(RowsOracle):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of the class and of the examples as far as it tells them apart."""
+        """SHA-256 of the class and of the examples, as far as the class distinguishes them."""
         digest = hashlib.sha256(f"{type(self).__name__} reflexive={self.reflexive} {self._features}".encode())
         for part in (*self.coded.cuts, *self.coded.codes, self._y, self._c):
             digest.update(f"{len(part)}".encode())
@@ -200,7 +202,7 @@ class BinnedStumps(RowsOracle):
         return digest.hexdigest()
 
     def _values(self, stump: Stump) -> Int8[Array, " N"] | None:
-        """Return h(x_n), None for a stump that the class does not have."""
+        """Return h(x_n), None for a stump outside the class."""
         if stump.features != self._features or not (stump.sign == 1 or self.reflexive):
             return None
         if len(self.coded.thresholds) == 0:
@@ -216,16 +218,16 @@ class BinnedStumps(RowsOracle):
 class DistributedStumps(Elsewhere, BinnedStumps):
     """`BinnedStumps` of a Dask collection: codes stay with the workers of the default client.
 
-    Thresholds are those of the same rows in memory, and so is every run of looks, to the last bit. What is as long as
-    the rows stays on the cluster: looks are all that it serves.
+    Thresholds are the same as for these rows in memory. So is every run that boosts by looks at the rows, to the last
+    bit. Everything as long as the rows stays on the cluster, so the oracle supports looks only.
 
     Raises
     ------
     ProblemError
-        As in `BinnedStumps`; there is no client; chunks of X have unknown sizes; y or c do not go with X;
-        multiplicities are no whole numbers; no feature varies.
+        As in `BinnedStumps`; there is no client; chunks of X have unknown sizes; y or c do not match X;
+        multiplicities are not whole numbers; no feature varies.
     OptionError
-        Dask is not installed, or a file of codes is asked for.
+        Dask is not installed, or `codes` is given.
     """
 
     complete: bool

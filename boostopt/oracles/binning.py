@@ -1,4 +1,4 @@
-"""Examples that become codes: read some rows at a time, cut at thresholds of a sample or of few values."""
+"""Encoding of examples: rows are read in blocks and cut at thresholds from a sample or from few values."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from boostopt.rows.thresholds import at_quantiles, between_all, few_values
 from boostopt.shapes import Array, Float, Int, UInt
 
 SAMPLE = 200_000
-"""Rows, spread over all of them, whose quantiles are the thresholds of features with many values."""
+"""Size of the sample of evenly spaced rows whose quantiles are the thresholds of features with many values."""
 
 
 class Given:
-    """The examples that count, features some rows at a time.
+    """The examples that count, with features that are read some rows at a time.
 
     Attributes
     ----------
@@ -35,7 +35,7 @@ class Given:
     features
         Number of features.
     before
-        How many rows stand before these, where they are a part: messages count from there.
+        Number of rows before these if they are a part; messages count from there.
     """
 
     before: int
@@ -57,7 +57,7 @@ class Given:
         Raises
         ------
         ProblemError
-            An entry is no finite number.
+            An entry is not a finite number.
         """
         counts = np.zeros(self._X.shape[0], dtype=bool)
         counts[self._rows] = True
@@ -66,18 +66,18 @@ class Given:
             yield block if counts[i : i + ROWS].all() else block[counts[i : i + ROWS]]
 
     def every(self, step: int, first: int = 0) -> tuple[Float[Array, "n features"], Float[Array, " n"]]:
-        """Return the features and multiplicities of every step-th row from a first one on."""
+        """Return the features and multiplicities of every step-th row, starting at a given one."""
         rows = self._rows[first::step]
         X = _dense(checked_features(self._X[rows])) if len(rows) else np.empty((0, self.features))
         return X, self.c[first::step]
 
 
 def _matrix(X: Any) -> Any:
-    """Return X as a matrix whose rows can be read some at a time, an array as it is."""
+    """Return X as a matrix whose rows can be read in blocks; an array is returned unchanged."""
     if scipy.sparse.issparse(X):
         X = compressed_rows("X", X)  # pyright: ignore[reportConstantRedefinition]
     if scipy.sparse.issparse(X) or isinstance(X, np.ndarray):
-        return X if X.ndim == 2 and 0 not in X.shape else checked_features(X)  # which says what is wrong
+        return X if X.ndim == 2 and 0 not in X.shape else checked_features(X)  # which raises with the reason
     return checked_features(X)
 
 
@@ -86,7 +86,7 @@ def _dense(X: Any) -> Float[Array, "n features"]:
 
 
 def step_of(n: int) -> int:
-    """Return how far apart the rows of a sample of n rows stand."""
+    """Return the distance between the sampled rows among n rows."""
     return -(-n // SAMPLE)
 
 
@@ -100,14 +100,14 @@ def cuts_of(rows: Given, bins: int) -> tuple[list[Float[Array, " _"]], bool]:
 
 @dataclass(frozen=True, eq=False)
 class Sketch:
-    """What thresholds are made of.
+    """The data that determine thresholds.
 
     Attributes
     ----------
     X, c
         A sample of the features, shape (n, features), and its multiplicities, shape (n,).
     values
-        The values of the features that have few, of all rows, ascending, by feature.
+        For each feature with few values, all its values over all rows, ascending.
     """
 
     X: Float[Array, "n features"]
@@ -123,16 +123,16 @@ class Sketch:
 
 @dataclass(frozen=True)
 class Census:
-    """What the labels and multiplicities of some rows tell.
+    """Counts of the labels and multiplicities of some rows.
 
     Attributes
     ----------
     given, n, total, balance
-        Number of rows, of those that count, and of these with multiplicity; of class 1 less those of class -1.
+        The number of all rows; of the rows that count; of these with multiplicity; and of class 1 minus class -1.
     labels
-        Which of -1, 0 and 1 are labels.
+        Which of -1, 0 and 1 occur as labels.
     classes
-        Which of -1 and 1 are classes of rows that count.
+        Which of -1 and 1 occur as classes of rows that count.
     """
 
     given: int
@@ -144,12 +144,12 @@ class Census:
 
 
 def census(y: Any, c: Any) -> Census:
-    """Return what labels and multiplicities of some rows tell; of one class, too.
+    """Return the counts of the labels and multiplicities of some rows; a single class is allowed.
 
     Raises
     ------
     ProblemError
-        Other labels, or multiplicities that are no whole numbers from 0 to 2^20.
+        Labels are invalid, or multiplicities are not whole numbers from 0 to 2^20.
     """
     labels, array = signs(y), as_array("y", y)
     copies = np.ones(labels.shape, np.int64) if c is None else _whole_copies(c, labels.shape)
@@ -165,12 +165,12 @@ def census(y: Any, c: Any) -> Census:
 
 
 def check_censuses(censuses: Sequence[Census], classes: bool = True) -> None:
-    """Raise ProblemError unless labels are of one kind, examples count, and sums over all of them are exact.
+    """Raise ProblemError unless labels are of one kind, examples count, and sums over all examples are exact.
 
     Parameters
     ----------
     censuses
-        Of all parts of the rows.
+        The counts of all parts of the rows.
     classes
         Whether both classes must occur.
     """
@@ -204,21 +204,21 @@ def _whole_copies(c: Any, shape: tuple[int, ...]) -> Int[Array, " n"]:
 
 
 def sketch(X: Any, y: Any, c: Any, before: int, first: int, step: int, bins: int) -> Sketch:
-    """Return what some rows tell of thresholds.
+    """Return the data that some rows contribute to thresholds.
 
     Parameters
     ----------
     X, y, c
         Features, labels and multiplicities.
     before, first
-        How many rows stand before these; and where among those that count the first one of the sample is.
+        Number of rows before these; and the place of the first sampled row among those that count.
     step, bins
-        How far apart the rows of the sample stand, and how many values are few.
+        Distance between the rows of the sample, and the largest number of values that counts as few.
 
     Raises
     ------
     ProblemError
-        An entry is no finite number.
+        An entry is not a finite number.
     """
     rows = Given(X, y, c, before)
     values = few_values(rows.blocks(), range(rows.features), bins)
@@ -226,7 +226,7 @@ def sketch(X: Any, y: Any, c: Any, before: int, first: int, step: int, bins: int
 
 
 def merged(bins: int, sketches: Sequence[Sketch]) -> Sketch:
-    """Return what several parts of the rows, in their order, tell of thresholds together."""
+    """Combine the data for thresholds from several parts of the rows, in their order."""
     few = set(sketches[0].values).intersection(*(each.values for each in sketches))
     values = {j: np.unique(np.concatenate([each.values[j] for each in sketches])) for j in sorted(few)}
     X, c = np.concatenate([each.X for each in sketches]), np.concatenate([each.c for each in sketches])
@@ -246,7 +246,7 @@ def part_of(codes: UInt[Array, "features n"], rows: Given) -> Part:
 
 
 def codes_in_memory(rows: Given, cuts: Sequence[Float[Array, " _"]], dtype: np.dtype[Any]) -> UInt[Array, "features N"]:
-    """Return codes that stand in the memory."""
+    """Return codes in memory."""
     codes = np.empty((rows.features, len(rows.y)), dtype)
     _write(codes, rows, cuts)
     return codes
@@ -255,7 +255,7 @@ def codes_in_memory(rows: Given, cuts: Sequence[Float[Array, " _"]], dtype: np.d
 def codes_in_file(
     path: Path, rows: Given, cuts: Sequence[Float[Array, " _"]], dtype: np.dtype[Any]
 ) -> UInt[Array, "features N"]:
-    """Return codes that stand in a file, which is whole or not there."""
+    """Return codes in a file; the file is complete or does not exist."""
 
     def write(file: IO[bytes]) -> None:
         shape = (rows.features, len(rows.y))

@@ -1,4 +1,4 @@
-"""The oracle of all decision stumps: exact, by presorted features and sums of whole numbers."""
+"""The oracle of all decision stumps: exact, with presorted features and sums of integers."""
 
 from __future__ import annotations
 
@@ -24,22 +24,23 @@ from boostopt.rows.rows import Rows, countable
 from boostopt.shapes import Array, Float
 
 MOST = 65_535
-"""Thresholds of a feature up to which its values can be coded by two bytes."""
+"""Number of thresholds of a feature up to which two bytes can encode its values."""
 
 
 class DecisionStumps(OracleOfExamples, RowsOracle):
     """All decision stumps, exactly: every threshold of every feature.
 
     Thresholds lie halfway between neighbouring distinct values of the examples that count. A feature that is constant
-    there has none, and the constant hypotheses do not belong to the class, as in `stump_matrix`, unless all features
-    are constant: then they are the class. (On scikit-learn's breast_cancer with nu = 0.1 N the optimum of LPBoost over
-    the class is 0.169879, with constant hypotheses or without.)
+    on these examples has no threshold. As in `stump_matrix`, the constant hypotheses do not belong to the class, unless
+    all features are constant: then they are the class. (On scikit-learn's breast_cancer with nu = 0.1 N, the optimum of
+    LPBoost over the class is 0.169879, with constant hypotheses or without.)
 
-    The weights are rounded once, to whole multiples of at most 2^-61 of their sum, and then summed as whole numbers,
-    exactly: stumps that part the examples alike have equal edges, whichever their features. Of equal edges the lowest
-    feature wins, then the lowest threshold, then the sign 1. Asked for several columns, the oracle answers with the
-    best stump of each of the best features; for more than there are features that vary, with the best stumps whatever
-    their features. Each column comes once; there are fewer where the best of several features part the examples alike.
+    The weights are rounded once, to whole multiples of at most 2^-61 of their sum, and then summed exactly, as
+    integers. So stumps that split the examples in the same way have equal edges, even on different features. Among
+    equal edges, the lowest feature wins, then the lowest threshold, then the sign 1. If several columns are wanted, the
+    oracle returns the best stump of each of the best features. If more columns are wanted than features vary, it
+    returns the best stumps on any features. Each column occurs once, so there are fewer columns if the best stumps of
+    several features split the examples in the same way.
 
     Parameters
     ----------
@@ -50,12 +51,13 @@ class DecisionStumps(OracleOfExamples, RowsOracle):
     c
         Multiplicities, shape (N,), non-negative, 1 by default. Examples with 0 are left out before thresholds are made.
     reflexive
-        Whether stumps stand in both directions; else h is 1 above the threshold only.
+        Whether the class contains stumps in both directions; otherwise only those with h = 1 above the threshold.
 
     Raises
     ------
     ProblemError
-        A wrong shape, an entry that is no finite number, other labels, one class only, a negative multiplicity.
+        A shape is wrong, an entry is not a finite number, labels are invalid or of one class only, or a multiplicity
+        is negative.
     """
 
     def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None, reflexive: bool = True) -> None:
@@ -71,23 +73,23 @@ class DecisionStumps(OracleOfExamples, RowsOracle):
     def best(self, query: Query) -> Answer:
         """Return the stumps with the largest edges.
 
-        Each weight is rounded by at most half a unit, and a unit is at most 2^-61 sum_n d_n: so edges are known to
-        N 2^-62 sum_n d_n, and `largest` lies that much, and one float more, above the largest.
+        Each weight is rounded by at most half a unit, and a unit is at most 2^-61 sum_n d_n. So edges are accurate to
+        N 2^-62 sum_n d_n, and `largest` lies above the largest edge by this much and one float more.
 
         Raises
         ------
         ProblemError
-            The weights have another shape than (N,), or they are not finite.
+            The weights do not have shape (N,), or they are not finite.
         """
         return best_stumps(self._sorted, query, self.y, self._features, self.reflexive)
 
     @property
     def rows(self) -> Rows | None:
-        """The examples, coded.
+        """The encoded examples.
 
-        None where no feature varies, one has more than 65,536 values, a sparse matrix would take more memory as codes,
-        or multiplicities are no whole numbers up to 2^20 of a sum up to 2^32. A subclass has none either, for it may be
-        another class of hypotheses.
+        None if no feature varies, if a feature has more than 65,536 values, if a sparse matrix would take more memory
+        as codes, or if the multiplicities are not whole numbers up to 2^20 with a sum up to 2^32. A subclass has none
+        either, because it may be another class of hypotheses.
         """
         if type(self) is not DecisionStumps or not countable(self.c) or self._coded is None:
             return None
@@ -99,7 +101,7 @@ class DecisionStumps(OracleOfExamples, RowsOracle):
 
     @cached_property
     def _coded(self) -> Coded | None:
-        """The codes, None where there are none."""
+        """The codes, None if there are none."""
         X, table = self._examples.X, self._sorted
         ends = np.append(table.starts[1:], len(table.thresholds))
         most = int((ends - table.starts).max(initial=0))
@@ -117,7 +119,10 @@ class DecisionStumps(OracleOfExamples, RowsOracle):
         return Coded.of(codes, cuts)
 
     def _holds(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
-        """Any threshold that parts the examples does so as one of the class; constants are no stumps beside others."""
+        """Whether the class contains h: every threshold that splits the examples is equivalent to one of the class.
+
+        Constants belong to the class only if there are no other stumps.
+        """
         constant, others = bool((h == h[0]).all()), len(self._sorted.thresholds) > 0
         upward = h[0] == 1 if constant else isinstance(hypothesis, Stump) and hypothesis.sign == 1
         return isinstance(hypothesis, Stump) and constant != others and bool(upward or self.reflexive)

@@ -1,4 +1,4 @@
-"""Oracles of rows on a cluster: sums over the rows are told, and what is as long as they are is refused."""
+"""Oracles of rows on a cluster: they return sums over the rows, and refuse everything that is as long as the rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from boostopt.rows.rows import Rows
 
 
 class Elsewhere(RowsOracle):
-    """An oracle of rows on a cluster: looks are all that it serves."""
+    """An oracle of rows on a cluster, which supports looks only."""
 
     only_looks = True
 
@@ -22,7 +22,7 @@ class Elsewhere(RowsOracle):
     _balance: int
 
     def _placed(self, rows: Rows, balance: int) -> None:
-        """Take coded rows, and the number of examples of class 1 less those of class -1, with multiplicity."""
+        """Set the encoded rows, and the number of examples of class 1 minus those of class -1, with multiplicity."""
         self._rows, self._balance = rows, balance
 
     @property
@@ -39,7 +39,7 @@ class Elsewhere(RowsOracle):
 
     @property
     def rows(self) -> Rows:
-        """The coded rows, on the cluster."""
+        """The encoded rows, on the cluster."""
         return self._rows
 
     @property
@@ -68,7 +68,7 @@ class Elsewhere(RowsOracle):
 
 
 def looks_alone(what: str) -> ProblemError:
-    """Return the error for what rows on a cluster do not tell."""
+    """Return the error for a request that rows on a cluster do not support."""
     return ProblemError(
         "rows on a cluster support looks only, which boost uses for LPBoost, ERLPBoost, SoftBoost and similar programs "
         f"without options of steps; got a request for {what}. For anything else, load the rows into memory: "
@@ -77,7 +77,7 @@ def looks_alone(what: str) -> ProblemError:
 
 
 def check_elsewhere(oracle: Oracle, kind: str) -> None:
-    """Raise ProblemError unless an oracle has been made one of rows on a cluster: other classes have no such one."""
+    """Raise ProblemError unless an oracle is of rows on a cluster: subclasses have no such oracle."""
     if not isinstance(oracle, Elsewhere):
         raise ProblemError(
             f"{kind} itself takes rows on a cluster; got {type(oracle).__name__}, which is another class. Compute the "
@@ -86,26 +86,26 @@ def check_elsewhere(oracle: Oracle, kind: str) -> None:
 
 
 class Placing:
-    """A collection whose rows become codes where they are.
+    """A collection whose rows are encoded on the cluster.
 
     Parameters
     ----------
     X, y, c
         Features, labels and multiplicities.
     **how
-        How the collection is cut: see `Blocks`.
+        The division of the collection into blocks: see `Blocks`.
 
     Attributes
     ----------
     blocks
-        Those of the collection; once they are counted, those that hold rows that count.
+        The blocks of the collection; after the count, only the blocks with rows that count.
     counted
-        What labels and multiplicities of each block tell, of those without such rows, too.
+        The counts of labels and multiplicities of each block, including blocks without such rows.
 
     Raises
     ------
     ProblemError
-        There is no client; chunks of X have unknown sizes; y or c do not go with X.
+        There is no client; chunks of X have unknown sizes; y or c do not match X.
     OptionError
         Dask is not installed.
     """
@@ -128,7 +128,8 @@ class Placing:
         Raises
         ------
         ProblemError
-            Labels or multiplicities are none; one class only, where there are to be two; too many examples or none.
+            Labels or multiplicities are invalid; there is one class only, but two are needed; there are too many
+            examples, or none.
         """
         self.counted = self.blocks.labels(task)
         check_censuses(self.counted, classes)
@@ -137,7 +138,7 @@ class Placing:
 
     @property
     def balance(self) -> int:
-        """Number of examples of class 1 less those of class -1, with multiplicity."""
+        """Number of examples of class 1 minus those of class -1, with multiplicity."""
         return sum(each.balance for each in self.counted)
 
     def rows(self, task: Callable[..., Any], large: Any, coded: Coded) -> Rows:
@@ -146,11 +147,11 @@ class Placing:
         Parameters
         ----------
         task
-            What makes a part of something large and of features, labels and multiplicities of a block.
+            A function that makes a part from `large` and from the features, labels and multiplicities of a block.
         large
-            What is sent to the cluster once.
+            A large argument, sent to the cluster once.
         coded
-            The thresholds; codes of no row.
+            The thresholds, with the codes of no rows.
         """
         from boostopt.rows.on_dask import RowsOnDask
 

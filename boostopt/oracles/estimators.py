@@ -1,4 +1,4 @@
-"""Hypotheses fitted by scikit-learn's classifiers: heuristic, for no fit says that none has a larger edge."""
+"""Hypotheses fitted by scikit-learn's classifiers: heuristic, because no fit proves that its edge is the largest."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from boostopt.oracles.weights import as_distribution
 from boostopt.shapes import Array, Float, Int8
 
 DRAWS = 20
-"""Samples that are drawn in search of one with both classes."""
+"""Largest number of samples that are drawn to find one with both classes."""
 
 
 class FittingOracle(OracleOfExamples):
-    """The common part of oracles that fit a classifier in each call; `_fitted` is what they differ in."""
+    """The common part of oracles that fit a classifier in each call; they differ in `_fitted`."""
 
     reflexive: bool
 
@@ -50,16 +50,15 @@ class FittingOracle(OracleOfExamples):
         self._values, self.reflexive, self._seed, self._calls = values, reflexive, seed, 0
 
     def best(self, query: Query) -> Answer:
-        """Fit a classifier and return it, or its negation where that has the larger edge and belongs to the class.
+        """Fit a classifier and return it, or its negation if this has the larger edge and belongs to the class.
 
         Raises
         ------
         ProblemError
-            The weights are no distribution, or the classifier answers with other than one value in [-1, 1] for each
-            example.
+            The weights are not a distribution, or the classifier does not return one value in [-1, 1] for each example.
         """
         d, y = as_distribution(query.d, self.y)
-        # The generator of a call is made from its number: that number is all there is to save.
+        # The generator of a call is made from the call's number, so only this number is saved.
         rng = np.random.default_rng([self._seed, self._calls])
         model = self._fitted(self._new(rng), d, y, rng)
         if not hasattr(model, self._values):
@@ -80,7 +79,7 @@ class FittingOracle(OracleOfExamples):
         """Return the classifier fitted to a distribution d over the examples with labels y."""
 
     def _new(self, rng: np.random.Generator) -> Any:
-        """Return a classifier not yet fitted, its random states drawn."""
+        """Return an unfitted classifier with its random states drawn."""
         from sklearn.base import clone
 
         model: Any = clone(self._estimator)
@@ -89,7 +88,7 @@ class FittingOracle(OracleOfExamples):
 
     @property
     def digest(self) -> str:
-        # Other parameters than these are objects, whose text may hold an address in memory.
+        # All other parameters are objects, whose text may contain a memory address.
         plain = {
             name: value
             for name, value in sorted(self._estimator.get_params().items())
@@ -120,20 +119,20 @@ class Estimators(FittingOracle):
     c
         Multiplicities of the examples, shape (N,), non-negative; examples with 0 are left out.
     values
-        What h(x) is: "predict" is -1 or 1; "decision_function" is cut to [-1, 1], so that beyond its margin a
-        classifier is just sure; "predict_proba" is 2p - 1 with the probability p of class 1.
+        The method that gives h(x): "predict" gives -1 or 1; "decision_function" is cut to [-1, 1], so that h is -1 or 1
+        beyond the margin of a classifier; "predict_proba" gives 2p - 1 with the probability p of class 1.
     reflexive
-        Whether the negations belong to the class: of a classifier with a negative edge the negation is returned.
+        Whether the negations belong to the class. If so, the oracle negates a classifier with a negative edge.
     random_state
-        Seed of the numbers that the estimator's random_state is set to, a new one in each call. By default its own
-        random_state where that is a whole number, else 0: equal runs are equal.
+        Seed of the values of the estimator's random_state, a new one in each call. By default, it is the estimator's
+        own random_state if this is a whole number, otherwise 0. So repeated runs are equal.
 
     Raises
     ------
     ProblemError
-        X, y or c are no examples, the estimator is none, takes no weights, or lacks the method that `values` names.
+        X, y or c are invalid; the estimator is not a classifier, takes no weights, or lacks the method `values`.
     OptionError
-        Unknown values, a negative seed.
+        `values` is unknown, or the seed is negative.
     """
 
     def __init__(
@@ -169,7 +168,7 @@ class Estimators(FittingOracle):
 
 
 class Resampled(FittingOracle):
-    """Fit a classifier to a sample drawn by the weights: for those whose fit takes none. Heuristic.
+    """Fit a classifier to a sample drawn by the weights, for classifiers whose fit takes no weights. Heuristic.
 
     Parameters
     ----------
@@ -178,16 +177,17 @@ class Resampled(FittingOracle):
     X, y, c, values, reflexive
         As for Estimators.
     size
-        Examples drawn in each call, with replacement, at least 2; N by default. A sample of one class is drawn anew.
+        Number of examples drawn in each call, with replacement, at least 2; N by default. A sample of one class is
+        drawn again.
     random_state
-        Seed of the samples, and of the numbers that the estimator's random_state is set to.
+        Seed of the samples, and of the values of the estimator's random_state.
 
     Raises
     ------
     ProblemError
-        X, y or c are no examples, the estimator is none or lacks the method that `values` names.
+        X, y or c are invalid; the estimator is not a classifier, or lacks the method `values`.
     OptionError
-        Unknown values, a size below 2, a negative seed.
+        `values` is unknown, the size is below 2, or the seed is negative.
     """
 
     def __init__(

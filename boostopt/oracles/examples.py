@@ -1,4 +1,4 @@
-"""The examples that an oracle learns from: features, labels and multiplicities, checked."""
+"""The examples from which an oracle learns: features, labels and multiplicities, checked."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Labelled:
     c
         Multiplicities, shape (N,), positive.
     rows
-        Which of the rows given these are, shape (N,): those of multiplicity 0 are left out.
+        The row of each example in the input, shape (N,); rows of multiplicity 0 are left out.
     """
 
     X: Any
@@ -70,7 +70,8 @@ def labelled(X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None) -> Labell
     Raises
     ------
     ProblemError
-        A wrong shape, an entry that is no finite number, other labels, one class only, a negative multiplicity.
+        A shape is wrong, an entry is not a finite number, labels are invalid or of one class only, or a multiplicity
+        is negative.
     """
     features, labels = features_and_signs(X, y)
     rows, counts = multiplicities(c, len(labels))
@@ -89,7 +90,7 @@ def check_classes(labels: Int8[Array, " N"]) -> None:
 
 
 def check_labels(shape: tuple[int, ...], labels: Int8[Array, "*shape"]) -> None:
-    """Raise ProblemError unless there is one label for each row of features of a shape."""
+    """Raise ProblemError unless features of this shape have one label for each row."""
     if labels.shape != shape[:1]:
         raise ProblemError(
             f"X must have shape (N, features) and y shape (N,); got {shape} and {labels.shape}. Pass one label for "
@@ -114,14 +115,14 @@ def multiplicities(
     c
         Multiplicities, shape (N,), non-negative; None for 1 throughout.
     N
-        Number of examples given.
+        Number of examples in the input.
     called
-        What errors call them.
+        Their name in error messages.
 
     Raises
     ------
     ProblemError
-        They are no such numbers, all of them are 0, or their sum overflows.
+        They are not such numbers, all of them are 0, or their sum overflows.
     """
     check_unmasked("c", c)
     try:
@@ -145,10 +146,10 @@ def multiplicities(
 
 
 def signs(y: npt.ArrayLike) -> Int8[Array, "*shape"]:
-    """Return labels as -1 and 1, in the shape that they have."""
+    """Return labels as -1 and 1, in their shape."""
     labels = as_array("y", y)
     if labels.dtype.kind == "O" and all(isinstance(label, (int, float)) for label in labels.flat):
-        labels = np.asarray(labels.tolist())  # a column of a table, say
+        labels = np.asarray(labels.tolist())  # for example, a column of a table
     two_valued = labels.dtype.kind in "biuf" and np.isin(labels, (-1, 0, 1)).all()
     if not two_valued or np.isin((-1, 0), labels).all():
         first = list(dict.fromkeys(map(shown, labels.ravel()[:1000].tolist())))[:5]
@@ -174,7 +175,7 @@ class OracleOfExamples(Oracle):
         return self._examples.y
 
     def check_features(self, X: Any) -> None:
-        """Raise ProblemError unless X has the features that hypotheses are learned from, all finite."""
+        """Raise ProblemError unless X has the number of features of the examples, all finite."""
         features = X if isinstance(X, Features) else Features(X)
         features.checked(self._examples.X.shape[1])
 
@@ -184,7 +185,7 @@ class OracleOfExamples(Oracle):
         Raises
         ------
         ProblemError
-            The class has no such hypothesis, as far as that can be told.
+            The class has no such hypothesis, as far as the oracle can tell.
         """
         h = next(evaluate((hypothesis,), self._looked_at))
         if not self._holds(hypothesis, h):
@@ -193,11 +194,11 @@ class OracleOfExamples(Oracle):
 
     @cached_property
     def _looked_at(self) -> Features:
-        """The features, checked once for all hypotheses that are asked about."""
+        """The features, checked once for all hypotheses."""
         return Features(self._examples.X)
 
     def _holds(self, hypothesis: Hypothesis, h: Float[Array, " N"]) -> bool:
-        """Whether a hypothesis with these values on the examples is of the class; True where that cannot be told."""
+        """Whether a hypothesis with these values on the examples is in the class; True if the oracle cannot tell."""
         return True
 
     @property

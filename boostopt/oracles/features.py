@@ -18,12 +18,12 @@ from boostopt.shapes import Array, Float
 
 
 class Features:
-    """Features to predict from: checked when first asked for, and then never again.
+    """Features for predictions. They are checked on first use, and only once.
 
     Attributes
     ----------
     given
-        X as it was passed, shape (n, features).
+        X as passed, shape (n, features).
     """
 
     def __init__(self, X: Any) -> None:
@@ -41,12 +41,12 @@ class Features:
             ) from failure
 
     def checked(self, count: int) -> Any:
-        """Return them as float64, an array or a CSR array without explicit zeros, shape (n, count).
+        """Return the features as float64, an array or a CSR array without explicit zeros, shape (n, count).
 
         Raises
         ------
         ProblemError
-            There is another number of features, or an entry is no finite number.
+            The number of features is not `count`, or an entry is not a finite number.
         """
         if self._checked.shape[1] != count:
             raise ProblemError(
@@ -56,12 +56,12 @@ class Features:
         return self._checked
 
     def column(self, feature: int, count: int) -> Float[Array, " n"]:
-        """Return one of `count` features, checked like all of them."""
+        """Return one of `count` features; all of them are checked."""
         self.checked(count)
         return _column(self._checked_columns, feature)
 
     def column_as_given(self, q: int) -> Array | None:
-        """Return column q of X, whatever its entries and those of other columns; None if X has no such column."""
+        """Return column q of X without checking any entries; None if X has no such column."""
         columns = self._given_columns
         return _column(columns, q) if columns.ndim == 2 and q < columns.shape[1] else None
 
@@ -71,7 +71,7 @@ class Features:
 
     @cached_property
     def _checked_columns(self) -> Any:
-        """The same by columns: of compressed rows each column would cost a pass over all of them."""
+        """The same features by columns: in compressed rows, each column would cost a pass over all rows."""
         return _by_columns(self._checked)
 
     @cached_property
@@ -92,7 +92,7 @@ class HypothesisOfFeatures(Hypothesis):
         Raises
         ------
         ProblemError
-            There is another number of features, or an entry is no finite number.
+            The number of features is different, or an entry is not a finite number.
         """
 
 
@@ -102,14 +102,14 @@ def evaluate(hypotheses: Iterable[Hypothesis], X: Any) -> Iterator[Float[Array, 
     Parameters
     ----------
     hypotheses
-        Hypotheses of any kinds. Those of one's own are called with X as it was passed.
+        Hypotheses of any kinds. Your own hypotheses are called with X as passed.
     X
-        Features, shape (n, features), as the hypotheses take them, or `Features`.
+        Features, shape (n, features), in a form that the hypotheses take, or `Features`.
 
     Raises
     ------
     ProblemError
-        X is not as a hypothesis takes it, or one of one's own returns other than one finite number for each row.
+        A hypothesis does not take X, or one of your own does not return one finite number for each row.
     """
     features = X if isinstance(X, Features) else Features(X)
     for hypothesis in listed("hypotheses", hypotheses, "hypotheses"):
@@ -122,7 +122,7 @@ def evaluate(hypotheses: Iterable[Hypothesis], X: Any) -> Iterator[Float[Array, 
 
 
 def _own_values(hypothesis: Hypothesis, features: Features) -> Float[Array, " n"]:
-    """Return the values of a hypothesis that boostopt does not know, checked."""
+    """Return the values of a hypothesis that is not boostopt's, checked."""
     h = np.asarray(hypothesis(features.given))
     if h.shape != (features.n,) or h.dtype.kind not in "iuf" or not np.isfinite(h).all():
         raise ProblemError(
@@ -140,12 +140,12 @@ def checked_features(X: Any, before: int = 0) -> Any:
     X
         Features, shape (n, features).
     before
-        How many rows stand before these, where they are a part: messages count from there.
+        Number of rows before these if they are a part; messages count from there.
 
     Raises
     ------
     ProblemError
-        X is no matrix of real numbers, is empty, or holds a NaN or an infinity.
+        X is not a matrix of real numbers, is empty, or contains a NaN or an infinity.
     """
     check_unmasked("X", X)
     sparse = scipy.sparse.issparse(X)
@@ -173,7 +173,7 @@ def _float64(X: Any) -> Array:
         array = np.asarray(X)
         if array.dtype.kind not in "biufO":
             raise TypeError(f"its entries are {array.dtype}")
-        with np.errstate(over="ignore"):  # of longer floats: refused as infinite
+        with np.errstate(over="ignore"):  # longer floats may overflow: they are refused as infinite
             return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as failure:
         raise ProblemError(
@@ -182,7 +182,7 @@ def _float64(X: Any) -> Array:
 
 
 def _compressed(X: Any) -> Any:
-    """Return a sparse matrix of real numbers as float64 compressed rows, each entry once, in order, not 0."""
+    """Return a sparse matrix of real numbers as float64 compressed rows: sorted, without duplicates and zeros."""
     if X.dtype.kind not in "biuf":
         raise ProblemError(f"X must be a matrix of real numbers; got {X.dtype}. Convert it: X.astype(float).")
     features = compressed_rows("X", X).astype(np.float64, copy=False)
@@ -193,7 +193,7 @@ def _compressed(X: Any) -> Any:
 
 
 def _by_columns(X: Any) -> Any:
-    """Return X so that its columns are read off in one piece, if it is sparse."""
+    """Return X in a format whose columns are contiguous, if it is sparse."""
     if scipy.sparse.issparse(X):
         rows = compressed_rows("X", X)
         return rows.tocsc() if rows.ndim == 2 else rows

@@ -16,26 +16,27 @@ from boostopt.shapes import Array, Float, Num
 VALUES = ("predict", "decision_function", "predict_proba")
 
 PROBABILITY_ROUNDING = 1e-6
-"""By how much a probability may leave [0, 1]: some estimators compute in single precision."""
+"""Allowed excess of a probability over [0, 1]: some estimators compute in single precision."""
 
 
 @dataclass(frozen=True)
 class Fitted(HypothesisOfFeatures):
     """A fitted classifier as a hypothesis.
 
-    Two of them are equal if they are the same fit, number and description, with the same sign. Saved are the values on
-    the training examples and not the classifier: a restored hypothesis cannot predict. (A pickled one can.)
+    Two of them are equal if they are the same fit, by number and description, with the same sign. Files store the
+    values on the training examples, but not the classifier. So a restored hypothesis cannot predict, but a pickled one
+    can.
 
     Attributes
     ----------
     number
-        Which fit of its oracle this is, from 0.
+        The number of this fit among those of its oracle, from 0.
     sign
         1, or -1 for the negation.
     description
-        The classifier in a word.
+        The name of the classifier.
     values
-        Which of its methods gives h: "predict" -1 or 1, "decision_function" cut to [-1, 1], "predict_proba" 2p - 1.
+        The method that gives h: "predict" -1 or 1, "decision_function" cut to [-1, 1], "predict_proba" 2p - 1.
     features
         Number of features.
     on_training
@@ -46,9 +47,9 @@ class Fitted(HypothesisOfFeatures):
     Raises
     ------
     ProblemError
-        The number is negative, there is no feature, the sign is neither 1 nor -1, or a value leaves [-1, 1].
+        The number is negative, there is no feature, the sign is neither 1 nor -1, or a value lies outside [-1, 1].
     OptionError
-        There is no such method.
+        `values` is unknown.
     """
 
     kind: ClassVar[str] = "fitted"
@@ -81,7 +82,7 @@ class Fitted(HypothesisOfFeatures):
         Raises
         ------
         ProblemError
-            X has another number of features, the classifier was not saved, or it answers with other than such values.
+            X has a different number of features, the classifier was not saved, or it returns other values.
         """
         X = features.checked(self.features)
         if self.estimator is None:
@@ -117,7 +118,8 @@ def hypothesis_values(model: Any, values: str, X: Any) -> Float[Array, " n"]:
     Raises
     ------
     ProblemError
-        Other than one finite value for each example, other labels than -1 and 1, probabilities outside [0, 1].
+        It does not return one finite value for each example, or it returns labels other than -1 and 1, or probabilities
+        outside [0, 1].
     """
     n, name = X.shape[0], f"{name_of(model)}.{values}"
     raw = np.asarray(getattr(model, values)(X))

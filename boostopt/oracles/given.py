@@ -1,4 +1,4 @@
-"""A class of hypotheses given by its margins: the columns of a matrix, and on request their negations."""
+"""A class of hypotheses that is given by its margins: the columns of a matrix, optionally with their negations."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from boostopt.rows.kernels import Split
 from boostopt.shapes import Array, Float, Int, Num
 
 CHOICES = ("best", "weakest", "random", "largest_increase")
-"""Choices of GivenMargins, besides an order."""
+"""Choices of GivenMargins, apart from an order."""
 
 
 AN_EDGE: tuple[str, Callable[[float], bool], str] = (
@@ -34,14 +34,14 @@ AN_EDGE: tuple[str, Callable[[float], bool], str] = (
     lambda edge: -1.0 <= edge <= 1.0,
     "Pass an edge that every answer reaches.",
 )
-"""A guarantee in words and as a test, and advice."""
+"""A guarantee in words, the test of a guarantee, and advice."""
 
 
 @dataclass(frozen=True)
 class Given(HypothesisOfFeatures):
     """A column of a given matrix, or its negation.
 
-    Its features are the values of the hypotheses: it is called with the matrix H[n, q] = h_q(x_n).
+    Its features are the values of the hypotheses: call it with the matrix H[n, q] = h_q(x_n).
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class Given(HypothesisOfFeatures):
         Raises
         ------
         ProblemError
-            X is no matrix with a column q, or this column leaves [-1, 1].
+            X is not a matrix with a column q, or this column has values outside [-1, 1].
         """
         h = features.column_as_given(self.q)
         if h is None:
@@ -101,27 +101,27 @@ class Given(HypothesisOfFeatures):
 
 
 class GivenMargins(Oracle):
-    """Know the margins of every hypothesis of the class.
+    """Choose among the columns of a given margin matrix.
 
-    Exact: `Answer.largest` bounds the whole class, however the column is chosen.
+    Exact: `Answer.largest` bounds the whole class, whichever column is chosen.
 
     Parameters
     ----------
     U
         Margins u_nq = y_n h_q(x_n), shape (N, t), in [-1, 1]: an array, a sparse matrix or Margins. A `dask.array` or a
-        `dask.dataframe` of -1 and 1 alone, votes of classifiers, stays on the cluster of the default client, where
-        columns are not chosen: see `DistributedMargins`.
+        `dask.dataframe` of only -1 and 1, such as votes of classifiers, stays on the cluster of the default client. The
+        options for the choice of columns do not apply there: see `DistributedMargins`.
     choose
-        Which column is the answer: "best" has the largest edge, "weakest" the smallest one that reaches the
-        guarantee, "random" is drawn uniformly, "largest_increase" raises the optimum of the program most. Or the
-        numbers of columns, one for each call and the best after them. Of all of these but an order, only columns
-        that reach the guarantee are eligible if there is one.
+        The rule for the column: "best" has the largest edge, "weakest" has the smallest edge that reaches the
+        guarantee, "random" is drawn uniformly, "largest_increase" raises the optimum of the program most. Or an order:
+        a list of column numbers, one for each call; after them, the best. If there is a guarantee, all rules but an
+        order choose among the columns that reach it.
     guarantee
-        An edge in [-1, 1] that some column reaches whatever the weights. It is checked in every call, up to rounding.
+        An edge in [-1, 1] that some column reaches for all weights. It is checked in every call, up to rounding.
     c
-        Multiplicities of the examples, shape (N,), non-negative; examples with 0 are left out. On a cluster whole
-        numbers up to 2^20: an array beside a `dask.array`, a series of a `dask.dataframe` or the name of one of its
-        columns, which then is no margin.
+        Multiplicities of the examples, shape (N,), non-negative; examples with 0 are left out. On a cluster, whole
+        numbers up to 2^20: an array for a `dask.array`; a series of a `dask.dataframe`, or the name of one of its
+        columns, which then is not a margin.
     reflexive
         Whether the negations of the columns belong to the class too.
     random_state
@@ -130,9 +130,9 @@ class GivenMargins(Oracle):
     Raises
     ------
     ProblemError
-        U is no margin matrix, c are no multiplicities of its examples.
+        U is not a margin matrix, or c are not multiplicities of its examples.
     OptionError
-        An unknown choice, a column number that does not exist, a guarantee that is missing or outside [-1, 1].
+        The choice is unknown, a column number does not exist, or the guarantee is missing or outside [-1, 1].
     """
 
     reflexive: bool
@@ -168,7 +168,7 @@ class GivenMargins(Oracle):
         self._order = () if isinstance(choose, str) else _order(choose, self._t)
 
     def _take(self, U: Any, c: Any) -> None:
-        """Take the margins of the examples that count."""
+        """Set the margins of the examples that count."""
         margins = Margins(U)
         rows, self._c = multiplicities(c, margins.N)
         self._U = margins if len(rows) == margins.N else margins.take(rows)
@@ -187,7 +187,7 @@ class GivenMargins(Oracle):
         return None
 
     def margins_of(self, hypothesis: Hypothesis) -> Num[Array, " N"] | None:
-        """Return the margins of a column, or of its negation where the class has them.
+        """Return the margins of a column, or of its negation if the class contains it.
 
         Raises
         ------
@@ -203,13 +203,13 @@ class GivenMargins(Oracle):
         return hypothesis.sign * self._U.column(hypothesis.q)
 
     def best(self, query: Query) -> Answer:
-        """Return the columns chosen; one only while an order is followed.
+        """Return the chosen columns; only one while the oracle follows an order.
 
         Raises
         ------
         ProblemError
-            The weights are not one finite number for each example, no column reaches the guarantee, the next one of
-            the order does not, or "largest_increase" is to choose without a program.
+            The weights are not one finite number for each example; no column, or not the next one of the order, reaches
+            the guarantee; or "largest_increase" has no program.
         """
         # An edge is a sum of this many roundings at most, and |u_n| <= 1; epsilon is twice the unit roundoff.
         weights, exponent = scaled_weights(query.d, self.N)
@@ -234,7 +234,7 @@ class GivenMargins(Oracle):
                 )
             return np.array([k])
         if self._choice == "random":
-            # The generator of a call is made from its number: that number is all there is to save.
+            # The generator of a call is made from the call's number, so only this number is saved.
             rng = np.random.default_rng([self._seed, self._calls])
             return rng.choice(eligible, min(query.count, len(eligible)), replace=False)
         score = edges[eligible]
@@ -286,7 +286,7 @@ class GivenMargins(Oracle):
 
     @cached_property
     def _digest(self) -> str:
-        """SHA-256 of margins, multiplicities and reflexivity: how the columns are chosen is not part of the class."""
+        """SHA-256 of margins, multiplicities and reflexivity; the rule of choice is not part of the class."""
         digest = hashlib.sha256(f"{self._U.digest()} {self.reflexive}".encode())
         digest.update(self._c.data)
         return digest.hexdigest()
@@ -301,15 +301,15 @@ class GivenMargins(Oracle):
 class DistributedMargins(Elsewhere, GivenMargins):
     """`GivenMargins` of a Dask collection of -1 and 1: codes stay with the workers of the default client.
 
-    Looks are all that it serves; a run of them is, to the last bit, that over the same rows wherever they are.
+    It supports looks only. A run that boosts by looks equals one over the same rows anywhere else, to the last bit.
 
     Raises
     ------
     ProblemError
-        There is no client; U holds other margins than -1 and 1, or has chunks of unknown sizes; c does not go with U,
-        or holds other than whole numbers.
+        There is no client; U contains margins other than -1 and 1, or has chunks of unknown sizes; c does not match U,
+        or does not consist of whole numbers.
     OptionError
-        Dask is not installed, or an option tells how the oracle is to answer.
+        Dask is not installed, or an option concerns the choice of columns.
     """
 
     def _take(self, U: Any, c: Any) -> None:
@@ -327,7 +327,7 @@ class DistributedMargins(Elsewhere, GivenMargins):
 
 
 def _check_unasked(choose: npt.ArrayLike, guarantee: float | None) -> None:
-    """Raise OptionError for options that say how an oracle answers, where it is not asked."""
+    """Raise OptionError for options of the choice of columns, which do not apply to rows on a cluster."""
     for name, value, left_out in (
         ("choose", choose, isinstance(choose, str) and choose == "best"),
         ("guarantee", guarantee, guarantee is None),

@@ -19,23 +19,23 @@ from boostopt.shapes import Array, Float, Int
 KERNELS = ("linear", "polynomial", "rbf")
 
 WHOLE = 2.0**53
-"""Whole numbers below it are added without rounding, so that they cancel without loss."""
+"""Whole numbers below this are added without rounding, so that they cancel without loss."""
 
 LARGEST_DEGREE = 1000
-"""Of a polynomial kernel: each power is a product over the examples, and a degree may come from a file."""
+"""Largest degree of a polynomial kernel: each power costs a product over the examples; files may name any."""
 
 
 @dataclass(frozen=True)
 class Kernel:
     """K(x, z): "linear" x·z, "polynomial" (gamma x·z + coef0)^degree, "rbf" exp(-gamma |x - z|²).
 
-    Parameters that a kernel does not have stand at gamma = 1, degree = 1, coef0 = 0: so written, the linear kernel is
-    the polynomial one.
+    Parameters that a kernel does not have are gamma = 1, degree = 1 and coef0 = 0. With these values, the linear kernel
+    is the polynomial one.
 
     Raises
     ------
     OptionError
-        An unknown name, a gamma that is not positive and finite, a degree outside of 1 to 1000, an infinite coef0.
+        The name is unknown, gamma is not positive and finite, the degree is not in 1 to 1000, or coef0 is infinite.
     """
 
     name: str
@@ -71,26 +71,27 @@ class Kernel:
         return self._of(products)
 
     def _of(self, products: Array) -> Array:
-        """Return the values of a kernel that is a function of <x, z>."""
+        """Return the values of a kernel that is a function of <x, z>, from <x, z>."""
         if self.name == "linear":
             return products
         base = self.gamma * products + self.coef0
         value = base.copy()
-        for _ in range(self.degree - 1):  # a third of the time of a power
+        for _ in range(self.degree - 1):  # takes a third of the time of a power
             value *= base
         return value
 
     def lost(self, X: Any, Z: Float[Array, "k features"], values: Float[Array, "n k"]) -> Float[Array, " k"]:
-        """Bound the rounding error of `values`, K(x, z) for the rows of X and Z, relative to the largest of each z.
+        """Bound the rounding error of `values`, K(x, z) for the rows of X and Z, relative to the largest for each z.
 
-        Of kernels that are functions of <x, z>: (b + error)^degree for a base b that may have cancelled.
+        For kernels that are functions of <x, z>, the bound follows from (b + error)^degree, for a base b that may have
+        cancelled.
         """
         products: Any = abs(X) @ np.abs(Z).T
         sizes = self.gamma * products + abs(self.coef0)
         entries = X.data if scipy.sparse.issparse(X) else X
         if float(sizes.max()) < WHOLE and not any(np.any(x % 1.0) for x in (entries, Z, self.gamma, self.coef0)):
             return np.full(len(Z), self.degree * EPSILON)
-        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # a column of zeros has lost all
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):  # a column of zeros has lost all digits
             bases, errors = np.abs(values) ** (1.0 / self.degree), EPSILON * (longest_row(X) + 4) * sizes
             largest = bases.max(axis=0)
             shares = ((bases + errors) / largest) ** (self.degree - 1) * (self.degree * errors / largest)
@@ -99,7 +100,7 @@ class Kernel:
     def column(self, X: Any, z: Float[Array, " features"]) -> Float[Array, " n"]:
         """Return K(x, z) for the rows of X."""
         if self.name == "rbf" and not scipy.sparse.issparse(X):
-            difference = X - z  # exact where the features are far from 0; the products of `block` cancel
+            difference = X - z  # accurate even if the features are far from 0, where the products of `block` cancel
             return np.exp(-self.gamma * squares(difference))
         if self.name != "rbf" and not scipy.sparse.issparse(X):
             # Row by row: the rounding of a matrix product depends on how many rows there are.
@@ -107,7 +108,7 @@ class Kernel:
         return self.block(X, z[np.newaxis])[:, 0]
 
     def bound(self, norms: Float[Array, " k"]) -> Float[Array, " k"]:
-        """Return a bound on |K(x, z)| for z of these norms and x of the largest of them, by Cauchy and Schwarz."""
+        """Return a bound on |K(x, z)| by Cauchy and Schwarz, for z of these norms and x of the largest one."""
         if self.name == "rbf":
             return np.ones(len(norms))
         return (self.gamma * norms * norms.max() + abs(self.coef0)) ** self.degree
@@ -123,12 +124,12 @@ class Kernel:
 class KernelColumn(HypothesisOfFeatures):
     """sign * K(x, z) / scale for a training example z, cut to [-1, 1].
 
-    Two of them are equal if the row, the sign and the kernel are.
+    Two of them are equal if they have the same row, sign and kernel.
 
     Attributes
     ----------
     row
-        Which row of the training examples z is.
+        The row of z among the training examples.
     sign
         1, or -1 for the negation.
     kernel
@@ -138,13 +139,13 @@ class KernelColumn(HypothesisOfFeatures):
     features
         Number of features.
     indices, values
-        Which features of z are not 0, ascending, and their values, both of shape (nonzeros,).
+        The nonzero features of z, ascending, and their values, both of shape (nonzeros,).
 
     Raises
     ------
     ProblemError
-        The row is negative, the sign neither 1 nor -1, the scale not positive and finite, or z no vector of so many
-        features.
+        The row is negative, the sign is neither 1 nor -1, the scale is not positive and finite, or z does not have this
+        number of features.
     """
 
     kind: ClassVar[str] = "kernel"
@@ -203,12 +204,12 @@ class KernelColumn(HypothesisOfFeatures):
 
 
 def longest_row(X: Any) -> int:
-    """Return the largest number of terms in a product of two rows, dense or CSR."""
+    """Return the largest number of nonzero terms in a product of two rows, dense or CSR."""
     return int(np.diff(X.indptr).max()) if scipy.sparse.issparse(X) else X.shape[1]
 
 
 def row_norms(X: Any) -> Float[Array, " n"]:
-    """Return the norms of the rows, dense or CSR, where their squares overflow or vanish too."""
+    """Return the norms of the rows, dense or CSR, even if their squares overflow or vanish."""
     sparse = scipy.sparse.issparse(X)
     sizes: Any = abs(X).max(axis=1)
     largest = sizes.toarray().ravel() if sparse else sizes

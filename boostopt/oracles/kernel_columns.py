@@ -1,11 +1,11 @@
 r"""Kernel columns: h_k(x) = K(x, x_k) / scale_k, one hypothesis for each training example x_k.
 
-scale_k = max_n |K(x_n, x_k)| over the training examples, so that |h_k| <= 1 there; it is kept with the hypothesis, and
-values beyond 1 on other x are cut. The edges of all of them are
+scale_k = max_n |K(x_n, x_k)| over the training examples, so that |h_k| <= 1 there. The hypothesis stores its scale, and
+values beyond 1 on other x are cut. The edges are
 
-    e_k = (1/scale_k) sum_n y_n d_n K(x_n, x_k),
+    e_k = (1/scale_k) sum_n y_n d_n K(x_n, x_k).
 
-with the linear kernel e_k scale_k = X(X'(y d)): no matrix of N x N entries is made.
+For the linear kernel, e_k scale_k = X(X'(y d)), and no matrix of N x N entries is formed.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ from boostopt.oracles.weights import EPSILON, bound_unscaled, scaled_weights
 from boostopt.shapes import Array, Float, Int
 
 BLOCK_BYTES = 20_000_000
-"""Memory of a block of kernel values."""
+"""Memory of a block of kernel values, in bytes."""
 
 SMALLEST = 1e-280
-"""The smallest bound on the kernel values of an example: what is much smaller has lost digits to underflow."""
+"""The smallest allowed bound on the kernel values of an example: much smaller values lose digits to underflow."""
 
 LARGEST_LOSS = 1e-8
-"""Loss of a column to cancellation that is allowed, relative to its scale: ordinary kernels lose 1e-14."""
+"""Allowed error of a column by cancellation, relative to its scale: ordinary kernels lose 1e-14."""
 
 TIE_DIGITS = 12
-"""Edges that agree in so many decimals of the total weight are equal up to rounding: the first example is taken."""
+"""Edges that agree in this many decimals of the total weight are equal up to rounding: the first example is taken."""
 
 
 class KernelColumns(OracleOfExamples):
     """Choose among the columns of a kernel matrix, scaled into [-1, 1].
 
-    Exact up to the rounding of kernel values, which the bound of the edges includes. Where the base of a polynomial
-    kernel cancels, gamma x·z being nearly -coef0, its columns would be rounding alone: such a kernel is refused.
+    Exact up to the rounding of kernel values, which the bound on the edges includes. If gamma x·z is nearly -coef0, the
+    base of a polynomial kernel cancels, and its columns would be nothing but rounding. Such a kernel is refused.
 
-    Equal examples give one hypothesis, named after the first of them; an example without nonzero features
-    gives none where its kernel values are 0 throughout (linear, and polynomial with coef0 = 0).
+    Equal examples give one hypothesis, named after the first of them. An example without nonzero features gives none if
+    all its kernel values are 0 (linear, and polynomial with coef0 = 0).
 
     Parameters
     ----------
@@ -56,8 +56,8 @@ class KernelColumns(OracleOfExamples):
     y
         Labels, shape (N,): -1 and 1, or 0 and 1.
     kernel
-        "linear", "polynomial" or "rbf". A call costs two products with X for the linear kernel, and the kernel values
-        of all examples with those of positive weight, in blocks, for the others.
+        "linear", "polynomial" or "rbf". For the linear kernel, a call costs two products with X. For the others, it
+        costs the kernel values of all examples with those of positive weight, in blocks.
     c
         Multiplicities of the examples, shape (N,), non-negative; examples with 0 are left out.
     reflexive
@@ -70,10 +70,9 @@ class KernelColumns(OracleOfExamples):
     Raises
     ------
     ProblemError
-        X, y or c are no examples, all features are 0 where that leaves no hypothesis, or kernel values overflow or
-        cancel.
+        X, y or c are invalid, all features are 0 and leave no hypothesis, or kernel values overflow or cancel.
     OptionError
-        An unknown kernel, or a parameter out of its range.
+        The kernel is unknown, or a parameter is out of its range.
     """
 
     def __init__(
@@ -87,7 +86,7 @@ class KernelColumns(OracleOfExamples):
         degree: Any = 3,
         coef0: Any = 1.0,
     ) -> None:
-        # Not str and float: classifiers hand on what they were given, and it is looked at here.
+        # Not str and float: classifiers pass on their arguments unchecked, and they are checked here.
         gamma, degree, coef0 = _read(kernel, gamma, degree, coef0)
         self.reflexive: bool = flag("reflexive", reflexive)
         self._examples = examples = labelled(X, y, c)
@@ -96,13 +95,13 @@ class KernelColumns(OracleOfExamples):
         self.kernel: Kernel = _kernel(kernel, gamma, degree, coef0)
         self._first, self._group = _distinct(examples.X)
         self._points = examples.X if len(self._first) == examples.N else examples.X[self._first]
-        with np.errstate(over="ignore", invalid="ignore"):  # what overflows is refused below
+        with np.errstate(over="ignore", invalid="ignore"):  # overflow is refused below
             if kernel == "rbf" and isinstance(self._points, np.ndarray):
-                self._points = self._points - self._points.mean(axis=0)  # distances stay, cancellation goes
+                self._points = self._points - self._points.mean(axis=0)  # keeps the distances and avoids cancellation
             norms = row_norms(self._points)
             self._bound = self.kernel.bound(norms)
             self._error = self.kernel.error(norms, examples.X.shape[1])
-            # K(x_k, x_k): a linear kernel is a polynomial one, too.
+            # K(x_k, x_k); a linear kernel is a polynomial one, too.
             powers = (self.kernel.gamma * norms**2 + self.kernel.coef0) ** self.kernel.degree
             diagonal = np.ones(len(norms)) if kernel == "rbf" else np.abs(powers)
         if not np.isfinite(self._error).all():
@@ -122,12 +121,12 @@ class KernelColumns(OracleOfExamples):
         self._lower, self._upper = diagonal, self._bound.copy()
         self._known = np.full(len(norms), kernel == "rbf")
         self._visit(np.array([np.argmax(norms)]))
-        # Before a run and not amid it, where a kernel may cancel at all.
+        # Checked before a run and not during it, if the kernel may cancel at all.
         for k in self._blocks(len(norms)) if self.kernel.coef0 < 0 else ():
             self._visit(k)
 
     def best(self, query: Query) -> Answer:
-        """Return the hypotheses with the largest edges, of each example at most one sign.
+        """Return the hypotheses with the largest edges, with at most one sign for each example.
 
         Raises
         ------
@@ -155,11 +154,11 @@ class KernelColumns(OracleOfExamples):
         return e
 
     def _search(self, e: Float[Array, " k"], total: float, count: int) -> tuple[Int[Array, " count"], float]:
-        """Return the examples with the largest edges e / scale, and a number that none exceeds, rounding included.
+        """Return the examples with the largest edges e / scale, and a number that no edge exceeds, rounding included.
 
-        Scales are computed for those examples alone that their bounds leave in the running.
+        Scales are computed only for examples that can be among the largest by their bounds.
         """
-        # Of e: N additions and what its terms carry; epsilon is twice the unit roundoff.
+        # The rounding of e: N additions and the errors of the terms; epsilon is twice the unit roundoff.
         rounding = EPSILON * total * ((self.N + 10) * self._bound + self._error)
         tie, most = total * 10.0**-TIE_DIGITS, count
         while True:
@@ -192,8 +191,8 @@ class KernelColumns(OracleOfExamples):
         self._known[k] = True
 
     def _check_kept(self, k: Int[Array, " count"], values: Float[Array, "n count"], scales: Array) -> None:
-        """Raise ProblemError where columns have cancelled: they would be rounding, and none of the kernel's."""
-        # By the norms first, which is enough for nearly all kernels.
+        """Raise ProblemError if columns have cancelled: their values would be rounding and not the kernel's."""
+        # First by the norms, which is enough for nearly all kernels.
         doubtful = ~(EPSILON * self._error[k] <= LARGEST_LOSS * scales) & self._exists[k]
         if not doubtful.any():
             return
@@ -207,7 +206,7 @@ class KernelColumns(OracleOfExamples):
             )
 
     def _column(self, k: int, sign: int, weights: Float[Array, " N"], exponent: int) -> Column:
-        """Return the hypothesis of the k-th different example, its edge under scaled weights."""
+        """Return the hypothesis of the k-th distinct example, with its edge under scaled weights."""
         first, X = int(self._first[k]), self._examples.X
         row: Any = X[[first]]
         z: Float[Array, " features"] = row.toarray()[0] if scipy.sparse.issparse(row) else row[0]
@@ -230,18 +229,18 @@ class KernelColumns(OracleOfExamples):
         return point and own.kernel == hypothesis.kernel and own.scale == hypothesis.scale
 
     def _rows(self, k: Int[Array, " count"]) -> Float[Array, "count features"]:
-        """Return some of the different examples, dense."""
+        """Return some of the distinct examples, dense."""
         rows: Any = self._points[k]
         return rows.toarray() if scipy.sparse.issparse(rows) else rows
 
     def _blocks(self, n: int) -> Iterator[Int[Array, " count"]]:
-        """Yield the different examples, so many at a time that n times as many kernel values fit a block."""
+        """Yield the distinct examples in groups whose kernel values with n others fit into a block."""
         step, most = self._block_length(n), len(self._first)
         for start in range(0, most, step):
             yield np.arange(start, min(start + step, most))
 
     def _block_length(self, n: int) -> int:
-        """Return how many examples fit a block, against n others and by themselves."""
+        """Return the number of examples that fit into a block, with their features and n kernel values for each."""
         return max(BLOCK_BYTES // (8 * max(n, self._points.shape[1])), 1)
 
     def __str__(self) -> str:
@@ -254,7 +253,7 @@ class KernelColumns(OracleOfExamples):
 
 
 def _read(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> tuple[float | None, int, float]:
-    """Return gamma, degree and coef0, of their kinds and in their ranges, whether the kernel has them or not."""
+    """Return gamma, degree and coef0, checked for type and range, even if the kernel does not have them."""
     choice("kernel", kernel, KERNELS)
     if gamma is not None:
         gamma = positive("gamma", gamma, "a positive number, or None for 1 / (features * variance)")
@@ -264,14 +263,14 @@ def _read(kernel: Any, gamma: Any, degree: Any, coef0: Any) -> tuple[float | Non
 
 
 def _kernel(name: str, gamma: float | None, degree: int, coef0: float) -> Kernel:
-    """Return the kernel, the parameters that it does not have at their plain values."""
+    """Return the kernel; parameters that it does not have get their neutral values."""
     if gamma is None or name == "linear":
         return Kernel(name)
     return Kernel(name, float(gamma)) if name == "rbf" else Kernel(name, float(gamma), degree, float(coef0))
 
 
 def _default_gamma(X: Any, c: Float[Array, " N"]) -> float:
-    """Return 1 / (features * variance) as scikit-learn's "scale", an example of multiplicity 2 being two; 1 if 0."""
+    """Return 1 / (features * variance), scikit-learn's "scale", with multiplicities; 1 if the variance is 0."""
     weights, features = c / c.sum(), X.shape[1]
     with np.errstate(over="ignore", invalid="ignore"):
         mean = float(weights @ X.sum(axis=1)) / features
@@ -283,7 +282,7 @@ def _default_gamma(X: Any, c: Float[Array, " N"]) -> float:
 
 
 def _distinct(X: Any) -> tuple[Int[Array, " k"], Int[Array, " N"]]:
-    """Return the first of each group of equal rows in order, and the group of each row."""
+    """Return the first row of each group of equal rows, in order, and the group of each row."""
     groups: dict[Any, int] = {}
     if isinstance(X, np.ndarray):
         keys: Iterator[Any] = ((row + 0.0).tobytes() for row in X)  # -0.0 becomes the plain zero

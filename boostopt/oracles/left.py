@@ -1,4 +1,4 @@
-"""What is left of an oracle of rows on a cluster, where a run is told without them."""
+"""The rest of an oracle of rows on a cluster if its run is loaded without the rows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from boostopt.rows.kernels import Split
 
 
 class Left(Elsewhere):
-    """What is left of an oracle of rows on a cluster where a run is told elsewhere: the class in words, and sizes."""
+    """The rest of an oracle of rows on a cluster, in a run that is loaded without rows: the class in words, and sizes."""
 
     reflexive: bool
 
@@ -48,12 +48,12 @@ class Left(Elsewhere):
 
 
 def without_rows() -> NoReturn:
-    """Raise the error for a distribution that only the rows of a run could tell."""
+    """Raise the error for a distribution that only the rows of a run can give."""
     raise gone()
 
 
 def gone() -> ProblemError:
-    """Return the error for what only the rows of a run could tell."""
+    """Return the error for a request that only the rows of a run can answer."""
     return ProblemError(
         "this run was stored without its rows: it has hypotheses, weights, trace and both "
         "ends of the certificate, which run.verify_class(oracle) tells anew, and nothing as long as the rows. Boost "

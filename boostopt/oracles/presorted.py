@@ -1,10 +1,10 @@
-"""Features sorted once, so that every threshold of every feature is weighed by one cumulative sum.
+"""Features sorted once, so that one cumulative sum gives the edges of all thresholds of all features.
 
-The values of a feature part the examples into blocks of equal value. The base is the largest block (the lowest of
-several), in a sparse matrix the block of the zeros that are not stored, however small. Only the examples outside the
-base are kept. Each block but the base has one threshold: it parts the block and all that lies beyond it, seen from
-the base, from the rest. These examples stand next to each other among the kept ones, so that a sum over them is a
-difference of two cumulative sums, and the base is never looked at.
+The values of a feature divide the examples into blocks of equal value. The base is the largest block (the lowest one
+among equals). In a sparse matrix it is the block of zeros that are not stored, however small. Only the examples outside
+the base are kept. Each block but the base has one threshold. It separates the block, and all blocks beyond it as seen
+from the base, from the rest. These examples are contiguous among the kept ones. So a sum over them is a difference of
+two cumulative sums, and the base is never read.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from boostopt.rows.thresholds import threshold_between
 from boostopt.shapes import Array, Bool, Float, Int
 
 CHUNK = 500_000
-"""Entries that are sorted at a time: sorting takes about 60 bytes an entry besides what is kept."""
+"""Number of entries that are sorted at a time: sorting takes about 60 bytes an entry of additional memory."""
 
 
 @dataclass(frozen=True, eq=False)
 class Presorted:
-    """The thresholds of all features, those of a feature side by side and ascending.
+    """The thresholds of all features, feature by feature and ascending.
 
     Attributes
     ----------
@@ -34,15 +34,15 @@ class Presorted:
     rows
         Examples outside the base of their feature, by feature and value.
     first, last
-        rows[first[i] : last[i]] are the examples that threshold i parts from the base.
+        rows[first[i] : last[i]] are the examples that threshold i separates from the base.
     below
-        Whether they lie below the threshold.
+        Whether these examples lie below the threshold.
     thresholds
         Halfway between the two neighbouring values.
     features
         Features that are not constant, ascending.
     starts
-        At which threshold each of them begins.
+        The position of the first threshold of each of these features.
     """
 
     N: int
@@ -55,17 +55,18 @@ class Presorted:
     starts: Int[Array, " varying"]
 
     def edges(self, s: Int[Array, " N"]) -> Int[Array, " thresholds"]:
-        """Return sum_n s_n h(x_n), exactly, of h(x) = 1 above the threshold and -1 below; s are int64 numbers.
+        """Return sum_n s_n h(x_n), exactly, for h(x) = 1 above the threshold and -1 below; s is int64.
 
-        The cumulative sum may run over, and its differences are exact none the less: int64 is computed with modulo
-        2^64, so that only the edges themselves must fit.
+        The cumulative sum may overflow, but its differences are still exact: int64 arithmetic is modulo 2^64, so that
+        only the edges themselves must fit.
         """
         cumulative = np.empty(len(self.rows) + 1, dtype=np.int64)
         cumulative[0] = 0
         np.cumsum(s[self.rows], out=cumulative[1:])
         edges = cumulative[self.last]
         edges -= cumulative[self.first]
-        # With T the sum over the parted examples, the edge is S - 2T if they lie below and 2T - S if above.
+        # With S the sum over all examples and T over the separated ones, the edge is S - 2T if these lie below,
+        # and 2T - S if they lie above.
         edges *= -2
         edges += s.sum()
         np.negative(edges, out=edges, where=~self.below)
@@ -139,7 +140,7 @@ def _sparse_chunks(X: Any) -> Iterator[_Entries]:
 
 
 def _parted(entries: _Entries, N: int) -> Presorted:
-    """Return the thresholds of sorted features, at least one entry."""
+    """Return the thresholds of sorted features with at least one entry."""
     begins = _begins(entries.features) | _begins(entries.values)
     blocks = np.flatnonzero(begins)
     sizes = np.diff(blocks, append=len(begins))
@@ -150,11 +151,11 @@ def _parted(entries: _Entries, N: int) -> Presorted:
     first_blocks = np.flatnonzero(new)
     largest = np.flatnonzero(sizes == np.maximum.reduceat(sizes, first_blocks)[of])
     _, lowest = np.unique(of[largest], return_index=True)
-    # The base of each feature is 0 where entries are not stored, else the value of its largest block.
+    # The base of each feature is 0 if entries are not stored, otherwise the value of its largest block.
     base = np.where(np.add.reduceat(sizes, first_blocks) < N, 0.0, value[largest[lowest]])[of]
     below, kept = value < base, value != base
 
-    # The neighbour on the side of the base; the base itself where that is not stored and lies in between.
+    # The neighbour on the side of the base; the base itself if it is not stored and lies in between.
     above_it = np.append(value[1:], np.inf)
     above_it[np.append(new[1:], True)] = np.inf
     below_it = np.append(-np.inf, value[:-1])
@@ -180,7 +181,7 @@ def _parted(entries: _Entries, N: int) -> Presorted:
 
 
 def _begins(keys: Any) -> Bool[Array, " n"]:
-    """Return where another key begins."""
+    """Return the positions at which a new key begins."""
     begins = np.ones(len(keys), dtype=bool)
     np.not_equal(keys[1:], keys[:-1], out=begins[1:])
     return begins

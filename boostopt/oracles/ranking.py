@@ -8,7 +8,7 @@ from boostopt.shapes import Array, Int, Num
 
 
 def leading(values: Num[Array, " k"], count: int) -> list[int]:
-    """Return where the `count` largest values stand, descending, of equal ones the first before the later."""
+    """Return the positions of the `count` largest values, descending; equal values keep their order."""
     if count <= 1:
         return [int(np.argmax(values))]
     least = np.partition(values, -count)[-count] if count < len(values) else values.min()
@@ -17,7 +17,7 @@ def leading(values: Num[Array, " k"], count: int) -> list[int]:
 
 
 def leading_of_each(values: Num[Array, " k"], starts: Int[Array, " groups"], count: int) -> list[int]:
-    """Return where the largest value of each group stands, of the `count` leading groups; groups begin at `starts`."""
+    """Return the position of the largest value in each of the `count` leading groups; groups begin at `starts`."""
     stops = np.append(starts[1:], len(values))
     groups = leading(np.maximum.reduceat(values, starts), count)
     return [int(starts[k] + np.argmax(values[starts[k] : stops[k]])) for k in groups]

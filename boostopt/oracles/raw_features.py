@@ -1,4 +1,4 @@
-"""The oracle of the features themselves: exact, by one product."""
+"""The oracle of the features themselves: exact, with one matrix product."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Feature(HypothesisOfFeatures):
 
     def on(self, features: Features) -> Float[Array, " n"]:
         values = features.column(self.feature, self.features)
-        with np.errstate(over="ignore"):  # by a scale below 1: cut to [-1, 1] as well
+        with np.errstate(over="ignore"):  # a scale below 1 may cause this: also cut to [-1, 1]
             return self.sign * np.clip(values / self.scale, -1.0, 1.0)
 
     def __str__(self) -> str:
@@ -87,32 +87,33 @@ class Feature(HypothesisOfFeatures):
 class RawFeatures(OracleOfExamples):
     """The features as hypotheses, exactly.
 
-    The scale of a feature is 1 if it lies in [-1, 1] on the examples that count, else its largest absolute value there;
-    on other examples it is clipped. Features that are 0 on all these examples do not belong to the class unless all
-    are: then it is h = 0.
+    The scale of a feature is 1 if the feature lies in [-1, 1] on the examples that count, otherwise its largest
+    absolute value there. On other examples, the feature is clipped. Features that are 0 on all these examples do not
+    belong to the class. If all features are, the class is h = 0.
 
-    Of features whose edges rounding cannot tell from the largest, the lowest comes first; then they come by edges, of
-    equal ones the lowest first, with the sign 1 where the edge is 0. Asked for several columns, the oracle answers with
-    different features, each column once.
+    Among features whose edges equal the largest up to rounding, the lowest comes first. The others follow by their
+    edges, equal ones from the lowest feature on, with the sign 1 if the edge is 0. If several columns are wanted, the
+    oracle returns different features, and each column once.
 
     Parameters
     ----------
     X
         Features, shape (N, features), finite: an array, or a scipy sparse matrix, which is never made dense. A
-        `dask.array` or a `dask.dataframe` of -1 and 1 alone stays on the cluster of the default client, see
+        `dask.array` or a `dask.dataframe` of only -1 and 1 stays on the cluster of the default client, see
         `DistributedFeatures`.
     y
-        Labels, shape (N,): -1 and 1, or 0 and 1; both must occur. On a cluster as `BinnedStumps` takes them.
+        Labels, shape (N,): -1 and 1, or 0 and 1; both must occur. On a cluster, pass them as for `BinnedStumps`.
     c
-        Multiplicities, shape (N,), non-negative, 1 by default. Examples with 0 are left out. On a cluster as
-        `BinnedStumps` takes them.
+        Multiplicities, shape (N,), non-negative, 1 by default. Examples with 0 are left out. On a cluster, pass them as
+        for `BinnedStumps`.
     reflexive
         Whether the negated features belong to the class as well.
 
     Raises
     ------
     ProblemError
-        A wrong shape, an entry that is no finite number, other labels, one class only, a negative multiplicity.
+        A shape is wrong, an entry is not a finite number, labels are invalid or of one class only, or a multiplicity
+        is negative.
     """
 
     def __init__(self, X: Any, y: npt.ArrayLike, c: npt.ArrayLike | None = None, reflexive: bool = True) -> None:
@@ -124,7 +125,7 @@ class RawFeatures(OracleOfExamples):
         self._take(X, y, c)
 
     def _take(self, X: Any, y: Any, c: Any) -> None:
-        """Take the examples that count, and find the scales."""
+        """Set the examples that count, and find the scales."""
         self._examples = labelled(X, y, c)
         features = self._examples.X
         sparse = scipy.sparse.issparse(features)
@@ -135,7 +136,7 @@ class RawFeatures(OracleOfExamples):
         largest: Float[Array, " features"] = np.maximum(highest, -lowest)
         self._scales = np.maximum(largest, 1.0)
         self._members = np.flatnonzero(largest > 0)
-        # One row a feature: each edge is then one sum over a row, and a column is read off in one piece.
+        # One row for each feature: each edge is then a sum over a row, and each column is contiguous.
         self._transposed = scipy.sparse.csr_array(features.T) if sparse else None
 
     def __str__(self) -> str:
@@ -145,15 +146,15 @@ class RawFeatures(OracleOfExamples):
     def best(self, query: Query) -> Answer:
         """Return the features with the largest edges.
 
-        A sum of N products is wrong by about N eps / 2 times the sum of their sizes at most, in whichever order it is
-        taken (Higham 2002, section 3.1); they sum to at most sum_n d_n. The divisions by the scale, in the edge and in
-        the margins, add eps / 2 each. `largest` lies (N + 4) eps sum_n d_n, twice as much, above the largest edge
-        computed.
+        The error of a sum of N products is at most about N eps / 2 times the sum of their sizes, in any order of
+        summation (Higham 2002, section 3.1). The sizes sum to at most sum_n d_n. The divisions by the scale, in the
+        edge and in the margins, add eps / 2 each. `largest` exceeds the largest computed edge by (N + 4) eps sum_n d_n,
+        which is twice as much.
 
         Raises
         ------
         ProblemError
-            The weights have another shape than (N,), or they are not finite.
+            The weights do not have shape (N,), or they are not finite.
         """
         weights, exponent = scaled_weights(query.d, self.N)
         if len(self._members) == 0:
@@ -181,7 +182,7 @@ class RawFeatures(OracleOfExamples):
         )
 
     def _column(self, feature: int, sign: int, weights: Float[Array, " N"], exponent: int) -> Column:
-        """Return a feature with its margins y_n h(x_n), the edge summed anew from them under scaled weights."""
+        """Return a feature with its margins y_n h(x_n), and its edge, recomputed from them under scaled weights."""
         hypothesis = Feature(feature, float(self._scales[feature]), sign, self._features)
         margins = self._values(feature) / hypothesis.scale
         margins *= sign * self.y
@@ -201,13 +202,13 @@ class RawFeatures(OracleOfExamples):
 class DistributedFeatures(Elsewhere, RawFeatures):
     """`RawFeatures` of a Dask collection of -1 and 1: codes stay with the workers of the default client.
 
-    Looks are all that it serves; a run of them is, to the last bit, that over the same rows wherever they are.
+    It supports looks only. A run that boosts by looks equals one over the same rows anywhere else, to the last bit.
 
     Raises
     ------
     ProblemError
-        There is no client; X holds other features than -1 and 1, or has chunks of unknown sizes; y or c do not go with
-        X; labels or multiplicities are none, or these are no whole numbers.
+        There is no client; X contains features other than -1 and 1, or has chunks of unknown sizes; y or c do not match
+        X; labels are invalid; or multiplicities are not whole numbers.
     OptionError
         Dask is not installed.
     """
@@ -222,5 +223,5 @@ class DistributedFeatures(Elsewhere, RawFeatures):
         return Feature(split.feature, 1.0, split.sign, self._features)
 
     def check_features(self, X: Any) -> None:
-        """Raise ProblemError unless X has as many features, all finite."""
+        """Raise ProblemError unless X has the same number of features, all finite."""
         (X if isinstance(X, Features) else Features(X)).checked(self._features)

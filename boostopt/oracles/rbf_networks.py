@@ -1,4 +1,4 @@
-"""RBF networks with adaptive centres as hypotheses: heuristic, for no fit says that none has a larger edge."""
+"""RBF networks with adaptive centres as hypotheses: heuristic, because no fit proves that its edge is the largest."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ VALUES: dict[str, Callable[[Float[Array, " n"]], Float[Array, " n"]]] = {
     "tanh": np.tanh,
     "clip": lambda f: np.clip(f, -1.0, 1.0),
 }
-"""Functions that make h(x) from f(x): odd, with values in [-1, 1], so that -f gives -h."""
+"""Functions that compute h(x) from f(x). They are odd, so that -f gives -h, and have values in [-1, 1]."""
 
 
 @dataclass(frozen=True, eq=False)
 class RBFHypothesis(HypothesisOfFeatures):
     """h(x) = sign f(x), tanh f(x) or f(x) cut to [-1, 1], for an RBF network f.
 
-    Two of them are equal if the networks are, number by number, and h is made from f in the same way.
+    Two of them are equal if the networks are, number by number, and `values` is the same.
 
     Attributes
     ----------
     number
-        Which fit of its oracle this is, from 0.
+        The number of this fit among those of its oracle, from 0.
     values
         "sign", "tanh" or "clip".
     network
@@ -49,7 +49,7 @@ class RBFHypothesis(HypothesisOfFeatures):
     ProblemError
         The number is negative, or the network has several outputs.
     OptionError
-        There are no such values.
+        `values` is unknown.
     """
 
     kind: ClassVar[str] = "rbf"
@@ -103,34 +103,34 @@ class RBFHypothesis(HypothesisOfFeatures):
 
 
 class RBFNetworks(OracleOfExamples):
-    """Fit an RBF network with adaptive centres to the weighted examples. Heuristic: no bound over the class is known.
+    """Fit an RBF network with adaptive centres to the weighted examples. Heuristic: no bound for the class is known.
 
     Parameters
     ----------
     X
-        Features, shape (N, features), finite: an array, or a scipy sparse matrix, which is made dense. One width serves
-        all features: give them like scales.
+        Features, shape (N, features), finite: an array, or a scipy sparse matrix, which is made dense. All features
+        share one width, so give them similar scales.
     y
         Labels, shape (N,): -1 and 1, or 0 and 1.
     c
         Multiplicities of the examples, shape (N,), non-negative; examples with 0 are left out.
     random_state
-        Seed of the first centres, a new start in each call: equal runs are equal.
+        Seed of the first centres; each call starts from new centres, and repeated runs are equal.
     values
-        What h(x) is, from the network's f(x): "sign" f, "tanh" f, or f cut to [-1, 1], "clip".
+        The function that gives h(x) from the network's f(x): "sign", "tanh", or "clip", which cuts f to [-1, 1].
     reflexive
-        Whether the negations belong to the class: of a network with a negative edge the negation is returned.
+        Whether the negations belong to the class. If so, the oracle negates a network with a negative edge.
     settings
         Number of centres, steps and regularisation of each fit.
     **keywords
-        Fields of `RBFSettings`, which count before the settings: `RBFNetworks(X, y, K=5)`.
+        Fields of `RBFSettings`, which override the settings: `RBFNetworks(X, y, K=5)`.
 
     Raises
     ------
     ProblemError
-        X, y or c are no examples.
+        X, y or c are invalid.
     OptionError
-        Unknown values, or another option out of its range.
+        `values` is unknown, or another option is out of its range.
 
     References
     ----------
@@ -159,15 +159,15 @@ class RBFNetworks(OracleOfExamples):
         self._X = dense(self._examples.X)
 
     def best(self, query: Query) -> Answer:
-        """Fit a network and return it, or its negation where that has the larger edge and belongs to the class.
+        """Fit a network and return it, or its negation if this has the larger edge and belongs to the class.
 
         Raises
         ------
         ProblemError
-            The weights are no distribution.
+            The weights are not a distribution.
         """
         d, y = as_distribution(query.d, self.y)
-        # The generator of a call is made from its number: that number is all there is to save.
+        # The generator of a call is made from the call's number, so only this number is saved.
         rng = np.random.default_rng([self._seed, self._calls])
         network = fit_rbf(self._X, y, self.c.sum() * d, self._settings, rng)
         h = VALUES[self._values](network.value(self._X))

@@ -1,4 +1,4 @@
-"""The contract of an oracle whose hypotheses are splits of coded rows, so that boosting may look at the rows itself."""
+"""The contract of an oracle whose hypotheses are splits of encoded rows, which boosting can read itself."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from boostopt.rows.rows import Rows
 
 
 class RowsOracle(Oracle):
-    """An oracle of the splits of coded rows."""
+    """An oracle of the splits of encoded rows."""
 
     only_looks: bool = False
-    """Whether looks at the rows are all that it serves: it raises ProblemError when it is asked anything else."""
+    """Whether it supports only looks at the rows, and raises ProblemError for every other request."""
 
     @property
     @abstractmethod
     def rows(self) -> Rows | None:
-        """The rows; None where sums of whole numbers do not serve, and the oracle must be asked."""
+        """The rows; None if sums of integers do not apply, and `best` must find the hypotheses."""
 
     @abstractmethod
     def hypothesis(self, split: Split) -> Hypothesis:
-        """Return the hypothesis that a split is."""
+        """Return the hypothesis of a split."""

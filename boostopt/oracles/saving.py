@@ -1,4 +1,4 @@
-"""Hypotheses as plain numbers and back, without pickle: what runs and checkpoints are saved by."""
+"""Conversion of hypotheses to plain numbers and back, without pickle, for saved runs and checkpoints."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from boostopt.oracles.base import Hypothesis, State
 
 @cache
 def kinds() -> dict[str, type[Hypothesis]]:
-    """Return the public hypotheses that files can hold, by their `kind`."""
+    """Return the public classes of hypotheses that files can hold, by their `kind`."""
     public = [getattr(oracles, name) for name in oracles.__all__]
     made = [each for each in public if isinstance(each, type) and issubclass(each, Hypothesis)]
     return {vars(each)["kind"]: each for each in made if "kind" in vars(each)}
 
 
 def to_state(hypothesis: Hypothesis) -> dict[str, Any]:
-    """Return the state of a hypothesis under its kind: numbers, strings, lists and arrays by name."""
+    """Return the state of a hypothesis with its kind: numbers, strings, lists and arrays by name."""
     return {"kind": hypothesis.kind, **hypothesis.state()}
 
 
 def restored_hypothesis(state: State) -> Hypothesis:
-    """Return a hypothesis that was saved: one of boostopt's, or of a class of the user's that says its kind."""
+    """Return the hypothesis with a saved state, of one of boostopt's classes or of a user's class with its kind."""
     made = next((made for made in _classes_of(Hypothesis) if vars(made).get("kind") == state["kind"]), None)
     if made is None or made.__module__.startswith("boostopt."):
         return from_state(state)
@@ -33,19 +33,19 @@ def restored_hypothesis(state: State) -> Hypothesis:
 
 
 def _classes_of(base: type[Hypothesis]) -> Iterator[type[Hypothesis]]:
-    """Yield the classes below another one, the last one stated first."""
+    """Yield the subclasses of a class, the last one defined first."""
     for made in reversed(base.__subclasses__()):
         yield made
         yield from _classes_of(made)
 
 
 def from_state(state: State) -> Hypothesis:
-    """Return the hypothesis that was saved as this state by `to_state`.
+    """Return the hypothesis from a state of `to_state`.
 
     Raises
     ------
     DataError
-        The kind is none of boostopt's own, or what is saved is no state of it.
+        The kind is unknown, or the state does not fit it.
     """
     kind = state.get("kind")
     if not isinstance(kind, str) or kind not in kinds():

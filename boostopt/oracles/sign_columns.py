@@ -1,4 +1,4 @@
-"""Columns of -1 and 1 on a cluster: each is a feature of two codes, cut at 0, also where it is constant."""
+"""Columns of -1 and 1 on a cluster: each is a feature with two codes, cut at 0, even if it is constant."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ def cut_at_zero(placing: Placing, columns: int, task: Any, large: Any) -> Rows:
     Parameters
     ----------
     placing
-        The collection, counted.
+        The collection, after the count.
     columns
         Number of columns.
     task, large
-        What makes a part, and what it needs: as in `Placing.rows`.
+        The function that makes a part, and its large argument: as in `Placing.rows`.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def signs_part(name: str, X: Any, y: Any, c: Any) -> Part:
     Parameters
     ----------
     name
-        What X is called.
+        The name of X in error messages.
     X, y, c
         Features, labels and multiplicities.
 

@@ -18,7 +18,7 @@ from boostopt.shapes import Array, Float
 
 @dataclass(frozen=True)
 class Stump(HypothesisOfFeatures):
-    """h(x) = sign where x[feature] > threshold, -sign elsewhere.
+    """h(x) = sign if x[feature] > threshold, otherwise -sign.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Stump(HypothesisOfFeatures):
     Raises
     ------
     ProblemError
-        There is no such feature, the sign is neither 1 nor -1, the threshold is NaN.
+        There is no such feature, the sign is neither 1 nor -1, or the threshold is NaN.
     """
 
     kind: ClassVar[str] = "stump"

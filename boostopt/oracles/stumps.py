@@ -18,9 +18,9 @@ def stump_matrix(
     """Draw decision stumps at random and return their margin matrix U[n, q] = y_n h_q(x_n).
 
     The class is closed under negation, and so is the draw: columns 2k and 2k + 1 are a stump and its negation.
-    Stumps are drawn without replacement: first a feature that is not constant, then one of the thresholds halfway
-    between its distinct values that has not been drawn, each with equal chance. Where all features are constant,
-    the only stump is the constant hypothesis.
+    Stumps are drawn without replacement: first a feature that is not constant, then one of its thresholds that has not
+    been drawn, each with equal probability. Thresholds lie halfway between neighbouring distinct values. If all
+    features are constant, the only stump is the constant hypothesis.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def stump_matrix(
     t
         Number of columns wanted, at least 1.
     random_state
-        Seed or generator; equal seeds give equal matrices.
+        Seed or generator. Equal seeds give equal matrices.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def stump_matrix(
     Raises
     ------
     ProblemError
-        X or y has a wrong shape, an entry of X is no finite number, or labels are others.
+        X or y has a wrong shape, an entry of X is not a finite number, or labels are invalid.
     OptionError
         t is smaller than 1, or the seed is negative.
     """

@@ -1,4 +1,4 @@
-"""The weights that an oracle is asked with, scaled so that sums over them neither overflow nor vanish."""
+"""The weights of a query, scaled so that sums over them neither overflow nor vanish."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ EPSILON = float(np.finfo(np.float64).eps)
 """Twice the unit roundoff."""
 
 MOST = float(np.finfo(np.float64).max) / 4
-"""The largest sum of weights: edges and bounds of them then do not overflow."""
+"""The largest sum of weights: edges and bounds on edges then do not overflow."""
 
 
 def total_weight(d: Float[Array, " weights"], N: int) -> float:
@@ -22,7 +22,7 @@ def total_weight(d: Float[Array, " weights"], N: int) -> float:
     Raises
     ------
     ProblemError
-        There is not one weight for each of the N examples that count, one is no finite number, or the sum overflows.
+        There is not one weight for each of the N examples that count, a weight is not finite, or the sum overflows.
     """
     if d.shape != (N,) or not np.isfinite(d).all():
         raise ProblemError(
@@ -41,7 +41,7 @@ def total_weight(d: Float[Array, " weights"], N: int) -> float:
 def scaled_weights(d: Float[Array, " weights"], N: int) -> tuple[Float[Array, " N"], int]:
     """Return (s, k) with s_n = 2^-k d_n and the absolute values of s summing to a number in [1/2, 1).
 
-    The scaling by a power of two is exact. Edges under s times 2^k are those under d. Where all weights are 0, s is 0
+    The scaling by a power of two is exact. The edges under d are 2^k times those under s. If all weights are 0, s is 0
     and k is 0.
 
     Raises
@@ -50,7 +50,7 @@ def scaled_weights(d: Float[Array, " weights"], N: int) -> tuple[Float[Array, " 
         As `total_weight`.
     """
     total_weight(d, N)
-    # Two steps: the first makes sums of subnormal numbers exact enough to be scaled by.
+    # Two steps: after the first, the sum of subnormal numbers is accurate enough for the scale.
     largest = math.frexp(float(np.abs(d).max(initial=0.0)))[1]
     s = np.ldexp(d.astype(np.float64, copy=False), -largest)
     total = math.frexp(float(np.abs(s).sum()))[1]
@@ -58,9 +58,9 @@ def scaled_weights(d: Float[Array, " weights"], N: int) -> tuple[Float[Array, " 
 
 
 def as_distribution(d: Float[Array, " weights"], y: Int8[Array, " N"]) -> tuple[Float[Array, " N"], Int8[Array, " N"]]:
-    """Return |d| over its sum, and the labels, turned where a weight is negative: for learners that fit.
+    """Return |d| over its sum, and the labels, negated if a weight is negative, for learners that fit.
 
-    A weight -d_n of the label y_n is a weight d_n of the label -y_n; every edge stays as it is.
+    A weight -d_n of the label y_n is a weight d_n of the label -y_n; no edge changes.
 
     Raises
     ------
@@ -75,5 +75,5 @@ def as_distribution(d: Float[Array, " weights"], y: Int8[Array, " N"]) -> tuple[
 
 
 def bound_unscaled(most: float, exponent: int) -> float:
-    """Return a number above 2^exponent times another one, subnormal ones included, where the product is rounded."""
+    """Return an upper bound on 2^exponent times a number, even if the product is subnormal and rounded."""
     return math.nextafter(math.ldexp(most, exponent), math.inf)

@@ -1,1 +1,1 @@
-"""The solvers that CVXPY finds, and what has to be known about each."""
+"""The solvers that CVXPY finds, and the facts that boostopt needs about each."""

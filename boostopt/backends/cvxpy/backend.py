@@ -1,8 +1,8 @@
 """Every conic or linear solver that CVXPY has installed, as the backend "cvxpy:<solver>".
 
-"cvxpy:<solver>:<form>" is the same solver pinned to one form of a program, so that forms can be compared.
+"cvxpy:<solver>:<form>" is the same solver pinned to one form of a program, so that you can compare forms.
 
-A solver's status is not believed, in either direction: each attempt hands on the iterate, which CVXPY would throw away
+The backend does not trust a solver's status, good or bad. Each attempt passes on the iterate, which CVXPY would discard
 after a failure, and the caller certifies it.
 """
 
@@ -30,17 +30,19 @@ PREFIX = "cvxpy:"
 LINEAR = frozenset({"linear"})
 
 MODELLED = 20_000
-"""Entries of a margin matrix up to which modelling, and a solver between two looks at the clock, take no time that
-counts. Measured with SCS at a limit of 1 s: half a second past it at 100,000 entries, 44 s at 1,000,000."""
+"""Entries of a margin matrix up to which a time limit is kept: modelling is quick, and solvers check the clock in time.
+
+Measured with SCS at a limit of 1 s. SCS exceeds it by half a second at 100,000 entries, and by 44 s at 1,000,000.
+"""
 
 
 def installed() -> list[str]:
-    """Return the names of the backends for the solvers that CVXPY finds and that take linear programs."""
+    """Return the names of the backends, one for each solver that CVXPY finds and that takes linear programs."""
     return [PREFIX + solver.lower() for solver in _found() if "linear" in _cones(solver)]
 
 
 def open_solver(name: str) -> Backend:
-    """Return the backend "cvxpy:<solver>", or "cvxpy:<solver>:<form>" which is pinned to one form.
+    """Return the backend "cvxpy:<solver>", or "cvxpy:<solver>:<form>", pinned to one form.
 
     Raises
     ------
@@ -73,7 +75,7 @@ class CvxpyBackend(Backend):
     solver
         CVXPY's name for it.
     form
-        The only form of a program that it is given; None for its ladder.
+        The only form of a program that the solver gets; None for the forms of its ladder.
     """
 
     solver: str
@@ -84,7 +86,7 @@ class CvxpyBackend(Backend):
         return ":".join([PREFIX + self.solver.lower(), *(name for name, form in FORMS.items() if form == self.form)])
 
     def pinned(self, form: str) -> Backend:
-        """Return the same solver with one form by its name.
+        """Return the same solver, pinned to one form by its name.
 
         Raises
         ------
@@ -97,12 +99,12 @@ class CvxpyBackend(Backend):
 
     @property
     def known(self) -> Solver:
-        """Its options, words and attempts."""
+        """The solver's options, statuses and attempts."""
         return SOLVERS.get(self.solver, Solver())
 
     @property
     def automatic(self) -> bool:
-        # The others are mixed-integer, or want a licence, or cannot be told how accurate and how long.
+        # The others are for mixed-integer programs, need a licence, or take no tolerance or time limit.
         return self.known.automatic
 
     @property
@@ -140,7 +142,7 @@ class CvxpyBackend(Backend):
         ladder = solver.linear_ladder if linear else solver.ladder
         rungs = ladder if self.form is None else (solver.pinned(self.form, linear),)
         rungs = [rung for rung in rungs if rung.form.side in program.sides]
-        # The options are made when the solver starts: modelling takes its part of the time limit.
+        # The options are made when the solver starts, because modelling uses part of the time limit.
         if task.profile is not None:
             accuracy = task.profile.accuracy
             yield self._attempt(program, rungs[0].form, lambda: solver.asked(accuracy, deadline.left, task.options))
@@ -153,7 +155,7 @@ class CvxpyBackend(Backend):
             )
 
     def _attempt(self, program: Program, form: Form, choose: Callable[[], Options]) -> Attempt:
-        """Run the solver once; whatever it or CVXPY raises becomes the attempt's error."""
+        """Run the solver once. An exception of the solver or of CVXPY becomes the error of the attempt."""
         clock = _Clock()
         derived = derive(program.margins, program.regularizer, program.edge_function, form)
         clock.lap("build")
@@ -163,7 +165,7 @@ class CvxpyBackend(Backend):
             data, chain, inverse = called(lambda: derived.problem.get_problem_data(self.solver, solver_opts={}))
             clock.lap("canonicalize")
             options = choose()
-            # A copy: CVXPY's interfaces take options out of what they are given.
+            # A copy, because CVXPY's interfaces remove options from the dictionary that they get.
             sent = copy.deepcopy(options)
             raw = called(
                 lambda: chain.solve_via_data(derived.problem, data, warm_start=False, verbose=False, solver_opts=sent)
@@ -228,10 +230,10 @@ class _Clock:
 
 
 def _keep_iterate(chain: Any, raw: Any, inverse: Any) -> Any:
-    """Return CVXPY's reading of a failed answer as if it had been accepted: the iterate is worth certifying.
+    """Return CVXPY's reading of a failed answer as if the answer had succeeded: the iterate is worth certifying.
 
-    CVXPY drops the iterate when a status counts as a failure; a copy of its interface in which no status does keeps
-    it. Where the solver left none, the reading fails and the failed one stands.
+    CVXPY drops the iterate if a status counts as a failure. A copy of its interface, in which no status does, keeps the
+    iterate. If the solver left none, this reading fails, and the failed answer remains.
     """
     solver = copy.copy(chain.reductions[-1])
     solver.STATUS_MAP = dict.fromkeys(solver.STATUS_MAP, "optimal_inaccurate")
@@ -251,7 +253,7 @@ def _found() -> list[str]:
 
 @cache
 def _cones(solver: str) -> frozenset[str]:
-    """Return the cones that a solver takes, by CVXPY's (private) table of interfaces."""
+    """Return the cones that a solver takes, from CVXPY's (private) table of interfaces."""
     from cvxpy.reductions.solvers import defines
 
     conic = defines.SOLVER_MAP_CONIC.get(solver)
@@ -268,7 +270,7 @@ def _cones(solver: str) -> frozenset[str]:
 
 
 def _numbers(source: Any) -> dict[str, float]:
-    """Return the numbers among the public fields of a solver's report, whatever kind of record it is."""
+    """Return the numbers among the public fields of a solver's report, a record of any kind."""
     if source is None:
         return {}
     if isinstance(source, Mapping):

@@ -1,7 +1,7 @@
-"""The solvers behind CVXPY: their options, their words, and the ladder of attempts, a row a solver.
+"""The solvers behind CVXPY: their options, their statuses, and their ladders of attempts, one row for each solver.
 
-A ladder varies form AND accuracy, for no form is best everywhere and a tighter tolerance may make an answer better or
-worse whatever the status says.
+A ladder varies both form and accuracy. No form is best everywhere, and a tighter tolerance may make an answer better or
+worse, whatever the status says.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ FORMS = {
     "dual": DUAL,
     "dual-rated": DUAL_RATED,
 }
-"""The forms by the name that pins a backend to one of them."""
+"""The forms, by the name that pins a backend to one of them."""
 
 Options = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Rung:
-    """One attempt of a ladder: a form, the solver's tolerance as a multiple of the gap wanted, further options."""
+    """One attempt of a ladder: a form, the tolerance as a multiple of the gap wanted, and further options."""
 
     form: Form
     accuracy: float
@@ -42,44 +42,44 @@ class Rung:
 
 @dataclass(frozen=True)
 class Solver:
-    """The options, words and attempts of one solver.
+    """The options, statuses and attempts of one solver.
 
     Attributes
     ----------
     package
-        The distribution that has its version; its own name by default.
+        The distribution that has its version; the solver's own name by default.
     tolerances
-        Its options that take the accuracy: primal, dual and gap, as far as it tells them apart; none where it has none.
+        Its options for the accuracy: primal, dual and gap, as far as it distinguishes them; none if it has none.
     iterations, limit
-        Its options for the most iterations and for seconds, "" for none.
+        Its options for the largest number of iterations and for the time limit in seconds, "" for none.
     threads
-        Its option for the number of threads, "" where it takes none.
+        Its option for the number of threads, "" if it has none.
     constant
         Options that it gets in each attempt of the ladder.
     inside
-        The option that all of these are handed over in, "" for none.
+        The option that contains all of these, "" for none.
     least, most
-        The accuracies that it accepts.
+        The smallest and the largest accuracy that it accepts.
     finest, coarsest
-        The tolerances that make sense on the ladder.
+        The smallest and the largest tolerance that make sense on the ladder.
     names
-        The names of its options, where it passes over unknown ones without a word; none where it refuses them itself.
+        The names of its options, if it ignores unknown ones silently; none if it refuses them itself.
     status
-        Its own words for how it stopped, from its raw answer.
+        Its own words for why it stopped, from its raw answer.
     values
-        The names of its primal and dual value in its report; none where it tells no gap.
+        The names of its primal and dual value in its report; none if it reports no gap.
     gap
-        The name of their difference, where it tells that instead of the dual value.
+        The name of their difference, if it reports the difference instead of the dual value.
     ladder
         Attempts for programs that are not linear, the most promising first.
     linear_ladder
         Attempts for linear programs, for which the rated forms are the same as the others.
     remark
-        Why a looser accuracy need not be fewer iterations, in a sentence; "" where it is.
+        Why a looser accuracy need not take fewer iterations, in a sentence; "" if it does.
     withheld
-        Cones that the solver takes by name but is not given, each with the reason in a sentence.
+        Cones that the solver supports nominally but does not get, each with the reason in a sentence.
     automatic
-        Whether "auto" may ask it.
+        Whether "auto" may choose it.
     """
 
     package: str = ""
@@ -105,24 +105,24 @@ class Solver:
 
     @property
     def limited(self) -> bool:
-        """Whether it can be told a time limit."""
+        """Whether it takes a time limit."""
         return bool(self.limit)
 
     def claimed_gap(self, report: Mapping[str, float], unit: float) -> float | None:
-        """Return |p - q| / max(1, |p|, |q|) of the primal and dual value p and q that it reports; None if it does not.
+        """Return |p - q| / max(1, |p|, |q|) of the primal and dual values p and q in its report, None without them.
 
         Parameters
         ----------
         report
-            What it reports, by name.
+            The values in its report, by name.
         unit
-            By what the objective was multiplied.
+            The factor of the objective.
         """
         if not self.values:
             return None
         told = [report.get(name, math.nan) / unit for name in self.values]
         if self.gap:
-            # A gap is told without its sign, or with one of either kind: |q| is then |p| + gap at most.
+            # The reported gap may lack its sign, or have either sign. So |q| is at most |p| + gap.
             told.append(told[0] - report.get(self.gap, math.nan) / unit)
         scaled = abs(told[0] - told[1]) / max(1.0, *map(abs, told))
         return scaled if math.isfinite(scaled) else None
@@ -132,12 +132,12 @@ class Solver:
         return Rung(form, (self.linear_ladder if linear else self.ladder)[0].accuracy)
 
     def sent(self, rung: Rung, tol: float, seconds: float | None, users: Mapping[str, Any]) -> Options:
-        """Return the options for a rung when a gap of `tol` is wanted, the user's before all others."""
+        """Return the options for a rung if a gap of `tol` is wanted; the user's options override all others."""
         accuracy = min(max(tol * rung.accuracy, self.finest), self.coarsest)
         return self._handed(accuracy, seconds, self.constant, rung.further, users)
 
     def asked(self, accuracy: float | None, seconds: float | None, users: Mapping[str, Any]) -> Options:
-        """Return the options of one solve at an accuracy; None is the solver as it is shipped."""
+        """Return the options of one solve at an accuracy; None keeps the solver's defaults."""
         within = None if accuracy is None else min(max(accuracy, self.least), self.most)
         return self._handed(within, seconds, {}, {}, users)
 
@@ -149,7 +149,7 @@ class Solver:
         further: Mapping[str, Any],
         users: Mapping[str, Any],
     ) -> Options:
-        """Return options as the solver takes them."""
+        """Return options in the structure that the solver takes."""
         options: Options = {} if accuracy is None else dict.fromkeys(self.tolerances, accuracy)
         options |= constant
         if self.limit and seconds is not None:
@@ -167,10 +167,10 @@ UNCOUNTED = "CVXPY does not hand on how many iterations it made"
 HIGHS_TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
 
 # Measured on stump matrices of noisy data, N = 569 to 5000, t = 30 to 200, eta = 46 to 2e4, and on their LPs. For
-# Clarabel the rated dual with its link m = Uw spelled out is the fastest form (0.7 s against 3 s at N = 5000, t = 50),
-# the density forms the most accurate ones where the LP optimum is not 0; "faer" is another factorization, which helps
-# where the first one breaks down. For SCS the primal is good to 1e-6 or better nearly everywhere, while its dual forms
-# are either very good or no good; the limits on iterations keep one bad form from taking all the time.
+# Clarabel, the rated dual with its link m = Uw as a constraint is the fastest form (0.7 s against 3 s at N = 5000,
+# t = 50). The density forms are the most accurate ones if the LP optimum is not 0. "faer" is another factorization,
+# which helps if the first one breaks down. For SCS, the primal is accurate to 1e-6 or better nearly everywhere, while
+# its dual forms are either very good or useless. The limits on iterations keep one bad form from taking all the time.
 SOLVERS: dict[str, Solver] = {
     "CLARABEL": Solver(
         package="clarabel",
@@ -344,6 +344,6 @@ SOLVERS: dict[str, Solver] = {
 }
 """Solvers whose options are known, each by CVXPY's name.
 
-Any other one (GLOP and PDLP, whose options are messages of a protocol, among them) runs a plain ladder at its default
-tolerance, and where it is named only. ProxQP's relative tolerance is 0 under CVXPY, and stays so.
+Any other solver runs a plain ladder at its default tolerance, and only if the user names it. Among these are GLOP and
+PDLP, whose options are protocol messages. ProxQP's relative tolerance is 0 under CVXPY, and stays 0.
 """

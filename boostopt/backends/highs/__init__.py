@@ -1,1 +1,1 @@
-"""HiGHS driven directly: one model lives through a run."""
+"""HiGHS, called directly: one model is kept for a whole run."""

@@ -1,17 +1,18 @@
-"""HiGHS driven directly, for linear programs: "highs", and one algorithm alone as "highs:dual", ":primal", ":ipm".
+"""HiGHS, called directly, for linear programs: "highs", and one algorithm alone as "highs:dual", ":primal", ":ipm".
 
-One model lives through a run of boosting. A hypothesis that joins is appended to it, new costs and bounds are changed
-in place, and the simplex method goes on from the basis that it had; a program that is not related to the last one is
-built anew. What is handed from one solve to the next is a `Handle`. The basis is all that goes on: what else HiGHS
-remembers (factors, weights of the edges, scales) no file holds, and a run that is resumed could go another way among
-equal optima. To find it anew costs about a tenth of a run.
+One model is kept for a whole run of boosting. New hypotheses are appended to it, costs and bounds are changed in place,
+and the simplex method continues from its last basis. A program that is not related to the last one gets a new model.
+A `Handle` passes the model from one solve to the next. Only the basis carries over: no file holds the rest of HiGHS's
+state (factors, edge weights, scales), so a resumed run could otherwise take another path among equal optima. To compute
+the rest anew costs about a tenth of a run.
 
-Measured on LPs of boosting (N = 60 to 20000, t = 50 to 800, signs and reals, nu = 0.02 N to 0.7 N): from nothing, the
-dual simplex method in d-space is the fastest or near it everywhere. The costs of d are all equal, and HiGHS perturbs
-them; hot, when few pivots are left, mending the optimum of the perturbed program takes as many again, so that there
-the perturbation is made smaller than the dual tolerance. Without any the method can stall or cycle (seen): hence a
-small one, and a limit on iterations, after which the next rung of the ladder takes over. With more than twice as many
-hypotheses as examples w-space, hot with the primal simplex method, is faster by a tenth or a fifth.
+Measured on LPs of boosting (N = 60 to 20000, t = 50 to 800, signs and reals, nu = 0.02 N to 0.7 N). From a cold start,
+the dual simplex method in d-space is the fastest one, or nearly so, everywhere. The costs of d are all equal, and HiGHS
+perturbs them. From a warm start with few pivots left, it takes as many pivots again to repair the optimum of the
+perturbed program. There, the perturbation is made smaller than the dual tolerance. Without any perturbation, the method
+can stall or cycle (seen). Hence there is a small one, and a limit on iterations, after which the next rung of the
+ladder takes over. With more than twice as many hypotheses as examples, w-space with the primal simplex method from a
+warm start is faster by a tenth or a fifth.
 """
 
 from __future__ import annotations
@@ -55,24 +56,24 @@ STRATEGIES = {DUAL: 1, PRIMAL: 4}
 """HiGHS's numbers for its simplex methods."""
 
 LIGHT = 1e5
-"""Perturbation of the costs over the dual tolerance, in units of HiGHS's own 5e-7: a twentieth of the tolerance."""
+"""Perturbation of the costs over the dual tolerance, in units of HiGHS's 5e-7: a twentieth of the tolerance."""
 
 FINEST, COARSEST = 1e-10, 1e-7
-"""The tolerances that HiGHS takes, and the one that it is used to."""
+"""The tolerances that HiGHS takes, and its default."""
 
 PATIENCE, PATIENT_ROWS = 100, 10
-"""Iterations of the simplex method for each row, and rows counted in addition: 10 a row are usual, 40 seen."""
+"""Simplex iterations allowed for each row, and extra rows that are counted: 10 a row are usual, 40 have been seen."""
 
 MANY = 2
-"""Rows over the edges for each example beyond which w-space is the faster one."""
+"""Number of rows over the edges for each example beyond which w-space is faster."""
 
 NATURAL = {"d": DUAL, "w": PRIMAL}
-"""The simplex method for which a basis stays feasible when hypotheses join or the box moves."""
+"""By space, the simplex method for which a basis stays feasible when hypotheses join or the box changes."""
 
 
 @dataclass(frozen=True)
 class Rung:
-    """One way to solve a linear program: its space, the algorithm, and whether costs are perturbed as HiGHS does it."""
+    """One way to solve a linear program: space, algorithm, and whether the costs get HiGHS's own perturbation."""
 
     space: str
     algorithm: str
@@ -85,20 +86,20 @@ RUNGS = tuple(
     for algorithm in (DUAL, PRIMAL, INTERIOR)
     for perturbed in (False, True)
 )
-"""All there can be, in the order by which they are stored."""
+"""All rungs, in the order in which they are stored."""
 
 
 @dataclass(frozen=True, eq=False)
 class Handle:
-    """The model and basis that a run of boosting goes on from.
+    """The model and the basis from which a run of boosting continues.
 
     Attributes
     ----------
     model, version
-        The model, and how often it had been changed: it may have moved on since, in other hands. None where the last
-        algorithm left no basis.
+        The model, and the number of its changes so far: another solve may have changed it since. The model is None if
+        the last algorithm left no basis.
     failed
-        The rungs that have not been enough in this run of boosting.
+        The rungs that have failed in this run of boosting.
     """
 
     model: Model | None
@@ -106,41 +107,41 @@ class Handle:
     failed: frozenset[Rung]
 
     def __reduce__(self) -> Any:
-        """A model lives in this process and is no value: a copy, or what is pickled, is None."""
+        """Pickle and copy the handle as None, because a model exists in this process only."""
         return _no_handle, ()
 
     def follow(self, lp: LinearProgram, rung: Rung) -> Model | None:
-        """Return the model changed into that of a related program, None if it is stale, of another space, unrelated."""
+        """Return the model, changed to a related program; None if it is stale, of another space, or unrelated."""
         model = self.model
         if model is None or model.version != self.version or model.space != rung.space or rung.algorithm == INTERIOR:
             return None
         try:
             return model if model.follow(lp) and model.reduced_to_basis() else None
-        except Refused:  # a model that is built anew will say the same, as an attempt
+        except Refused:  # a new model will refuse the same, in an attempt
             return None
 
     def stored(self) -> Stored:
-        """Return what of it can leave the process."""
+        """Return the part of the handle that can leave the process."""
         model = self.model
         return Stored(None if model is None or model.version != self.version else Basis.of(model), self.failed)
 
 
 @dataclass(frozen=True, eq=False)
 class Stored:
-    """A handle without its model: the start of a run that goes on in another process."""
+    """A handle without its model: the start of a run that continues in another process."""
 
     basis: Basis | None
     failed: frozenset[Rung]
 
     def follow(self, lp: LinearProgram, rung: Rung) -> Model | None:
-        """Return a new model that stands at the basis, None where there is none for this space and program."""
+        """Return a new model at the basis, None if there is none for this space and program."""
         basis = self.basis
         if basis is None or basis.space != rung.space or rung.algorithm == INTERIOR:
             return None
         return basis.model_of(lp)
 
     def stored(self) -> Stored:
-        """Return it as it is."""
+        """Return it unchanged."""
         return self
 
     def packed(self) -> dict[str, Array]:
@@ -150,7 +151,7 @@ class Stored:
 
     @classmethod
     def unpacked(cls, arrays: Mapping[str, Array]) -> Stored | None:
-        """Return what `packed` gave, None where it is not there."""
+        """Return the value that `packed` has stored, None if the arrays do not hold it."""
         if "failed" not in arrays:
             return None
         failed = frozenset(RUNGS[int(k)] for k in arrays["failed"] if 0 <= k < len(RUNGS))
@@ -158,11 +159,11 @@ class Stored:
 
 
 def _no_handle() -> None:
-    """Return what is left of a handle elsewhere."""
+    """Return the value of a handle in another process."""
 
 
 def installed() -> list[str]:
-    """Return the name of the backend that chooses the algorithm itself, if highspy is there."""
+    """Return the name of the backend that chooses its algorithm itself, if highspy is installed."""
     return ["highs"] if find_spec("highspy") else []
 
 
@@ -237,7 +238,7 @@ class HighsBackend(Backend):
                 return
             certificate = task.certify(attempt.d, attempt.w) if attempt.claims and attempt.answered else None
             if certificate is not None and certificate.gap <= 4.0 * certificate.slack:
-                return  # what is left is rounding: no other algorithm has less
+                return  # the rest is rounding, which no other algorithm reduces
             failed |= {rung}
             accuracy, began = FINEST, time.perf_counter()
 
@@ -258,7 +259,7 @@ class HighsBackend(Backend):
 
 
 def ladder_of(lp: LinearProgram) -> list[Rung]:
-    """Return the ways to solve a linear program from nothing, the most promising first."""
+    """Return the rungs for a linear program from a cold start, the most promising first."""
     home, other = ("w", "d") if lp.rows > MANY * lp.N else ("d", "w")
     simplex = [Rung(space, *method) for space in (home, other) for method in ((DUAL, True), (PRIMAL, False))]
     return [*simplex, Rung(home, INTERIOR), Rung(other, INTERIOR)]
@@ -274,7 +275,7 @@ def _attempt(
     hot: Model | None,
     users: Mapping[str, Any] | None = None,
 ) -> Attempt:
-    """Run HiGHS once, from a live model that is this program's already or from a new one."""
+    """Run HiGHS once, from a kept model that already holds this program, or from a new one."""
     form = f"{rung.space}-space, {'hot' if hot else 'cold'} {rung.algorithm}"
     form = f"{form}, perturbed" if rung.perturbed else form
     options: dict[str, Any] = {}
@@ -292,7 +293,7 @@ def _attempt(
         times["recover"] = time.perf_counter() - start
     except Refused as refusal:
         return Attempt(form, options, "refused", False, times=times, error=str(refusal))
-    # An interior point leaves no basis to go on from.
+    # The interior point method leaves no basis for the next solve.
     state = Handle(None if rung.algorithm == INTERIOR else model, model.version, failed)
     return Attempt(
         form, options, run.status, run.optimal, d, w, run.iterations, run.statistics, times=times, state=state
@@ -300,7 +301,7 @@ def _attempt(
 
 
 def _options(rung: Rung, accuracy: float, lp: LinearProgram, deadline: Deadline) -> dict[str, Any]:
-    """Return all options that any rung sets: what an earlier run of the model had is overwritten."""
+    """Return all options that any rung sets, so that they overwrite those of an earlier run of the model."""
     left = deadline.left
     interior = rung.algorithm == INTERIOR
     return {

@@ -1,4 +1,4 @@
-"""The basis of a linear program in HiGHS as plain numbers: what a run in another process goes on from."""
+"""The basis of a linear program in HiGHS as plain numbers, from which a run in another process continues."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from boostopt.backends.highs.program import LinearProgram
 from boostopt.shapes import Array, Int8
 
 BASIC, AT_LOWER, FREE = 1, 0, 3
-"""HiGHS's numbers for what is in the basis, at its lower end, and free at 0."""
+"""HiGHS's numbers for a variable in the basis, at its lower end, and free at 0."""
 
 NAMES = ("space", "hypotheses", "columns", "rows")
-"""The arrays that a basis is stored as."""
+"""Names of the arrays in which a basis is stored."""
 
 
 @dataclass(frozen=True, eq=False)
 class Basis:
-    """The columns and rows of a model that are in the basis, and the ends at which the others are.
+    """The columns and rows of a model that are in the basis, and the bounds at which the others are.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Basis:
     hypotheses
         Number t of the program's hypotheses.
     columns, rows
-        HiGHS's statuses, in the order of a model that is built anew.
+        HiGHS's statuses, in the order of a new model.
     """
 
     space: str
@@ -39,18 +39,18 @@ class Basis:
 
     @classmethod
     def of(cls, model: Model) -> Basis | None:
-        """Return the basis at which a model stands, None if it has none."""
+        """Return the current basis of a model, None if it has none."""
         statuses = model.statuses()
         return None if statuses is None else cls(model.space, model.lp.margins.t, *statuses)
 
     def model_of(self, lp: LinearProgram) -> Model | None:
-        """Return a new model that stands at this basis, None where that is not one of the linear program.
+        """Return a new model at this basis, None if this is not a basis of the linear program.
 
-        Hypotheses that have joined since stand as HiGHS has them when they are appended.
+        Hypotheses that have joined since get the statuses that HiGHS gives to appended ones.
         """
         try:
             model = SPACES[self.space](lp)
-        except Refused:  # a model that is built without a basis will say the same, as an attempt
+        except Refused:  # a model without a basis will refuse the same, in an attempt
             return None
         added = ~lp.rows_over(self.hypotheses)
         # In d-space their rows have slack, in w-space they have no weight.
@@ -71,7 +71,7 @@ class Basis:
 
     @classmethod
     def unpacked(cls, arrays: Mapping[str, Array]) -> Basis | None:
-        """Return what `packed` gave, None where it is not there."""
+        """Return the basis that `packed` has stored, None if the arrays do not hold it."""
         if not set(NAMES) <= set(arrays):
             return None
         space, hypotheses, columns, rows = (np.asarray(arrays[name]) for name in NAMES)

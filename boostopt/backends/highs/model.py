@@ -1,4 +1,4 @@
-"""Linear programs that live in HiGHS: built once, then changed in place, so that the basis carries over.
+"""Linear programs in HiGHS that are built once and then changed in place, so that the basis carries over.
 
 Two spaces, each the dual of the other. In d-space a hypothesis is a row, in w-space a column:
 
@@ -8,12 +8,12 @@ Two spaces, each the dual of the other. In d-space a hypothesis is a row, in w-s
     w-space   min <b', y> + (1 - sum lower) beta + <upper - lower, psi>         (b' = b - A Uᵀlower)
               s.t.  U Aᵀy + beta + psi >= -cost : d - lower,   Bᵀy = -g : x,   y >= 0, psi >= 0
 
-Rows of equations have y free in sign; without the simplex there is no beta. On the simplex a multiple of sum d = 1 is
-taken from each row, which leaves y as it is (and moves beta): then most entries of a row of signs are 0.
+For an equation, y is free in sign. Without the simplex there is no beta. On the simplex, a multiple of sum d = 1 is
+subtracted from each row. This keeps y and changes beta, and most entries of a row of signs become 0.
 
-An appended row leaves a basis of d-space dual feasible, an appended column leaves one of w-space primal feasible, and
-so do new ends of the box: hence the simplex variant that each space is at home with. Rows and columns are never
-deleted, for that drops the basis.
+An appended row keeps a basis of d-space dual feasible, and an appended column keeps a basis of w-space primal feasible.
+So do new ends of the box. This determines the simplex variant for each space. Rows and columns are never deleted,
+because HiGHS would then drop the basis.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from boostopt.errors import BoostoptError
 from boostopt.shapes import Array, Float, Int8
 
 CHUNK = 2**22
-"""Entries of U that are converted at once when rows or columns are added."""
+"""Number of entries of U that are converted at a time when rows or columns are added."""
 
 
 class Refused(BoostoptError):
@@ -40,7 +40,7 @@ class Refused(BoostoptError):
 
 @dataclass(frozen=True, eq=False)
 class Sent:
-    """Costs and bounds of columns and rows, as HiGHS has them."""
+    """Costs and bounds of the columns and rows in HiGHS."""
 
     cost: Float[Array, " columns"]
     column_lower: Float[Array, " columns"]
@@ -51,7 +51,7 @@ class Sent:
 
 @dataclass(frozen=True)
 class RunReport:
-    """The end of a run of HiGHS: its model status in its own words, and what it counted."""
+    """The end of a run of HiGHS: its model status in its own words, and its counts."""
 
     status: str
     optimal: bool
@@ -60,7 +60,7 @@ class RunReport:
 
 
 class Model(ABC):
-    """A linear program in HiGHS. It is changed in place; `version` counts how often."""
+    """A linear program in HiGHS. It is changed in place; `version` counts the changes."""
 
     lp: LinearProgram
     version: int
@@ -77,7 +77,7 @@ class Model(ABC):
         self._without_optimum = (ends.kInfeasible, ends.kUnbounded, ends.kUnboundedOrInfeasible)
         self.set(output_flag=False, log_to_console=False)
         self.lp, self.version = lp, 0
-        self.order: Any = np.arange(lp.rows)  # the row of the epigraph that stands at each place of the model
+        self.order: Any = np.arange(lp.rows)  # the row of the epigraph at each place of the model
         self.shift: Any = lp.shifts(self.order)
         self.sent: Sent = self.numbers()
         self._begin()
@@ -85,16 +85,16 @@ class Model(ABC):
 
     @property
     def head(self) -> int:
-        """Rows (columns in w-space) that stand before those of the epigraph."""
+        """Number of rows (columns in w-space) before those of the epigraph."""
         return int(self.lp.on_simplex)
 
     @abstractmethod
     def numbers(self) -> Sent:
-        """Return the costs and bounds that `lp` asks for."""
+        """Return the costs and bounds of `lp`."""
 
     @abstractmethod
     def _begin(self) -> None:
-        """Add what does not grow."""
+        """Add the rows and columns whose number does not grow."""
 
     @abstractmethod
     def _read(self, solution: Any) -> tuple[Float[Array, " N"], Float[Array, " k"]]:
@@ -105,7 +105,7 @@ class Model(ABC):
         """Return a direction of y that proves that no d is feasible, if HiGHS has one."""
 
     def follow(self, lp: LinearProgram) -> bool:
-        """Change the model into that of a related program, the basis kept; False where it is not related."""
+        """Change the model to a related program and keep the basis; return False if the program is not related."""
         grown = lp.grown_from(self.lp)
         if grown is None:
             return False
@@ -119,7 +119,7 @@ class Model(ABC):
         return True
 
     def reduced_to_basis(self) -> bool:
-        """Forget all but the program and the basis, as a model that is built anew at this basis; False for no basis."""
+        """Reset everything but the program and the basis, as in a new model at this basis; return False without one."""
         basis = self.highs.getBasis()
         if not basis.valid:
             return False
@@ -127,7 +127,7 @@ class Model(ABC):
         return self.highs.setBasis(basis) != self._error
 
     def statuses(self) -> tuple[Int8[Array, " columns"], Int8[Array, " rows"]] | None:
-        """Return the basis as HiGHS's numbers for columns and rows, in the order of a model that is built anew."""
+        """Return the basis as HiGHS's numbers for columns and rows, in the order of a new model."""
         basis = self.highs.getBasis()
         if not basis.valid:
             return None
@@ -139,7 +139,7 @@ class Model(ABC):
         return columns, rows
 
     def stand_at(self, columns: Int8[Array, " columns"], rows: Int8[Array, " rows"]) -> bool:
-        """Take a basis in the model's order; False where it is none of this model."""
+        """Set a basis, given in the order of a new model; return False if it does not fit this model."""
         import highspy
 
         shape, kinds = (self.highs.getNumCol(), self.highs.getNumRow()), highspy.HighsBasisStatus
@@ -161,11 +161,11 @@ class Model(ABC):
 
     @property
     def seconds(self) -> float:
-        """Seconds that HiGHS has counted for this model so far: its time limit is for all runs together."""
+        """Seconds that HiGHS has counted for this model so far: its time limit applies to all runs together."""
         return float(self.highs.getRunTime())
 
     def run(self) -> RunReport:
-        """Run HiGHS from where it stands."""
+        """Run HiGHS from its current state."""
         failed = self.highs.run() == self._error
         info, status = self.highs.getInfo(), self.highs.getModelStatus()
         words = self.highs.modelStatusToString(status)
@@ -182,9 +182,9 @@ class Model(ABC):
         )
 
     def answer(self) -> tuple[Float[Array, " N"] | None, Float[Array, " t"] | None]:
-        """Return the weights d and w where the last run stopped, None where it left none; w is a ray if it has one."""
+        """Return the weights d and w at the end of the last run, None if it left none; w is a ray if there is one."""
         solution = self.highs.getSolution()
-        # Asked of a program that has an optimum, HiGHS would go and look for one.
+        # If the program has an optimum, a request for a ray would make HiGHS search for one.
         ray = self._ray() if self.highs.getModelStatus() in self._without_optimum else None
         d = w = None
         if solution.value_valid and solution.dual_valid:
@@ -193,13 +193,13 @@ class Model(ABC):
         return (d, w) if ray is None else (d, self._weights(ray))
 
     def _weights(self, y: Float[Array, " k"]) -> Float[Array, " t"]:
-        """Return the hypothesis weights of multipliers in the order of the model."""
+        """Return the hypothesis weights from multipliers in the order of the model."""
         ordered = np.empty_like(y)
         ordered[self.order] = y
         return self.lp.epigraph.weights(ordered)
 
     def _change(self, old: Sent, new: Sent) -> None:
-        """Send what differs of the costs and bounds: what is sent again unchanged costs HiGHS its factorization."""
+        """Send the costs and bounds that differ: HiGHS drops its factorization even for unchanged values."""
         columns, rows = len(old.cost), len(old.row_lower)
         at = np.flatnonzero(old.cost != new.cost[:columns]).astype(np.int32)
         if len(at):
@@ -232,7 +232,7 @@ class Model(ABC):
 
     @abstractmethod
     def place(self, k: int) -> int:
-        """Return where the k-th row of the epigraph stands, among the rows or among the columns."""
+        """Return the place of the k-th row of the epigraph, among the rows or among the columns."""
 
     def _check(self, status: Any, what: str) -> None:
         if status == self._error:

@@ -1,4 +1,4 @@
-"""The linear program that a program is, by its numbers: what HiGHS is given, and how two of them are related."""
+"""A program as the arrays of a linear program for HiGHS, and the relation between two linear programs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TAKEN = "a linear program, as `unfit` finds it"
 
 @dataclass(frozen=True, eq=False)
 class LinearProgram:
-    """A program whose F is a linear function on a box and whose G is polyhedral, by its numbers.
+    """A program whose F is a linear function on a box and whose G is polyhedral, as arrays.
 
     Attributes
     ----------
@@ -32,7 +32,7 @@ class LinearProgram:
     on_simplex
         Whether the weights sum to 1.
     epigraph
-        G by k rows over the edges and j further variables.
+        G as k rows over the edges, with j further variables.
     """
 
     margins: Margins
@@ -44,7 +44,7 @@ class LinearProgram:
 
     @classmethod
     def of(cls, program: Program) -> LinearProgram:
-        """Return the linear program that a program is; `unfit` says for which there is none."""
+        """Return a program as a linear program; `unfit` tells for which programs there is none."""
         F = needed(program.regularizer.pointwise(), TAKEN)
         G = needed(program.edge_function.epigraph(program.margins.t), TAKEN)
         cost = F.derivatives(0.5 * (F.lower + F.upper))
@@ -70,9 +70,10 @@ class LinearProgram:
         return sum((A[i, q] * self.margins.column(int(q)) for q in np.flatnonzero(A[i])), start=np.zeros(self.N))
 
     def shifts(self, indices: Array) -> Float[Array, " k"]:
-        """Return what may be taken from all terms of each row, since the weights sum to 1: then the most are 0.
+        """Return the constant to subtract from all terms of each row, so that most terms become 0.
 
-        Margins of -1 and 1 become as sparse as the hypothesis has errors; a pivot costs what the entries of U are.
+        The weights sum to 1, so this is allowed. Of margins of -1 and 1, only the errors of the hypothesis then stay
+        nonzero. A pivot costs as much as U has nonzero entries.
         """
         return np.array([self._shift(int(i)) for i in indices], dtype=np.float64)
 
@@ -83,14 +84,14 @@ class LinearProgram:
         return max((0.0, 1.0, -1.0), key=lambda value: np.count_nonzero(terms == value))
 
     def rows_over(self, t: int) -> Bool[Array, " k"]:
-        """Return which rows are over the first t edges alone."""
+        """Return which rows involve only the first t edges."""
         A = self.epigraph.A
         return np.arange(self.rows) < t if A is None else np.asarray(~A[:, t:].any(axis=1))
 
     def grown_from(self, old: LinearProgram) -> tuple[Array, Array] | None:
-        """Return which rows were those of an older program, in their order, and which are new.
+        """Return which rows come from an older program, in their order, and which are new.
 
-        None where more has changed than costs, bounds and the hypotheses that were appended.
+        None if anything has changed but costs, bounds and appended hypotheses.
         """
         G, before, t = self.epigraph, old.epigraph, old.margins.t
         if self.on_simplex != old.on_simplex or not begins_with(self.margins, old.margins):
@@ -105,11 +106,11 @@ class LinearProgram:
 
 
 def unfit(program: Program) -> str:
-    """Say why a program is no linear program of the kind taken here, "" if it is one."""
+    """Return why a program is not a linear program of the kind that HiGHS gets here, "" if it is one."""
     F, G = program.regularizer.pointwise(), program.edge_function.epigraph(program.margins.t)
     if F is None:
         return "its regularizer is not known to be a linear function on a box"
-    # Linear cones alone would leave room for piecewise linear functions.
+    # Linear cones alone would not exclude piecewise linear functions.
     width = F.upper - F.lower
     if not np.array_equal(F.derivatives(F.lower + 0.25 * width), F.derivatives(F.lower + 0.75 * width)):
         return "its regularizer is piecewise linear, not linear, on the box"
@@ -119,7 +120,7 @@ def unfit(program: Program) -> str:
 
 
 def begins_with(margins: Margins, older: Margins) -> bool:
-    """Whether the first columns are those of an older matrix: by descent, or else number by number."""
+    """Whether the first columns are those of an older matrix: by its origin, or else number by number."""
     if margins.extends(older):
         return True
     if margins.N != older.N or margins.t < older.t:

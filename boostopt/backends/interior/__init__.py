@@ -1,4 +1,4 @@
-"""boostopt's own solver: a structured primal-dual interior point."""
+"""boostopt's own solver: a structured primal-dual interior point method."""
 
 from boostopt.backends.interior.backend import InteriorBackend
 

@@ -1,4 +1,4 @@
-"""The backend "interior": a primal-dual interior point method that knows the structure of the programs."""
+"""The backend "interior": a primal-dual interior point method that uses the structure of the programs."""
 
 from __future__ import annotations
 
@@ -25,26 +25,26 @@ from boostopt.programs.program import Program
 from boostopt.shapes import Array
 
 MOST_ITERATIONS = 60
-"""Iterations before an attempt is given up."""
+"""Number of iterations after which an attempt is given up."""
 
 STARTS = (1.0, 10.0, 100.0)
-"""Sizes of the first products, as multiples of the objective's size over N, one for each attempt."""
+"""Sizes of the first complementary products, as multiples of the objective's size over N, one for each attempt."""
 
 
 CLOSE = 30.0
-"""The certificate is asked where the estimate of the gap is within this factor of what is wanted."""
+"""The certificate is computed if the estimated gap is within this factor of the gap wanted."""
 
 PERIOD = 10
-"""Iterations after which it is asked in any case where edges are bounded: infeasibility shows in the certificate."""
+"""Number of iterations after which it is computed in any case if edges are bounded, because it shows infeasibility."""
 
 ROWS = 10
-"""Rows that are then looked at one by one."""
+"""Number of rows that are then examined one by one."""
 
 ROUNDING = 1e-2
-"""The rest is rounding where the estimate of the gap is below this share of the certified one."""
+"""If the estimated gap is below this share of the certified one, the rest is rounding."""
 
 CONVERGED = 1e-3
-"""Estimates below this share of the tolerance, three in a row, are not going to be certified by a further one."""
+"""After three estimates in a row below this share of the tolerance, a further iteration will not certify the gap."""
 
 REACHED = "the certified gap is as wanted"
 INFEASIBLE = "infeasible, by the certificate"
@@ -56,18 +56,18 @@ MAX_ITER = "max_iter"
 """The option for the most iterations of an attempt."""
 
 SHIPPED = 1e-8
-"""The estimate at which it stops by itself where no accuracy is asked for."""
+"""The estimated gap at which the method stops by itself if the profile sets no accuracy."""
 
 PATIENCE = 6
-"""Iterations from a warm start in which something must happen."""
+"""Number of iterations from a warm start in which the estimated gap must fall."""
 
 PROGRESS = 0.5
-"""Share to which the estimated gap must fall in them."""
+"""Share to which it must fall in them."""
 
 
 @dataclass(frozen=True)
 class InteriorBackend(Backend):
-    """A structured interior point for regularizers of single weights and polyhedral or squared edges."""
+    """A structured interior point method for regularizers of single weights and for polyhedral or squared edges."""
 
     foreign: ClassVar[bool] = False
 
@@ -131,7 +131,7 @@ class InteriorBackend(Backend):
             if task.profile is not None:
                 return
             if run.why == ROUNDED and not run.hopeful:
-                return  # a warm start may have run off; what is rounding there need not be so from the centre
+                return  # a warm start may have diverged; the rounding there need not occur from the centre
 
     def packed(self, state: Any) -> Mapping[str, Array] | None:
         return stored.packed(state) if isinstance(state, Track) else None
@@ -142,7 +142,7 @@ class InteriorBackend(Backend):
     def _starts(
         self, task: Task, problem: InteriorProblem, earlier: Track | None
     ) -> Iterator[tuple[str, Callable[[], Point]]]:
-        """Yield where to begin, the most promising first."""
+        """Yield starts, the most promising first."""
         program, start = task.program, task.start
         if earlier is not None:
             yield f"{WARM}, from a central iterate", lambda: followed(problem, earlier)
@@ -161,9 +161,9 @@ class InteriorBackend(Backend):
 
 
 def is_started(rows: Epigraph) -> bool:
-    """Return whether there is a start: for variables each above rows of its own, for squares, and for rows alone.
+    """Return whether there is a start: if each variable bounds rows of its own, for squares, and for rows alone.
 
-    An equation may stand for itself, without a variable.
+    An equation may have no variable.
     """
     of_row, own = (rows.B != 0.0).sum(axis=1), (rows.B == -1.0) | (rows.B == 0.0)
     if rows.g.any():
@@ -174,7 +174,7 @@ def is_started(rows: Epigraph) -> bool:
 
 
 class _Iterations:
-    """The iterations from one start, until the certificate is as narrow as wanted or nothing more is to be had."""
+    """The iterations from one start, until the certificate is narrow enough or no progress is possible."""
 
     def __init__(self, task: Task, problem: InteriorProblem, hopeful: bool) -> None:
         self.task, self.problem, self.hopeful = task, problem, hopeful
@@ -188,12 +188,12 @@ class _Iterations:
 
     @property
     def options(self) -> dict[str, Any]:
-        """What it was asked for."""
+        """The task."""
         asked = {} if self.accuracy is None else {"accuracy": self.accuracy}
         return {MAX_ITER: self.most, **asked}
 
     def from_point(self, point: Point, earlier: Track | None) -> None:
-        """Iterate, keeping the last iterate and the track."""
+        """Iterate, and keep the last iterate and the track."""
         first = np.inf
         for k, now in enumerate(iterate(self.problem, point)):
             if self.track is None:
@@ -206,7 +206,7 @@ class _Iterations:
                 return
 
     def _done(self, now: Iteration, k: int) -> str:
-        """Return in words whether the certificate says that it is enough, asked only where it may."""
+        """Return the status in words if the certificate ends the run; it is computed only if it may."""
         doubtful = self.problem.may_be_infeasible and k % PERIOD == PERIOD - 1
         if now.estimate > CLOSE * self.task.tol and not doubtful and k < self.most:
             return ""
@@ -219,7 +219,7 @@ class _Iterations:
         return ROUNDED if rounded and now.estimate * now.size <= ROUNDING * certificate.gap else ""
 
     def _estimated(self, now: Iteration, k: int, accuracy: float) -> str:
-        """Return in words whether its own estimate is as asked; the certificate is asked for infeasibility alone."""
+        """Return the status in words if the estimated gap ends the run; the certificate only detects infeasibility."""
         if now.estimate <= accuracy:
             return ESTIMATED
         if not (self.problem.may_be_infeasible and k % PERIOD == PERIOD - 1):
@@ -228,7 +228,7 @@ class _Iterations:
         return INFEASIBLE if certificate.infeasible or (certificate.upper == np.inf and self._refuted(now)) else ""
 
     def _refuted(self, now: Iteration) -> bool:
-        """Whether one row alone proves that there is no feasible d; where its numbers are tiny, no iterate shows it."""
+        """Whether one row alone proves that no d is feasible; if its numbers are tiny, no iterate shows this."""
         program = self.task.program
         certifier = Certifier(program.margins, program.regularizer, program.edge_function, now.d)
         images = self.problem.rows.rows(program.margins.edges(now.d))
@@ -239,7 +239,7 @@ class _Iterations:
         return False
 
     def _hopeless(self, now: Iteration, k: int, first: float) -> str:
-        """Return a reason to make no further iteration."""
+        """Return a reason to stop, "" for none."""
         if k >= self.most:
             return "too many iterations"
         if self.task.deadline.passed:

@@ -1,4 +1,4 @@
-"""Hypotheses that are equal or opposite, computed with once."""
+"""Equal and opposite hypotheses, stored as one column."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from boostopt.margins import SMALL_ENTRIES, Margins
 from boostopt.shapes import Array, Float, Int
 
 WORTHWHILE = 0.8
-"""Share of the columns that may be left for folding to pay."""
+"""Folding pays if at most this share of the columns is left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +56,7 @@ class Folded:
 
     @cached_property
     def _pairs(self) -> tuple[Any, Float[Array, "t t"]]:
-        """Return where each pair of columns stands in the Gram matrix of V, and the sign of its entry."""
+        """Return the place of each pair of columns in the Gram matrix of V, and the sign of its entry."""
         return np.ix_(self.column, self.column), np.outer(self.sign, self.sign)
 
     def to_array(self) -> Float[Array, "N t"]:
@@ -65,10 +65,10 @@ class Folded:
 
 
 def folded(U: Margins) -> Folded | Margins:
-    """Return U with equal and opposite columns stored once, U itself where these are few or a copy is too large.
+    """Return U with equal and opposite columns stored once, U itself if these are few or a copy is too large.
 
-    Columns are told apart by two products with random whole numbers: were two taken for one by accident, the answer
-    would be a bad one and its certificate would say so.
+    Two products with random whole numbers distinguish columns. If different columns were merged by accident, the answer
+    would be bad, and its certificate would show this.
     """
     if U.N * U.t > SMALL_ENTRIES:
         return U
@@ -80,5 +80,5 @@ def folded(U: Margins) -> Folded | Margins:
     )
     if len(first) > WORTHWHILE * U.t:
         return U
-    # Signs are those relative to the column that is kept.
+    # Signs are relative to the column that is kept.
     return Folded(U.take_columns(first), column, sign * sign[first][column])

@@ -18,25 +18,25 @@ CORRECTORS = 2
 """Centrality correctors in an iteration, at most."""
 
 BOUNDARY = 0.995
-"""Share of the way to the boundary that a step may take, more where the predicted step reaches nearly all of it."""
+"""Share of the way to the boundary that a step may go; it is larger if the predicted step goes nearly all the way."""
 
 LONGER = 0.1
-"""By how much a corrector aims to lengthen the step."""
+"""The increase of the step length at which a corrector aims."""
 
 LONG = 0.9
 """A step this long needs no corrector."""
 
 GAIN = 0.1
-"""Share of that by which it must do so to be kept."""
+"""A corrector is kept if it achieves at least this share of that increase."""
 
 CENTRAL = 0.1
 """Products within this factor of their target are central enough."""
 
 
 BEHIND = 0.01
-"""The products are kept above this share of what is missing to stationarity and to the rows.
+"""The products are kept above this share of the residuals of stationarity and of the rows.
 
-Where they run ahead of it, weights stick to the ends of their boxes, and slacks to 0 that are none.
+If the products shrink faster than the residuals, weights stick to the ends of their boxes and slacks to 0, wrongly.
 """
 
 
@@ -66,9 +66,9 @@ class Iteration:
 
 
 def iterate(problem: InteriorProblem, point: Point) -> Iterator[Iteration]:
-    """Yield the iterates, that of the start first, as long as they are finite: when to stop is not said here."""
+    """Yield the iterates, the start first, as long as they are finite. The caller decides when to stop."""
     while True:
-        with np.errstate(all="ignore"):  # what is not finite ends the iteration
+        with np.errstate(all="ignore"):  # values that are not finite end the iteration
             d = problem.at(point.below)
             residuals, products = Residuals.at(problem, point, d), point.products
             missing = float(np.abs(residuals.stationarity) @ np.minimum(point.below, point.above))
@@ -88,14 +88,14 @@ def iterate(problem: InteriorProblem, point: Point) -> Iterator[Iteration]:
 def _next(
     problem: InteriorProblem, point: Point, d: Float[Array, " n"], residuals: Residuals, products: Pairs, least: float
 ) -> Point:
-    """Return the next point, the target of its products at least `least`."""
+    """Return the next point; the target of its products is at least `least`."""
     system = System(problem, point, d, residuals)
     inequality = problem.inequality
     mu = products.total / problem.pairs
 
     def reach(step: Point) -> tuple[float, float]:
         primal, dual = point.reach(step, inequality)
-        # A step of its own for each side leaves a residual of stationarity where d enters it.
+        # Different step lengths for the two sides would leave a residual of stationarity if d enters it.
         return (primal, dual) if problem.linear else (min(primal, dual), min(primal, dual))
 
     predicted = system.step(Pairs(-products.below, -products.above, -products.rows))
@@ -122,7 +122,7 @@ def _next(
 
 
 def _towards(products: Pairs, target: float, inequality: Array) -> Pairs:
-    """Return what brings outlying products back to within a factor of their target, large ones by a part only."""
+    """Return the correction that brings outlying products within a factor of their target, large ones only partly."""
     least, most = CENTRAL * target, target / CENTRAL
 
     def missing(values: Array) -> Array:

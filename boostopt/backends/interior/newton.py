@@ -1,13 +1,13 @@
-"""Points of the interior point method and their Newton steps, d eliminated.
+"""Points of the interior point method and their Newton steps, with d eliminated.
 
 Linearized, stationarity in d gives Dd = theta (q - margins(Dv) - Dbeta), theta = 1 / (f'' + zeta/below + psi/above).
-What is left is a dense system in (Dv, Dbeta) with the matrix
+This leaves a dense system in (Dv, Dbeta) with the matrix
 
     [ A U' diag(theta) U A' + diag(s / v)   A U' theta ]
     [            theta' U A'                 sum theta ]
 
-which is positive definite. Where Q is, too, x is eliminated and adds B Q^-1 B' to the first block; otherwise Q = 0, and
-the few columns of B border the system.
+which is positive definite. If Q is positive definite, too, x is eliminated and adds B Q^-1 B' to the first block.
+Otherwise Q = 0, and the few columns of B border the system.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from boostopt.backends.interior.problem import InteriorProblem
 from boostopt.shapes import Array, Float
 
 REGULARIZED = (1e-15, 1e-13, 1e-11)
-"""Addends to the diagonal of the scaled system: the first with which it can be factored is taken.
+"""Numbers that are added to the diagonal of the scaled system; the first one that allows a factorization is used.
 
-Columns that are equal or opposite make it all but singular: their slacks alone tell them apart, and more than these
-would keep the slacks from being found (opposite edges between narrow bounds, weights of a million).
+Equal or opposite columns make the system almost singular, because only their slacks distinguish them. Larger numbers
+would hide the slacks (opposite edges between narrow bounds, weights of a million).
 """
 
 solve_factored: Any = get_lapack_funcs("potrs", dtype=np.float64)
-"""LAPACK's own: SciPy's function around it takes as long again."""
+"""LAPACK's routine, called directly: SciPy's function around it doubles the time."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +63,7 @@ class Point:
     x: Float[Array, " j"]
     beta: float
     m: Float[Array, " n"]
-    """Margins of A'v, carried along."""
+    """The margins of A'v, updated along with v."""
 
     def moved(self, step: Point, primal: float, dual: float) -> Point:
         """Return the point after a step, of different lengths on the two sides."""
@@ -81,7 +81,7 @@ class Point:
 
     @property
     def products(self) -> Pairs:
-        """The complementary products; of a step, what linearization leaves out."""
+        """The complementary products; for a step, the second-order terms that the linearization drops."""
         return Pairs(self.below * self.zeta, self.above * self.psi, self.s * self.v)
 
     def reach(self, step: Point, inequality: Array) -> tuple[float, float]:
@@ -98,7 +98,7 @@ def _reach(parts: Sequence[tuple[Array, Array]]) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Residuals:
-    """The violations of the optimality conditions at a point, complementarity apart."""
+    """The violations of the optimality conditions at a point, without complementarity."""
 
     stationarity: Float[Array, " n"]
     rows: Float[Array, " k"]
@@ -148,7 +148,7 @@ class System:
             matrix[k, :k] = matrix[:k, k] = problem.images(self.theta)
             matrix[k, k] = self.theta.sum()
         diagonal = matrix.diagonal()
-        # An equation of zeros has no entry at all.
+        # An equation may consist of zeros only.
         self.scale: Array = 1.0 / np.sqrt(np.where(diagonal > 0, diagonal, diagonal.max(initial=1.0)))
         matrix *= self.scale[:, np.newaxis] * self.scale
         self.factor: Any = _factor(matrix)
@@ -162,7 +162,7 @@ class System:
         if not right.size:
             return right
         scale = self.scale if right.ndim == 1 else self.scale[:, np.newaxis]
-        solved, _ = solve_factored(self.factor.T, scale * right)  # it stores by columns: what is lower is upper
+        solved, _ = solve_factored(self.factor.T, scale * right)  # LAPACK stores by columns: lower is upper
         return scale * solved
 
     def step(self, wanted: Pairs) -> Point:
@@ -204,7 +204,7 @@ def _factor(matrix: Float[Array, "k k"]) -> Float[Array, "k k"]:
     for regularized in REGULARIZED[:-1]:
         matrix[at, at] = 1.0 + regularized
         try:
-            # NumPy's, not SciPy's with threads of its own: while those of the Gram matrix are awake that takes 40 ms.
+            # NumPy's function. SciPy's has its own threads, and takes 40 ms while those of the Gram matrix are awake.
             return np.linalg.cholesky(matrix)
         except np.linalg.LinAlgError:
             continue

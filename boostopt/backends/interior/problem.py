@@ -1,4 +1,4 @@
-"""A program as the interior point sees it: functions of single weights, rows of the edges, and U between them.
+"""A program in the form of the interior point method: functions of single weights, rows over the edges, and U.
 
     min over (d, x)   sum_n f_n(d_n) + <slope, U'd> + <g, x> + (1/2) <x, Q x>
     subject to        A U'd + B x + s = b : v,   sum d = 1 : beta,   d - lower = below : zeta,   upper - d = above : psi
@@ -29,13 +29,13 @@ class InteriorProblem:
     Attributes
     ----------
     U
-        The margin matrix, equal and opposite columns folded into one where that pays.
+        The margin matrix, with equal and opposite columns folded into one if that pays.
     f
         The functions of single weights, their box, and whether the weights sum to 1.
     rows
-        G by rows of the edges.
+        G as rows over the edges.
     mass
-        A bound of the sum of the weights.
+        A bound on the sum of the weights.
     """
 
     U: Margins | Folded
@@ -45,13 +45,13 @@ class InteriorProblem:
 
     @classmethod
     def of(cls, program: Program) -> InteriorProblem | None:
-        """Return the problem of a program, None if F is no sum over the examples or G has no rows."""
+        """Return the problem of a program, None if F is not a sum over the examples or G has no rows."""
         f, rows = program.regularizer.pointwise(), program.edge_function.epigraph(program.margins.t)
         return None if f is None or rows is None else cls(folded(program.margins), f, rows, program.regularizer.mass)
 
     @cached_property
     def free(self) -> Bool[Array, " N"]:
-        """The weights that can move: none where the caps are only just enough to carry the whole weight."""
+        """The weights that can move: none if the caps only just allow the weights to sum to 1."""
         lower, upper = self.f.lower, self.f.upper
         if self.f.on_simplex and (float(upper.sum()) <= 1.0 + FULL_SUPPORT or float(lower.sum()) >= 1.0 - FULL_SUPPORT):
             return np.zeros(len(lower), dtype=bool)
@@ -59,7 +59,7 @@ class InteriorProblem:
 
     @cached_property
     def all_free(self) -> bool:
-        """Whether all can."""
+        """Whether all weights can move."""
         return bool(self.free.all())
 
     @cached_property
@@ -73,7 +73,7 @@ class InteriorProblem:
 
     @cached_property
     def centre(self) -> Float[Array, " n"]:
-        """A point well inside, as distances from the lower ends: the same share of each interval."""
+        """A point well inside the box, as distances from the lower ends: the same share of each interval."""
         room = float(self.width.sum())
         share = (self.total - float(self.lower.sum())) / room if self.f.on_simplex and room > 0 else 0.5
         return share * self.width
@@ -84,7 +84,7 @@ class InteriorProblem:
         return not (self.squares or self.curvatures(self.lower + self.centre).any())
 
     def size(self, d: Float[Array, " n"], slopes: Float[Array, " n"], x: Float[Array, " j"]) -> float:
-        """Return the scale of the objective, at least 1, as far as d and x tell it."""
+        """Return the scale of the objective, at least 1, from d and x."""
         return max(1.0, abs(float(slopes @ d + self.rows.g @ x + 0.5 * x @ self.rows.Q @ x)))
 
     def inside(self, d: Float[Array, " N"]) -> Float[Array, " n"]:
@@ -120,7 +120,7 @@ class InteriorProblem:
 
     @cached_property
     def above(self) -> Bool[Array, "k j"]:
-        """Which rows a variable stands above."""
+        """The rows that a variable bounds from above."""
         return self.rows.B < 0
 
     @cached_property
@@ -130,7 +130,7 @@ class InteriorProblem:
 
     @cached_property
     def may_be_infeasible(self) -> bool:
-        """Whether a row bounds the edges with no variable that gives way."""
+        """Whether a row bounds the edges without a variable that can relax it."""
         return bool((~self.above.any(axis=1)).any())
 
     @cached_property
@@ -178,11 +178,11 @@ class InteriorProblem:
         return self.of_free(self.U.margins(self.rows.weights(v)))
 
     def images(self, d: Float[Array, " n"]) -> Float[Array, " k"]:
-        """Return A U'd, the fixed weights apart."""
+        """Return A U'd without the fixed weights."""
         return self.rows.rows(self.U.edges(self.spread(d)))
 
     def all_images(self, d: Float[Array, " n"]) -> Float[Array, " k"]:
-        """Return A U'd for all weights, the fixed ones included."""
+        """Return A U'd for all weights, including the fixed ones."""
         return self.images(d) + self.rows.rows(self.fixed_edges)
 
     def gram(self, theta: Float[Array, " n"]) -> Float[Array, "k k"]:
@@ -191,7 +191,7 @@ class InteriorProblem:
         return gram if A is None else A @ gram @ A.T
 
     def at(self, below: Float[Array, " n"]) -> Float[Array, " n"]:
-        """Return d = lower + below, kept from being rounded to an end of the box."""
+        """Return d = lower + below, protected from rounding to an end of the box."""
         return np.clip(self.lower + below, *self._innermost)
 
     @cached_property
@@ -200,5 +200,5 @@ class InteriorProblem:
         return np.nextafter(self.lower, upper), np.nextafter(upper, self.lower)
 
     def _inside(self, d: Float[Array, " n"]) -> Float[Array, " N"]:
-        # A fixed weight has no slope that counts; the middle of nothing is as good as any place.
+        # The slope of a fixed weight does not matter, so any point of its empty interior will do.
         return d if self.all_free else np.where(self.free, self.spread(d), self.fixed)

@@ -1,8 +1,8 @@
-"""The start of the interior point method: a centred point, all complementary products equal.
+"""The start of the interior point method: a centred point with equal complementary products.
 
-From points whose products differ by orders of magnitude it stalls. An answer that is known is therefore not the place
-to begin: its small products are of different sizes, and where a column has joined they are small for the wrong weights.
-Of the method's own runs central iterates are kept; foreign answers are mixed with the centre.
+The method stalls from points whose products differ by orders of magnitude. Therefore it does not start at a known
+answer, whose small products have different sizes. If a column has joined, they are small for the wrong weights, too.
+The method keeps central iterates of its own runs, and mixes foreign answers with the centre.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from boostopt.backends.interior.problem import InteriorProblem
 from boostopt.shapes import Array, Float
 
 INWARDS = 0.1
-"""Share of the centre of the box that is mixed into the weights from which it begins."""
+"""Share of the centre of the box that is mixed into the weights of a start."""
 
 LEAST_SHARE, LARGEST_SHARE = 1e-4, 1e-1
-"""Bounds of the share of the centre that is mixed into a foreign answer: the root of its gap (measured on SCS's)."""
+"""Bounds on the share of the centre that is mixed into a foreign answer: the root of its gap (measured on SCS's)."""
 
 CENTRED = 0.1
 """Size of the products at a foreign answer, as a share of its gap over their number."""
 
 BACK = 3.0
-"""Multiple of the square of a new column's violation: the iterates are gone back to it.
+"""The start is the last iterate whose estimated gap is at least this multiple of the squared violation of a new column.
 
-Measured on columns of largest edge, N = 1000 and 5000: a multiple of the violation itself goes back too far for small
-ones and not far enough for large ones, where a late start stalls.
+Measured on columns of largest edge, N = 1000 and 5000. A multiple of the violation itself would choose too early an
+iterate for small violations, and too late an iterate for large ones, from which the method stalls.
 """
 
 FAMILIAR = 10.0
-"""By how much stationarity may add to the products for the multipliers of an iterate to be kept."""
+"""The multipliers of an iterate are kept if stationarity adds no more than this to the products."""
 
 
 def centred(problem: InteriorProblem, d: Float[Array, " N"], mu: float) -> Point:
-    """Return the point at d, moved a little inwards, all of whose products are mu."""
+    """Return the point at d, moved slightly inwards, with all products equal to mu."""
     below = (1.0 - INWARDS) * problem.inside(d) + INWARDS * problem.centre
     below *= _fitting(problem, below)
     x, s = _slacks(problem, problem.all_images(problem.at(below)), mu)
@@ -48,7 +48,7 @@ def centred(problem: InteriorProblem, d: Float[Array, " N"], mu: float) -> Point
 
 
 ORDERS = range(-6, 1)
-"""Orders of magnitude of the estimated gap of which an iterate is kept."""
+"""Orders of magnitude of the estimated gap for which an iterate is kept."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,12 +60,12 @@ class Track:
 
     @classmethod
     def after(cls, earlier: Track | None, first: float) -> Track:
-        """Return the track of a run that has yet to begin, what comes before its first estimate from an earlier one."""
+        """Return the track of a new run; the part before its first estimate comes from an earlier run."""
         older = earlier.kept.items() if earlier else ()
         return cls({order: (gap, point) for order, (gap, point) in older if gap > first}, 1.0)
 
     def noting(self, estimate: float, size: float, point: Point) -> Track:
-        """Return the track with an iterate: the last of each order, for it is more central."""
+        """Return the track with an iterate added; the last one of each order is kept, because it is more central."""
         order = int(np.floor(np.log10(max(estimate, 1e-300))))
         kept = {**self.kept, order: (estimate, point)} if order in ORDERS else self.kept
         return Track(kept, size)
@@ -76,7 +76,7 @@ class Track:
         return [self.kept[order] for order in sorted(self.kept, reverse=True)]
 
     def fits(self, problem: InteriorProblem) -> bool:
-        """Whether it leads somewhere for a problem: of the same examples, with at least as many rows."""
+        """Whether the track fits a problem: the same examples, and at least as many rows."""
         if not self.points or not problem.f.on_simplex:
             return False  # without the simplex a new column moves all weights: the centre is as near as any iterate
         last = self.points[-1][1]
@@ -120,21 +120,21 @@ def _with_rows(problem: InteriorProblem, point: Point, below: Float[Array, " n"]
 
 
 def mixed(problem: InteriorProblem, d: Float[Array, " N"], w: Float[Array, " t"], gap: float) -> Point:
-    """Return a point near a foreign answer of which the certified scaled gap is known."""
+    """Return a point near a foreign answer with a known certified scaled gap."""
     share = float(np.clip(np.sqrt(gap), LEAST_SHARE, LARGEST_SHARE))
     below = (1.0 - share) * problem.inside(d) + share * problem.centre
     mu = CENTRED * gap * problem.mass / len(below)
     rows = problem.rows
     images = problem.all_images(problem.at(below))
     v = _multipliers(problem, w)
-    if rows.g.any():  # the multipliers of a variable's rows sum to g; they may share what the weights leave
+    if rows.g.any():  # the multipliers of a variable's rows sum to g; they share the rest that the weights leave
         missing = np.maximum(rows.g + rows.B.T @ v, 0.0)
         v = v - rows.B @ (missing / problem.above.sum(axis=0))
     x = np.linalg.solve(rows.Q, -rows.B.T @ v) if problem.squares else np.zeros(len(rows.g))
     if len(x) and not problem.squares:
         x = np.where(problem.above, (images - rows.b)[:, np.newaxis], -np.inf).max(axis=0) + mu * len(v)
     free = rows.b - images - rows.B @ x
-    # A weight that is 0 gets its share, but no more than makes a central product with a slack that is there.
+    # A weight of 0 gets a share, but at most the one that makes a central product with the slack.
     least = share * max(float(np.abs(v).sum()), 1.0) / max(len(v), 1)
     least = np.minimum(least, np.divide(mu, free, out=np.full(len(v), np.inf), where=free > 0))
     v = np.where(problem.inequality, np.maximum((1.0 - share) * v, least), v)
@@ -143,7 +143,7 @@ def mixed(problem: InteriorProblem, d: Float[Array, " N"], w: Float[Array, " t"]
 
 
 def _multipliers(problem: InteriorProblem, w: Float[Array, " t"]) -> Float[Array, " k"]:
-    """Return multipliers of the rows whose hypothesis weights are w, or nearly so."""
+    """Return multipliers of the rows that give the hypothesis weights w, or nearly w."""
     rows, wanted = problem.rows, w - problem.rows.slope
     if rows.A is None:
         v = wanted
@@ -163,7 +163,7 @@ def _stationary(
     m: Float[Array, " n"],
     mu: float,
 ) -> Point:
-    """Return the point that is stationary in d, zeta - psi = rest + beta, with products of geometric mean mu."""
+    """Return the stationary point in d, zeta - psi = rest + beta, with products of geometric mean mu."""
     above = problem.width - below
     rest = problem.slopes(problem.at(below)) + problem.tilt + m
     beta = 0.0
@@ -175,7 +175,7 @@ def _stationary(
 
 
 def single_row_rays(problem: InteriorProblem, images: Float[Array, " k"]) -> Iterator[Float[Array, " t"]]:
-    """Yield the hypothesis weights of one row alone, for every row that the images break, the most broken first."""
+    """Yield the hypothesis weights of a single row, for each row that the images violate, the most violated first."""
     rows = problem.rows
     excess = images - rows.b
     broken = np.where(rows.equality, np.abs(excess), np.maximum(excess, 0.0))
@@ -193,11 +193,11 @@ def _difference(r: Float[Array, " n"], product: Float[Array, " n"]) -> tuple[Flo
 
 
 POWER = 0.25
-"""Factor of weights that are free to sum to anything, where their edges exceed the bounds (measured)."""
+"""Factor of the weights if their sum is free and their edges exceed the bounds (measured)."""
 
 
 def _fitting(problem: InteriorProblem, below: Float[Array, " n"]) -> float:
-    """Return the share of weights that are free to sum to anything at which their edges come nearer to the bounds."""
+    """Return the factor of weights with a free sum that brings their edges nearer to the bounds."""
     if problem.f.on_simplex or not problem.may_be_infeasible or not (problem.rows.b > 0).all():
         return 1.0
     images = problem.all_images(problem.at(below))
@@ -219,7 +219,7 @@ def _slacks(problem: InteriorProblem, images: Float[Array, " k"], mu: float) -> 
         spread = np.hypot(free, np.sqrt(4.0 * mu / bend))
         x = np.where(free > 0, 2.0 * mu / bend / (np.maximum(free, 0.0) + spread), 0.5 * (spread - free))
         x /= max(1.0, float(np.abs(problem.margins(problem.above @ (bend * x))).max()))
-        # What that leaves next to nothing would have a slack beyond all weights.
+        # Very small multipliers would have slacks larger than all weights.
         x = np.maximum(x, mu / bend / (np.maximum(free, 0.0) + np.sqrt(mu / bend) + least))
         v = problem.above @ (bend * x)
         return x, np.divide(mu, v, out=np.zeros(len(v)), where=problem.inequality & (v > 0))

@@ -1,4 +1,4 @@
-"""The track of an interior point run as plain arrays: what a run in another process goes on from, to the last bit."""
+"""The track of an interior point run as plain arrays. A run in another process continues from it, to the last bit."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SIZE, GAP = "size", "gap"
 
 
 def packed(track: Track) -> dict[str, Array]:
-    """Return a track as arrays, those of an iterate named by its order of magnitude."""
+    """Return a track as arrays; the name of each array contains the iterate's order of magnitude."""
     arrays = {SIZE: np.array(track.size)}
     for order, (gap, point) in track.kept.items():
         arrays[f"{GAP}{order}"] = np.array(gap)
@@ -29,7 +29,7 @@ def packed(track: Track) -> dict[str, Array]:
 
 
 def unpacked(arrays: Mapping[str, Any]) -> Track | None:
-    """Return what `packed` gave, None where it is not there, or where its parts do not belong together."""
+    """Return the track that `packed` has stored, None if it is missing or its parts do not fit together."""
     kept: dict[int, tuple[float, Point]] = {}
     for order in ORDERS:
         parts = {name: np.asarray(arrays[f"{name}{order}"]) for name in PARTS if f"{name}{order}" in arrays}
@@ -43,7 +43,7 @@ def unpacked(arrays: Mapping[str, Any]) -> Track | None:
 
 
 def _fit(parts: Mapping[str, Array]) -> bool:
-    """Whether arrays are the parts of an iterate: finite numbers, as many of each as there are examples or rows."""
+    """Whether arrays are the parts of an iterate: finite numbers, one for each example or row."""
     if not all(part.dtype == np.float64 and np.isfinite(part).all() for part in parts.values()):
         return False
     shape = {name: part.shape for name, part in parts.items()}

@@ -1,1 +1,1 @@
-"""Foreign solvers kept apart: in processes of their own, and with their faults as attempts."""
+"""Isolation of foreign solvers: they run in processes of their own, and their faults become attempts."""

@@ -1,8 +1,8 @@
-"""The inside of an isolated process: it runs a backend's attempts, one when it is asked for one, and sends them back.
+"""The inside of an isolated process: it runs a backend's attempts one by one, on request, and sends them back.
 
-Requests and replies are tuples, pickled, on copies of the standard input and output. A request names a method of
-`_Worker`. What anything prints to the descriptors 1 and 2, from Python or from C, goes where the standard error goes,
-with a mark behind it before the reply is sent.
+Requests and replies are pickled tuples on copies of the standard input and output. A request names a method of
+`_Worker`. Whatever Python or C prints to the descriptors 1 and 2 goes to the standard error. A mark follows it before
+the reply is sent.
 
     ("hold", bytes)                        hold this program             -> ("ready",) or ("cannot", words)
     ("open", bytes)                        open this backend, import it  -> ("able", able, reason) or ("cannot", words)
@@ -39,16 +39,16 @@ from boostopt.streams import stdout_to_stderr
 from boostopt.threads import at_most, one_thread
 
 KEPT_STATES = 4
-"""Number of states of earlier attempts that a process keeps for warm starts; they never leave it."""
+"""Number of states of earlier attempts that a process keeps for warm starts; they never leave the process."""
 
 DEATH_SIGNAL = 1
-"""Linux's PR_SET_PDEATHSIG: which signal a process gets when its parent ends."""
+"""Linux's PR_SET_PDEATHSIG, the option for the signal that a process gets when its parent ends."""
 
 PEAK_MEMORY = "peak_memory"
-"""Among the statistics of an attempt: the bytes by which the process came to exceed what it held before."""
+"""A statistic of an attempt: the growth of the peak memory of the process over the memory held before, in bytes."""
 
 serves: bool = False
-"""Whether this is such a process: what runs in it needs no other one."""
+"""Whether this process is isolated already, and its backends need no other one."""
 
 
 def serve(parent: int, mark: bytes) -> None:
@@ -57,9 +57,9 @@ def serve(parent: int, mark: bytes) -> None:
     Parameters
     ----------
     parent
-        The number of the process that has started this one, and with which it ends.
+        The number of the parent process. This process ends when the parent ends.
     mark
-        What is printed before each reply.
+        The bytes that are printed before each reply.
     """
     global serves
     serves = True
@@ -69,7 +69,7 @@ def serve(parent: int, mark: bytes) -> None:
     requests, replies = _take_streams()
     prints = os.dup(2)
     inbox: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
-    # A thread of its own, so that the process ends with its parent also while a solver is running.
+    # A separate thread, so that the process ends with its parent even while a solver is running.
     threading.Thread(target=_listen, args=(requests, inbox), daemon=True).start()
     worker = _Worker()
     while True:
@@ -93,11 +93,11 @@ class _Worker:
         self._threads: int | None = None
 
     def answer(self, request: tuple[Any, ...]) -> tuple[Any, ...] | None:
-        """Do what is asked, with as many threads as the run was given."""
+        """Carry out a request, with the number of threads of the run."""
         kind, *arguments = request
         if kind == "run":
             self._threads = arguments.pop(0)
-        # At the end of it what was printed is on its way, before the reply is.
+        # At the end of it, all printed text is sent before the reply.
         with at_most(self._threads), one_thread(), stdout_to_stderr():
             try:
                 return getattr(self, kind)(*arguments)
@@ -129,7 +129,7 @@ class _Worker:
         return self.next()
 
     def next(self) -> tuple[Any, ...]:
-        """Make an attempt, whose state stays here."""
+        """Make an attempt; its state stays in this process."""
         memory = Memory()
         attempt = next(self._attempts, None)
         if attempt is None:
@@ -150,12 +150,12 @@ class _Worker:
         attempts, self._attempts = self._attempts, iter(())
         close = getattr(attempts, "close", None)
         if close is not None:
-            with contextlib.suppress(Exception):  # a backend that objects to being stopped is stopped all the same
+            with contextlib.suppress(Exception):  # if the backend raises, it is stopped anyway
                 close()
 
 
 def _take_streams() -> tuple[IO[bytes], IO[bytes]]:
-    """Return private copies of the standard input and output; what is printed goes to the standard error."""
+    """Return private copies of the standard input and output; printed text goes to the standard error."""
     requests, replies = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -166,16 +166,16 @@ def _take_streams() -> tuple[IO[bytes], IO[bytes]]:
 
 def _listen(requests: IO[bytes], inbox: queue.SimpleQueue[tuple[Any, ...]]) -> None:
     """Put requests into the inbox; end the process when its parent is gone."""
-    with contextlib.suppress(Exception):  # the end, also within a request
+    with contextlib.suppress(Exception):  # the end of the pipe, possibly within a request
         while True:
             inbox.put(pickle.load(requests))
     os._exit(0)
 
 
 def _end_with(parent: int) -> None:
-    """Let the kernel end this process with its parent, also while a solver holds Python's lock; Linux alone does.
+    """Let the kernel end this process with its parent, even while a solver holds Python's lock; only Linux can.
 
-    Elsewhere a thread sees that the parent is gone as soon as the solver lets it run.
+    Elsewhere, a thread notices that the parent has ended as soon as the solver lets the thread run.
     """
     if sys.platform != "linux":
         return
@@ -183,12 +183,12 @@ def _end_with(parent: int) -> None:
 
     with contextlib.suppress(AttributeError, OSError):  # a C library without it
         ctypes.CDLL(None).prctl(DEATH_SIGNAL, int(signal.SIGKILL), 0, 0, 0)
-    if os.getppid() != parent:  # it was gone before the kernel was asked
+    if os.getppid() != parent:  # the parent had ended before this call
         os._exit(0)
 
 
 def _die_first() -> None:
-    """Let Linux, out of memory, end this process and not the one that waits for it."""
+    """If memory runs out, let Linux end this process and not its parent."""
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
 
@@ -202,7 +202,7 @@ def _leave_no_core() -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Return a value without classes that the other end might have to import."""
+    """Return a value without classes that the parent would have to import."""
     if isinstance(value, Mapping):
         return {str(name): _plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):

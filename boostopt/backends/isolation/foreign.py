@@ -1,7 +1,7 @@
-"""Calls of foreign code: whatever it raises is a failure in words, its own exits and interrupts too.
+"""Calls of foreign code: every exception of the code becomes a failure in words, even its own exits and interrupts.
 
-What the handler of a signal raises meanwhile is not the code's: Ctrl-C, and what a program has made of SIGTERM or of
-an alarm, end what they are to end.
+An exception that a signal handler raises meanwhile is not the code's. So Ctrl-C and a program's handlers of SIGTERM or
+of an alarm work as usual.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ WATCHED = tuple(
     for name in ("SIGINT", "SIGTERM", "SIGBREAK", "SIGHUP", "SIGALRM", "SIGUSR1", "SIGUSR2")
     if hasattr(signal, name)
 )
-"""Signals whose handlers programs let raise something."""
+"""Signals whose handlers raise exceptions in some programs."""
 
 T = TypeVar("T")
 
 
 class Failed(Exception):
-    """Foreign code has raised something; the message says what, in one line."""
+    """Foreign code has raised an exception; the message gives it in one line."""
 
 
 def called(code: Callable[[], T]) -> T:
-    """Return what foreign code returns.
+    """Return the result of foreign code.
 
     Raises
     ------
     Failed
-        It has raised something, be it an exit or an interrupt of its own.
+        The code has raised an exception, possibly an exit or an interrupt of its own.
     BaseException
-        Whatever the handler of a signal has raised meanwhile, also where the code has swallowed it.
+        A signal handler has raised this exception meanwhile, even if the code has caught it.
     """
     result, failure = _outcome(code)
     if failure is not None:
@@ -47,20 +47,20 @@ def called(code: Callable[[], T]) -> T:
 
 
 def words_of(failure: BaseException) -> str:
-    """Return what was raised, in one line of letters that can be shown."""
+    """Return an exception in one line of printable characters."""
     message, unprintable = _outcome(lambda: str(failure))
     words = "it cannot be printed" if unprintable else printable(" ".join(message.split()))
     return f"{type(failure).__name__}: {words}"[:LONGEST_WORDS]
 
 
 def hand_on_interrupt(status: str) -> None:
-    """Hand Ctrl-C on where a solver took it for itself, as SCS does: of it only the status tells."""
+    """Raise the Ctrl-C that a solver has caught, as SCS does; only the status reports it."""
     if "interrupted" in status:
         signal.raise_signal(signal.SIGINT)
 
 
 def _outcome(code: Callable[[], Any]) -> tuple[Any, BaseException | None]:
-    """Return what code returns, or what it raises."""
+    """Return the result of foreign code, or its exception."""
     result, failure = None, None
     with _Handlers() as handlers:
         try:
@@ -75,14 +75,14 @@ def _outcome(code: Callable[[], Any]) -> tuple[Any, BaseException | None]:
 
 
 class _Handlers:
-    """While it is entered, what the handlers of signals raise is noted; they run in the main thread only.
+    """A context that records the exceptions of signal handlers, which run in the main thread only.
 
     Attributes
     ----------
     raised
-        What the last of them that raised something did.
+        The last exception of a signal handler.
     unknown
-        Whether the handler of Ctrl-C is none of Python's, so that who has pressed it cannot be told.
+        Whether the handler of Ctrl-C is not Python's, so that an interrupt may come from the user or from the code.
     """
 
     def __init__(self) -> None:
@@ -107,7 +107,7 @@ class _Handlers:
                 signal.signal(number, handler)
 
     def _noted(self, number: int, frame: FrameType | None) -> None:
-        """Do what is done at a signal, and note what it raises."""
+        """Call the handler of a signal, and record its exception."""
         try:
             self._before[number](number, frame)
         except BaseException as raised:

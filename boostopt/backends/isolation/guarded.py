@@ -1,4 +1,4 @@
-"""A backend whose faults are attempts: what it raises and what makes no sense is said in words and ends nothing."""
+"""A backend whose faults become attempts: they report exceptions and invalid values, and the solve continues."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PHASES = ("build", "canonicalize", "solve", "recover")
 
 @dataclass(frozen=True)
 class Guarded(Wrapper):
-    """Another backend, of which nothing can raise."""
+    """A backend that runs another one and raises none of its exceptions."""
 
     def takes(self, program: Program) -> Capability:
         try:
@@ -32,7 +32,7 @@ class Guarded(Wrapper):
     def keeps_limit(self, program: Program) -> bool:
         try:
             return called(lambda: bool(self.inner.keeps_limit(program)))
-        except Failed:  # it has not said so
+        except Failed:  # it has not promised to keep the limit
             return False
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
@@ -47,7 +47,7 @@ class Guarded(Wrapper):
 
 
 def _capability(able: Any) -> Capability:
-    """Return what a backend says it takes; any other value as yes or no."""
+    """Return the answer of a backend's `takes`; any value but a `Capability` counts as yes or no."""
     return able if isinstance(able, Capability) else Capability(bool(able))
 
 
@@ -59,16 +59,16 @@ def _next(run: Iterator[Any], program: Program) -> Attempt | None:
 
 
 def sound(attempt: Any, program: Program) -> Attempt:
-    """Return an attempt that can be certified and reported, whatever a backend yielded.
+    """Return an attempt that can be certified and reported, whatever the backend has yielded.
 
-    An iterate that is not an array of real numbers of the right shape is left out, and the error says so. Whether
-    it is any good is for the certificate to say.
+    An iterate that is not an array of real numbers of the right shape is left out, and the error says so. The
+    certificate judges its quality.
     """
     if not isinstance(attempt, Attempt):
         error = f"yielded {attempt!r} where an attempt was expected"
         return Attempt("", {}, "garbage", False, error=error[:LONGEST_WORDS])
     N, t = program.margins.shape
-    foreign: Any = attempt  # nothing is known about the fields of foreign records
+    foreign: Any = attempt  # the fields of foreign records may hold anything
     (d, d_fault), (w, w_fault) = _iterate("d", foreign.d, N), _iterate("w", foreign.w, t)
     faults = [fault for fault in (d_fault, w_fault) if fault]
     timed = _mapping(foreign.times)
@@ -89,17 +89,17 @@ def sound(attempt: Any, program: Program) -> Attempt:
     if not checked.answered and (d is not None or w is not None):
         faults.append("left no finite number")
     error = checked.error or ""
-    new = [fault for fault in faults if fault not in error]  # an attempt from another process has been here before
+    new = [fault for fault in faults if fault not in error]  # an attempt from another process has been checked before
     return replace(checked, error="; ".join([*([error] if error else []), *new])) if new else checked
 
 
 def lost(began: float) -> dict[str, float]:
-    """The time since then, as that of a solver that left nothing."""
+    """Return the time since `began`, as the time of a solver that left no answer."""
     return {"solve": time.perf_counter() - began}
 
 
 def _claimed(gap: Any) -> float | None:
-    """Return a gap that a solver claims, if it is one."""
+    """Return the gap that a solver claims, None if it is invalid."""
     return float(gap) if isinstance(gap, int | float | np.number) and 0.0 <= gap < math.inf else None
 
 
@@ -116,5 +116,5 @@ def _iterate(name: str, array: Any, length: int) -> tuple[Array | None, str]:
     if array.dtype.kind not in "iuf" or array.shape != (length,):
         expected = f"{length} real numbers were expected"
         return None, f"left shape {array.shape} of {array.dtype} for {name} where {expected}"
-    with np.errstate(all="ignore"):  # what is beyond float64 becomes infinite, for the certificate to judge
+    with np.errstate(all="ignore"):  # numbers beyond float64 become infinite, and the certificate judges them
         return np.asarray(array, np.float64), ""

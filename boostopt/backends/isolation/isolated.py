@@ -1,8 +1,8 @@
-"""A backend in a process of its own: what crashes, hangs or prints there is an attempt in words here.
+"""A backend in a process of its own: crashes, hangs and printed text become attempts in words.
 
-Foreign solvers have been seen to abort the process, to run past every limit, and to write to the standard output from
-C. Their attempts come back one by one as they are made; the parent alone certifies them. One process is kept and used
-again, since importing CVXPY and its solvers takes a second or two; after a crash or a kill the next one starts anew.
+Foreign solvers have been seen to abort the process, to exceed every limit, and to write to the standard output from C.
+The process sends back each attempt when it is made, and only the parent certifies it. One process is kept and used
+again, because importing CVXPY and its solvers takes a second or two. After a crash or a kill, a new process starts.
 """
 
 from __future__ import annotations
@@ -25,50 +25,51 @@ from boostopt.threads import most_threads
 PREFIX = "isolated:"
 
 GRACE, LEAST_GRACE, MOST_GRACE = 0.05, 0.1, 5.0
-"""Time from the limit to the kill, as a share of the limit, and its least and most in seconds: most
-solvers look at the clock between iterations only."""
+"""Time from the limit to the kill, as a share of the limit, and its bounds in seconds.
+
+It is needed because most solvers check the clock between iterations only.
+"""
 
 CRASHED, KILLED = "crashed", "killed"
-"""The statuses, the second with the seconds behind it, of attempts that ended with their process."""
+"""The statuses of attempts whose process died or was killed; the second one is followed by the seconds."""
 
 NOT_ISOLATED = "not isolated"
-"""The status of an attempt at what cannot be handed to another process."""
+"""The status of an attempt if the program or the backend cannot be sent to another process."""
 
 PRINTED_KEPT = 2000
-"""Characters of what was printed that are kept with an attempt, the last ones."""
+"""Number of characters of the printed text, its last ones, that are kept with an attempt."""
 
 
 def isolated(backend: Backend, grace: float | None = None, otherwise_here: bool = False) -> Isolated:
     """Return a backend that runs the attempts of another one in a child process.
 
-    A crash, a hang beyond time limit and grace, NaN and garbage are attempts whose status and error say so; attempts
-    that came before a crash are kept. Once an attempt has come and the time is over, no other is asked for. Without a
-    time limit nothing is killed. What is printed is kept with the attempt, in `statistics["printed"]`.
+    A crash, a hang beyond time limit and grace, NaN and garbage become attempts whose status and error report them.
+    Attempts before a crash are kept. When an attempt has arrived and the time is over, no other one is requested.
+    Without a time limit, no process is killed. Printed text is kept with the attempt, in `statistics["printed"]`.
 
     Parameters
     ----------
     backend
-        Which one.
+        The backend to run.
     grace
-        Seconds after the time limit when the process is killed; a twentieth of it, 0.1 at least and 5 at most, by
-        default.
+        Seconds from the time limit to the kill; by default a twentieth of the limit, at least 0.1 and at most 5.
     otherwise_here
-        Run the attempts in this process where the backend or the program cannot be handed to another one, and say so
-        in `statistics["isolated"]`; by default the only attempt then says why, and nothing is run.
+        Whether to run the attempts in this process if the backend or the program cannot be sent to another one;
+        `statistics["isolated"]` then says so. By default nothing is run, and the only attempt gives the reason.
     """
     return backend if isinstance(backend, Isolated) else Isolated(backend, grace, otherwise_here)
 
 
 @dataclass(frozen=True)
 class Kept:
-    """A state that a backend left in a process, for a start that comes to the same process."""
+    """A state that a backend left in a process, for a later start in the same process."""
 
     pid: int
     key: int
 
 
 class _Refused(Exception):
-    """A backend does not run in a process of its own; the message says why, and the status in a word."""
+    """A backend cannot run in a process of its own; the message gives the reason, and `status` sums it up."""
 
     def __init__(self, status: str, why: str) -> None:
         super().__init__(why)
@@ -76,7 +77,7 @@ class _Refused(Exception):
 
     @property
     def harmless(self) -> bool:
-        """Whether this process may run the backend instead: it was not the backend that failed."""
+        """Whether this process may run the backend instead, because the backend itself has not failed."""
         return self.status == NOT_ISOLATED
 
 
@@ -98,11 +99,11 @@ class Isolated(Wrapper):
         return True
 
     def prepare(self, program: Program) -> Capability:
-        """Start the process, if none waits, hand the program over and import the solver there: before the clock runs.
+        """Start a process if none is waiting, send it the program and import the solver there, before the clock starts.
 
         Returns
         -------
-        Whether the backend can be run and takes the program, and if not why.
+        Whether the backend can run and takes the program; if not, the reason.
         """
         try:
             release(self._opened(program, math.inf))
@@ -119,13 +120,13 @@ class Isolated(Wrapper):
             except _Refused as refusal:
                 yield from self._not_isolated(task, refusal, began) if crash is None else (crash,)
                 return
-            # A process that has run other solvers may have been damaged by them: a crash then says nothing of this one.
+            # Other solvers may have damaged the process, so that a crash there does not count against this one.
             crash = yield from self._session(process, task, end, suspect=bool(process.served - {self.inner.name}))
             if crash is None:
                 return
 
     def _end(self, deadline: Deadline) -> float:
-        """Return when a process that has not answered is killed: one grace for all that is asked of it."""
+        """Return the time at which a silent process is killed: one grace for all requests together."""
         left = deadline.left
         if left is None:
             return math.inf
@@ -138,7 +139,7 @@ class Isolated(Wrapper):
         Raises
         ------
         _Refused
-            There is none.
+            There is no such process.
         """
         try:
             backend = packed(self.inner)
@@ -155,7 +156,7 @@ class Isolated(Wrapper):
         return process
 
     def _hand_over(self, process: Process, program: Program, backend: bytes, end: float) -> None:
-        """Give a process the program and the backend; `_Refused` says why it does not take them."""
+        """Send a process the program and the backend; `_Refused` gives the reason if it does not take them."""
         seconds = _left(end, START_SECONDS)
         try:
             why = "" if process.holds(program) else process.hold(program, packed(program), seconds)
@@ -177,7 +178,7 @@ class Isolated(Wrapper):
     def _session(
         self, process: Process, task: Task, end: float, suspect: bool
     ) -> Generator[Attempt, None, Attempt | None]:
-        """Yield the attempts of one run; return a crash after which it should be repeated in a fresh process."""
+        """Yield the attempts of one run; return a crash after which the run should be repeated in a new process."""
         process.served.add(self.inner.name)
         process.printed()
         asked = task.profile, dict(task.options)
@@ -202,7 +203,7 @@ class Isolated(Wrapper):
             yield crash
         except Silent:
             seconds, limit = time.perf_counter() - began, task.deadline.allowed
-            process.kill()  # before it is read what it has printed: it may print without end
+            process.kill()  # killed before its printed text is read, because it may print without end
             of_limit = "its time limit" if limit is None else f"its time limit of {limit:.3g} s"
             error = f"{self.inner.name} did not stop at {of_limit} and was killed"
             yield _ended(f"{KILLED} after {seconds:.1f} s", error, process.printed(), began)
@@ -213,14 +214,14 @@ class Isolated(Wrapper):
         return None
 
     def _received(self, attempt: Any, process: Process, program: Program) -> Attempt:
-        """Return an attempt as it came, with what was printed meanwhile."""
+        """Return an attempt, with the text that was printed meanwhile."""
         checked = sound(attempt, program)
         state = checked.state
         checked = replace(checked, state=Kept(process.pid, state) if isinstance(state, int) else None)
         return _with_printed(checked, process.printed())
 
     def _start(self, start: WarmStart | None, process: Process) -> tuple[Any, Any, str, int | None]:
-        """Return where to begin, for the other end: the state never left the process."""
+        """Return the start for the child, in which the state has stayed."""
         if start is None:
             return None, None, "", None
         kept = start.state
@@ -228,7 +229,7 @@ class Isolated(Wrapper):
         return start.d, start.w, start.backend.removeprefix(PREFIX), key
 
     def _not_isolated(self, task: Task, refusal: _Refused, began: float) -> Iterator[Attempt]:
-        """Run in this process, or only say why not."""
+        """Run in this process, or only report the reason against isolation."""
         if not (self.otherwise_here and refusal.harmless):
             yield Attempt("", {}, refusal.status, False, times=lost(began), error=str(refusal)[:LONGEST_WORDS])
             return
@@ -245,12 +246,12 @@ class Isolated(Wrapper):
 
 
 def _left(end: float, most: float = math.inf) -> float:
-    """Return the seconds left until an end, at most so many."""
+    """Return the seconds left until an end, up to a maximum."""
     return min(max(end - time.perf_counter(), 0.0), most)
 
 
 def _ended(status: str, error: str, printed: str, began: float) -> Attempt:
-    """The attempt that ended with its process."""
+    """Return the attempt that ended with its process."""
     error += _last_words(printed)
     attempt = Attempt("", {}, status, False, times=lost(began), error=error[:LONGEST_WORDS])
     return _with_printed(attempt, printed)
@@ -262,6 +263,6 @@ def _with_printed(attempt: Attempt, printed: str) -> Attempt:
 
 
 def _last_words(printed: str) -> str:
-    """The last line that was printed, as the end of a sentence."""
+    """Return the last printed line, as the end of a sentence."""
     lines = printed.strip().splitlines()
     return f'; it printed "{lines[-1].strip()}" last' if lines else ""

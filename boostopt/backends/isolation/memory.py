@@ -1,4 +1,4 @@
-"""How much memory an attempt takes, as Linux counts it for the whole process."""
+"""The memory that an attempt takes, as Linux counts it for the whole process."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 STATUS, CLEAR = Path("/proc/self/status"), Path("/proc/self/clear_refs")
 
 RESET_PEAK = "5"
-"""Written to `CLEAR`, it sets the peak to what is held now."""
+"""The text that, written to `CLEAR`, resets the peak to the current memory."""
 
 
 class Memory:
-    """What the process holds when this is made, and the peak from then on; on other systems neither is known."""
+    """The memory of the process at creation, and its peak from then on; both are known on Linux only."""
 
     def __init__(self) -> None:
         self._held = None
@@ -23,7 +23,7 @@ class Memory:
             self._held = _bytes("VmRSS")
 
     def peak(self) -> int | None:
-        """Return the bytes by which the process came to exceed what it held; memory given back before is in neither."""
+        """Return by how many bytes the peak exceeds the memory at creation; neither includes memory freed before."""
         with contextlib.suppress(OSError):
             highest = _bytes("VmHWM")
             if self._held is not None and highest is not None:
@@ -32,13 +32,13 @@ class Memory:
 
 
 def give_back() -> None:
-    """Hand what was freed back to the system, where its C library can: what is kept would be taken again uncounted."""
+    """Return freed memory to the system, if the C library can; later use of kept memory would not be counted."""
     with contextlib.suppress(AttributeError, OSError, TypeError):  # another C library, or another system
         ctypes.CDLL(None).malloc_trim(0)
 
 
 def _bytes(name: str) -> int | None:
-    """Return a figure of the process; None where the system does not have it."""
+    """Return a figure of the process, None if the system does not report it."""
     for line in STATUS.read_text().splitlines():
         if line.startswith(f"{name}:"):
             return 1024 * int(line.split()[1])

@@ -1,7 +1,8 @@
-"""Programs and backends as bytes for another process, or in words why they cannot be.
+"""Programs and backends as bytes for another process, or the reason in words if this is impossible.
 
-`cloudpickle` takes along what no other process can import: all that a script or a notebook defines, and functions in
-functions. What is defined in a file that Python would not find by name is found there by its path.
+`cloudpickle` includes everything that another process cannot import: the definitions of a script or a notebook, and
+functions inside functions. If Python would not find a file by the name of its module, the other process finds the file
+by its path.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from boostopt.programs.program import Program
 
 
 class NotPortable(Exception):
-    """Something cannot be handed to another process; the message says what and what to do."""
+    """An object cannot be sent to another process; the message says which one and what to do."""
 
 
 def packed(thing: Program | Any) -> bytes:
@@ -30,7 +31,7 @@ def packed(thing: Program | Any) -> bytes:
     Raises
     ------
     NotPortable
-        It cannot be made again in another process.
+        It cannot be rebuilt in another process.
     """
     out = io.BytesIO()
     pickler = _Pickler(out)
@@ -45,12 +46,12 @@ def packed(thing: Program | Any) -> bytes:
 
 
 def unpacked(data: bytes) -> Any:
-    """Return what was packed, in another process with the same `sys.path`.
+    """Return the packed object, in another process with the same `sys.path`.
 
     Raises
     ------
     NotPortable
-        A module that it needs cannot be imported here.
+        The object needs a module that cannot be imported here.
     """
     stream = io.BytesIO(data)
     finder = _Files(pickle.load(stream))
@@ -64,7 +65,7 @@ def unpacked(data: bytes) -> Any:
 
 
 class _Pickler(cloudpickle.Pickler):
-    """Notes the files of the modules that are needed."""
+    """Records the files of the modules that are needed."""
 
     def __init__(self, out: io.BytesIO) -> None:
         super().__init__(out)
@@ -79,7 +80,7 @@ class _Pickler(cloudpickle.Pickler):
 
 
 class _Files:
-    """Modules that are found in their files where no name finds them."""
+    """Finds modules by the paths of their files if no name finds them."""
 
     def __init__(self, files: dict[str, str | None]) -> None:
         self._files = files

@@ -1,4 +1,4 @@
-"""The end of what a process prints: a thread reads all of it, so that no amount fills the memory or a disk."""
+"""The end of the text that a process prints. A thread reads all of it, so that no amount fills the memory or a disk."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ import threading
 from typing import IO
 
 KEPT_BYTES = 100_000
-"""Bytes kept of what was printed, from its end."""
+"""Number of bytes kept from the end of the printed text."""
 
 CHUNK = 1 << 16
 
 MARK_SECONDS = 1.0
-"""Seconds that a mark, or the end, may be on its way through the pipe."""
+"""Seconds that a mark, or the end, may take to pass through the pipe."""
 
 
 class Printed:
-    """The end of what a process prints into a pipe.
+    """The end of the text that a process prints into a pipe.
 
     Parameters
     ----------
     stream
-        The end of the pipe to read from; it is closed when the other one is.
+        The end of the pipe to read from; it is closed when the other end is.
     mark
-        What the process prints when it has answered, so that all that was printed before is known to have come.
+        The bytes that the process prints after its work on a request. When they arrive, all earlier text has arrived.
     """
 
     def __init__(self, stream: IO[bytes], mark: bytes) -> None:
@@ -35,7 +35,7 @@ class Printed:
         self._reader.start()
 
     def taken(self, marks: int) -> str:
-        """Return what was printed since this was last asked, once so many marks, or the end, have come."""
+        """Return the text printed since the last call, once the given number of marks, or the end, has arrived."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended or self._marks >= marks, MARK_SECONDS)
             data, self._kept = self._kept, b""

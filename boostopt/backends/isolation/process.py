@@ -1,7 +1,7 @@
-"""Processes in which foreign solvers run: started once, used again, killed when they do not answer.
+"""Processes in which foreign solvers run: they are started once, used again, and killed if they do not answer.
 
-None outlives this one: it ends when nothing more can come through its pipes, and on Linux the kernel ends it with its
-parent, also where a solver holds Python's lock. Nothing is written to any file.
+No process outlives its parent: it ends when its pipes are closed. On Linux, the kernel ends it with its parent, even if
+a solver holds Python's lock. No file is written.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from boostopt.backends.isolation.printed import Printed
 from boostopt.programs.program import Program
 
 START_SECONDS = 120.0
-"""Seconds that a process may take to start, to import a solver or to take a program over."""
+"""Seconds that a process may take to start, to import a solver or to receive a program."""
 
 END_SECONDS = 5.0
-"""Seconds that a process is waited for that was killed, or has closed its pipes: its memory is given back meanwhile."""
+"""Seconds to wait for a process that was killed or has closed its pipes: the system frees its memory meanwhile."""
 
 POLL_SECONDS = 0.5
 
-# The parent's path, so that what it can import the child can; the script that the parent runs is not run again.
+# The parent's path, so that the child can import the same modules. The parent's script is not run again.
 CODE = """
 import json, sys
 sys.path[:] = json.loads(sys.argv[1])
@@ -43,7 +43,7 @@ serve(int(sys.argv[2]), sys.argv[3].encode())
 
 
 class Died(Exception):
-    """The process is gone; the message says how it ended."""
+    """The process has ended; the message says how."""
 
 
 class Silent(Exception):
@@ -51,16 +51,16 @@ class Silent(Exception):
 
 
 class Process:
-    """A process that runs attempts, and what it has printed.
+    """A process that runs attempts, and the text that it has printed.
 
     Attributes
     ----------
     served
-        Names of the backends that it has run: one may have damaged it for the next.
+        Names of the backends that it has run: one of them may have damaged the process for the next.
     owed
-        How many replies it owes.
+        Number of replies that it still owes.
     late
-        When it was first too slow to start for who needed it, None if it never was: the next one may find it ready.
+        When it first was too slow to start for a caller, None if it never was. The next caller may find it ready.
     """
 
     def __init__(self) -> None:
@@ -78,7 +78,7 @@ class Process:
         self._printed = Printed(stderr, self._mark.encode())
         self._replies: queue.SimpleQueue[tuple[Any, ...] | None] = queue.SimpleQueue()
         self._requests: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
-        # Threads of their own: a process that neither reads nor answers keeps nobody from the clock.
+        # Separate threads, so that the caller can check the clock even if the process neither reads nor answers.
         self._threads = [
             threading.Thread(target=_send, args=(self._requests, stdin), daemon=True),
             threading.Thread(target=_listen, args=(stdout, self._replies), daemon=True),
@@ -93,7 +93,7 @@ class Process:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
-            start_new_session=True,  # Ctrl-C is for the parent, which then kills it
+            start_new_session=True,  # Ctrl-C goes to the parent only, which then kills the process
         )
 
     @property
@@ -103,7 +103,7 @@ class Process:
 
     @property
     def usable(self) -> bool:
-        """Whether it lives, takes a request and belongs to this process (not to one that this was forked from)."""
+        """Whether it is alive, takes a request and belongs to this process (not to one from which this was forked)."""
         ready = self.owed == 0 or (self.late is not None and time.perf_counter() - self.late < START_SECONDS)
         return ready and self._owner == os.getpid() and self._popen.poll() is None
 
@@ -112,7 +112,7 @@ class Process:
         return self._holds is not None and self._holds() is program
 
     def hold(self, program: Program, data: bytes, seconds: float) -> str:
-        """Hand a program over; return why it cannot be taken, or ""."""
+        """Send a program; return the reason if it cannot be sent or received, otherwise ""."""
         reply = self.ask(("hold", data), seconds)
         self._holds = weakref.ref(program) if reply[0] == "ready" else None
         return "" if reply[0] == "ready" else str(reply[1])
@@ -125,14 +125,14 @@ class Process:
         Died
             The process has ended.
         Silent
-            No reply within so many seconds, which may be infinite.
+            There was no reply within the given seconds, which may be infinite.
         """
         self.tell(request)
         self.owed += 1
         until = time.perf_counter() + seconds
         while True:
             wait = min(POLL_SECONDS, until - time.perf_counter())
-            # It may have ended and its pipes be held open by what it has started.
+            # It may have ended while processes that it has started hold its pipes open.
             ended = self._popen.poll() is not None
             try:
                 reply = self._replies.get(timeout=max(wait, 0.0))
@@ -146,7 +146,7 @@ class Process:
                 raise Died(self._how_it_ended())
             self.owed -= 1
             self._replied += 1
-            if self.owed == 0:  # what comes before answers who has not waited for it
+            if self.owed == 0:  # earlier replies answer requests whose senders have not waited
                 self.late = None
                 return reply
 
@@ -155,14 +155,14 @@ class Process:
         self._requests.put(pickle.dumps(request))
 
     def printed(self) -> str:
-        """Return the end of what has been printed since this was last asked; of a process that was killed, all of it.
+        """Return the end of the text printed since the last call; after a kill, no text is missing at its end.
 
-        Who has printed without end has to be killed before.
+        Kill a process that prints without end before you call this.
         """
         return self._printed.taken(self._replied)
 
     def kill(self) -> None:
-        """End it and whatever it has started; at exit this happens by itself."""
+        """End the process and all that it has started; at exit this happens automatically."""
         if self._owner != os.getpid():
             return
         if self._popen.returncode is None:
@@ -177,13 +177,13 @@ class Process:
         atexit.unregister(self.kill)
 
     def _kill_group(self) -> None:
-        """Kill it and what it has started: it leads a session of its own."""
+        """Kill the process and all that it has started, which belong to its session."""
         with contextlib.suppress(ProcessLookupError, PermissionError):
             if hasattr(os, "killpg"):
                 os.killpg(self.pid, signal.SIGKILL)
 
     def _how_it_ended(self) -> str:
-        """Its exit status in words."""
+        """Return the exit status in words."""
         try:
             code = self._popen.wait(timeout=END_SECONDS)
         except subprocess.TimeoutExpired:
@@ -199,8 +199,8 @@ class Process:
 
 
 def _send(requests: queue.SimpleQueue[bytes | None], stream: IO[bytes]) -> None:
-    """Send requests until there are no more, or the process is gone."""
-    with contextlib.suppress(OSError, ValueError), stream:  # what it has not read is lost with it
+    """Send requests until there are no more, or the process has ended."""
+    with contextlib.suppress(OSError, ValueError), stream:  # requests that it has not read are lost
         while (request := requests.get()) is not None:
             stream.write(request)
             stream.flush()
@@ -216,7 +216,7 @@ def _listen(stream: IO[bytes], replies: queue.SimpleQueue[tuple[Any, ...] | None
 
 @lru_cache(maxsize=1)
 def _lasting(pid: int) -> ThreadPoolExecutor:
-    """Return a thread of a process that starts others: Linux would end them with any thread that ends before."""
+    """Return a lasting thread that starts processes: Linux would end them together with a shorter-lived thread."""
     return ThreadPoolExecutor(1, thread_name_prefix="boostopt")
 
 
@@ -224,12 +224,12 @@ _idle: list[Process] = []
 
 
 def acquire() -> Process:
-    """Return a process that waits, or a new one.
+    """Return a waiting process, or a new one.
 
     Raises
     ------
     OSError
-        None can be started.
+        No process can be started.
     """
     while (process := _waiting_one()) is not None:
         if process.usable:
@@ -239,7 +239,7 @@ def acquire() -> Process:
 
 
 def _waiting_one() -> Process | None:
-    """Return one that waits; another thread may be as quick."""
+    """Return a waiting process, None if there is none; another thread may take it first."""
     try:
         return _idle.pop()
     except IndexError:
@@ -247,7 +247,7 @@ def _waiting_one() -> Process | None:
 
 
 def release(process: Process) -> None:
-    """Keep a process for the next one who needs it; one that owes an answer, or is one too many, is killed."""
+    """Keep a process for the next caller. A process that owes an answer, or is one too many, is killed."""
     if process.usable and not _idle:
         _idle.append(process)
     else:
@@ -255,12 +255,12 @@ def release(process: Process) -> None:
 
 
 def waiting() -> int | None:
-    """Return the number of the process that the next isolated attempt will run in; None if it will be a new one."""
+    """Return the number of the process in which the next isolated attempt will run, None if it will be a new one."""
     last = _idle[-1:]
     return last[0].pid if last and last[0].usable else None
 
 
 def close() -> None:
-    """End the processes that wait."""
+    """End the waiting processes."""
     while (process := _waiting_one()) is not None:
         process.kill()

@@ -1,18 +1,20 @@
-"""The augmented Lagrangian of the dual, as the dissertation solved its programs.
+"""The augmented Lagrangian of the dual, the dissertation's method for its programs.
 
-The dual is minimized with its bounds kept and its equations in the objective [Glocer 2009, section 4.1; LANCELOT: Conn,
-Gould, Toint 1991]. For the maximum edge, c(w) = sum w - 1 and minus the dual Theta, an inner step minimizes
+The method keeps the bounds of the dual as constraints and moves its equations into the objective [Glocer 2009, section
+4.1; LANCELOT: Conn, Gould, Toint 1991]. For the maximum edge, with c(w) = sum w - 1 and the dual Theta, an inner step
+minimizes
 
     L(w, psi; lambda, mu) = -Theta(w, psi) - lambda c(w) + c(w)^2 / (2 mu)      subject to w >= 0, psi >= 0
 
-by L-BFGS-B; then either lambda becomes lambda - c / mu, for small c, or mu shrinks. (Printed, Theta and lambda have the
-other sign.) The gradients are those of the paper, corrected: with d the weights at (w, psi) or (w, beta), they are
--Uᵀd in w, 1/nu - d in psi and 1 - sum d in beta. For other edge functions lambda is minus the further variables of G.
+by L-BFGS-B. Then either lambda becomes lambda - c / mu, if c is small, or mu shrinks. (In the paper, Theta and lambda
+have the opposite sign.) The gradients are those of the paper, corrected: with d the weights at (w, psi) or (w, beta),
+they are -Uᵀd in w, 1/nu - d in psi and 1 - sum d in beta. For other edge functions, lambda is minus the further
+variables of G.
 
-Two forms are tried. The first has the paper's variables: (w, psi) with the logarithm of a sum for a relative entropy,
-(w, beta) where the conjugate is a sum over the examples. The second has w alone, psi and beta eliminated by the closed
-form of F*, and takes weak regularizers in stages, each with a stronger one that is relative to where the last one
-ended.
+The backend tries two forms. The first has the paper's variables: (w, psi) with the logarithm of a sum for a relative
+entropy, (w, beta) if the conjugate is a sum over the examples. The second has w alone: the closed form of F* eliminates
+psi and beta. It solves weak regularizers in stages. Each stage has a stronger regularizer, centred at the last stage's
+weights.
 """
 
 from __future__ import annotations
@@ -37,25 +39,25 @@ from boostopt.shapes import Array, Float
 NAME = "augmented_lagrangian"
 
 FIRST_MU = 0.1
-"""The first mu, and the factor by which it shrinks; with the two exponents below LANCELOT's own choice."""
+"""The first mu, and the factor by which it shrinks; LANCELOT's own choice, as are the exponents below."""
 
 AFTER_FAILURE, AFTER_SUCCESS = 0.1, 0.9
-"""Exponents of mu in what c is allowed to be: anew after mu has shrunk, and as a factor after lambda was updated."""
+"""Exponents of mu in the bound on c: in a new bound after mu has shrunk, and in its factor after lambda has changed."""
 
 SMALLEST_VIOLATION, SMALLEST_GRADIENT = 1e-13, 1e-11
 """Floor of the tolerances of c and of the inner steps: the rounding of sums of margins."""
 
 MEMORY = 30
-"""Corrections that L-BFGS-B keeps."""
+"""Number of corrections that L-BFGS-B keeps."""
 
 EVALUATIONS = 500
-"""Evaluations of the Lagrangian in one inner step, and in the whole of the first form."""
+"""Limits on evaluations of the Lagrangian in one inner step, and in the whole first form."""
 
 OUTER_STEPS = 100
-"""Inner steps after which a form is given up."""
+"""Number of inner steps after which a form is given up."""
 
 PATIENCE = 12
-"""Inner steps in a row that narrow the interval by less than `PROGRESS` of it, after which a form is given up."""
+"""A form is given up after this many inner steps in a row that narrow the interval by less than `PROGRESS` of it."""
 
 PROGRESS = 0.01
 
@@ -127,7 +129,7 @@ def open_augmented_lagrangian(name: str) -> Backend:
 
 
 def installed() -> list[str]:
-    """Return the name of the backend: scipy is always there."""
+    """Return the name of the backend: scipy is always installed."""
     return [NAME]
 
 
@@ -146,7 +148,7 @@ class _OuterSteps:
         self._tolerance, self._allowed = FIRST_MU, FIRST_MU**AFTER_FAILURE
 
     def to_the_end(self) -> str:
-        """Minimize and update until the interval is narrow enough, or as long as there is progress; say why it ends."""
+        """Minimize and update until the interval is narrow enough or progress stops; return the reason for the end."""
         stalled, staged = 0, isinstance(self.dual, Eliminated)
         while not self.best.reached:
             if self.task.deadline.passed:

@@ -1,8 +1,8 @@
 """Forms of the dual, and the augmented Lagrangian of each.
 
-The variables are the multipliers v of the rows A e + B x <= b that the edge function G is made of, with
-w = A'v + slope and one equation for each further variable x, and the further variables y of F's side: psi, beta or
-none. For the maximum edge v is w, the equation is sum w = 1 and x is gamma [Glocer 2009, section 4.1].
+The variables are the multipliers v of the rows A e + B x <= b of the edge function G, and the further variables y of
+F's side: psi, beta or none. The hypothesis weights are w = A'v + slope, and each further variable x of G gives one
+equation. For the maximum edge, v is w, the equation is sum w = 1 and x is gamma [Glocer 2009, section 4.1].
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ from boostopt.regularizers.separable import Separable
 from boostopt.shapes import Array, Float
 
 MILD = 100.0
-"""The largest objective_scale that needs no stages with L-BFGS-B (measured: 100 evaluations where 1000 needs 170)."""
+"""The largest objective_scale without stages for L-BFGS-B (measured: it takes 100 evaluations, a scale of 1000 170)."""
 
 STAGE = 2.0
-"""Factor by which it grows from stage to stage."""
+"""Factor by which the scale grows from stage to stage."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """F's part of minus the dual at (w, y), y the further variables: its value, the weights d there, its slope in y."""
+    """F's part of minus the dual at (w, y), with further variables y: its value, the weights d, and its slope in y."""
 
     value: float
     d: Float[Array, " N"]
@@ -49,7 +49,7 @@ class Dual(ABC):
 
     @abstractmethod
     def at(self, m: Float[Array, " N"], y: Float[Array, " k"]) -> Evaluation:
-        """Return it for margins m = Uw."""
+        """Return this part for margins m = Uw."""
 
 
 class WithPsi(Dual):
@@ -90,12 +90,12 @@ class WithBeta(Dual):
 
 
 class Eliminated(Dual):
-    """F*(-m) itself, or that of a stage: a F with a <= its steepness, plus the Bregman distance of (1 - a) F.
+    """F*(-m), or the conjugate of a stage.
 
     A stage replaces F by F + (steps - 1) times its Bregman distance to the last stage's weights, at which `center` is
-    a subgradient of F. Its conjugate is steps F*((z + (steps - 1) center) / steps) up to a constant, its scale that of
-    F divided by `steps`, and `center` for the next stage the point at which F* was taken. At the optimum the stages
-    change nothing: d, w and gamma are those of F.
+    a subgradient of F. The conjugate of the stage is steps F*((z + (steps - 1) center) / steps) up to a constant. Its
+    scale is that of F divided by `steps`. The `center` of the next stage is the argument of this F*. The stages do not
+    change the optimum: d, w and gamma are those of F.
     """
 
     steps: float
@@ -124,10 +124,10 @@ class Eliminated(Dual):
 
 @dataclass(frozen=True)
 class Lagrangian:
-    """The augmented Lagrangian of the dual in (v, y), v the multipliers of the rows of G.
+    """The augmented Lagrangian of the dual in (v, y), with v the multipliers of the rows of G.
 
-    With r = -(B'v + g) it is minus the dual without the equations, plus the maximum over x of
-    <r, x> - (1/2) <x, Q x> - (mu/2) |x - estimate|^2: for Q = 0, <estimate, r> + |r|^2 / (2 mu).
+    With r = -(B'v + g), it is minus the dual without the equations, plus the maximum over x of
+    <r, x> - (1/2) <x, Q x> - (mu/2) |x - estimate|^2. For Q = 0, this maximum is <estimate, r> + |r|^2 / (2 mu).
 
     Attributes
     ----------
@@ -140,7 +140,7 @@ class Lagrangian:
     estimate
         Estimate of x, -lambda, shape (j,).
     mu
-        What the violation of the equations is divided by, positive.
+        The divisor of the violation of the equations, positive.
     """
 
     U: Margins
@@ -150,7 +150,7 @@ class Lagrangian:
     mu: float
 
     def __call__(self, z: Float[Array, " n"]) -> tuple[float, Float[Array, " n"]]:
-        """Return value and gradient at z = (v, y / y_scale)."""
+        """Return the value and the gradient at z = (v, y / y_scale)."""
         v, y = self.split(z)
         m = self.U.margins(self.weights(v))
         of_f, x, r = self.dual.at(m, y), self.updated(v), self.residual(v)
@@ -185,7 +185,7 @@ class Lagrangian:
 
 
 def duals(F: Regularizer) -> Iterator[Dual]:
-    """Yield the forms of the dual: the paper's own, then that in w alone."""
+    """Yield the forms of the dual: the paper's own, then the one in w alone."""
     if isinstance(F, RelativeEntropy) and not isinstance(F, UnnormalizedRelativeEntropy):
         yield WithPsi(F)
     elif isinstance(F, Separable) and F.on_simplex:
@@ -194,7 +194,7 @@ def duals(F: Regularizer) -> Iterator[Dual]:
 
 
 def row_multipliers(G: Epigraph, w: Float[Array, " t"]) -> Float[Array, " k"]:
-    """Return multipliers of the rows that give these weights, for rows that are orthogonal or opposite."""
+    """Return multipliers of the rows that give these weights, if the rows are orthogonal or opposite."""
     rest = w - G.slope
     v = G.rows(rest) if G.A is None else G.rows(rest) / np.maximum((G.A**2).sum(axis=1), 1e-300)
     return np.where(G.equality, v, np.maximum(v, 0.0))

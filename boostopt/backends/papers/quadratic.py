@@ -1,4 +1,4 @@
-"""Quadratic programs and the solvers of them, each called directly."""
+"""Quadratic programs and their solvers, each called directly."""
 
 from __future__ import annotations
 
@@ -13,21 +13,24 @@ import scipy.sparse
 from boostopt.shapes import Array, Float
 
 DEFAULT = "clarabel"
-"""The solver that is trusted most."""
+"""The default solver, the most reliable one."""
 
 TIGHTEST = 1e-8
-"""The tightest tolerance that is asked of HiGHS, which ends with errors where it cannot reach it."""
+"""The tightest tolerance for HiGHS, which ends with errors if it cannot reach its tolerance."""
 
 ITERATIONS, MOST_SMALL = 100, 10
-"""Iterations of HiGHS for each variable and row, and how many of these are counted in addition: 3 are usual, and where
-the numbers of a program differ by nine orders its active sets have been seen to cycle without end."""
+"""Iterations of HiGHS allowed for each variable and row, and how many extra ones of these are counted.
+
+3 iterations are usual. If the numbers of a program differ by nine orders of magnitude, the active sets have been seen
+to cycle without end.
+"""
 
 
 @dataclass(frozen=True)
 class QuadraticProgram:
     """min over x of <q, x> + (1/2) <x, P x> subject to low <= A x <= high and lower <= x <= upper.
 
-    A and P are scipy's sparse columns.
+    A and P are matrices in scipy's compressed column format.
     """
 
     P: Any
@@ -39,7 +42,7 @@ class QuadraticProgram:
     upper: Float[Array, " n"]
 
     def in_rows(self) -> tuple[Any, Float[Array, " rows"], Float[Array, " rows"]]:
-        """Return A, low and high with the bounds of x as further rows, for solvers that know no others."""
+        """Return A, low and high with the bounds of x as further rows, for solvers that take bounds on rows only."""
         bounded = np.isfinite(self.lower) | np.isfinite(self.upper)
         of_all: Any = scipy.sparse.eye_array(len(self.q), format="csr")
         A = scipy.sparse.vstack([self.A, of_all[bounded]], format="csr")
@@ -49,9 +52,9 @@ class QuadraticProgram:
 
 @dataclass(frozen=True)
 class QuadraticAnswer:
-    """The answer of a solver, not finite where it left none: x, and the multipliers y of the rows, y >= 0 at `high`.
+    """The answer of a solver: x, and the multipliers y of the rows, y >= 0 at `high`; not finite if it left none.
 
-    Where the solver says that there is no feasible x, y may be a ray that proves it.
+    If the solver reports that no x is feasible, y may be a ray that proves this.
     """
 
     x: Float[Array, " n"]
@@ -60,12 +63,12 @@ class QuadraticAnswer:
 
     @classmethod
     def nothing(cls, program: QuadraticProgram, status: str) -> QuadraticAnswer:
-        """Return what is left by a solver that failed."""
+        """Return the answer of a solver that failed."""
         return cls(_filled(None, len(program.q)), _filled(None, len(program.low)), status)
 
 
 Solver = Callable[[QuadraticProgram, float, float | None], QuadraticAnswer]
-"""A solver of quadratic programs, with an accuracy and a limit in seconds."""
+"""Solves a quadratic program with an accuracy and a limit in seconds."""
 
 
 @dataclass(frozen=True)
@@ -75,11 +78,11 @@ class QuadraticSolver:
     Attributes
     ----------
     package, module
-        The distribution that has its version, and what it imports as.
+        The distribution that has its version, and the name of its module.
     solve
-        How it is called.
+        The function that calls it.
     kills
-        Whether it has been seen to kill its process, so that it gets one of its own.
+        Whether it has been seen to kill its process; it then gets a process of its own.
     """
 
     package: str
@@ -112,12 +115,12 @@ def _clarabel(program: QuadraticProgram, accuracy: float, seconds: float | None)
 
 
 def _osqp(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
-    """OSQP: a first-order method whose answer is polished."""
+    """OSQP: a first-order method with a polished answer."""
     osqp: Any = import_module("osqp")
     A, low, high = program.in_rows()
     solver = osqp.OSQP()
     solver.setup(
-        scipy.sparse.csc_matrix(scipy.sparse.triu(program.P)),  # it wants matrices, not arrays, and warns otherwise
+        scipy.sparse.csc_matrix(scipy.sparse.triu(program.P)),  # it expects matrices, not arrays, and warns otherwise
         program.q,
         scipy.sparse.csc_matrix(A),
         low,
@@ -137,7 +140,7 @@ def _osqp(program: QuadraticProgram, accuracy: float, seconds: float | None) -> 
 
 
 def _highs(program: QuadraticProgram, accuracy: float, seconds: float | None) -> QuadraticAnswer:
-    """HiGHS: an active-set method, the simplex where there is no quadratic."""
+    """HiGHS: an active-set method, or the simplex method if there is no quadratic."""
     highspy: Any = import_module("highspy")
     highs, model, k, n = highspy.Highs(), highspy.HighsModel(), len(program.low), len(program.q)
     highs.silent()
@@ -166,7 +169,7 @@ def _highs(program: QuadraticProgram, accuracy: float, seconds: float | None) ->
 
 
 def _filled(values: Any, length: int) -> Float[Array, " n"]:
-    """Return what a solver left as an array, not a number where it left nothing."""
+    """Return the answer of a solver as an array, NaN if it left none."""
     array = np.asarray([] if values is None else values, dtype=np.float64)
     return array if array.shape == (length,) else np.full(length, np.nan)
 

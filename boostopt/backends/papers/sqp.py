@@ -1,13 +1,13 @@
 """Sequential quadratic programming in the example weights: entropy programs for solvers of quadratic programs.
 
-At weights d_k the regularizer is replaced by its second-order model, and the quadratic program
+At weights d_k, the method replaces the regularizer by its second-order model and solves the quadratic program
 
     minimize    sum_n f_n'(d_k) (d - d_k)_n + (1/2) f_n''(d_k) (d - d_k)_n^2 + G(Uᵀd)
     subject to  lower <= d <= upper, and sum d = 1 on the simplex
 
-is solved with G as the linear rows (and the quadratic) that it is made of [Warmuth, Glocer, Raetsch 2007; Glocer 2009,
-appendix A]. The multipliers of the rows of G are the hypothesis weights of the step. What follows it is
-the best point of a line search towards its solution, or d(w) if that is worth less.
+with G as its linear rows (and its quadratic) [Warmuth, Glocer, Raetsch 2007; Glocer 2009, appendix A]. The multipliers
+of the rows of G are the hypothesis weights of the step. The next point is the best point of a line search towards the
+solution, or d(w) if the objective is smaller there.
 """
 
 from __future__ import annotations
@@ -37,39 +37,42 @@ from boostopt.shapes import Array, Float
 NAME = "sqp"
 
 FLOOR = 1e-8
-"""Share of its room by which a weight stays away from the ends of its box where slopes and curvatures are taken: those
-of an entropy are infinite at 0. Smaller floors make the quadratic programs harder, larger ones save a step or two."""
+"""Distance of a weight from the ends of its box, as a share of its interval, for slopes and curvatures.
+
+Those of an entropy are infinite at 0. Smaller floors make the quadratic programs harder, larger ones save a step or
+two.
+"""
 
 MAX_STEPS = 100
-"""Steps after which the method gives up: it has taken up to 20 where it succeeds."""
+"""Number of steps after which the method gives up; runs that succeeded have taken up to 20."""
 
 PATIENCE = 8
-"""Steps in a row without progress after which the method gives up."""
+"""Number of steps in a row without progress after which the method gives up."""
 
 PROGRESS = 1e-2
 """Share of the gap by which a step must narrow the interval to count as progress."""
 
 HALVINGS = 30
-"""Points that the line search tries."""
+"""Number of points that the line search tries."""
 
 ACCURACY = 1e-2
 """Tolerance of the quadratic programs, as a share of the scaled gap wanted."""
 
 LONGEST = 600.0
-"""Seconds that a solver which can kill its process, and has been seen to hang, gets where there is no time limit."""
+"""Seconds, without a time limit, for a solver that can kill its process and has been seen to hang."""
 
 ASIDE = 0.1
-"""Share of the way to where F is least that is gone where a solver leaves no step."""
+"""Share of the way to the minimum of F for the next point if a solver leaves no step."""
 
 FINEST = 1e-10
-"""The tightest tolerance that is asked of a quadratic program."""
+"""The tightest tolerance for a quadratic program."""
 
 
 @dataclass(frozen=True)
 class Model:
     """The quadratic program of one step from d, in the variables (d' - d) / scale and those of the epigraph of G.
 
-    The scale 1 / sqrt(f'') makes the quadratic of an entropy the identity: without it the curvatures differ by the
+    The scale 1 / sqrt(f'') makes the quadratic of an entropy the identity. Without it, the curvatures differ by the
     eight orders of magnitude of the floor, and solvers of quadratic programs fail.
 
     Attributes
@@ -127,7 +130,7 @@ class Model:
         )
 
     def read(self, answer: QuadraticAnswer) -> tuple[Float[Array, " N"], Float[Array, " t"]]:
-        """Return the weights d and w of an answer, raw."""
+        """Return the weights d and w of an answer, without corrections."""
         w = self.G.weights(answer.y[: len(self.G.b)]) + self.G.slope
         return self.d + self.scale * answer.x[: len(self.d)], w
 
@@ -141,7 +144,7 @@ class SequentialQuadratic(Backend):
     solver
         The solver of the quadratic programs, one of `quadratic.SOLVERS`.
     here
-        Whether a solver that can kill its process runs in this one all the same.
+        Whether a solver that can kill its process runs in this one nevertheless.
     """
 
     solver: str = DEFAULT
@@ -165,7 +168,7 @@ class SequentialQuadratic(Backend):
 
     @property
     def _is_elsewhere(self) -> bool:
-        """Whether it runs in a process of its own, which is killed at a limit; in one it needs no other."""
+        """Whether it runs in a process of its own, killed at the limit; an isolated process needs no other one."""
         return SOLVERS[self.solver].kills and not self.here and not child.serves
 
     def attempts(self, task: Task) -> Iterator[Attempt]:
@@ -209,7 +212,7 @@ class _Steps:
         self._model = lambda d: Model(F, G, A, tilt, np.clip(d, F.lower + room, F.upper - room))
 
     def to_the_end(self) -> str:
-        """Take steps until the interval is narrow enough, or as long as there is progress; say why they ended."""
+        """Take steps until the interval is narrow enough or progress stops; return the reason for the end."""
         stalled, status = 0, "not started"
         d = self._first() if self._at is None else self._at
         while not self.best.reached:
@@ -235,7 +238,7 @@ class _Steps:
         return f"gap reached; last step: {status}"
 
     def _solved(self, program: QuadraticProgram) -> QuadraticAnswer:
-        """Return the solver's answer; what it raises is the status of none."""
+        """Return the solver's answer; an exception becomes the status of a failed answer."""
         try:
             answer = called(lambda: self.solve(program, self.accuracy, self.task.deadline.left))
         except Failed as failure:
@@ -244,7 +247,7 @@ class _Steps:
         return answer
 
     def _first(self) -> Float[Array, " N"]:
-        """Return where to begin: at the better of the weights of the start, or where F is least."""
+        """Return the first point: the better one of the start's weights, without a start the minimizer of F."""
         F, start = self.program.regularizer, self.task.start
         if start is None:
             return F.project(None)
@@ -260,18 +263,18 @@ class _Steps:
         for halving in range(HALVINGS):
             point = d + 0.5**halving * (ahead - d)
             reached = self._merit(point)
-            if reached >= value and best is not d:  # convex along the line: what follows is worse
+            if reached >= value and best is not d:  # convex along the line: all further points are worse
                 break
             best, value = (point, reached) if reached < value else (best, value)
         return answer if answer is not None and self._merit(answer) < value else best
 
     def _beside(self, d: Float[Array, " N"]) -> Float[Array, " N"]:
-        """Return a point near d: a solver that leaves no step at one point may have one from another."""
+        """Return a point near d: a solver that leaves no step at one point may find one at another."""
         F = self.program.regularizer
         return F.project(d + ASIDE * (F.project(None) - d))
 
     def _answer(self, w: Float[Array, " t"]) -> Float[Array, " N"] | None:
-        """Return d(w), None for a w that means nothing."""
+        """Return d(w), None for an invalid w."""
         feasible = self.program.edge_function.project(w)
         margins = self.program.margins
         return None if feasible is None else self.program.regularizer.conjugate_at(-margins.margins(feasible)).d
@@ -287,7 +290,7 @@ class _Steps:
 
 
 def installed() -> list[str]:
-    """Return the names of the backends whose solver of quadratic programs is there, without loading any."""
+    """Return the names of the backends whose solver of quadratic programs is installed, without loading any."""
     return [SequentialQuadratic(name).name for name, solver in SOLVERS.items() if find_spec(solver.module)]
 
 
@@ -299,7 +302,7 @@ def open_sqp(name: str) -> Backend:
     OptionError
         No such solver is known.
     SolverNotFound
-        It is known, but not installed.
+        The solver is known, but not installed.
     """
     solver = name.removeprefix(NAME).removeprefix(":") or DEFAULT
     if solver not in SOLVERS or name not in (NAME, f"{NAME}:{solver}"):
