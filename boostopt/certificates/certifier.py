@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from boostopt.certificates.certificate import KKT, Certificate
-from boostopt.certificates.feasibility import meet
+from boostopt.certificates.feasibility import in_domain, meet
 from boostopt.edges.base import EdgeFunction
 from boostopt.errors import ProblemError
 from boostopt.margins import Margins
@@ -49,8 +49,8 @@ class Certifier:
 
     @cached_property
     def repaired(self) -> Float[Array, " N"]:
-        """The given d made feasible."""
-        return self.F.project(self.d)
+        """The given d made feasible; itself where it is."""
+        return self.d if self.d is not None and in_domain(self.F, self.d) else self.F.project(self.d)
 
     @cached_property
     def edges(self) -> Float[Array, " t"]:

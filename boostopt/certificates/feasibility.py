@@ -75,6 +75,13 @@ LEAST_PRODUCT = 1e-250
 """Products below this may have parts that underflow."""
 
 
+def in_domain(F: Regularizer, d: Float[Array, " N"]) -> bool:
+    """Whether d is in the domain of F as it is; on the simplex its exact sum is 1."""
+    if F.on_simplex and not abs(float(d.sum()) - 1.0) <= SUM_ROUNDING:
+        return False
+    return not any(F.residuals(d).values()) and (not F.on_simplex or math.fsum([*d.tolist(), -1.0]) == 0.0)
+
+
 def _halves(x: Float[Array, " N"]) -> tuple[Float[Array, " N"], Float[Array, " N"]]:
     """Return numbers of 26 bits that sum to x."""
     high = SPLIT * x - (SPLIT * x - x)
@@ -86,7 +93,7 @@ def holds_exactly(U: Margins, F: Regularizer, allowed: Polyhedron, d: Float[Arra
 
     Each product is a sum of four exact ones, and `fsum` rounds once: it has the sign of the exact sum.
     """
-    if allowed.A is not None or any(F.residuals(d).values()) or (F.on_simplex and math.fsum([*d, -1.0]) != 0.0):
+    if allowed.A is not None or not in_domain(F, d):
         return False
     e, rounding = U.edges(d), edge_rounding(U, float(np.abs(d).sum()))
     if ((e > allowed.high + rounding) | (e < allowed.low - rounding)).any():
@@ -98,7 +105,8 @@ def holds_exactly(U: Margins, F: Regularizer, allowed: Polyhedron, d: Float[Arra
         if ((products < LEAST_PRODUCT) & (d != 0.0) & (column != 0.0)).any():
             return False
         terms = np.concatenate([ours * theirs for ours in parts for theirs in _halves(column)])
-        if math.fsum([*terms, -allowed.high[k]]) > 0.0 or math.fsum([*terms, -allowed.low[k]]) < 0.0:
+        parts_of_edge = terms.tolist()
+        if math.fsum([*parts_of_edge, -allowed.high[k]]) > 0.0 or math.fsum([*parts_of_edge, -allowed.low[k]]) < 0.0:
             return False
     return True
 

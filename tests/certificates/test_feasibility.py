@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
+from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
@@ -180,6 +181,27 @@ def test_the_only_feasible_point_proves_its_value() -> None:
     softboost = boostopt.get_formulation("softboost").bind(np.array([[1.0, -1.0], [-1.0, 1.0]]), nu=1, gamma=0.0)
     certificate = softboost.certify(d=np.array([0.5, 0.5]))
     assert certificate.lower <= 0.0 <= certificate.upper <= 1e-14
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_feasible_d_without_room_is_taken_as_it_was_given_and_its_file_claims_the_lower_end(
+    seed: int, tmp_path: Path
+) -> None:
+    """The two edges sum to 2 gamma: both are gamma, and the checker's floats cannot tell them from more."""
+    rng = np.random.default_rng(seed)
+    N = int(rng.integers(3, 7))
+    u, d = rng.integers(-8, 9, N) / 16.0, rng.multinomial(64, np.ones(N) / N) / 64.0
+    gamma = float(u @ d)
+    U = np.column_stack([u, 2.0 * gamma - u])
+    assert np.abs(U).max() <= 1.0
+    bound = boostopt.get_formulation("softboost").bind(U, nu=1, gamma=gamma)
+    certificate = bound.certify(d)
+    assert np.array_equal(Certifier(bound.margins, bound.regularizer, bound.edge_function, d).repaired, d)
+    assert certificate.lower <= certificate.upper <= bound.regularizer.value(d) + 1e-12
+    assert certificate.upper < bound.regularizer.value_bound or (d == 1.0).any()
+    certificate.save(tmp_path / "proof.json", bound)
+    verified = boostopt.verify(tmp_path / "proof.json", U)
+    assert verified and verified.lower <= certificate.upper and verified.upper >= certificate.lower
 
 
 @pytest.mark.parametrize("name", REGULARIZERS)
