@@ -11,6 +11,7 @@ from boostopt.checks.measuring import (
     Measured,
     Measurements,
     NotAsked,
+    above,
     ask,
     held,
     number,
@@ -56,7 +57,7 @@ def residuals(probe: RegularizerProbe) -> Measurements:
         here, there = np.eye(F.N)[rng.permutation(F.N)[:2]]
         shifted = (2.0 * d + probe.size, d - probe.size, d + probe.size * rng.normal(size=F.N))
         for off in (*shifted, d.sum() * here, d + d.sum() * (here - there)):
-            beyond = violation(F.cvxpy_value, off)
+            beyond = violation(probe.model, off)
             sizes = ask(F.residuals, off)
             if beyond > FEASIBLE and min(sizes.values(), default=0.0) < 0.0:
                 yield Measured(-min(sizes.values()), FEASIBLE, "a residual is negative", {"d": off})
@@ -70,18 +71,16 @@ def residuals(probe: RegularizerProbe) -> Measurements:
 def value_bound(probe: RegularizerProbe) -> Measurements:
     """F is at most value_bound on the domain."""
     F, bound = probe.F, number(ask(lambda: probe.F.value_bound), "value_bound")
-    if bound != bound and not F.exact:
+    if bound != bound:
         yield NotAsked("value_bound is not known (nan)")
         return
     # At large arguments the maximizers are vertices.
     vertices = [probe.conjugate_at(FAR * z).d for z in probe.directions] if F.exact else []
     points = [*probe.weights, *vertices, *(vertex for _, vertex, _ in probe.extremes)]
     values = [probe.value(d) for d in points]
-    if bound != bound and np.inf in values:
-        yield NotAsked("there is no bound: F is infinite at an end of the domain")
-        return
     for d, value in zip(points, values, strict=True):
-        yield Measured(value - bound, ROUNDING * scale_of(value), f"F(d) exceeds value_bound {bound:.9g}", {"d": d})
+        what = f"F(d) exceeds value_bound {bound:.9g}"
+        yield Measured(above(value, bound), ROUNDING * scale_of(min(value, bound)), what, {"d": d})
 
 
 def unsmoothed(probe: RegularizerProbe) -> Measurements:
@@ -140,7 +139,7 @@ def room(probe: RegularizerProbe) -> Measurements:
                 # The moves up and the moves down get the same sum: the larger one is reduced to the smaller.
                 up, down = float(move[move > 0].sum()), -float(move[move < 0].sum())
                 move = np.where(move > 0, move * _share(down, up), move * _share(up, down))
-            left = max(probe.outside(d + move), violation(F.cvxpy_value, d + move))
+            left = max(probe.outside(d + move), violation(probe.model, d + move))
             what = "d leaves the domain by a move within its room"
             yield Measured(left, FEASIBLE * scale_of(probe.size), what, {"d": d, "move": move})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -51,12 +51,15 @@ class Instance:
         The parameters passed to `bind`, without those that `canonical` sets.
     c, d0
         As passed to `bind`, None for the default.
+    refusals
+        What the page said of the draws that it refused before this one.
     """
 
     program: Program
     values: Mapping[str, Any]
     c: Float[Array, " N"] | None
     d0: Float[Array, " N"] | None
+    refusals: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         p = self.program.parameters
@@ -79,22 +82,22 @@ def draw_instances(
     infeasible = 0
     for k in range(number):
         instance: Instance | None = None
-        refused, hopeless = ProblemError(""), False
+        refused, hopeless = list[ProblemError](), False
         for attempt in range(ATTEMPTS):
             rng = np.random.default_rng([random_state, k, attempt])
             try:
                 instance = _draw(page, rng, k, parameters, zeros=attempt < ATTEMPTS // 2)
             except ProblemError as refusal:
-                refused = refusal
+                refused.append(refusal)
                 continue
             hopeless = _is_infeasible(instance.program)
             if not (infeasible and hopeless) and (hopeless or _has_room(instance.program)):
                 break
         if instance is None:
-            told = f"no random instance can be bound; the last of {ATTEMPTS} was refused: {refused}"
-            raise PieceFailed(told) from refused
+            told = f"no random instance can be bound; the last of {ATTEMPTS} was refused: {refused[-1]}"
+            raise PieceFailed(told) from refused[-1]
         infeasible += hopeless
-        instances.append(instance)
+        instances.append(replace(instance, refusals=tuple(map(str, refused))))
     return instances
 
 

@@ -37,7 +37,7 @@ from boostopt.checks.measuring import (
 from boostopt.checks.modelling import curvature, minimum, modelled, violation
 from boostopt.checks.points import SOLVES, EdgeProbe, beyond
 from boostopt.checks.report import CheckReport
-from boostopt.checks.statements import cones, cvxpy_value
+from boostopt.checks.statements import UNSTATED, cones, cvxpy_value
 from boostopt.checks.suspects import of_edges, suspected
 from boostopt.edges.base import Active, EdgeFunction
 from boostopt.errors import OptionError, shown
@@ -140,6 +140,9 @@ def _subgradient(probe: EdgeProbe) -> Measurements:
 
 def _conjugate(probe: EdgeProbe) -> Measurements:
     G = probe.G
+    if not probe.stated:
+        yield NotAsked(UNSTATED)
+        return
     if not G.exact:
         yield Remark("G* is an upper bound only: held to be above the supremum over [-1, 1]")
     for w, conjugate in list(zip(probe.weights, probe.conjugates, strict=True))[: 2 * probe.solves]:
@@ -192,18 +195,18 @@ def _domain(probe: EdgeProbe) -> Measurements:
     G, allowed = probe.G, probe.domain
     yield held(len(probe.edges) > 0, "no edges were found in the domain of G")
     for e in probe.edges:
-        yield Measured(violation(G.cvxpy_value, e), FEASIBLE * 10, "cvxpy_value forbids edges of the domain", {"e": e})
+        yield Measured(violation(probe.model, e), FEASIBLE * 10, "cvxpy_value forbids edges of the domain", {"e": e})
     if allowed is None:
         for e in probe.raw_edges:
-            missing = violation(G.cvxpy_value, e)
+            missing = violation(probe.model, e)
             yield Measured(missing, FEASIBLE, "domain says all of R^t, cvxpy_value forbids edges", {"e": e})
         return
     for e in probe.raw_edges:
-        outside, forbidden = beyond(allowed, e), violation(G.cvxpy_value, e)
+        outside, forbidden = beyond(allowed, e), violation(probe.model, e)
         what = f"edges beyond the domain by {outside:.3g} satisfy the constraints of cvxpy_value"
         yield Measured(outside - 1e3 * forbidden, FEASIBLE, what, {"e": e})
     e = cp.Variable(probe.t)
-    within = modelled(G.cvxpy_value, e)[1]
+    within = modelled(probe.model, e)[1]
     for w in probe.weights[: probe.solves]:
         for ray in ask(G.rays, w):
             claimed, largest = number(ask(G.support, ray), "support"), optimum(cp.Problem(cp.Maximize(ray @ e), within))

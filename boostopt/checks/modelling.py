@@ -21,7 +21,8 @@ def modelled(model: Model, x: Any) -> tuple[Any, list[Any]]:
     def taken() -> tuple[Any, list[Any]]:
         expression, constraints = model(x)
         expression = cp.Constant(0.0) + expression
-        return expression, [*constraints, *expression.domain]
+        # The domain of max(x, 0) ** 1.5 is max(x, 0) >= 0, which is always so and against CVXPY's rules.
+        return expression, [*constraints, *(one for one in expression.domain if one.is_dcp())]
 
     return ask(taken)
 

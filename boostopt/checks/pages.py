@@ -36,6 +36,7 @@ from boostopt.programs.formulation import Formulation
 from boostopt.programs.parameters import read
 from boostopt.regularizers.base import Regularizer
 from boostopt.shapes import Array, Float
+from boostopt.text import counted
 
 INSTANCES = 3
 """Number of random instances of a page: `drawing` has this many kinds."""
@@ -84,7 +85,9 @@ def _checks(page: Formulation[Any], random_state: int, parameters: dict[str, Any
     except PieceFailed as failure:
         return (_unbound(failure, lambda: draw_instances(page, random_state, 1, parameters)),)
     probes = [PageProbe(page, instance, random_state + k) for k, instance in enumerate(instances)]
-    checks = [Check("binds", True, 0.0, 0.0, f"{len(instances)} instances")]
+    refusals = [words for instance in instances for words in instance.refusals]
+    refused = f"; {counted(len(refusals), 'draw')} refused, the last: {refusals[-1]}" if refusals else ""
+    checks = [Check("binds", True, 0.0, 0.0, f"{len(instances)} instances{refused}"[:300])]
     for name, check in REGULARIZER_CHECKS.items():
         checks.append(made(f"F: {name}", _over(probes, (check(one.F) for one in probes))))
     for name, check in EDGE_CHECKS.items():

@@ -10,6 +10,7 @@ import numpy as np
 from boostopt.checks.measuring import FEASIBLE, ask, largest_of, number, record, scale_of, vector
 from boostopt.checks.modelling import Supremum, modelled
 from boostopt.edges.base import EdgeFunction, Polyhedron
+from boostopt.formulas.reading import INTERIOR_ONLY
 from boostopt.regularizers.base import ConjugatePoint, Regularizer
 from boostopt.shapes import Array, Float
 
@@ -38,6 +39,19 @@ class Probe:
     def rng(self, stream: int) -> np.random.Generator:
         """Return a separate generator for each use, so that no check depends on the checks before it."""
         return np.random.default_rng([self._seed, stream])
+
+    @cached_property
+    def stated(self) -> bool:
+        """Whether CVXPY has an expression of the piece: of some formulas it has none."""
+        return ask(lambda: INTERIOR_ONLY not in self.piece.cones)
+
+    def model(self, x: Any) -> tuple[Any, list[Any]]:
+        """The piece as CVXPY has it; without an expression 0 on its domain."""
+        return self.piece.cvxpy_value(x) if self.stated else (0.0, self.limits(x))
+
+    def limits(self, x: Any) -> list[Any]:
+        """The domain of a piece that CVXPY has no expression of."""
+        return []
 
     def value(self, x: Float[Array, " n"]) -> float:
         """F(d) or G(e)."""
@@ -139,10 +153,16 @@ class RegularizerProbe(Probe):
 
         return cp.Variable(self.F.N, name="d")
 
+    def limits(self, x: Any) -> list[Any]:
+        import cvxpy as cp
+
+        box = self.F.stationarity(self.project(None), 0.0)
+        return [x >= box.lower, x <= box.upper, *([cp.sum(x) == 1.0] if self.F.on_simplex else [])]
+
     @cached_property
     def modelled(self) -> tuple[Any, list[Any]]:
         """The CVXPY expression of F, and its constraints."""
-        return modelled(self.F.cvxpy_value, self.variable)
+        return modelled(self.model, self.variable)
 
     @cached_property
     def supremum(self) -> Supremum:
@@ -268,7 +288,7 @@ class EdgeProbe(Probe):
         import cvxpy as cp
 
         e = cp.Variable(self.t)
-        value, constraints = modelled(self.G.cvxpy_value, e)
+        value, constraints = modelled(self.model, e)
         return Supremum(e, value, [*constraints, e <= R, e >= -R])
 
 

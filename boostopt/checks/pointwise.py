@@ -95,12 +95,13 @@ def strong_convexity(probe: RegularizerProbe) -> Measurements:
     if modulus == 0.0:
         yield NotAsked("there is none")
         return
-    rng = probe.rng(23)
+    rng, pairs = probe.rng(23), list[tuple[Float[Array, " N"], Float[Array, " N"]]]()
     for _ in range(4 * len(probe.weights)):
         i, j = rng.integers(len(probe.weights), size=2)
-        d, other = probe.weights[i], probe.weights[j]
-        share = rng.choice([1.0, 0.1])
-        other = d + share * (other - d)
+        d, share = probe.weights[i], rng.choice([1.0, 0.1])
+        pairs.append((d, d + share * (probe.weights[j] - d)))
+    pairs += [(d - move, d + move) for d in probe.weights for move in (0.3 * _balanced(ask(F.room, d)),)]
+    for d, other in pairs:
         ends = probe.value(d), probe.value(other)
         if np.isinf(ends).any():  # a barrier at weight 0: a chord with an infinite end tells nothing
             continue
@@ -108,6 +109,20 @@ def strong_convexity(probe: RegularizerProbe) -> Measurements:
         above = probe.value(0.5 * (d + other)) + 0.125 * modulus * apart**2 - 0.5 * sum(ends)
         what = "F(middle) + strong_convexity |d - d'|^2 / 8 exceeds the mean of F at the ends by"
         yield Measured(above, ROUNDING * scale_of(*ends), what, {"d": d, "d'": other})
+
+
+def _balanced(sizes: Float[Array, " N"]) -> Float[Array, " N"]:
+    """Return the sizes with signs, some made smaller, so that they sum to 0.
+
+    Along such moves, in proportion to the weights, an entropy has its modulus in the 1-norm.
+    """
+    signs, total = np.zeros(len(sizes)), 0.0
+    for n in np.argsort(-sizes):
+        signs[n] = 1.0 if total <= 0.0 else -1.0
+        total += signs[n] * sizes[n]
+    up, down = float(sizes[signs > 0].sum()), float(sizes[signs < 0].sum())
+    least = min(up, down)
+    return np.where(signs > 0, sizes * (least / up if up else 0.0), -sizes * (least / down if down else 0.0))
 
 
 def _ends(F: Separable) -> tuple[Float[Array, " N"], Float[Array, " N"]]:

@@ -31,6 +31,7 @@ from boostopt.checks.measuring import (
     scale_of,
 )
 from boostopt.checks.points import EdgeProbe, RegularizerProbe
+from boostopt.checks.statements import UNSTATED
 from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float
@@ -80,9 +81,10 @@ class PageProbe:
         return {name for name, its in self.page.parameters.items() if its.domain.kind == "per example"}
 
     @cached_property
-    def primal(self) -> Any:
-        """The primal as printed."""
-        return self._printed("primal")
+    def primal(self) -> Any | None:
+        """The primal as printed; None where none is and CVXPY has no expression of a formula."""
+        derivable = self.F.stated and self.G.stated
+        return self._printed("primal") if self.prints("primal") or derivable else None
 
     @cached_property
     def dual(self) -> Any | None:
@@ -105,8 +107,8 @@ class PageProbe:
 
     @cached_property
     def solved_primal(self) -> tuple[float | None, dict[str, Any]]:
-        """The optimal value of the primal as printed, and its multipliers by label."""
-        return _solved(self.primal)
+        """The optimal value of the primal as printed, and its multipliers by label; None for no primal."""
+        return (None, {}) if self.primal is None else _solved(self.primal)
 
     @cached_property
     def solved_dual(self) -> tuple[float | None, dict[str, Any]]:
@@ -130,6 +132,8 @@ class PageProbe:
     @cached_property
     def mechanical(self) -> list[float | None]:
         """The dual function of the printed primal at the weights."""
+        if self.primal is None:
+            return [None] * len(self.weights)
         primal = with_edges(self.primal, self.U)
         return [dual_function(primal, w) for w in self.weights]
 
@@ -174,6 +178,9 @@ def senses(probe: PageProbe) -> Measurements:
     """The primal is the d side and minimized, the dual is maximized."""
     import cvxpy as cp
 
+    if probe.primal is None:
+        yield NotAsked(UNSTATED)
+        return
     yield held(isinstance(probe.primal.objective, cp.Minimize), "the printed primal must be minimized")
     if probe.dual is not None:
         yield held(isinstance(probe.dual.objective, cp.Maximize), "the printed dual must be maximized")
@@ -192,6 +199,9 @@ def literal_primal(probe: PageProbe) -> Measurements:
     if not probe.prints("primal"):
         yield NotAsked(DERIVED.format("primal"))
         return
+    if not (probe.F.stated and probe.G.stated):
+        yield NotAsked(UNSTATED)
+        return
     derived = optimum(ask(probe.program.cvxpy, "primal"))
     yield from compared("printed and derived primal", probe.solved_primal[0], derived)
 
@@ -207,6 +217,10 @@ def literal_dual(probe: PageProbe) -> Measurements:
 def certificate(probe: PageProbe) -> Measurements:
     """The certificate from `solve` is narrow, and its interval contains the value of the printed primal."""
     proof, value = probe.certificate, probe.solved_primal[0]
+    if probe.primal is None:
+        yield Remark(f"{UNSTATED}: only the gap was measured")
+        yield Measured(proof.scaled_gap, SOLVED, f"the certificate stays wide: {proof!r}")
+        return
     if value is None:
         yield Remark("no solver found a value in one instance")
         return
@@ -263,6 +277,9 @@ def closed_dual(probe: PageProbe) -> Measurements:
 
 def _bounds(probe: PageProbe) -> Measurements:
     """If F* or G* is an upper bound only, -F*(-Uw) - G*(w) is at most the optimum."""
+    if probe.primal is None:
+        yield NotAsked(UNSTATED)
+        return
     value = probe.solved_primal[0]
     if value is None:
         yield Remark("no solver found a value in one instance")

@@ -37,7 +37,7 @@ from boostopt.checks.points import FAR, SOLVES, RegularizerProbe
 from boostopt.checks.pointwise import argmax, slope, strong_convexity
 from boostopt.checks.pointwise import curvature as bent
 from boostopt.checks.report import CheckReport
-from boostopt.checks.statements import cones, cvxpy_value
+from boostopt.checks.statements import UNSTATED, cones, cvxpy_value
 from boostopt.checks.suspects import of_regularizer, suspected
 from boostopt.errors import OptionError, shown
 from boostopt.regularizers.base import Regularizer, Stationarity
@@ -121,6 +121,9 @@ def _maximizer(probe: RegularizerProbe) -> Measurements:
 
 def _conjugate(probe: RegularizerProbe) -> Measurements:
     F = probe.F
+    if not probe.stated:
+        yield NotAsked(UNSTATED)
+        return
     if not F.exact:
         yield Remark("F* is an upper bound only: held to be above the supremum, and near it where told a maximizer")
     for z, at in list(zip(probe.directions, probe.at, strict=True))[: probe.solves]:
@@ -217,7 +220,7 @@ def _cvxpy_value(probe: RegularizerProbe) -> Measurements:
     yield from cvxpy_value(probe, probe.weights, "d")
     what = "a point of the domain violates the constraints of cvxpy_value"
     for d in probe.weights:
-        yield Measured(violation(probe.F.cvxpy_value, d), FEASIBLE * scale_of(probe.size), what, {"d": d})
+        yield Measured(violation(probe.model, d), FEASIBLE * scale_of(probe.size), what, {"d": d})
 
 
 def _cvxpy_conjugate(probe: RegularizerProbe) -> Measurements:

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from boostopt.checks.measuring import SOLVED, Measured, Measurements, Remark, apart, ask, scale_of
+from boostopt.checks.measuring import SOLVED, Measured, Measurements, NotAsked, Remark, apart, ask, scale_of
 from boostopt.checks.modelling import cones_used, curvature, minimum, modelled
 from boostopt.checks.points import Probe
 from boostopt.shapes import Array, Float
 
+UNSTATED = "CVXPY has no expression of the formula"
+"""Why a statement for CVXPY is not checked."""
+
 
 def cvxpy_value(probe: Probe, points: Iterable[Float[Array, " n"]], symbol: str) -> Measurements:
     """A piece and its CVXPY expression have the same value, and the expression is convex by CVXPY's rules."""
+    if not probe.stated:
+        yield NotAsked(UNSTATED)
+        return
     import cvxpy as cp
 
     model = probe.piece.cvxpy_value
@@ -27,6 +33,9 @@ def cvxpy_value(probe: Probe, points: Iterable[Float[Array, " n"]], symbol: str)
 
 def cones(probe: Probe) -> Measurements:
     """A piece declares all cones that CVXPY needs for it and for its conjugate."""
+    if not probe.stated:
+        yield NotAsked(UNSTATED)
+        return
     import cvxpy as cp
 
     piece, declared = probe.piece, ask(lambda: probe.piece.cones)

@@ -122,7 +122,8 @@ def certificate_table(program: Program, certificate: Certificate, tol: float) ->
     table.add_column(overflow="fold")
     narrow = certificate.scaled_gap <= tol
     table.add_row("optimum certified in", Text(certificate.words))
-    table.add_row("gap", f"{certificate.gap:.2e}  (relative {certificate.relative_gap:.2e}, slack included)")
+    share = f"relative {certificate.relative_gap:.2e}, " if np.isfinite(certificate.relative_gap) else ""
+    table.add_row("gap", f"{certificate.gap:.2e}  ({share}slack included)")
     table.add_row(f"as narrow as {tol:g}", Text("yes" if narrow else "no", style="green" if narrow else "red"))
     if not certificate.infeasible:
         table.add_row("upper end proved by", PROOFS[certificate.d_is] if np.isfinite(certificate.upper) else "nothing")

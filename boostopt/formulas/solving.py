@@ -94,7 +94,9 @@ class Slope:
         centre = self.high / self.high.sum()
         # At the largest of z - f'(centre) no weight is above the centre, at the smallest none below.
         levels = z - np.clip(self.slope(centre), -LARGEST, LARGEST)
-        low, high = float(levels.min()), float(levels.max())
+        # A rounding further out, a weight on a flat piece of the slope is at the end of that piece.
+        ulp = 4.0 * float(np.spacing(max(np.abs(z).max(), np.abs(levels).max())))
+        low, high = float(levels.min()) - ulp, float(levels.max()) + ulp
         below, above = self.inverse(z - high), self.inverse(z - low)
         beta, x = 0.5 * (low + high), centre
         for k in range(MOST_STEPS):

@@ -148,7 +148,10 @@ class Regularizer(ABC):
     @property
     @abstractmethod
     def value_bound(self) -> float:
-        """A bound on the largest value of F on its domain: C_Delta / eta for an entropy, 0 for an indicator."""
+        """A bound on the largest value of F on its domain: C_Delta / eta for an entropy, 0 for an indicator.
+
+        inf where there is none, as for -ln d; nan where none is known.
+        """
 
     @property
     def price(self) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,8 +13,9 @@ import numpy as np
 import pytest
 
 import boostopt.authoring
-from boostopt import list_formulations
+from boostopt import ProblemError, list_formulations
 from boostopt.authoring import (
+    COUNT,
     AbsoluteEdge,
     BallEdges,
     BinaryEntropy,
@@ -52,6 +54,8 @@ from boostopt.authoring import (
     UnnormalizedRelativeEntropy,
     edge_formula,
     formula,
+    parameter,
+    prototype,
     simplex,
 )
 from boostopt.checks import check_edge, check_formulation, check_regularizer
@@ -195,3 +199,14 @@ def test_parameters_that_are_given_are_kept() -> None:
     report = check_formulation("lpboost", nu=2.5, two_sided=True)
     assert report.passed
     assert report["binds"].words == "3 instances"
+
+
+def test_draws_that_the_page_refuses_are_counted() -> None:
+    def few(p: Any, examples: Any) -> Any:
+        if p.nu > 2.0:
+            raise ProblemError(f"nu must be at most 2; got {p.nu:.2g}.")
+        return Cap(CappedSimplex(examples.c, p.nu))
+
+    page = prototype("few", few, nu=parameter("the number of examples that share the weight", COUNT))
+    words = check_formulation(page, random_state=3)["binds"].words
+    assert re.fullmatch(r"3 instances; \d+ draws? refused, the last: nu must be at most 2; got .*", words)

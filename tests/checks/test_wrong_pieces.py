@@ -305,12 +305,12 @@ class CurvatureOfTheSquareRoot(BinaryEntropy):
 
 
 @caught_by("strong_convexity")
-class ModulusTenTimesTooLarge(RelativeEntropy):
+class ModulusTwiceTooLarge(RelativeEntropy):
     """The entropy's modulus in the 1-norm is 1 / eta."""
 
     @property
     def strong_convexity(self) -> float:
-        return 10.0 * super().strong_convexity
+        return 2.0 * super().strong_convexity
 
 
 @caught_by("stationarity")

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from problems import Fake, attempt, reference_erlpboost, reference_lpboost
 from rich.console import Console, RenderableType
 
-from boostopt import Certificate, Comparison, Solution, Verdict, compare, solve
+from boostopt import Certificate, Comparison, Solution, Verdict, compare, get_formulation, solve
 from boostopt.comparison.rows import Row, answered_row
 from boostopt.comparison.tables import BLAMED, STYLES, certificate_table
 from boostopt.solving.explanation import PROOFS
@@ -290,6 +290,14 @@ def test_a_certificate_shows_interval_gap_and_residuals() -> None:
     for condition, residual in c.kkt.residuals.items():
         assert cells(text, f"violates {condition} by")[1] == f"{residual:.2e}"
     assert text.splitlines()[0].strip() == "lpboost: N = 6, t = 3, nu = 2.5, epsilon = 0.01"
+
+
+def test_a_gap_around_an_optimum_of_0_is_relative_to_nothing() -> None:
+    """Of LPBoost the largest value of the regularizer is 0, and the upper end is 0 here."""
+    program = get_formulation("lpboost").bind(np.array([[1.0], [-1.0]]), nu=1)
+    c = replace(program.certify(d=[0.5, 0.5], w=[1.0]), upper=0.0)
+    assert np.isinf(c.relative_gap)
+    assert cells(shown(certificate_table(program, c, 1e-6)), "gap")[1] == f"{c.gap:.2e}  (slack included)"
 
 
 def test_a_wide_certificate_says_that_it_is() -> None:

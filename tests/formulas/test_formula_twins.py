@@ -23,6 +23,7 @@ from boostopt.authoring import (
     prototype,
 )
 from boostopt.programs.program import Program
+from boostopt.regularizers.formula import FormulaRegularizer
 from boostopt.verification import save, verify
 
 N, T, NU = 60, 6, 8.0
@@ -116,6 +117,41 @@ def entropic(text: str) -> Formulation[Any]:
 @pytest.mark.thorough
 def test_a_page_with_a_formula_passes_the_checks_of_formulations() -> None:
     check_formulation(entropic("d*log(d/d0)/eta")).raise_if_failed()
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("text", ["c*sqrt(1 + (d/c)**2)/eta", "d*log(1 + d/c)/eta"])
+def test_of_what_cvxpy_has_no_expression_the_rest_is_checked(text: str) -> None:
+    report = check_formulation(entropic(text)).raise_if_failed()
+    unasked = {name for name in ("F: conjugate", "F: cones", "senses") if "no expression" in report[name].words}
+    assert unasked == {"F: conjugate", "F: cones", "senses"}
+    assert report["certificate"].words.startswith("3 compared; CVXPY has no expression of the formula: only the gap")
+    assert not check_regularizer(_Doubled(text, CappedSimplex(np.ones(6), 2.0), None, {"eta": 3.0})).passed
+
+
+class _Doubled(FormulaRegularizer):
+    """A formula whose values are not those of its slopes."""
+
+    def values(self, d: np.ndarray) -> np.ndarray:
+        return 2.0 * super().values(d)
+
+
+@pytest.mark.parametrize("text", ["max(d - d0, 0)**2", "max(d - d0, 0)**1.5", "max(d - 2*d0, 0)**2", "2*d"])
+def test_flat_pieces_have_their_ends_for_maximizers(text: str) -> None:
+    """Where every slope is 0 at one multiplier, any distribution on the flat pieces is the minimizer."""
+    N = 6
+    F = formula(text, CappedSimplex(np.ones(N), 2.0))
+    at = F.conjugate_at(np.zeros(N))
+    assert abs(at.d.sum() - 1.0) < 1e-12 and (at.d >= 0).all() and (at.d <= 0.5).all()
+    assert abs(F.value(at.d) + at.value) <= 1e-12
+    U = np.random.default_rng(0).uniform(-1, 1, (N, 3))
+    certificate = prototype("flat", lambda p, e: F).bind(U).solve("interior", tol=1e-6).certificate
+    assert certificate.scaled_gap <= 1e-6  # the curvature of x**1.5 is infinite at 0: 2e-7 is what is reached
+
+
+@pytest.mark.thorough
+def test_powers_of_largest_parts_pass_the_checks() -> None:
+    check_regularizer(formula("max(d - d0, 0)**1.5", CappedSimplex(np.ones(6), 2.0))).raise_if_failed()
 
 
 def test_equal_examples_are_merged_and_copies_count() -> None:

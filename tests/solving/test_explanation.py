@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from problems import Fake, attempt, reference_erlpboost, reference_lpboost
 
-from boostopt import OptionError, ProblemError
+from boostopt import OptionError, ProblemError, get_formulation
 from boostopt.margins import Margins
 from boostopt.solving.explanation import explain
 from boostopt.text import interval
@@ -82,7 +82,7 @@ def test_a_program_explains_an_answer_from_elsewhere() -> None:
     marks = {condition.name: condition.mark for condition in program.explain(program.certify(d - 0.1)).conditions}
     assert marks["as it was given, sum d = 1"] == "FAILS"
     assert marks["as it was given, w >= 0"] == marks["as it was given, w optimal for d"] == "open"
-    other = reference_lpboost().formulation.bind(np.ones((5, 3)), nu=2)
+    other = get_formulation("lpboost").bind(np.ones((5, 3)), nu=2)
     with pytest.raises(ProblemError, match="expected a certificate of this program, with 5 examples and 3 hypotheses"):
         other.explain(pair)
     with pytest.raises(OptionError, match="tol must"):
