@@ -10,7 +10,7 @@ from boostopt.rows.kernels import Split
 
 
 class Left(Elsewhere):
-    """The rest of an oracle of rows on a cluster, in a run that is loaded without rows: its class in words, and sizes."""
+    """The rest of an oracle of rows on a cluster, in a run loaded without its rows: the class in words, and sizes."""
 
     reflexive: bool
 
