@@ -60,7 +60,7 @@ from boostopt.formulations.erlpboost import canonical_eta, dead_at_zero, log_mea
 class Parameters:
     """The parameters of Corrective ERLPBoost."""
 
-    nu: float = parameter("the number of examples that must at least share the weight: the cap is c / nu", COUNT)
+    nu: float = parameter("the least number of examples that share the weight: each gets at most c / nu", COUNT)
     epsilon: float = parameter("the accuracy of the soft margin at which boosting stops", POSITIVE, 0.01)
     eta: float = parameter("the inverse strength of the entropy", POSITIVE, CANONICAL)
     segment: bool = parameter("whether the new weight stays in [0, 1]; if not, the program is as printed", FLAG, True)

@@ -65,7 +65,7 @@ from boostopt.formulations.erlpboost import dead_at_zero, entropy_range, log_mea
 class Parameters:
     """The parameters of SoftBoost."""
 
-    nu: float = parameter("the number of examples that must at least share the weight: the cap is c / nu", COUNT)
+    nu: float = parameter("the least number of examples that share the weight: each gets at most c / nu", COUNT)
     gamma: float = parameter("the bound of the edges: the smallest that the oracle has returned, less epsilon", EDGE)
     epsilon: float = parameter("the accuracy of the soft margin at which boosting stops", POSITIVE, 0.01)
 

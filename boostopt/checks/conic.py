@@ -124,7 +124,7 @@ def conic_dual(problem: Any) -> Any:
     data = conic_form(problem, quadratic=False)
     A, b, c, dims = data["A"], data["b"], data["c"], data["dims"]
     if len(dims.psd) or len(dims.pnd) or data.get("lower_bounds") is not None or data.get("upper_bounds") is not None:
-        raise PieceFailed("the printed primal must do with linear, second-order, exponential and power cones")
+        raise PieceFailed("the printed primal must use only linear, second-order, exponential and power cones")
     y = cp.Variable(len(b))
     return cp.Problem(cp.Maximize(-b @ y), [A.T @ y + c == 0, *_in_dual_cones(y, dims)])
 

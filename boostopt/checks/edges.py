@@ -104,7 +104,7 @@ def _residuals(probe: EdgeProbe) -> Measurements:
     not_finite = probe.off(np.full(probe.t, np.nan))
     yield held(not_finite == np.inf, "residuals of nan must be inf")
     if not G.exact:
-        yield Remark("where G* is infinite was not asked: a bound on [-1, 1] is finite everywhere")
+        yield Remark("the domain of G* was not checked: a bound on [-1, 1] is finite everywhere")
         return
     for w in probe.raw_weights:
         near, far = probe.near.at(w), probe.far.at(w)

@@ -225,7 +225,7 @@ def certificate(probe: PageProbe) -> Measurements:
         yield Remark("no solver found a value in one instance")
         return
     if proof.infeasible or value == np.inf:
-        what = f"infeasible by one word, not by the other: {proof!r}, the printed primal has {value:.9g}"
+        what = f"only one of the two is infeasible: {proof!r}, the printed primal has {value:.9g}"
         yield held(proof.infeasible and value == np.inf, what)
         return
     outside = max(proof.lower - value, value - proof.upper, 0.0)
@@ -300,7 +300,12 @@ def multiplier_w(probe: PageProbe) -> Measurements:
         yield NotAsked("no constraint is labelled w in a primal that was solved")
         return
     w = np.sum(parts, axis=0)
-    yield Measured(probe.G.off(w), MULTIPLIER * scale_of(float(np.abs(w).max())), "the multiplier is no w", {"w": w})
+    yield Measured(
+        probe.G.off(w),
+        MULTIPLIER * scale_of(float(np.abs(w).max())),
+        "the multiplier leaves the domain of G*",
+        {"w": w},
+    )
     lower = ask(probe.program.certify, None, w).lower
     what = f"the multiplier proves {lower:.9g} of the optimum {value:.9g}, short by"
     yield Measured(value - lower, MULTIPLIER * scale_of(value), what, {"w": w})
@@ -314,7 +319,10 @@ def multiplier_d(probe: PageProbe) -> Measurements:
         return
     d = multipliers["d"]
     yield Measured(
-        probe.F.outside(d), MULTIPLIER * scale_of(float(np.abs(d).max())), "the multiplier is no d", {"d": d}
+        probe.F.outside(d),
+        MULTIPLIER * scale_of(float(np.abs(d).max())),
+        "the multiplier leaves the domain of F",
+        {"d": d},
     )
     upper = ask(probe.program.certify, d, None).upper
     what = f"the multiplier proves {upper:.9g} of the optimum {value:.9g}, beyond it by"

@@ -58,7 +58,7 @@ class Case:
 
     @property
     def nu(self) -> float:
-        """The number of examples that must at least share the weight."""
+        """The least number of examples that share the weight."""
         return max(1.0, float(round(SHARE * self.U.shape[0])))
 
 

@@ -50,7 +50,7 @@ class Kernel:
             raise OptionError(f"gamma must be positive and finite; got {self.gamma}. Pass such a number.")
         if not 1 <= self.degree <= LARGEST_DEGREE:
             raise OptionError(
-                f"the degree must be a whole number from 1 to {LARGEST_DEGREE}; got {self.degree}. Pass such a one."
+                f"the degree must be a whole number from 1 to {LARGEST_DEGREE}; got {self.degree}. Pass such a number."
             )
         if not math.isfinite(self.coef0):
             raise OptionError(f"coef0 must be finite; got {self.coef0}. Pass such a number.")

@@ -231,7 +231,7 @@ LOSSES: Mapping[str, MarginLoss] = {
         lambda p, examples: Cap(CappedSimplex(examples.c, p.nu)),
         _capped(),
         "Demiriz, Bennett, Shawe-Taylor 2002",
-        {"nu": parameter("the count of examples that must at least share the weight", COUNT)},
+        {"nu": parameter("the least number of examples that share the weight", COUNT)},
     ),
     "cvar": MarginLoss(
         "Conditional value at risk of the margins",

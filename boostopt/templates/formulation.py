@@ -43,7 +43,7 @@ from boostopt.authoring import (
 class Parameters:
     """The parameters: meaning, domain, default."""
 
-    nu: float = parameter("the number of examples that must at least share the weight: the cap is c / nu", COUNT)
+    nu: float = parameter("the least number of examples that share the weight: each gets at most c / nu", COUNT)
     mu: float = parameter("the strength of the squares", POSITIVE, 1.0)
 
 

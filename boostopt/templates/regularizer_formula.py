@@ -22,7 +22,7 @@ def regularizer(p: Any, examples: Examples) -> Regularizer:
 page = prototype(
     "new_name",
     regularizer,
-    nu=parameter("the number of examples that must at least share the weight", COUNT),
+    nu=parameter("the least number of examples that share the weight", COUNT),
     eta=parameter("the inverse strength of the regularizer", POSITIVE),
 )
 

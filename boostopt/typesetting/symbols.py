@@ -19,7 +19,7 @@ STANDARD: Mapping[str, str] = {
     "t": "number of hypotheses",
     "n": "index of an example",
     "q": "index of a hypothesis",
-    "nu": "number of examples, counted with multiplicity, that must at least share the weight: the cap is c / nu",
+    "nu": "least number of examples, counted with multiplicity, that share the weight: each gets at most c / nu",
     "eta": "inverse strength of the entropy",
     "epsilon": "accuracy at which boosting stops",
     "gamma": "largest edge, or the bound of the edges",

@@ -78,7 +78,7 @@ def page(name: str) -> Formulation[Any]:
     return prototype(
         name,
         lambda p, examples: REGULARIZERS[name](examples.c, p.nu, p.eta),
-        nu=parameter("the number of examples that must at least share the weight", COUNT),
+        nu=parameter("the least number of examples that share the weight", COUNT),
         eta=parameter("the inverse strength of the regularizer", POSITIVE),
     )
 

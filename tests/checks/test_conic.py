@@ -131,5 +131,5 @@ def test_a_constraint_of_another_size_is_refused() -> None:
 
 def test_cones_without_a_known_dual_are_refused() -> None:
     X = cp.Variable((2, 2), PSD=True)
-    with pytest.raises(PieceFailed, match="must do with linear, second-order, exponential and power cones"):
+    with pytest.raises(PieceFailed, match="must use only linear, second-order, exponential and power cones"):
         conic_dual(cp.Problem(cp.Minimize(cp.trace(X)), [X[0, 1] == 1]))

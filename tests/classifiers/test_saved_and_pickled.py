@@ -32,7 +32,7 @@ y = np.where(X[:, 0] + 0.5 * rng.normal(size=30) > 0, 1, -1)
 OF_THIS_MODULE = prototype(
     "of this module",
     lambda p, examples: Cap(CappedSimplex(examples.c, p.nu)),
-    nu=parameter("the number of examples that must at least share the weight", COUNT),
+    nu=parameter("the least number of examples that share the weight", COUNT),
 )
 
 

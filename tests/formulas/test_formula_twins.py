@@ -109,7 +109,7 @@ def entropic(text: str) -> Formulation[Any]:
     return prototype(
         "a formula",
         lambda p, e: formula(text, CappedSimplex(e.c, p.nu), e.d0, eta=p.eta),
-        nu=parameter("the number of examples that must at least share the weight", COUNT),
+        nu=parameter("the least number of examples that share the weight", COUNT),
         eta=parameter("the inverse strength", POSITIVE),
     )
 

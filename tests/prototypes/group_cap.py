@@ -23,7 +23,7 @@ group_cap = prototype(
         constraints=lambda d: [p.group @ d <= p.share],
         objective_scale=p.eta,
     ),
-    nu=parameter("the number of examples that must at least share the weight", COUNT),
+    nu=parameter("the least number of examples that share the weight", COUNT),
     eta=parameter("the inverse strength of the entropy", POSITIVE),
     group=parameter("1 for the examples of the group, 0 for the others", PER_EXAMPLE),
     share=parameter("the largest total weight of the group", FRACTION),

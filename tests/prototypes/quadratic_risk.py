@@ -18,6 +18,6 @@ quadratic_risk = prototype(
         f=lambda d: p.risk * cp.quad_form(d, cp.psd_wrap(covariance(examples.N))),
         inside=examples.c / examples.total,
     ),
-    nu=parameter("the number of examples that must at least share the weight", COUNT),
+    nu=parameter("the least number of examples that share the weight", COUNT),
     risk=parameter("the weight of the risk term", POSITIVE, 1.0),
 )

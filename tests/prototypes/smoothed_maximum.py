@@ -9,6 +9,6 @@ smoothed_maximum = prototype(
     "smoothed_maximum",
     lambda p, examples: Cap(CappedSimplex(examples.c, p.nu)),
     lambda p: DescribedEdges(lambda e: (cp.log_sum_exp(p.tau * e) - np.log(e.size)) / p.tau),
-    nu=parameter("the number of examples that must at least share the weight", COUNT),
+    nu=parameter("the least number of examples that share the weight", COUNT),
     tau=parameter("the sharpness of the maximum", POSITIVE, 20.0),
 )

@@ -11,7 +11,7 @@ tsallis = prototype(
         f=lambda d: cp.sum(cp.multiply(examples.c ** (1 - p.q), cp.power(d, p.q, approx=False))) / p.eta,
         inside=examples.c / examples.total,
     ),
-    nu=parameter("the number of examples that must at least share the weight", COUNT),
+    nu=parameter("the least number of examples that share the weight", COUNT),
     q=parameter("the order of the entropy, more than 1", POSITIVE, 1.5),
     eta=parameter("the inverse strength of the entropy", POSITIVE),
 )

@@ -163,7 +163,7 @@ class Solver:
 
 
 VERTICES = "it goes from vertex to vertex, and a looser tolerance seldom ends it earlier"
-UNCOUNTED = "CVXPY does not hand on how many iterations it made"
+UNCOUNTED = "CVXPY does not report its number of iterations"
 HIGHS_TOLERANCES = ("primal_feasibility_tolerance", "dual_feasibility_tolerance")
 
 # Measured on stump matrices of noisy data, N = 569 to 5000, t = 30 to 200, eta = 46 to 2e4, and on their LPs. For
