@@ -53,7 +53,7 @@ class Solvers:
 
     def words(self, backend: str, width: int | None = None) -> str:
         """Return the running solver as a line; a narrow terminal loses the least important parts."""
-parts = {"solver": f"solver {self.done + 1} of {self.total}", "backend": backend}
+        parts = {"solver": f"solver {self.done + 1} of {self.total}", "backend": backend}
         if self.last:
             parts["last"] = self.last
         return fitted(parts, ("last", "solver"), width)

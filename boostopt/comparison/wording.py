@@ -25,7 +25,7 @@ Kind = Literal["known", "good", "warning", "wrong"]
 
 @dataclass(frozen=True)
 class Conclusion:
-    """A sentence and its kind."""
+    """A sentence and its kind: "known", "good" and "warning" for true findings, "wrong" for what must not happen."""
 
     words: str
     kind: Kind
