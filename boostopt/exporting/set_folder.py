@@ -59,7 +59,7 @@ class SetFolder:
         files
             The files that the set will have, as the index names them.
 
-            Raises
+        Raises
         ------
         DataError
             The folder cannot be created, or holds files that do not belong to this set.

@@ -31,7 +31,7 @@ def export(program: Program, path: str | os.PathLike[str], side: str = "primal")
         The program to write.
     path
         ".mps" for linear and convex quadratic programs; ".cbf" (version 3) also for programs with second-order,
-        exponential and power cones; ".npz" for the instance: U, c and d0, from which you can bind the same program again.
+        exponential and power cones; ".npz" for the instance: U, c and d0, from which the same program can be bound.
     side
         "primal" (over d) or "dual" (over w, as the minimum of minus its objective); ignored for an instance.
 

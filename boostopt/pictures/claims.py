@@ -84,7 +84,7 @@ def claimed_against_certified(benchmark: Benchmark) -> Figure:
         solver reports. A certified gap is scaled likewise. If there are several attempts, the gaps are those of the
         best one.
 
-        Raises
+    Raises
     ------
     OptionError
         The argument is not a benchmark.

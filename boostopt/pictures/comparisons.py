@@ -41,11 +41,12 @@ def profiles(benchmark: Benchmark, against: str = "fastest") -> Figure:
     """Draw profiles of a benchmark: on which share of the programs, and how fast, a backend reaches a certified gap.
 
     There is a panel for each gap asked for. The height of a line at x is the share of all programs on which the backend
-    reached that gap in time. In a performance profile, this means at most x times the time of the fastest backend; in a
-    data profile, at most x seconds. A performance profile begins, at 1, with the share on which the backend was fastest.
-    Both profiles end with the share that the backend reached at all. The bars below count the programs that were
-    reached, failed, or not run. The last is not a failure: the backend does not support the program or was not asked. To
-    the right of a bar is the shifted geometric mean of the seconds over all programs, from `benchmark.means`.
+    reached that gap in time. In a performance profile, this means at most x times the time of the fastest backend; in
+    a data profile, at most x seconds. A performance profile begins, at 1, with the share on which the backend was
+    fastest. Both profiles end with the share that the backend reached at all. The bars below count the programs that
+    were reached, failed, or not run. The last is not a failure: the backend does not support the program or was not
+    asked. To the right of a bar is the shifted geometric mean of the seconds over all programs, from
+    `benchmark.means`.
 
     Parameters
     ----------
