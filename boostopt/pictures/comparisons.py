@@ -151,7 +151,7 @@ def intervals(comparison: Comparison | Sequence[Row], axes: Where = None, brief:
     brief
         Leave out the content of the table (gaps, seconds, and why a backend was not run), for narrow pictures.
 
-        Raises
+    Raises
     ------
     OptionError
         The argument is not a comparison.
