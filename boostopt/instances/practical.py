@@ -98,7 +98,7 @@ def _subsets(count: int, rng: np.random.Generator) -> Int[Array, "count size"]:
         batch = np.zeros((BATCH, HALF), dtype=np.float32)
         np.put_along_axis(batch, rng.random((BATCH, HALF)).argpartition(SIZE, axis=1)[:, :SIZE], 1.0, axis=1)
         batch = batch[(batch @ indicators[:kept].T).max(axis=1, initial=0.0) <= COMMON]
-        # A remaining subset that shares too many with an earlier one of the batch is dropped, whether that is kept or not.
+        # A remaining subset that shares too many with an earlier one of the batch is dropped, even if both are dropped.
         new = batch[np.triu(batch @ batch.T, 1).max(axis=0, initial=0.0) <= COMMON][: count - kept]
         indicators[kept : kept + len(new)] = new
         kept += len(new)

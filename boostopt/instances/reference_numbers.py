@@ -11,8 +11,8 @@ def reference() -> Instance:
     """Return the 6 x 3 problem on which you can check the formulas of all programs.
 
     The optima were computed in two independent ways (an ascent, and a conic or simplex solver). A quantity "at w" is a
-    closed form at the point `known["w"]`. If a number needs other parameters than `parameters`, its name states them. The
-    objectives of QP_REG and of equation (22) are the printed ones, which are minus the value of the primal.
+    closed form at the point `known["w"]`. If a number needs other parameters than `parameters`, its name states them.
+    The objectives of QP_REG and of equation (22) are the printed ones, which are minus the value of the primal.
 
     Returns
     -------
