@@ -25,7 +25,7 @@ __all__ = [
 
 
 def main() -> None:
-    """Run the command line; help and version, too, end with status 2 where they cannot be written."""
+    """Run the command line; the exit status is 2 if the output cannot be written, also for help and version."""
     steady_streams()
     try:
         app()

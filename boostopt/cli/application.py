@@ -1,4 +1,4 @@
-"""The application that all commands share, its streams, and how bad input ends."""
+"""The application that all commands share, its streams, and its handling of bad input."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from boostopt.errors import BoostoptError, listed
 from boostopt.streams import printable
 
 PIPE_WIDTH = 160
-"""Columns of a table where the output is no terminal and COLUMNS does not say how many."""
+"""The width of a table if the output is not a terminal and COLUMNS is not set."""
 
 EXAMPLE_WIDTH = 76
-"""Columns of a line of an example, which stands two to the right and may end in a sign that it goes on."""
+"""The width of a line of an example, which is indented by two and may end in a continuation sign."""
 
 PIECES = r"""(?:[^\s'"]|'[^']*'|"[^"]*")+"""
 WORD = re.compile(rf"--?[a-z-]+ (?!-){PIECES}|{PIECES}")
-"""A word of a command, quotes whole, or an option with its value."""
+"""A word of a command, with quoted text as one word, or an option with its value."""
 
 HELP = """Boosting algorithms as convex programs: solve them by any solver, certify every answer.
 
@@ -40,11 +40,11 @@ The help of each command ends with an example: boostopt compare --help.
 """
 
 UNWRAPPED = "\b\n"
-"""Beginning of a paragraph of help whose lines stay as they are."""
+"""The mark at the beginning of a help paragraph whose line breaks are kept."""
 
 
 class Commands(TyperGroup):
-    """The commands: each with its whole first sentence in the list, and with an example that is there to be copied."""
+    """The commands: the list shows the whole first sentence of each, and the help of each has an example to copy."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command by its name."""
@@ -57,7 +57,7 @@ class Commands(TyperGroup):
 
 
 def folded(commands: str) -> str:
-    """Return commands as lines that a shell takes as they are: each begins a line, a long one goes on in the next."""
+    """Fold commands into lines for a shell: each begins a line, and a long one continues on the next line."""
     lines = [""]
     for word in WORD.findall(commands):
         if lines[-1].endswith(";"):
@@ -81,7 +81,7 @@ app: typer.Typer = typer.Typer(
 
 
 def _print_version(asked: bool) -> bool:
-    """Print the version and exit, if asked to; what is returned becomes the option's value."""
+    """Print the version and exit, if requested; the return value becomes the option's value."""
     if asked:
         typer.echo(f"boostopt {import_module('boostopt').__version__}")
         raise typer.Exit
@@ -94,18 +94,18 @@ def options_of_all_commands(
         bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Take the options that stand before any command."""
+    """Accept the options before the command."""
 
 
 def say(text: str) -> None:
-    """Say something on the standard error; names of the data may be in it, and are no commands to a terminal."""
+    """Write text on the standard error, escaped, because names from the data must not control the terminal."""
     typer.echo("\n".join(map(printable, text.split("\n"))), err=True)
 
 
 def as_flags(text: str, options: Iterable[str] = ()) -> str:
-    """Return a message with names as the command line has them: `label=...` as `--label`, `max_rounds must be` too.
+    """Return a message with names as options: `label=...` becomes `--label`, and likewise `max_rounds must be`.
 
-    An option is told by its underscore: `nu` may be a parameter in a file, `max_rounds` is an option.
+    An underscore identifies an option: `nu` may be a parameter in a file, but `max_rounds` is an option.
     """
     text = re.sub(r"\b(?:(label|positive|weights|drop)=\.\.\.|(exact)=True)", r"--\1\2", text)
     name, must_be, rest = text.partition(" must be ")
@@ -113,27 +113,27 @@ def as_flags(text: str, options: Iterable[str] = ()) -> str:
 
 
 def say_unwritten(failure: OSError) -> None:
-    """Say that the standard output cannot be written."""
+    """Report that the standard output cannot be written."""
     say(f"error: the output cannot be written: {failure}.")
 
 
 def warn_of_unread(source: str, names: Iterable[str]) -> None:
-    """Say which arrays of a file nothing reads: one may be misspelt."""
+    """Warn about the arrays of a file that nothing reads, because one of them may be misspelt."""
     named = listed(names)
     if named:
         say(f"warning: {source} holds arrays that are not read: {named}.")
 
 
 def output() -> Console:
-    """The standard output; wide where it is no terminal, so that a table in a file is whole, unless COLUMNS is set."""
+    """The standard output. Unless COLUMNS is set, it is wide if it is no terminal, so that a file gets whole tables."""
     told = "COLUMNS" in os.environ or (sys.stdout is not None and sys.stdout.isatty())
     return Console(highlight=False, width=None if told else PIPE_WIDTH)
 
 
 def command(name: str, group: typer.Typer = app) -> Callable[[Callable[..., int | None]], Callable[..., int | None]]:
-    """Make a function a command: what it returns is the exit status, 0 for None; bad input ends in words.
+    """Make a function a command: its return value is the exit status, 0 for None, and bad input gives a message.
 
-    A parameter that is a record stands for its fields, each an option of its name.
+    A parameter that is a record becomes one option for each of its fields, with the field's name.
     """
 
     def register(function: Callable[..., int | None]) -> Callable[..., int | None]:
@@ -152,7 +152,7 @@ def command(name: str, group: typer.Typer = app) -> Callable[[Callable[..., int 
             with errors(names):
                 raise typer.Exit(function(**values) or 0)
 
-        # typer reads the signature that it finds.
+        # typer reads this signature.
         vars(run)["__signature__"] = inspect.Signature(
             [option.replace(kind=inspect.Parameter.KEYWORD_ONLY) for option in options]
         )
@@ -170,7 +170,7 @@ def _options(record: type[Any]) -> list[inspect.Parameter]:
 
 @contextlib.contextmanager
 def _warnings_in_words() -> Generator[None]:
-    """Say warnings as such, without the place in the code where they come from."""
+    """Show warnings without their place in the code."""
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         for category in (DeprecationWarning, PendingDeprecationWarning, FutureWarning):
@@ -180,13 +180,13 @@ def _warnings_in_words() -> Generator[None]:
 
 
 def _said(message: Warning | str, *place: Any) -> None:
-    """Say a warning on the standard error."""
+    """Write a warning on the standard error."""
     say(f"warning: {as_flags(str(message))}")
 
 
 @contextlib.contextmanager
 def errors(options: Iterable[str] = ()) -> Generator[None]:
-    """Turn bad input into a message on the standard error and exit status 2, and warnings into words."""
+    """Turn bad input into a message on the standard error and exit status 2, and show warnings as text."""
     try:
         with _warnings_in_words():
             yield

@@ -41,7 +41,7 @@ from boostopt.text import interval
 from boostopt.verification import save_class
 
 HEAVIEST = 5
-"""Hypotheses that the table shows."""
+"""Number of hypotheses that the table shows."""
 
 
 @command("boost")
@@ -99,7 +99,7 @@ def boost_command(
         try:
             saved = _saved(run, oracle, out, certificate, picture)
         finally:
-            # A file that cannot be written is an error; what was found is not lost for it.
+            # A file that cannot be written is an error, but the results must not be lost.
             _print(run, examples.features, json)
     for path in saved:
         typer.echo(f"saved: {path}", err=True)
@@ -111,7 +111,7 @@ def boost_command(
 
 @dataclass(frozen=True, eq=False)
 class _Examples:
-    """What is boosted: the oracle, the reference distribution, the sum of c, and names of the features."""
+    """The data of a run: the oracle, the reference distribution, the sum of c, and the names of the features."""
 
     oracle: Oracle
     d0: Any
@@ -123,7 +123,7 @@ class _Examples:
 def _examples(
     files: FileOptions, hypotheses: ClassOptions, data: str, random_state: int, cluster: str | None
 ) -> Generator[_Examples]:
-    """Read the examples, into memory or where the workers of a cluster are."""
+    """Read the examples, into memory or on the workers of a cluster."""
     if cluster is None:
         dataset = files.load(data)
         oracle, d0 = hypotheses.over(dataset, random_state)
@@ -136,7 +136,7 @@ def _examples(
 
 
 def _saved(run: Run, oracle: Oracle, out: str | None, certificate: str | None, picture: str | None) -> list[str]:
-    """Write the files that were asked for and return which."""
+    """Write the requested files and return their names."""
     if out is not None:
         run.save(out)
     if certificate is not None:
@@ -149,14 +149,14 @@ def _saved(run: Run, oracle: Oracle, out: str | None, certificate: str | None, p
 
 
 def _stored(out: str | None, checkpoint: str | None) -> str:
-    """Return where an interrupted run is."""
+    """Say where an interrupted run is stored."""
     if checkpoint is not None:
         return f": {checkpoint} has the run, the same command goes on"
     return f": {out} has the run" if out is not None else ""
 
 
 def _print(run: Run, names: tuple[str, ...], json: bool) -> None:
-    """Print what was found."""
+    """Print the results."""
     if not json:
         output().print(_table(run, names))
         return
@@ -165,7 +165,7 @@ def _print(run: Run, names: tuple[str, ...], json: bool) -> None:
 
 
 def _table(run: Run, names: tuple[str, ...]) -> RenderableType:
-    """Return what was found, for people."""
+    """Return the results as tables for people."""
     table = Table(title=Text(headline(run), "bold"), title_justify="default", show_header=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")

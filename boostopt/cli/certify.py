@@ -40,7 +40,7 @@ def certify_command(
     page, dataset = read_formulation(formulation), files.read(data)
     point = load_answer(answer)
     both = os.path.exists(data) and os.path.samefile(data, answer)
-    # One file may hold the data and the answer: then unread is what neither reads.
+    # One file may hold the data and the answer: then an array is unread if neither reads it.
     warn_of_unread(data, [name for name in dataset.unread if not both or name in point.unread])
     warn_of_unread(answer, [] if both else point.unread)
     program = parameters.program(page, dataset, draw)

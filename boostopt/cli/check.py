@@ -1,4 +1,4 @@
-"""`boostopt check`: a page, or an oracle or a backend in a file, against itself."""
+"""`boostopt check`: check a page, or an oracle or a backend in a file, for consistency."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def check_command(
     tol: Annotated[float, typer.Option(**NUMBER, help="Certified gap that a backend is held to.")] = TOL,
     verbose: Annotated[bool, typer.Option("--verbose", help="Print every check, not only those that failed.")] = False,
 ) -> int:
-    """Check a page on small random instances: F, G and the problems as printed; what fails is named, with its line.
+    """Check a page on small random instances: F, G and the problems as printed; failures are named with their line.
 
-    An oracle is held against its class, a backend against the certificates of its answers.
+    An oracle is compared with its class, and a backend with the certificates of its answers.
 
     Example: boostopt check my_page.py --set eta=10
     """
@@ -43,7 +43,7 @@ def check_command(
 
 
 def _reports(which: str, settings: list[str], random_state: int, tol: float) -> Iterator[CheckReport]:
-    """Yield a report for each kind of piece that a file defines; of a name, that of its page."""
+    """Yield a report for each kind of piece that a file defines, or the report of a named page."""
     module = loaded(which, "a formulation") if is_path(which) else None
     oracles = [] if module is None else classes_in(module, Oracle)
     backends = [] if module is None else classes_in(module, Backend)

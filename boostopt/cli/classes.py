@@ -1,4 +1,4 @@
-"""The class of hypotheses that the command line names, as an oracle over a data set."""
+"""The class of hypotheses named on the command line, as an oracle over a data set."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TREE_OPTIONS = ("max_depth", "min_samples_leaf", "max_leaf_nodes", "values")
 """Its options."""
 
 DEPTH = 3
-"""Of trees, where nothing is said."""
+"""The defaults of trees."""
 
 
 def oracle_of_data(
@@ -55,14 +55,14 @@ def oracle_of_data(
 
 
 def _tree(options: dict[str, Any]) -> Any:
-    """Return a decision tree that is not fitted."""
+    """Return an unfitted decision tree."""
     from sklearn.tree import DecisionTreeClassifier
 
     chosen = {name: options[name] for name in TREE_OPTIONS[:3] if name in options}
     settings: dict[str, Any] = {"max_depth": DEPTH, **chosen}
     tree = DecisionTreeClassifier(**settings)
     try:
-        tree.fit([[0.0], [1.0]], [0, 1])  # it looks at its parameters no earlier
+        tree.fit([[0.0], [1.0]], [0, 1])  # it does not check its parameters before the fit
     except ValueError as failure:
         reason = str(failure).splitlines()[0].rstrip(".")
         raise OptionError(f"--option of a tree: {reason}. Correct the option, or leave it out.") from None
@@ -70,10 +70,10 @@ def _tree(options: dict[str, Any]) -> Any:
 
 
 def check_options(kind: str, options: Iterable[str], flag: str) -> None:
-    """Raise OptionError for an option that a class of hypotheses does not have, and say which class has it."""
+    """Raise OptionError for an option that a class of hypotheses does not have, and name the classes that have it."""
     from boostopt.classifiers.bases import BASES
 
-    if is_path(kind):  # the arguments of its own class, which says so itself
+    if is_path(kind):  # the user's own class checks its arguments itself
         return
 
     for name in options:

@@ -18,12 +18,12 @@ from boostopt.errors import DataError, OptionError, shown
 from boostopt.oracles import Oracle
 
 BINNED = "binned"
-"""The class of hypotheses that is boosted where the rows are."""
+"""The class of hypotheses that can be boosted on the workers that hold the rows."""
 
 
 @contextmanager
 def connected(address: str) -> Generator[None]:
-    """Make the workers of a cluster those that rows go to.
+    """Use the workers of a cluster for the rows.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def connected(address: str) -> Generator[None]:
 
 
 def check_memory_alone(**options: Any) -> None:
-    """Raise OptionError for an option, by its name, that rows on a cluster do not serve."""
+    """Raise OptionError for an option that needs rows in memory."""
     for name, value in options.items():
         if value is not None:
             flag = f"--{name.replace('_', '-')}"
@@ -49,7 +49,7 @@ def check_memory_alone(**options: Any) -> None:
 
 
 def check_binned(name: str | None, options: dict[str, Any], flag: str) -> None:
-    """Raise OptionError for a class of hypotheses, or an option of it, that is not boosted on a cluster."""
+    """Raise OptionError for a class of hypotheses, or an option of it, that a cluster does not support."""
     if name not in (None, BINNED):
         raise OptionError(
             f"on a cluster {flag} must be {BINNED}, stumps at few thresholds; got {name!r}. Pass {flag} {BINNED}, or "
@@ -65,7 +65,7 @@ class ClusterTable:
     Attributes
     ----------
     table
-        A data frame of Dask's, with the features, the label and the weights.
+        A Dask data frame with the features, the label and the weights.
     features
         Names of the features.
     label, weights
@@ -86,12 +86,12 @@ class ClusterTable:
         drop: Sequence[str],
         known: Callable[[npt.NDArray[Any]], npt.NDArray[Any]],
     ) -> ClusterTable:
-        """Read parquet files where the workers are; `known` says what the different labels become.
+        """Read parquet files on the workers; `known` converts the different labels.
 
         Raises
         ------
         DataError
-            As `load_dataset`, but for what the numbers are.
+            As `load_dataset`, except that the numbers are not checked.
         """
         from boostopt.rows import clusters
 
@@ -111,7 +111,7 @@ class ClusterTable:
         return cls(clusters.prepared(table, names, label, become, weights), tuple(names), label, weights)
 
     def oracle(self, options: dict[str, Any], reflexive: bool | None) -> Oracle:
-        """Return the oracle of binned stumps, of labels -1 and 1."""
+        """Return the oracle of binned stumps, for labels -1 and 1."""
         from boostopt.classifiers.bases import oracle_of
 
         return oracle_of(BINNED, options, reflexive is not False, None, self.table, self.label, self.weights)
@@ -120,21 +120,21 @@ class ClusterTable:
 def predict_on_cluster(
     source: str, names: Sequence[str], count: int, label: str, task: Callable[[Any], Mapping[str, Any]], out: str
 ) -> tuple[str, ...]:
-    """Write what a task makes of features into a folder of parquet files, and return the columns that are not read.
+    """Write the results of a task on features into a folder of parquet files, and return the unread columns.
 
     Parameters
     ----------
     source, names, count, label
-        As `load_features` takes them.
+        As in `load_features`.
     task
-        What it makes of rows of features, by name.
+        A function of rows of features that returns its results by name.
     out
         The folder.
 
     Raises
     ------
     DataError
-        As `load_features`, but for what the numbers are; or something is in the folder.
+        As `load_features`, except that the numbers are not checked; or the folder is not empty.
     """
     from boostopt.rows import clusters
 
@@ -155,19 +155,19 @@ def predict_on_cluster(
 
 
 def _check_numeric(source: str, table: Any, names: Sequence[str]) -> None:
-    """Raise DataError for a column that is none of numbers."""
+    """Raise DataError for a column that does not hold numbers."""
     for name in names:
         if not is_numeric(kind := str(table.dtypes[name])):
             raise text_among_numbers(source, name, kind)
 
 
 def _addresses(source: str) -> str | list[str]:
-    """Return the files of a source as workers find them from any folder."""
+    """Return the files of a source by paths that the workers find from any folder."""
     if "://" in source:
         return source
     files = parquet_files(source)
     if files:
-        _ = Parquet(source, files)  # which says what is wrong with them
+        _ = Parquet(source, files)  # raises an error if something is wrong with the files
         return list(map(os.path.abspath, files))
     if not os.path.exists(source):
         raise DataError(f"expected parquet files; there is no file {source!r}. Check the path.")

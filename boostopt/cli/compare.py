@@ -85,11 +85,11 @@ def compare_command(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
 ) -> int:
-    """Solve one program by several solvers and hold their certified answers against each other.
+    """Solve one program by several solvers and compare their certified answers.
 
-    With --repeats, --profiles, --resume or --budget it is a benchmark: shuffled repeats, medians, all tolerances. So is
-    one of several formulations or data sets, or --all data of a folder; parameters go to the formulations that have
-    them.
+    With --repeats, --profiles, --resume or --budget, the command runs a benchmark: shuffled repeats, medians, all
+    tolerances. It also does so for several formulations or data sets, or with --all for a folder of data; each
+    parameter goes to the formulations that have it.
 
     Example: boostopt compare erlpboost --data breast_cancer --nu 0.1 --eta 1000 --backends cvxpy:clarabel,cvxpy:scs
     """
@@ -135,7 +135,7 @@ def compare_command(
                 )
     try:
         _print(result, json, csv)
-    finally:  # what was solved is kept, also where nobody reads the output to its end
+    finally:  # finished solves are kept, even if nobody reads the output to its end
         if report is not None:
             write_report(result, report)
             typer.echo(f"report: {report}", err=True)
@@ -164,27 +164,27 @@ def _of_data(formulations: str, data: str, each: list[str], how: Folder) -> tupl
 
 
 def _all_of(formulations: str, folder: str, how: Folder, apart: list[str | None]) -> tuple[dict[str, Program], Origin]:
-    """Return the programs of a folder, and say what of it is none."""
+    """Return the programs of a folder, and report the rest."""
     pages, needing = named_formulations(formulations, how.parameters)
     programs, skipped = programs_of(Path(folder), pages, how, apart)
     return programs, _origin(folder, _said([*needing, *skipped]))
 
 
 def _said(skipped: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Say what is left out, and return it."""
+    """Report what is left out, and return it."""
     for what, why in skipped:
         say(f"left out: {what}. {why}")
     return skipped
 
 
 def _origin(data: str, skipped: list[tuple[str, str]]) -> Origin:
-    """Return how this comparison comes about."""
+    """Return the origin of this comparison."""
     command, now = shlex.join(["boostopt", *sys.argv[1:]]), datetime.now(UTC).isoformat(timespec="seconds")
     return Origin.here(command, now, data, tuple(skipped))
 
 
 def _print(result: Comparison | Benchmark, json: bool, csv: bool) -> None:
-    """Print the result as it is asked for."""
+    """Print the result in the requested format."""
     if json:
         typer.echo(result.to_json())
     elif csv:

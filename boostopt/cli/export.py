@@ -1,4 +1,4 @@
-"""`boostopt export`: a program, its instance, or the standard set of programs, in files that others read."""
+"""`boostopt export`: a program, its instance, or the standard set of programs, in files for other tools."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from boostopt.instances.standard import standard_programs
 from boostopt.streams import stdout_to_stderr
 
 SIDE = "primal"
-"""The side that is written where nothing is said."""
+"""The side that is written by default."""
 
 
 @command("export")
@@ -45,10 +45,10 @@ def export_command(
     ] = None,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Write a bound program, or the instance it is made of, for other solvers; print how an answer is certified.
+    """Write a bound program, or its instance, for other solvers; print how to certify an answer.
 
-    With --set DIR and no formulation it writes the standard set: every program as CBF, linear and quadratic ones as
-    MPS, and their certified intervals. What was interrupted goes on where it was.
+    With --set DIR and no formulation, the command writes the standard set: every program as CBF, linear and quadratic
+    ones also as MPS, and their certified intervals. The same command continues an interrupted set.
 
     Example: boostopt export lpboost --data breast_cancer --nu 0.1 --out model.mps
     """
@@ -86,14 +86,14 @@ def export_command(
 
 
 def _refuse(given: Mapping[str, object], needs: str, advice: str) -> None:
-    """Raise OptionError for an option that is given where it says nothing."""
+    """Raise OptionError for an option that has no meaning here."""
     for flag, value in given.items():
         if value is not None:
             raise OptionError(f"{flag} needs {needs}; got {value!r}. {advice}")
 
 
 def _write_set(folder: str, ida: str | None, time_limit: float, json: bool) -> None:
-    """Write the standard set, and say which intervals are wide."""
+    """Write the standard set, and report wide intervals."""
     with stdout_to_stderr():
         index = export_set(standard_programs(ida), folder, time_limit=time_limit, progress=True)
     if json:

@@ -50,15 +50,15 @@ from boostopt.streams import printable, stdout_to_stderr
 from boostopt.text import counted, interval
 
 MOST_IMPORTANT = 5
-"""Features that the table shows."""
+"""Number of features that the table shows."""
 
 DEFAULT_ITERATIONS = 1000
 
 BASES_IN_FILES = ("stump", "binned", "feature", "kernel", "rbf")
-"""Classes of hypotheses that are plain numbers."""
+"""Classes of hypotheses that a file can hold as plain numbers."""
 
 FITTED = ("tree", "estimator")
-"""Classes of hypotheses that scikit-learn fits, as `boostopt boost` has them."""
+"""Classes of hypotheses that scikit-learn fits, by their names in `boostopt boost`."""
 
 
 @command("fit")
@@ -124,9 +124,9 @@ def fit_command(
 ) -> int:
     """Fit a classifier to a table and write it into a file of plain numbers, for `boostopt predict`.
 
-    Two classes or more, numbers or words. Exit status 0: the soft margin is proved to be within epsilon of the best
-    possible, or what stands for it in `boostopt boost`; 1: it is not, the model is written all the same; 130: Ctrl-C,
-    nothing is written but the checkpoint.
+    There may be two or more classes, numbers or words. Exit status 0: the soft margin is proved to be within epsilon of
+    the best possible, or another condition of `boostopt boost` for status 0 holds; 1: neither is the case, but the
+    model is written all the same; 130: Ctrl-C, and only the checkpoint is written.
 
     Example: boostopt fit --data breast_cancer --out model.npz --epsilon 0.1
     """
@@ -183,7 +183,7 @@ def fit_command(
             model.set_params(class_weight=_class_weight(class_weight, table.labels))
             fitted = _in_memory(model, table)
             if fitted.features:
-                # Names without a data frame: predictions find their columns by them.
+                # Keep the names even without a data frame, because predictions find their columns by them.
                 model.feature_names_in_ = np.array(fitted.features, dtype=object)
             model.save(out)
             if certificate is not None:
@@ -203,16 +203,16 @@ def fit_command(
 
 @dataclass(frozen=True)
 class _Fitted:
-    """What is said of a fit beside its runs.
+    """The facts about a fit other than its runs.
 
     Attributes
     ----------
     features
-        Names of the features, () where the source has none.
+        Names of the features, () if the source has none.
     classes
         Number of examples by class.
     right
-        Share of the examples that are predicted right.
+        Share of the examples that are predicted correctly.
     seconds
         Duration of the fit.
     """
@@ -234,7 +234,7 @@ def _in_memory(model: Any, table: Table) -> _Fitted:
 
 
 def _on_cluster(model: Any, data: str, label: str, weights: str | None, drop: Sequence[str]) -> _Fitted:
-    """Fit the classifier to parquet files where the workers of a cluster are."""
+    """Fit the classifier to parquet files on the workers of a cluster."""
     from boostopt.classifiers.clusters import portable
     from boostopt.rows.clusters import counted
 
@@ -249,7 +249,7 @@ def _on_cluster(model: Any, data: str, label: str, weights: str | None, drop: Se
 
 
 def _check_base(base: str) -> None:
-    """Raise OptionError for a class of hypotheses that no model file holds, before anything is fitted."""
+    """Raise OptionError, before the fit, for a class of hypotheses that a model file cannot hold."""
     if base in BASES_IN_FILES or is_path(base):
         return
     if base in FITTED:
@@ -263,20 +263,20 @@ def _check_base(base: str) -> None:
 
 
 def _check_provable(page: Formulation[Any], certificate: str | None) -> None:
-    """Raise an error for a certificate that no file can state, whatever the data."""
+    """Raise an error for a certificate that a file cannot state, whatever the data."""
     if certificate is not None:
         check_results(page.name, _of_class(page)[0], certificate)
 
 
 def _of_class(page: Formulation[Any]) -> tuple[Goal | None, str]:
-    """Return the soft margin that a formulation has over a class, whatever the data, and what its value is called."""
+    """Return the soft margin that a formulation has over a class, whatever the data, and the name of its value."""
     least = page.smallest()
     goal = Goal.of(least.regularizer, least.edge_function, least.examples)
     return goal, (least.regularizer if goal is None else goal.F0).measure
 
 
 def _check_certificate(certificate: str | None, table: Table, class_weight: str | None) -> None:
-    """Raise OptionError for a certificate that `boostopt verify` could not be told the class of."""
+    """Raise OptionError for a certificate whose class the options of `boostopt verify` cannot express."""
     classes = len(np.unique(np.asarray(table.labels)))
     if certificate is not None and classes > 2:
         raise OptionError(
@@ -292,14 +292,14 @@ def _check_certificate(certificate: str | None, table: Table, class_weight: str 
 
 
 def _model(**parameters: Any) -> Any:
-    """Return the classifier, not fitted."""
+    """Return the unfitted classifier."""
     from boostopt.estimators import MarginBoostClassifier
 
     return MarginBoostClassifier(**parameters)
 
 
 class _Told:
-    """Progress as lines on the standard error, with the class that is told apart."""
+    """Progress as lines on the standard error, with the class that is separated from the rest."""
 
     def __init__(self, page: Formulation[Any]) -> None:
         goal, self._measure = _of_class(page)
@@ -313,12 +313,12 @@ class _Told:
 
 
 def _fit(model: Any, name: str, X: Any, y: Any, c: Any) -> None:
-    """Fit the classifier; what scikit-learn raises in its own words is an error as any other."""
+    """Fit the classifier; treat an exception of scikit-learn as any other error."""
     try:
         model.fit(X, y, c)
     except BoostoptError:
         raise
-    except ValueError as failure:  # labels that are no classes, say
+    except ValueError as failure:  # for example, labels that are not classes
         raise DataError(f"{name}: {str(failure).splitlines()[0].rstrip('.')}.") from failure
     except KeyboardInterrupt:
         stored = [path for path in _checkpoints(model) if os.path.exists(path)]
@@ -328,12 +328,12 @@ def _fit(model: Any, name: str, X: Any, y: Any, c: Any) -> None:
 
 
 def _checkpoints(model: Any) -> list[str]:
-    """Return the files that a checkpoint may have gone into."""
+    """Return the files that a checkpoint may have been written to."""
     return [] if model.checkpoint is None else [model.checkpoint, f"{model.checkpoint}.0"]
 
 
 def _class_weight(text: str | None, labels: npt.NDArray[Any] | None) -> Any:
-    """Return class weights as the classifier takes them."""
+    """Return class weights in the form that the classifier takes."""
     if text is None or text.strip() == "balanced":
         return None if text is None else "balanced"
     classes: dict[str, Any] = {str(label): label for label in np.unique(np.asarray(labels)).tolist()}
@@ -355,7 +355,7 @@ def _class_weight(text: str | None, labels: npt.NDArray[Any] | None) -> Any:
 
 
 def _record(model: Any, fitted: _Fitted) -> dict[str, Any]:
-    """Return what was fitted as plain values."""
+    """Return the fit as plain values."""
     classes: list[Any] = model.classes_.tolist()
     certificates: list[Any] = [None] * len(model.runs_)
     if model.runs_[0].problem.bounds_class:
@@ -398,7 +398,7 @@ def _record(model: Any, fitted: _Fitted) -> dict[str, Any]:
 
 
 def _printed(record: dict[str, Any], gaps: list[Text]) -> Printed:
-    """Return what was fitted, for people."""
+    """Return the fit as tables for people."""
     title = f"{record['formulation']}: {record['examples']} examples, {record['features']} features"
     table = Printed(title=Text(title, "bold"), title_justify="default", show_header=False)
     table.add_column(no_wrap=True)

@@ -1,4 +1,4 @@
-"""Formulations x data sets, by name or all of a folder, and what of it is no program, with the reason."""
+"""Formulations x data sets, by name or all of a folder, and the pairs that give no program, with the reason."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from boostopt.programs.formulation import Formulation
 from boostopt.programs.program import Program
 
 ALL = "all"
-"""Among the formulations: every one that needs no parameters but those that have an option of their own."""
+"""The word for every formulation that needs no parameters other than those with an option of their own."""
 
 
 NAMED = 6
-"""Folders in a folder that are named."""
+"""Number of inner folders that a message names."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class Folder:
     Attributes
     ----------
     files
-        How they are read; `weights` and `drop` are for CSV files.
+        How the files are read; `weights` and `drop` are for CSV files.
     parameters
-        As they are typed, each for the formulations that have it.
+        The parameters as typed, each for the formulations that have it.
     draw
-        The hypotheses.
+        The draw of the hypotheses.
     """
 
     files: FileOptions
@@ -49,12 +49,12 @@ class Folder:
 def named_formulations(
     names: str, parameters: ParameterOptions
 ) -> tuple[list[Formulation[Any]], list[tuple[str, str]]]:
-    """Return formulations by their names separated by commas, or all, and of all those that need more parameters.
+    """Return formulations by names separated by commas, or all; for all, also those that need more parameters.
 
     Raises
     ------
     OptionError
-        A name is unknown or stands twice, or none of the formulations has a parameter that is given.
+        A name is unknown or occurs twice, or no formulation has a given parameter.
     """
     wanted = several(names)
     if wanted == [ALL]:
@@ -73,17 +73,17 @@ def named_formulations(
 def programs_of(
     folder: Path, pages: list[Formulation[Any]], how: Folder, apart: Iterable[str | None] = ()
 ) -> tuple[dict[str, Program], list[tuple[str, str]]]:
-    """Bind every formulation to every file of a folder, but for files that stand apart: those of results.
+    """Bind every formulation to every file of a folder, except files set apart, which hold results.
 
     Returns
     -------
-    Programs by label, and what is none with the reason: a file that cannot be read, a formulation that a file is not
-    for.
+    Programs by label; and, with the reason, each file that cannot be read and each formulation that does not fit a
+    file.
 
     Raises
     ------
     DataError
-        The folder cannot be read, or there is no program in it.
+        The folder cannot be read, or gives no program.
     """
     results = {os.path.realpath(path) for path in apart if path is not None}
     files, skipped = _inside(folder)
@@ -107,7 +107,7 @@ def programs_of(
 
 
 def several(text: str) -> list[str]:
-    """Return what stands between commas; a file whose own name has some is one."""
+    """Split a text at commas, unless it is the name of a file."""
     return [text] if os.path.exists(text) else read_names(text) or []
 
 
@@ -118,14 +118,14 @@ def programs_of_data(
 
     Returns
     -------
-    Programs by label, and which formulations are for which data none, with the reason.
+    Programs by label; and, with the reason, each formulation that does not fit a data set.
 
     Raises
     ------
     OptionError
         A data set is named twice.
     DataError
-        One cannot be read, or there is no program.
+        A data set cannot be read, or there is no program.
     """
     if not data or len(set(data)) < len(data):
         raise OptionError(f"expected data sets, each once, separated by commas; got {','.join(data)!r}.")
@@ -143,12 +143,12 @@ def programs_of_data(
 def _bound(
     label: str, dataset: Dataset, pages: list[Formulation[Any]], how: Folder
 ) -> tuple[dict[str, Program], list[tuple[str, str]]]:
-    """Return the programs of a data set by label, and what is none with the reason."""
+    """Return the programs of a data set by label, and the omitted formulations with the reason."""
     programs: dict[str, Program] = {}
     skipped: list[tuple[str, str]] = []
     for page in pages:
         try:
-            # The draw of the columns has been made: what is left of how the file is read does not matter.
+            # The columns have been drawn: the other options of reading the file no longer matter.
             program = _of(page, how.parameters).program(page, dataset, ColumnOptions(columns=0))
         except BoostoptError as failure:
             skipped.append((f"{page.name} on {label}", str(failure)))
@@ -162,7 +162,7 @@ def _why(skipped: Iterable[tuple[str, str]]) -> str:
 
 
 def _inside(folder: Path) -> tuple[list[Path], list[tuple[str, str]]]:
-    """Return the files of a folder but for hidden ones, and what else is in it with the reason why it is not read."""
+    """Return the files of a folder except hidden ones, and its other entries with the reason why they are not read."""
     try:
         inside = sorted(path for path in folder.iterdir() if not path.name.startswith("."))
         files, folders = [path for path in inside if path.is_file()], [path for path in inside if path.is_dir()]
@@ -194,7 +194,7 @@ def _of(page: Formulation[Any], parameters: ParameterOptions) -> ParameterOption
 
 
 def _all(parameters: ParameterOptions) -> tuple[list[Formulation[Any]], list[tuple[str, str]]]:
-    """Every formulation that needs nothing further, and what the others need."""
+    """Every formulation that needs no further parameters, and the needs of the others."""
     there = {*parameters.named, *map(_name, parameters.set or ())}
     pages: list[Formulation[Any]] = []
     skipped: list[tuple[str, str]] = []

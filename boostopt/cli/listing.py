@@ -23,7 +23,7 @@ from boostopt.programs.combining import JOIN, LOSSES, PENALTIES, SIGNED
 from boostopt.programs.formulation import Formulation
 
 BELOW = "    "
-"""Before what stands below a name and belongs to it."""
+"""The indentation of text below a name."""
 
 
 @command("list")
@@ -32,7 +32,7 @@ def list_command(
     markdown: Annotated[bool, typer.Option("--markdown", help="Print a table in Markdown.")] = False,
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List the formulations in a sentence each, what solves them, and the boosters that state no program.
+    """List the formulations in a sentence each, the backends that solve them, and the boosters that state no program.
 
     Example: boostopt list --backends interior,highs,cvxpy:clarabel --markdown
     """
@@ -55,7 +55,7 @@ def list_command(
 def _document(
     pages: list[Formulation[Any]], support: Mapping[str, Mapping[str, Capability]], backends: list[Backend]
 ) -> dict[str, Any]:
-    """Return formulations with their parameters, and for each backend yes or the reason why not."""
+    """Return formulations with their parameters, and for each backend "yes" or the reason why not."""
     return {
         "backends": {b.name: b.version for b in backends},
         "boosters": {name: _stated(page) for name, page in PAGES.items()},
@@ -89,7 +89,7 @@ def _lines(
     backends: list[Backend],
     width: int,
 ) -> Iterator[Text]:
-    """Yield what the list says to people, in so many columns, every word whole."""
+    """Yield the lines of the list for people, in so many columns, without breaking words."""
 
     def filled(words: str, indent: str = "") -> Text:
         lines = textwrap.wrap(
@@ -125,7 +125,7 @@ def _lines(
         yield from stated(name, page)
     yield Text()
     yield filled(f"Backends: {', '.join(f'{b.name} {b.version}' for b in backends)}.")
-    # Formulations that the same backends take, and others do not for the same reasons, stand together.
+    # Formulations with the same backends, and the same reasons against the others, are listed together.
     alike: dict[tuple[Capability, ...], list[str]] = {}
     for name, able in support.items():
         alike.setdefault(tuple(able[b.name] for b in backends), []).append(name)
@@ -139,7 +139,7 @@ def _lines(
 
 
 def sentence(page: Formulation[Any]) -> str:
-    """Return what a page is in a sentence: how its file begins, after the title."""
+    """Return a page in a sentence: the first sentence of its file, after the title."""
     about = (inspect.getdoc(inspect.getmodule(type(page))) or "").partition("\n")[0]
     words = about.partition(": ")[2] or about
     return words[:1].upper() + words[1:]

@@ -1,4 +1,4 @@
-"""`boostopt new`: a file to begin with, which runs, passes its own test, and is then edited."""
+"""`boostopt new`: a starting file, which runs, passes its own test, and is yours to edit."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from boostopt.oracles.saving import kinds
 from boostopt.programs.catalogue import list_formulations
 
 NAME, CLASS = "new_name", "NewName"
-"""What stands for the name in a template, as it is and as the name of a class."""
+"""The placeholders for the name in a template, as it is and as the name of a class."""
 
 FORMS = {
     "formula": "a sum over the examples from a text",
@@ -37,7 +37,7 @@ TRY = {
     "oracle": "boostopt boost lpboost --oracle {file} --data breast_cancer --nu 0.3 --epsilon 0.1",
     "backend": "boostopt compare lpboost --backends {file},interior --data breast_cancer --nu 0.1",
 }
-"""A command that takes the new file as it is written."""
+"""A command that runs with the unedited new file."""
 
 Name = Annotated[str, typer.Argument(help="What it is called: a name in Python, my_entropy.")]
 Folder = Annotated[str, typer.Option("--to", help="Folder that the file is written into.")]
@@ -96,7 +96,7 @@ def new_backend(name: Name, folder: Folder = ".") -> None:
 
 
 def _write(kind: str, template: str, name: str, folder: str) -> None:
-    """Write a template under a name, and say what to do with it."""
+    """Write a template under a name, and print the next steps."""
     text = (files("boostopt.templates") / f"{template}.py").read_text(encoding="utf-8")
     class_name = "".join(part[:1].upper() + part[1:] for part in name.split("_"))
     path = Path(folder) / f"{name}.py"
@@ -110,7 +110,7 @@ def _write(kind: str, template: str, name: str, folder: str) -> None:
 
 
 def _check_name(name: str, class_name: str, text: str) -> None:
-    """Raise OptionError for a name that is none in Python, or that is taken: in boostopt, or in the file itself."""
+    """Raise OptionError for a name that is not valid in Python, or that boostopt or the file itself already uses."""
     if not (name.isidentifier() and name.isascii()) or keyword.iskeyword(name) or keyword.issoftkeyword(name):
         what = "a word of Python" if name.isidentifier() else "none"
         raise OptionError(
@@ -125,7 +125,7 @@ def _check_name(name: str, class_name: str, text: str) -> None:
 
 
 def _names(text: str) -> set[str]:
-    """Return the names that a template defines, imports or uses, but for the one that is put in."""
+    """Return the names that a template defines, imports or uses, except the inserted one."""
     nodes = list(ast.walk(ast.parse(text)))
     names = {node.id for node in nodes if isinstance(node, ast.Name)}
     names |= {node.name for node in nodes if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.alias)}
@@ -133,7 +133,7 @@ def _names(text: str) -> set[str]:
 
 
 def _check_place(path: Path) -> None:
-    """Raise DataError where there is no folder, or a file already."""
+    """Raise DataError if the folder does not exist, or the file already exists."""
     if not path.parent.is_dir():
         raise DataError(f"expected a folder to write {path.name} into; there is no folder {path.parent}. Make it.")
     if path.exists():
@@ -141,7 +141,7 @@ def _check_place(path: Path) -> None:
 
 
 def _check_module(name: str) -> None:
-    """Raise OptionError for the name of a module: a file of that name would hide it."""
+    """Raise OptionError for the name of a module, because a file of that name would hide it."""
     found = find_spec(name)
     if found is not None and found.origin is not None:
         raise OptionError(

@@ -62,7 +62,7 @@ def count_or_auto(text: Any) -> ColumnsOfRound:
         raise typer.BadParameter(f"expected {AUTO}, or a whole number of at least 1; got {str(text)!r}.") from None
 
 
-# What typer itself says of a value that is none does not say what came.
+# The error of typer itself does not show the invalid value.
 NUMBER: dict[str, Any] = {"parser": number, "metavar": "<float>"}
 WHOLE_NUMBER: dict[str, Any] = {"parser": whole_number, "metavar": "<int>"}
 AT_LEAST_ONE: dict[str, Any] = {"parser": count, "metavar": "<int>"}

@@ -40,7 +40,7 @@ from boostopt.streams import stdout_to_stderr
 from boostopt.text import counted, interval
 
 FIELDS = ("lower", "upper", "gap")
-"""The proof about a value, over the class or over the hypotheses collected."""
+"""The columns of the certificate of a value, over the class or over the collected hypotheses."""
 
 COLUMNS = ("reached", "rounds", "hypotheses", "active", "seconds", "reason")
 """The other columns of CSV."""
@@ -67,10 +67,10 @@ def path_command(
     json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
 ) -> int:
-    """Boost at many values of nu or of eta, each run beginning where its neighbour ended, each with its certificate.
+    """Boost at many values of nu or of eta; each run starts from its neighbour's result and has its own certificate.
 
-    Limits are those of each run. Exit status 0: every run came within epsilon, as in `boostopt boost`; 1: one did not;
-    130: Ctrl-C, once: the values that were reached are printed.
+    Limits apply to each run. Exit status 0: every run reached epsilon, as in `boostopt boost`; 1: some run did not;
+    130: one Ctrl-C; the command printed the values that were reached.
 
     Example: boostopt path erlpboost --data breast_cancer --nu 0.1,0.2,0.4 --epsilon 0.1
     """
@@ -118,7 +118,7 @@ def path_command(
 
 
 def _values(nu: list[float] | None, eta: list[float] | None, further: dict[str, Any]) -> dict[str, Any]:
-    """Return nu and eta, one of them with several values and the other one with one at most, and what else is given."""
+    """Return nu and eta, one with several values and the other with at most one, and the other parameters."""
     for name, values in (("nu", nu), ("eta", eta)):
         if values is not None and name in further:
             raise OptionError(f"{name} is given twice, by --{name} and by --set; choose one.")
@@ -137,7 +137,7 @@ def _values(nu: list[float] | None, eta: list[float] | None, further: dict[str, 
 
 @dataclass
 class _Line:
-    """Progress of a path in one line of a terminal: at which value it is, and how that run is getting on."""
+    """Progress of a path in one line of a terminal: the current value, and the progress of its run."""
 
     parameter: str
     total: int
@@ -151,12 +151,12 @@ class _Line:
         self.show(lambda width: words(title, row, width, of_program, measure))
 
     def ends(self, value: float, run: Run) -> None:
-        """Go on to the next value: what came of this one stands in the table."""
+        """Go on to the next value; the table holds the result of this one."""
         self.done += 1
 
 
 def _said(name: str, value: float, run: Run) -> None:
-    """Say what came of a value."""
+    """Report the result of a value."""
     rounds, weighted = counted(run.rounds, "round"), int(np.count_nonzero(run.w))
     typer.echo(f"{name} = {value:g}: {rounds}, {counted(weighted, 'hypothesis', 'hypotheses')}, {run.reason}", err=True)
 
@@ -170,13 +170,13 @@ def _print(result: RegularizationPath, total: float, json: bool, csv: bool) -> N
         typer.echo(_csv(result), nl=False)
     else:
         out = output()
-        # What is needed least is left out first.
+        # The least important parts are left out first.
         layouts = [_table(result, total, dropped) for dropped in range(4)] + [_table(result, total, 3, halves=True)]
         out.print(fitting(out, out.options, layouts))
 
 
 def _proved(run: Run) -> dict[str, Any]:
-    """Return what is proved over the class, or over what was collected where there is no soft margin."""
+    """Return the certificate over the class, or over the collected hypotheses if there is no soft margin."""
     record = run_record(run)
     return {**(record["class"] or record["collected"]), **{name: record[name] for name in COLUMNS}}
 
@@ -192,7 +192,7 @@ def _csv(result: RegularizationPath) -> str:
 
 
 def _table(result: RegularizationPath, total: float, dropped: int, halves: bool = False) -> Table:
-    """Return the path, for people, without so many of its last columns; an interval in one line or in two."""
+    """Return the path as a table for people, without so many last columns, and with intervals on one or two lines."""
     goal, nu = result.runs[0].record.problem.goal is not None, result.parameter == "nu"
     over = ("best soft margin", "of the class") if goal else ("optimum over", "those collected")
     title = f"{headline(result.runs[0]).partition(',')[0]}, {result.runs[0].record.oracle}"

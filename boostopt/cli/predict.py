@@ -26,7 +26,7 @@ from boostopt.sources import one_class
 from boostopt.streams import stdout_to_stderr
 
 NAMED = 6
-"""Columns that a warning names."""
+"""Number of columns that a warning names."""
 
 
 @command("predict")
@@ -52,11 +52,11 @@ def predict_command(
 ) -> None:
     """Predict the class of each row, as CSV with the header "prediction".
 
-    Columns are found by the names that the model was fitted to, in any order; other ones are left out with a warning.
-    A label that a spreadsheet would run as a formula has an apostrophe before it.
-    If the data have the classes, the share that is right is said on the standard error. With --scores, a column
-    score_CLASS for each class, of two classes for the second one: f(x) in [-1, 1], positive for that class.
-    With --probabilities, a column probability_CLASS for each class. With --cluster, --out is a folder of parquet files
+    The command finds columns in any order by the names that the model was fitted to; others are left out with a
+    warning. A label that a spreadsheet would run as a formula gets an apostrophe before it. If the data contain the
+    classes, the accuracy is printed on the standard error. --scores adds a column score_CLASS for each class, or for
+    the second one of two classes: f(x) in [-1, 1], positive for that class.
+    --probabilities adds a column probability_CLASS for each class. With --cluster, --out is a folder of parquet files
     with these columns.
 
     Example: boostopt fit --data iris --out model.npz --epsilon 0.1; boostopt predict model.npz --data iris --scores
@@ -70,7 +70,7 @@ def predict_command(
                 f"expected a model file, as `boostopt fit` writes it; {model!r} is none, or it is truncated. "
                 "Pass that file, or fit the model anew."
             )
-        if base is not None:  # its hypotheses are known from then on
+        if base is not None:  # loading the file makes its hypotheses known
             one_class(base, Oracle, "an oracle")
         from boostopt.estimators import MarginBoostClassifier
 
@@ -89,7 +89,7 @@ def predict_command(
         table = load_features(data, names, count, label)
         _warn_of_extra(data, table.unread)
         with warnings.catch_warnings():
-            # The columns have been found by their names; the array has none.
+            # The columns were found by their names, but the array has no names.
             warnings.filterwarnings("ignore", "X does not have valid feature names")
             columns = wanted(fitted, table.X)
     text = written_table(list(columns), zip(*(column.tolist() for column in columns.values()), strict=True))
@@ -112,13 +112,13 @@ def _predict_on_cluster(
     wanted: Callable[[Any, Any], dict[str, npt.NDArray[Any]]],
     out: str | None,
 ) -> None:
-    """Write predictions into a folder of parquet files where the workers of a cluster are."""
+    """Write predictions into a folder of parquet files on the workers of a cluster."""
     from boostopt.classifiers.clusters import portable
 
     if out is None:
         raise OptionError("on a cluster predictions go into a folder of parquet files; got none. Pass --out FOLDER.")
     light = portable(model)
-    vars(light).pop("feature_names_in_", None)  # the columns are found by their names before
+    vars(light).pop("feature_names_in_", None)  # the columns are already found by their names
     with connected(cluster):
         unread = predict_on_cluster(data, names, count, label, partial(_of_finite, wanted, light), out)
     _warn_of_extra(data, unread)
@@ -128,7 +128,7 @@ def _predict_on_cluster(
 def _of_finite(
     wanted: Callable[[Any, Any], dict[str, npt.NDArray[Any]]], model: Any, X: Any
 ) -> dict[str, npt.NDArray[Any]]:
-    """Return what is wanted of rows that no reader has looked at."""
+    """Return the requested predictions for rows that no reader has checked."""
     if not np.isfinite(X).all():
         j = int(np.argwhere(~np.isfinite(X))[0, 1])
         raise DataError(f"every feature must be finite; feature {j} is not. Impute it, or leave the rows out.")
@@ -136,12 +136,12 @@ def _of_finite(
 
 
 def _columns(model: Any, X: Any, scores: bool, probabilities: bool) -> dict[str, npt.NDArray[Any]]:
-    """Return predictions, values of the decision function and probabilities, by the names that they have in files."""
+    """Return predictions, values of the decision function and probabilities, by their column names in files."""
     classes = model.classes_.tolist()
     found = {"prediction": model.predict(X)}
     if scores:
         f = model.decision_function(X)
-        columns = f.reshape(len(f), -1).T  # of two classes for the second one
+        columns = f.reshape(len(f), -1).T  # with two classes, only for the second one
         found |= {f"score_{label}": column for label, column in zip(classes[-len(columns) :], columns, strict=True)}
     if probabilities:
         columns = model.predict_proba(X).T
@@ -150,7 +150,7 @@ def _columns(model: Any, X: Any, scores: bool, probabilities: bool) -> dict[str,
 
 
 def _warn_of_extra(source: str, unread: tuple[str, ...]) -> None:
-    """Say which columns are left out."""
+    """Warn about the columns that are left out."""
     if unread:
         more = f" and {len(unread) - NAMED} more" if len(unread) > NAMED else ""
         named = listed(unread[:NAMED]) + more
@@ -158,7 +158,7 @@ def _warn_of_extra(source: str, unread: tuple[str, ...]) -> None:
 
 
 def _say_accuracy(classes: npt.NDArray[Any], predictions: npt.NDArray[Any], labels: npt.NDArray[Any]) -> None:
-    """Say how many predictions are right; labels are compared as texts where one side is texts."""
+    """Report how many predictions are right; labels are compared as texts if one side is texts."""
     if (classes.dtype.kind in "UO") != (labels.dtype.kind in "UO"):
         classes, predictions, labels = classes.astype(str), predictions.astype(str), labels.astype(str)
     strange = [str(label) for label in np.unique(labels) if label not in set(classes.tolist())]

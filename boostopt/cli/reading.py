@@ -23,7 +23,7 @@ FLAGS = {"true": 1.0, "yes": 1.0, "false": 0.0, "no": 0.0}
 
 
 def total_count(dataset: Dataset, N: int) -> float:
-    """Return the sum of c, which is 1 for each of N examples where the data have none."""
+    """Return the sum of c; c is 1 for each of N examples if the data have no c."""
     return float(N) if dataset.c is None else float(dataset.c.sum(dtype=float))
 
 
@@ -32,11 +32,11 @@ HOW_TO_PASS = {
     "eta": "--eta 100",
     "epsilon": "--epsilon 0.01",
 }
-"""Examples of the parameters that have an option of their own."""
+"""Examples of parameters with an option of their own."""
 
 
 def check_required(page: Formulation[Any], given: Mapping[str, Any], set_anew: Container[str] = ()) -> None:
-    """Raise OptionError for a parameter that a formulation needs and that is neither given nor set by boosting."""
+    """Raise OptionError for a parameter that a formulation needs, but neither the user nor boosting sets."""
     for name, known in page.parameters.items():
         if known.required and given.get(name) is None and name not in set_anew:
             how = HOW_TO_PASS.get(name, f"--set {name}=NUMBER")
@@ -47,7 +47,7 @@ def check_required(page: Formulation[Any], given: Mapping[str, Any], set_anew: C
 
 
 def read_count(text: str, total: float, page: Formulation[Any]) -> float:
-    """Read nu: with a decimal point it is a fraction in (0, 1] of the examples, without one a number of them."""
+    """Read nu: with a decimal point it is a fraction in (0, 1] of the examples, otherwise a number of examples."""
     try:
         value = float(text)
     except ValueError:
@@ -70,7 +70,7 @@ def read_count(text: str, total: float, page: Formulation[Any]) -> float:
 
 
 def read_setting(text: str, page: Formulation[Any]) -> tuple[str, float]:
-    """Read name=value, for a parameter of the formulation: c and d0 are not, they come with the data."""
+    """Read name=value for a parameter of the formulation, but not for c and d0, which come with the data."""
     name, _, value = text.partition("=")
     if name.strip() not in page.parameters:
         raise unknown_name(f"parameter of {page.name}", name.strip(), page.parameters)
@@ -82,7 +82,7 @@ def read_setting(text: str, page: Formulation[Any]) -> tuple[str, float]:
 
 
 def read_names(text: str | None) -> list[str] | None:
-    """Return what stands between commas; None for nothing given."""
+    """Split a text at commas; None stays None."""
     return None if text is None else [name.strip() for name in text.split(",") if name.strip()]
 
 
@@ -92,7 +92,7 @@ def read_formulation(name: str) -> Formulation[Any]:
     Raises
     ------
     OptionError
-        The name is unknown, or that of a booster, which has no program to solve.
+        The name is unknown, or names a booster, which has no program to solve.
     """
     typed = name.strip().lower()
     if typed in PAGES and typed not in list_formulations():
@@ -104,7 +104,7 @@ def read_formulation(name: str) -> Formulation[Any]:
 
 
 def read_profiles(profiles: str | None, tol: float | str) -> list[float | str]:
-    """Return the gaps to reach or the names of profiles: those named, all four gaps, or the one of --tol."""
+    """Return the gaps to reach or the names of profiles: the given ones, all four gaps, or the one of --tol."""
     if profiles is None:
         return [tol]
     if tol != DEFAULT_TOL:
@@ -120,7 +120,7 @@ def read_profiles(profiles: str | None, tol: float | str) -> list[float | str]:
 
 
 def read_solver_options(texts: list[str] | None) -> dict[str, dict[str, Any]]:
-    """Return options by backend and name: cvxpy:scs.max_iters=500."""
+    """Return options by backend and name, from texts such as cvxpy:scs.max_iters=500."""
     options: dict[str, dict[str, Any]] = {}
     for name, value in read_options(texts, "--option").items():
         backend, point, option = name.partition(".")
@@ -131,13 +131,13 @@ def read_solver_options(texts: list[str] | None) -> dict[str, dict[str, Any]]:
 
 
 def _between_commas(text: str) -> list[str]:
-    """Return what stands between commas, one that is left out as ""; nothing for commas alone."""
+    """Split a text at commas; a missing part is "", and a text of commas alone gives nothing."""
     words = [word.strip() for word in text.split(",")]
     return words if any(words) else []
 
 
 def read_counts(text: str, total: float, page: Formulation[Any]) -> list[float]:
-    """Return several nu, each read as one is."""
+    """Return several values of nu, each read like a single one."""
     return [read_count(word, total, page) for word in _between_commas(text)]
 
 
@@ -175,7 +175,7 @@ def _read_value(text: str) -> Any:
 
 
 def read_share(text: str) -> float | int | str:
-    """Read the nu of a classifier: with a decimal point it is a share, without one a number of examples; or "auto"."""
+    """Read the nu of a classifier: with a decimal point a share, otherwise a number of examples; or "auto"."""
     if text.strip() == AUTO:
         return AUTO
     try:

@@ -1,4 +1,4 @@
-"""Options that several commands share, as records: how data are read, parameters, drawn columns, classes, runs."""
+"""Options that several commands share, as records: for reading data, parameters, drawn columns, classes and runs."""
 
 from __future__ import annotations
 
@@ -60,13 +60,13 @@ class FileOptions:
         return load_dataset(data, self.label, self.positive, self.weights, self.drop or ())
 
     def load(self, data: str) -> Dataset:
-        """Return the data set of a file, and say what of the file is not read."""
+        """Return the data set of a file, and warn about its unread parts."""
         dataset = self.read(data)
         warn_of_unread(data, dataset.unread)
         return dataset
 
     def on_cluster(self, data: str) -> ClusterTable:
-        """Return the examples of parquet files on a cluster, of labels -1 and 1."""
+        """Return the examples of parquet files on a cluster, with labels -1 and 1."""
 
         def known(labels: npt.NDArray[Any]) -> npt.NDArray[Any]:
             return two_classes(data, labels, len(labels), self.positive)
@@ -84,7 +84,7 @@ class ColumnOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class ParameterOptions:
-    """The parameters of a formulation, as they are typed."""
+    """The parameters of a formulation as typed."""
 
     nu: Nu = None
     eta: Eta = None
@@ -93,7 +93,7 @@ class ParameterOptions:
 
     @property
     def named(self) -> dict[str, Any]:
-        """The parameters that have an option of their own."""
+        """The parameters with an option of their own."""
         return {"nu": self.nu, "eta": self.eta, "epsilon": self.epsilon}
 
     def read(self, page: Formulation[Any], total: float) -> dict[str, Any]:
@@ -118,20 +118,20 @@ class ParameterOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class BoostParameters(ParameterOptions):
-    """The parameters of a formulation that is boosted: epsilon is when boosting stops as well."""
+    """The parameters of a boosted formulation: epsilon also determines when boosting stops."""
 
     epsilon: Accuracy = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class ExportParameters(ParameterOptions):
-    """The parameters of a formulation that is exported; without a formulation, the folder of the standard set."""
+    """The parameters of an exported formulation; without a formulation, the folder of the standard set."""
 
     set: SetOrFolder = None
 
     @property
     def folder(self) -> str | None:
-        """The folder, where nothing else is given."""
+        """The folder, if nothing else is given."""
         if self.set is None or len(self.set) != 1 or any(value is not None for value in self.named.values()):
             return None
         return self.set[0]
@@ -139,7 +139,7 @@ class ExportParameters(ParameterOptions):
 
 @dataclass(frozen=True, kw_only=True)
 class ClassOptions:
-    """The class of hypotheses that boosting draws on."""
+    """The class of hypotheses that boosting searches."""
 
     oracle: Oracle = None
     option: OracleOptions = None
@@ -157,7 +157,7 @@ class ClassOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions:
-    """The way in which boosting goes: the update, the backend, and limits."""
+    """The options of a run: the update, the backend, and limits."""
 
     update: Update = None
     backend: Solver = "auto"
@@ -166,7 +166,7 @@ class RunOptions:
     time_limit: TimeLimit = None
 
     def record(self, checkpoint: str | None = None) -> BoostOptions:
-        """Return the options of `boost` that they are."""
+        """Return them as options of `boost`."""
         return BoostOptions(
             columns_per_round=self.columns_per_round,
             max_rounds=self.max_rounds,
@@ -176,10 +176,10 @@ class RunOptions:
         )
 
     def problem(self, page: Formulation[Any], oracle: ClassOracle, d0: Any, parameters: dict[str, Any]) -> Problem:
-        """Return what is to be boosted: what is wrong with it is said before any work, in words of the command."""
+        """Return the formulation to boost. Errors are raised before any work, in the terms of the command."""
         values = {name: value for name, value in parameters.items() if value is not None}
         epsilon = values.pop("epsilon", None)
-        # On a cluster two examples stand for all others: their weights alone are asked for here.
+        # On a cluster two examples represent all others, because only their weights matter here.
         apart = isinstance(oracle, RowsOracle) and oracle.only_looks
         c = np.full(2, oracle.total / 2) if apart else oracle.c
         try:

@@ -1,4 +1,4 @@
-"""`boostopt report`: the page of a comparison that was made before."""
+"""`boostopt report`: the page of an earlier comparison."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def report_command(
         str | None, typer.Option("--output", "-o", help="File of the page; the standard output if left out.")
     ] = None,
 ) -> None:
-    """Make the report of a comparison that was made before, one page of HTML; nothing is solved.
+    """Make the report of an earlier comparison, one page of HTML; nothing is solved.
 
     Example: boostopt report comparison.json -o comparison.html
     """

@@ -1,4 +1,4 @@
-"""Shared by the commands that boost: the oracle of a data set, progress, what a run has reached, and its records."""
+"""Code shared by the commands that boost: the checks before a run, the gap it reached, and its records."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ from boostopt.text import parameters_in_words
 from boostopt.verification.describing import described, described_edge
 
 ROUNDED = 1e-9
-"""By how much a certified gap may exceed what a rule found, rounding included."""
+"""The amount by which a certified gap may exceed the gap that a rule found, because of rounding."""
 
 
 def check_results(name: str, goal: Goal | None, certificate: str | None, picture: str | None = None) -> None:
-    """Raise an error for a result that no run with a goal has, before the run."""
+    """Raise an error, before the run, for a requested result that the run cannot have."""
     if goal is None:
         if certificate or picture:
             raise OptionError(
@@ -38,18 +38,18 @@ def check_results(name: str, goal: Goal | None, certificate: str | None, picture
                 f"{'--certificate' if certificate else '--picture'}. Leave it out."
             )
     elif certificate:
-        # What a file cannot state is refused by what states it.
+        # The writer of the file refuses what it cannot state.
         described(goal.F0, goal.examples)
         described_edge(goal.G)
 
 
 def reached(run: Run) -> bool:
-    """Whether a run came to what was asked of it.
+    """Whether a run succeeded.
 
-    Where the class is bounded its certificate decides: the gap is at most epsilon. Where it is not, for a heuristic
-    oracle or a program without a soft margin, a stopping rule of the formulation must hold. Algorithms that no rule
-    need ever stop have done what was asked when they have come to their limit, or to an end of their own; early
-    stopping has when held-out examples are predicted no better.
+    If the class is bounded, its certificate decides: the gap must be at most epsilon. If it is not, for a heuristic
+    oracle or a program without a soft margin, a stopping rule of the formulation must hold. Algorithms without a
+    stopping rule succeed when they reach their limit or end by themselves. Early stopping succeeds when held-out
+    examples are predicted no better.
     """
     problem, gap = run.problem, math.inf
     if problem.bounds_class:
@@ -89,12 +89,12 @@ def interrupted(run: Run) -> bool:
 
 
 def on_cluster(run: Run) -> bool:
-    """Whether the rows of a run are on a cluster: what is as long as they are is not asked for."""
+    """Whether the rows of a run are on a cluster; then no vector of their length is requested."""
     return isinstance(run, LookedRun) and run.only_looks
 
 
 def parameters_of(run: Run) -> Any:
-    """Return the parameters of a run, those that are set anew as they were in the last round."""
+    """Return the parameters of a run; those that change during the run have their values of the last round."""
     if on_cluster(run):
         return run.problem.first.parameters
     record = run.record
@@ -103,13 +103,13 @@ def parameters_of(run: Run) -> Any:
 
 
 def headline(run: Run) -> str:
-    """Return what was boosted, in a line."""
+    """Describe the boosted problem in a line."""
     numbers = parameters_in_words(parameters_of(run))
     return f"{run.problem.page.name}: N = {run.N}" + (f", {numbers}" if numbers else "")
 
 
 def run_record(run: Run) -> dict[str, Any]:
-    """Return what a run has found as plain values, without its trace."""
+    """Return the results of a run as plain values, without its trace."""
     problem, over_class, apart = run.problem, None, on_cluster(run)
     if problem.bounds_class:
         certificate = run.class_certificate
@@ -143,7 +143,7 @@ def weighted(run: Run, names: Sequence[str]) -> list[tuple[float, str]]:
 
 
 def in_words(hypothesis: Hypothesis, names: Sequence[str]) -> str:
-    """Return a hypothesis in words, with the name of its feature where it is known."""
+    """Return a hypothesis in words, with the name of its feature if it is known."""
     words = str(hypothesis)
     if not isinstance(hypothesis, Stump | Feature) or hypothesis.feature >= len(names):
         return words
@@ -151,7 +151,7 @@ def in_words(hypothesis: Hypothesis, names: Sequence[str]) -> str:
 
 
 def check_outputs(source: str | None, *paths: str | None, read: Sequence[str | None] = ()) -> None:
-    """Raise an error for a file that could not be written, before the work and not after it.
+    """Raise an error before the work, instead of after it, for a file that could not be written.
 
     Parameters
     ----------
@@ -160,14 +160,14 @@ def check_outputs(source: str | None, *paths: str | None, read: Sequence[str | N
     *paths
         All files that the command writes.
     read
-        What else it reads.
+        The other files that the command reads.
 
     Raises
     ------
     DataError
-        There is no folder to write it in, or what is there is no regular file.
+        The folder of a file does not exist, or the path names something other than a regular file.
     OptionError
-        Two results would go into one file, or one into a file that is read.
+        Two results would be written to one file, or a result to an input file.
     """
     taken = [path for path in (source, *read) if path is not None]
     for path in paths:
@@ -184,12 +184,12 @@ def check_outputs(source: str | None, *paths: str | None, read: Sequence[str | N
 
 
 def check_picture(path: str | None, drawn: str) -> None:
-    """Raise an error where a picture could not be drawn or its format is unknown."""
+    """Raise an error if a picture cannot be drawn or its format is unknown."""
     if path is None:
         return
     from boostopt import pictures
 
-    getattr(pictures, drawn)  # says how matplotlib is installed, if it is not
+    getattr(pictures, drawn)  # raises an error with the command that installs matplotlib, if it is missing
     from matplotlib.figure import Figure
 
     known = Figure().canvas.get_supported_filetypes()

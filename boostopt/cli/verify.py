@@ -44,8 +44,8 @@ def verify_command(
 ) -> int:
     """Recompute every bound of a certificate file from the data: accepted, or rejected with the reason.
 
-    No solver runs and nothing in the file is believed. The certificate of a run is held against the class of its
-    oracle, which is asked once.
+    No solver runs, and the command trusts nothing in the file. It checks the certificate of a run against the class of
+    its oracle, with one call of the oracle.
 
     Example: boostopt verify certificate.json --data instance.npz --exact
     """
@@ -78,24 +78,24 @@ def verify_command(
 
 
 def _class_of(classifier: bool, dataset: Dataset, hypotheses: ClassOptions, random_state: int) -> Oracle:
-    """Return the class of hypotheses that `boostopt fit`, or `boostopt boost`, asks."""
+    """Return the class of hypotheses of `boostopt fit` or `boostopt boost`."""
     return _class_of_fit(dataset, hypotheses) if classifier else hypotheses.over(dataset, random_state)[0]
 
 
 def _hint(other: Verification, classifier: bool) -> str:
-    """Return what to do where a certificate is accepted for the other class that the same options name."""
+    """Return the advice if the certificate is accepted for the other class that the same options name."""
     if not other:
         return ""
     return f". It is the proof of {'a run: leave out' if classifier else 'a fit: pass'} --classifier"
 
 
 def _class_of_fit(dataset: Dataset, hypotheses: ClassOptions) -> Oracle:
-    """Return the class of hypotheses that `boostopt fit` asks.
+    """Return the class of hypotheses of `boostopt fit`.
 
     Raises
     ------
     OptionError
-        The data are margins and no examples, or there is no such class or option.
+        The data are margins instead of examples, or there is no such class or option.
     """
     from boostopt.estimators import MarginBoostClassifier
 
@@ -110,7 +110,7 @@ def _class_of_fit(dataset: Dataset, hypotheses: ClassOptions) -> Oracle:
 
 
 def _table(path: str, verification: Verification) -> Table:
-    """Return the verdict, what the file claims and what was proved of it."""
+    """Return the verdict, the claims of the file and the parts that were proved."""
     v = verification
     table = Table(title=Text(path, "bold"), title_justify="default", show_header=False)
     table.add_column(no_wrap=True)

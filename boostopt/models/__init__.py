@@ -1,1 +1,1 @@
-"""Models that were fitted elsewhere: how far each is from the optimum of what it minimizes."""
+"""Models that were fitted elsewhere: how far each is from the optimum of its own objective."""

@@ -1,4 +1,4 @@
-"""What is proved of a fitted model: what it attains, and the interval of the best that there is."""
+"""The certificate of a fitted model: the objective that the model attains, and the interval of the optimum."""
 
 from __future__ import annotations
 
@@ -13,26 +13,27 @@ from boostopt.text import html_table, interval
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ModelCertificate:
-    """How far a fitted model is from the optimum of what it minimizes.
+    """How far a fitted model is from the optimum of its own objective.
 
-    All numbers are of the model's own objective, in its own scale: the sum of losses and penalty, which is minimized;
-    of an ensemble the soft margin, which is maximized, with its sign turned. Rounding is counted outwards.
+    All numbers are values of the model's own objective, in its own scale. This is the sum of losses and penalty, which
+    is minimized. For an ensemble it is minus the soft margin, because the soft margin is maximized. Rounding is counted
+    outwards.
 
     Attributes
     ----------
     objective
-        What the model minimizes, in words.
+        The objective that the model minimizes, in words.
     attained, attained_at_least
-        Numbers not below and not above what the model attains; inf and finite where its coefficients are so large that
-        no number above is known.
+        An upper and a lower bound of the objective that the model attains. If the coefficients are so large that no
+        upper bound is known, the first is inf and the second finite.
     lower, upper
         The interval of the optimum.
     program
-        The program whose optimum, with the sign turned, it is: it can be solved, compared and exported.
+        The program whose optimum is minus this optimum: you can solve, compare and export it.
     solution
-        The answer that the interval was proved with.
+        The answer that proves the interval.
     error
-        By how much lower and upper are apart for the sake of a kernel that is known approximately; 0 without one.
+        The part of the width of the interval that is due to an approximate kernel; 0 without one.
     """
 
     objective: str
@@ -46,17 +47,17 @@ class ModelCertificate:
 
     @cached_property
     def excess(self) -> tuple[float, float]:
-        """The interval of what the model attains above the optimum, both ends at least 0."""
+        """The interval of the model's excess over the optimum; both ends are at least 0."""
         return max(self.attained_at_least - self.upper, 0.0), max(self.attained - self.lower, 0.0)
 
     @property
     def gap(self) -> float:
-        """What the model is above the optimum at most."""
+        """The largest possible excess of the model over the optimum."""
         return self.excess[1]
 
     @property
     def relative_gap(self) -> float:
-        """The gap over max(|optimum|, the smallest positive number): the share of the optimum that is missed."""
+        """The gap over max(|optimum|, the smallest positive number): the excess as a share of the optimum."""
         size = min(abs(self.lower), abs(self.upper)) if self.lower * self.upper > 0 else 0.0
         return self.gap / size if size > 0 else (0.0 if self.gap == 0.0 else math.inf)
 

@@ -1,4 +1,4 @@
-"""`certify_model`: how far a model that was fitted elsewhere is from the optimum of what it minimizes."""
+"""`certify_model`: how far a model that was fitted elsewhere is from the optimum of its own objective."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ from boostopt.shapes import Array, Float, Int8
 from boostopt.solving.solving import solve
 
 TOL = 1e-6
-"""Scaled gap of the optimum where none is asked for."""
+"""The default scaled gap of the optimum."""
 
 SHARE = 0.1
-"""Share of the examples that the soft margin of an ensemble is the mean of, where none is asked for."""
+"""The default share of the examples over which the soft margin of an ensemble is the mean."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """How the program is to be solved: as `solve` takes it."""
+    """How to solve the program: the arguments of `solve`."""
 
     tol: float
     backend: str | Backend
@@ -57,37 +57,38 @@ def certify_model(
     backend: str | Backend = "auto",
     time_limit: float | None = None,
 ) -> ModelCertificate:
-    """Return how far a fitted model is from the optimum of what it minimizes.
+    """Return how far a fitted model is from the optimum of its own objective.
 
-    The program that the model stands for is solved, and the interval of its optimum is proved; what the model attains
-    is computed from its own coefficients. Both are true whatever solver the model came from.
+    The function solves the program of the model and proves an interval of its optimum. It computes the attained
+    objective from the model's own coefficients. Both hold whatever solver fitted the model.
 
     Parameters
     ----------
     model
-        A fitted model of two classes. Of scikit-learn: LogisticRegression, LinearSVC, SGDClassifier (hinge, squared
-        hinge, log loss, modified Huber), SVC; and ensembles, whose members are what `reweight` takes. LightGBM's
-        LGBMClassifier and colboost's EnsembleClassifier. Of an ensemble the soft margin is certified against the best
-        that any weights of its own members have.
+        A fitted model of two classes. From scikit-learn: LogisticRegression, LinearSVC, SGDClassifier (hinge, squared
+        hinge, log loss, modified Huber), SVC, and every ensemble that `reweight` takes. Also LightGBM's LGBMClassifier
+        and colboost's EnsembleClassifier. The soft margin of an ensemble is certified against the best soft margin of
+        any weights of its own members.
     X, y
-        The training set of the model: features, shape (N, features), and labels, shape (N,). With a precomputed kernel
+        The training set of the model: features, shape (N, features), and labels, shape (N,). With a precomputed kernel,
         X is the kernel matrix.
     sample_weight
-        Those of the fit, non-negative, shape (N,), 1 by default.
+        The sample weights of the fit, non-negative, shape (N,), 1 by default.
     nu
-        For ensembles: the count (not a share) whose smallest margins the soft margin is the mean of. By default it is
-        that of a `MarginBoostClassifier`, and a tenth of the examples for others.
+        For ensembles: the count (not a share) of smallest margins whose mean is the soft margin. The default is the nu
+        of a `MarginBoostClassifier`, and a tenth of the examples for other ensembles.
     tol, backend, time_limit
         As for `solve`.
 
     Raises
     ------
     ProblemError
-        The model is not fitted, of another kind, of other than two classes, without a penalty; X or y do not fit it.
+        The model is not fitted, is of another kind, does not have two classes, or has no penalty; or X or y do not fit
+        the model.
     OptionError
-        nu for a model that is no ensemble.
+        nu is given for a model that is not an ensemble.
     SolverFailed
-        No solver left an answer.
+        No solver returned an answer.
     """
     from sklearn.svm import SVC
 
@@ -115,29 +116,28 @@ def certify_svc(
     backend: str | Backend = "auto",
     time_limit: float | None = None,
 ) -> ModelCertificate:
-    """Return how far a fitted support vector machine of libsvm's is from its optimum.
+    """Return how far a fitted support vector machine of libsvm is from its optimum.
 
-    The kernel is factored with pivots, and what the factor misses of it widens the interval: see
-    `ModelCertificate.error`.
+    The kernel is factored with pivots, and the error of the factor widens the interval: see `ModelCertificate.error`.
 
     Parameters
     ----------
     svc
         scikit-learn's SVC, fitted to two classes, with the kernel linear, rbf, poly, precomputed or a function.
     X, y
-        Its training set, in the order of the fit, N up to 20,000.
+        The training set, in the order of the fit, N up to 20,000.
     sample_weight
-        Those of the fit, non-negative, shape (N,), 1 by default.
+        The sample weights of the fit, non-negative, shape (N,), 1 by default.
     tol, backend, time_limit
         As for `solve`.
 
     Raises
     ------
     ProblemError
-        The model is not fitted, of other than two classes, its kernel is not positive semidefinite or too large; X or y
-        do not fit it.
+        The model is not fitted or does not have two classes; its kernel is not positive semidefinite or is too large;
+        or X or y do not fit the model.
     SolverFailed
-        No solver left an answer.
+        No solver returned an answer.
 
     References
     ----------
@@ -166,7 +166,7 @@ def certify_svc(
     program, S = kernels.program_of(factored, signs[rows], c, float(svc.C))
     w = np.append(float(np.ravel(svc.intercept_)[0]), S * (factored.Phi.T @ own))
     largest = svc.C * c
-    # Of the quadratic at the optimum, and of the quadratic and of the values of the decision function at the model.
+    # Errors of the quadratic at the optimum, and of the quadratic and the decision function at the model.
     error = 0.5 * factored.rho * float(largest @ largest)
     of_model = 0.5 * factored.rho * float(own @ own) + float(largest @ factored.row_sums) * float(np.abs(own).max())
     words = f"{svc.C:g} x hinge + 0.5 ||f||^2, kernel {svc.kernel if isinstance(svc.kernel, str) else 'of a function'}"
@@ -175,15 +175,15 @@ def certify_svc(
 
 
 AGREEMENT = 1e-6
-"""Share of the largest that a decision function can be, within which that of the coefficients must be the model's."""
+"""The tolerance for the decision function of the coefficients, as a share of its largest possible value."""
 
 
 def _coefficients(
     svc: Any, X: Any, K: Float[Array, "N N"], signs: Int8[Array, " N"], rows: Any
 ) -> Float[Array, " rows"]:
-    """Return the dual coefficients of the examples that count, shape (rows,), held against the model's own values.
+    """Return the dual coefficients of the examples that count, shape (rows,), checked against the model's own values.
 
-    libsvm leaves examples of weight 0 out and numbers the support vectors among the others.
+    libsvm leaves out examples of weight 0 and numbers the support vectors among the others.
     """
     dual = svc.dual_coef_
     of_support = np.ravel(dual.toarray() if scipy.sparse.issparse(dual) else dual).astype(np.float64)
@@ -213,18 +213,18 @@ def _certified(
     of_model: float = 0.0,
     least: float = 0.0,
 ) -> ModelCertificate:
-    """Return what is proved of weights in a program whose value is minus the objective.
+    """Return the certificate of weights in a program whose value is minus the objective.
 
-    `error` and `of_model` are what a kernel that is known approximately may change of the optimum and of the model;
-    `least` is what no weights come below, 0 for a sum of losses and a penalty.
+    `error` and `of_model` bound the effect of an approximate kernel on the optimum and on the model. `least` is a lower
+    bound of the objective, 0 for a sum of losses and a penalty.
     """
     if not np.isfinite(w).all():
         raise ProblemError("the coefficients of a model must be finite numbers; some are not. Fit it anew.")
     solution = solve(program, asked.backend, asked.tol, asked.time_limit).raise_if_failed()
     best = solution.certificate
-    own = program.certify(best.d, w)  # of weights alone the bounds of edges would cost a search for a d
+    own = program.certify(best.d, w)  # without d, the bounds of edges would cost a search for one
     low, high = _beyond(program, w)
-    computable = float(np.abs(w).max(initial=0.0)) <= LARGEST_WEIGHT  # larger ones are certified scaled down
+    computable = float(np.abs(w).max(initial=0.0)) <= LARGEST_WEIGHT  # larger weights are certified scaled down
     return ModelCertificate(
         objective=words,
         attained=-own.lower + high + of_model if computable else math.inf,
@@ -238,9 +238,10 @@ def _certified(
 
 
 def _beyond(program: Program, w: Float[Array, " t"]) -> tuple[float, float]:
-    """Return two numbers between which the loss at the margins of w exceeds the program's, rounding included.
+    """Return bounds of the excess of the loss at the margins of w over the loss of the program, rounding included.
 
-    A loss without a steepest slope is linear in a program beyond one that no optimum reaches; the model may be there.
+    The program replaces a loss of unbounded slope by a linear one beyond a slope that no optimum reaches. The model may
+    be in that range.
     """
     F = program.regularizer
     if not isinstance(F, Loss):
@@ -253,7 +254,7 @@ def _beyond(program: Program, w: Float[Array, " t"]) -> tuple[float, float]:
 
 
 def _check_kind(model: Any) -> None:
-    """Refuse what is neither a linear model nor a support vector machine nor an ensemble, with what to do."""
+    """Refuse anything but a linear model, a support vector machine or an ensemble, with advice."""
     from sklearn.pipeline import Pipeline
 
     if is_lightgbm(model) or is_colboost(model) or is_ensemble(model):
@@ -277,7 +278,7 @@ def _of_ensemble(
     nu: float | None,
     asked: Asked,
 ) -> ModelCertificate:
-    """Return how far the soft margin of an ensemble is from the best of its members."""
+    """Return how far the soft margin of an ensemble is from the best soft margin over its members."""
     if is_lightgbm(model):
         signs, c, rows = _examples(model, X, y, sample_weight)
         values, w = of_lightgbm(model, X, signs)
@@ -297,7 +298,7 @@ def _of_ensemble(
 
 
 def _own_nu(model: Any, total: float) -> float:
-    """Return the count that a classifier of boostopt was fitted with; a tenth of the weights for other ensembles."""
+    """Return the nu of a fitted boostopt classifier; a tenth of the weights for other ensembles."""
     own = getattr(model, "nu_", None)
     if isinstance(own, Integral):
         return float(own)
@@ -310,7 +311,7 @@ def _no_nu(nu: float | None, model: Any) -> None:
 
 
 def _check_both(signs: Int8[Array, " N"]) -> None:
-    """Refuse labels of no or of one class."""
+    """Refuse labels of fewer than two classes."""
     if len(signs) == 0 or abs(int(signs.sum(dtype=np.int64))) == len(signs):
         raise ProblemError(
             f"y must hold examples of both classes; got {len(signs)} of {'one' if len(signs) else 'none'}. Pass the "
@@ -319,7 +320,7 @@ def _check_both(signs: Int8[Array, " N"]) -> None:
 
 
 def _check_names(model: Any, X: Any) -> None:
-    """Refuse a frame whose columns are others, or in another order, than those of the fit."""
+    """Refuse a frame whose columns differ from those of the fit, or are in another order."""
     fitted, given = getattr(model, "feature_names_in_", None), getattr(X, "columns", None)
     if fitted is not None and given is not None and list(fitted) != list(given):
         raise ProblemError(
@@ -331,7 +332,7 @@ def _check_names(model: Any, X: Any) -> None:
 def _examples(
     model: Any, X: Any, y: npt.ArrayLike, sample_weight: npt.ArrayLike | None
 ) -> tuple[Int8[Array, " N"], Float[Array, " rows"], Any]:
-    """Return labels as -1 and 1 for all rows, the multiplicities of those that count, and which these are."""
+    """Return labels as -1 and 1 for all rows, the rows that count, and their multiplicities."""
     classes = getattr(model, "classes_", None)
     if classes is None:
         raise ProblemError(

@@ -1,4 +1,4 @@
-"""Ensembles of other libraries as columns: what each member says of each example, and its weight."""
+"""Ensembles of other libraries as columns: the output of each member on each example, and its weight."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def is_colboost(model: Any) -> bool:
 def of_lightgbm(model: Any, X: Any, y: Int8[Array, " N"]) -> tuple[Float[Array, "N t"], Float[Array, " t"]]:
     """Return the margins of the trees of a LightGBM classifier, each over its largest value on X, and their weights.
 
-    The weights sum to 1: the tree's largest value over the sum of those.
+    The weight of a tree is its largest value over the sum of all largest values, so that the weights sum to 1.
     """
     booster = model.booster_
     trees = booster.num_trees()

@@ -1,8 +1,8 @@
-"""Support vector machines with a kernel: K = Phi Phi' by a pivoted Cholesky factor, whose error is counted.
+"""Support vector machines with a kernel: K = Phi Phi' by a pivoted Cholesky factor, with a bound of its error.
 
-With R = K - Phi Phi' and rho its largest absolute row sum, every quadratic <d, Y R Y d> is at most rho ||d||_2^2 in
-size, and R a moves no value of the decision function by more than its row sum times max |a|. The optimum over the true
-kernel lies within (rho/2) sum_n (C c_n)^2 of that over the factor.
+Let R = K - Phi Phi', and let rho be its largest absolute row sum. Every quadratic <d, Y R Y d> is at most rho ||d||_2^2
+in absolute value. R a changes a value of the decision function by at most its row sum times max |a|. The optimum over
+the true kernel lies within (rho/2) sum_n (C c_n)^2 of the optimum over the factor.
 
 Sources: Cortes and Vapnik 1995; Fine and Scheinberg 2001 for the factor.
 """
@@ -24,16 +24,16 @@ from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float, Int8
 
 FACTOR_TOL = 1e-13
-"""Share of the trace of the kernel at which the factor is complete."""
+"""The share of the trace of the kernel that may remain when the factor is complete."""
 
 BLOCK = 512
-"""Rows of the kernel that are compared with the factor at a time."""
+"""Number of rows of the kernel that are compared with the factor at a time."""
 
 ROUNDED = 1e-9
-"""Share of the largest entry up to which what is left counts as rounding."""
+"""The share of the largest entry up to which a remainder counts as rounding."""
 
 LARGEST = 20_000
-"""Examples up to which a kernel is held as a matrix."""
+"""The most examples for which a kernel is held as a matrix."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,20 +53,20 @@ class Factored:
 
     @property
     def rho(self) -> float:
-        """The largest of them."""
+        """The largest row sum."""
         return float(self.row_sums.max())
 
 
 @dataclass(frozen=True, eq=False)
 class Kernel:
-    """A kernel over a training set, computed.
+    """A computed kernel over a training set.
 
     Attributes
     ----------
     K
         Shape (N, N).
     rounding
-        By how much each entry of a row may miss the true one, shape (N,).
+        A bound of the error of each entry of a row, shape (N,).
     """
 
     K: Float[Array, "N N"]
@@ -76,21 +76,21 @@ class Kernel:
 def pivoted_cholesky(
     K: Float[Array, "N N"], rounded: Float[Array, " N"] | float = 0.0, tol: float = FACTOR_TOL
 ) -> Factored:
-    """Return K = Phi Phi' + R with the pivot of largest remaining diagonal first, until that is tol of the trace.
+    """Factor K = Phi Phi' + R, with the largest remaining diagonal entry as pivot, until it is tol of the trace.
 
     Parameters
     ----------
     K
         Symmetric and positive semidefinite, shape (N, N).
     rounded
-        By how much each entry of a row may miss the true one: it counts as part of R.
+        A bound of the error of each entry of a row, which counts as part of R.
     tol
-        Share of the trace that may be left, positive.
+        The share of the trace that may remain, positive.
 
     Raises
     ------
     ProblemError
-        K is not positive semidefinite: the error would be no rounding.
+        K is not positive semidefinite, so that the error would not be rounding.
     """
     N = len(K)
     left = K.diagonal().astype(np.float64).copy()
@@ -118,13 +118,13 @@ def pivoted_cholesky(
         largest = max(largest, float(missed.max()))
         sums.append(missed.sum(axis=1))
         of_columns += missed.sum(axis=0)
-    # Of a positive semidefinite matrix no entry exceeds the largest of the diagonal.
+    # No entry of a positive semidefinite matrix exceeds its largest diagonal entry.
     if largest > float(left.max(initial=0.0)) + ROUNDED * float(np.abs(K).max(initial=0.0)):
         raise ProblemError(
             f"the kernel must be positive semidefinite; what is left beside its factor has an entry of {largest:.3g}. "
             "Its support vector machine is no convex program."
         )
-    # A matrix that was given may be symmetric but for rounding: neither rows nor columns exceed the larger sums.
+    # A given matrix may be symmetric only up to rounding; the larger of both sums bounds the rows and the columns.
     row_sums = np.maximum(np.concatenate(sums), of_columns) * (1.0 + 1e-12) + N * (rounding + rounded)
     return Factored(Phi, row_sums)
 
@@ -132,13 +132,13 @@ def pivoted_cholesky(
 def kernel_matrix(svc: Any, X: Any) -> Kernel:
     """Return the kernel of a fitted SVC over its training set.
 
-    Squared distances are sums of squared differences: |x|^2 - 2 x'z + |z|^2 cancels where features are far from 0.
+    Squared distances are sums of squared differences, because |x|^2 - 2 x'z + |z|^2 cancels if features are far from 0.
 
     Raises
     ------
     ProblemError
-        There are too many examples to hold it; the kernel is a sigmoid, which is none; a function of one's own fails,
-        or returns no matrix of N x N finite numbers.
+        There are too many examples to hold the kernel; the kernel is a sigmoid, which is not positive semidefinite; or
+        a kernel function of the user fails, or does not return a matrix of N x N finite numbers.
     """
     N = X.shape[0]
     if N > LARGEST:
@@ -146,7 +146,7 @@ def kernel_matrix(svc: Any, X: Any) -> Kernel:
             f"a kernel is held as a matrix of N x N numbers, for N up to {LARGEST}; got {N}. Pass fewer examples, or a "
             "linear model."
         )
-    with np.errstate(over="ignore", invalid="ignore"):  # refused here
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers that are not finite are refused below
         K, rounding = _entries(svc, X)
     finite = bool(np.isfinite(K).all() and np.isfinite(rounding).all())
     if K.shape != (N, N) or not finite:
@@ -159,9 +159,9 @@ def kernel_matrix(svc: Any, X: Any) -> Kernel:
 
 
 def _entries(svc: Any, X: Any) -> tuple[Float[Array, ...], Float[Array, " N"]]:
-    """Return the kernel of all pairs of rows as it comes, and by how much the entries of each row may be rounded."""
+    """Return the unchecked kernel of all pairs of rows, and a bound of the rounding in each row."""
     N, features = X.shape
-    exact = np.zeros(N)  # what is given is the kernel
+    exact = np.zeros(N)  # a given kernel is exact
     if svc.kernel == "precomputed":
         return np.asarray(X, dtype=np.float64), exact
     if callable(svc.kernel):

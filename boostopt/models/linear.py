@@ -1,8 +1,8 @@
-"""Linear models of scikit-learn's: what each minimizes, as a loss with a penalty over the features.
+"""Linear models of scikit-learn: the objective of each, as a loss with a penalty over the features.
 
-With S the largest feature the columns of U are y X / S, and the weights w = S v for the coefficients v: the penalties
-l1 ||v||_1 + (l2/2) ||v||_2^2 are (l1/S) ||w||_1 + (l2/(2 S^2)) ||w||_2^2. An intercept that is not penalized is the
-column y, whose weight costs nothing; liblinear's is a further feature that is penalized like the others.
+Let S be the largest feature. The columns of U are y X / S, and the weights are w = S v for the coefficients v. So the
+penalties l1 ||v||_1 + (l2/2) ||v||_2^2 are (l1/S) ||w||_1 + (l2/(2 S^2)) ||w||_2^2. An intercept that is not penalized
+is the column y, whose weight costs nothing. The intercept of liblinear is a further feature, penalized like the others.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ from boostopt.programs.program import Program
 from boostopt.shapes import Array, Float, Int8
 
 SMALLEST, LARGEST = 1e-45, 1e45
-"""What the largest feature may be: prices are over its square."""
+"""The range of the largest feature, whose square divides the prices."""
 
 
 @dataclass(frozen=True)
 class Penalized:
-    """What a linear model minimizes: C sum_n c_n loss(m_n) + l1 ||v||_1 + (l2/2) ||v||_2^2.
+    """The objective of a linear model: C sum_n c_n loss(m_n) + l1 ||v||_1 + (l2/2) ||v||_2^2.
 
     Attributes
     ----------
     loss
-        The name of the loss, as `combine` has it.
+        The name of the loss in `combine`.
     C, l1, l2
-        The price of the loss at one example and those of the norms of the coefficients.
+        The prices of the loss at one example and of the norms of the coefficients.
     scaling
-        The value of the feature that the intercept's coefficient is penalized as; None where it is not penalized.
+        The value of the constant feature whose penalized coefficient gives the intercept; None for no penalty on it.
     """
 
     loss: str
@@ -55,17 +55,17 @@ class Penalized:
 
 
 def is_linear(model: Any) -> bool:
-    """Whether a model is a linear one of a kind that is known."""
+    """Whether a model is linear and of a known kind."""
     return isinstance(model, tuple(_readers()))
 
 
 def objective_of(model: Any, N: int) -> Penalized:
-    """Return what a fitted linear model of scikit-learn's minimizes over N examples.
+    """Return the objective of a fitted linear model of scikit-learn over N examples.
 
     Raises
     ------
     ProblemError
-        The model has a loss or a penalty that is no part of `combine`.
+        The model has a loss or a penalty that `combine` does not have.
     """
     read = next(read for kind, read in _readers().items() if isinstance(model, kind))
     return read(model, N)
@@ -82,7 +82,7 @@ def _readers() -> Mapping[type[Any], Callable[[Any, int], Penalized]]:
 
 
 def _of_logistic(model: Any, N: int) -> Penalized:
-    # Where both were chosen by cross-validation they are one for each class.
+    # If both were chosen by cross-validation, there is one value for each class.
     chosen: list[Any] = [getattr(model, f"{name}_", getattr(model, name, 0.0)) for name in ("C", "l1_ratio")]
     C, mixed = (float(np.ravel(values)[0] or 0.0) for values in chosen)
     penalty = getattr(model, "penalty", "deprecated")
@@ -112,7 +112,7 @@ OF_SGD = {
     "log_loss": "logistic",
     "modified_huber": "modified_huber",
 }
-"""Losses of SGDClassifier that are losses of the margin here."""
+"""The losses of SGDClassifier that are losses of the margin, by their names here."""
 
 
 def _of_sgd(model: Any, N: int) -> Penalized:
@@ -168,7 +168,7 @@ def _prices(objective: Penalized, S: float) -> dict[str, float]:
 
 
 def _rows_times(X: Any, factors: Float[Array, " N"]) -> Any:
-    """Return the rows of X, each times a factor, no entry beyond 1 by rounding."""
+    """Return the rows of X, each times a factor, with entries clipped to [-1, 1] against rounding."""
     if scipy.sparse.issparse(X):
         scaled = scipy.sparse.csr_array(X.multiply(factors[:, np.newaxis]))
         scaled.data = scaled.data.clip(-1.0, 1.0)
@@ -177,7 +177,7 @@ def _rows_times(X: Any, factors: Float[Array, " N"]) -> Any:
 
 
 def _beside(columns: list[Any]) -> Any:
-    """Return blocks of columns side by side."""
+    """Stack blocks of columns side by side."""
     if any(scipy.sparse.issparse(block) for block in columns):
         return scipy.sparse.csr_array(scipy.sparse.hstack(columns, format="csr"))
     return np.concatenate(columns, axis=1)
